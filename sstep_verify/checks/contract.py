@@ -198,6 +198,7 @@ DECLARED = Check(
     planted="a run cut short",
     runs=lambda case: {key: one for s in case.s_values for key, one in plain_run(case, s).items()},
     judge=judge,
+    given=True,
     bounds=("largest_number",),
     vacuous="no iteration was asked for, or a correct run may form numbers beyond its precision",
     level=0,

@@ -151,5 +151,6 @@ DECLARED = Check(
     runs=runs,
     continued=continued,
     judge=judge,
+    given=True,
     level=1,
 )

@@ -275,5 +275,6 @@ DECLARED = check_of_each_s(
     text=__doc__,
     needs="the plain run of every s",
     planted="a run that made no step at all, its last a its first",
+    given=True,
     bounds=("optimum/svm", "optimum/ridge", "optimum/written"),
 )

@@ -11,6 +11,7 @@ from sstep_verify.checks.shared.asked import in_ieee
 from sstep_verify.checks.shared.case import Case, loggable
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.final_vector import ALONE
+from sstep_verify.checks.shared.held import on_held
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.checks.trajectory import ENDS_ALONE, ROUNDED
@@ -40,7 +41,7 @@ MODULES = (
 
 
 def _declared(module: str) -> Check:
-    return in_ieee(importlib.import_module(f"sstep_verify.checks.{module}").DECLARED)
+    return in_ieee(on_held(importlib.import_module(f"sstep_verify.checks.{module}").DECLARED))
 
 
 CHECKS: dict[str, Check] = {check.id: check for check in map(_declared, MODULES)}

@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from sstep_verify.bounds.held import held_problem
 from sstep_verify.diagnosis.factors import M_ON_DIAGONAL
 from sstep_verify.diagnosis.kernel_rows import mistaken_rows
 from sstep_verify.diagnosis.other_problems import mistaken_problems
@@ -169,7 +170,8 @@ class Suspects:
         return [Candidate((one.name,), problem, "", one) for one in self.mutations]
 
     def _computed(self) -> list[Candidate]:
-        return [] if self.between else [Candidate((SINGLE,), self.problem, precision="float32")]
+        held = held_problem(self.problem, Declaration(SINGLE, precision="float32"))
+        return [] if self.between or held is None else [Candidate((SINGLE,), held, precision="float32")]
 
     def _solved(self) -> list[Candidate]:
         return [] if self.between else _solved_instead(self.problem)

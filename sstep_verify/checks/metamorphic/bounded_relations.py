@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from sstep_verify.bounds.held import held_problem
 from sstep_verify.checks.metamorphic.scaling_range import formula_does_not_scale, no_room
 from sstep_verify.checks.shared.case import AGAIN, Case
 from sstep_verify.checks.window.compare import WindowBounds
@@ -108,10 +109,24 @@ def _scaled(case: Case) -> list[Relation]:
     for power in POW_POWERS:
         try:
             changed = scale_data(case.problem, case.stream, power)
+            fits = _fits(case, power)
         except InputError:
             continue
-        # What a solver uses as it is has to stay a number of its precision, or no a can hold it.
-        if case.declaration.data_rounding or not no_room(changed.problem, case.declaration, None):
+        if fits:
             claim = f"data times 2**{power}"
             return [Relation("data-scaled", claim, changed, _case(case, changed), scales=True)]
     return []
+
+
+def _fits(case: Case, power: int) -> bool:
+    """Whether scaling leaves numbers of the precision what they are, so that it and rounding commute.
+
+    What a solver uses as it is has to stay a number of its precision, or no a can hold it.
+    """
+    held = held_problem(case.problem, case.declaration)
+    if held is None:
+        return False
+    scaled = scale_data(held, case.stream, power).problem
+    if case.declaration.data_rounding:
+        return held_problem(scaled, case.declaration) is scaled
+    return not no_room(scaled, case.declaration, None)

@@ -167,5 +167,6 @@ DECLARED = check_of_each_s(
     text=__doc__,
     needs="the plain run of every s",
     planted="the value of an earlier a reported as that of the last",
+    given=True,
     bounds=("optimum/svm", "optimum/ridge", "optimum/predictions", "optimum/overflow"),
 )

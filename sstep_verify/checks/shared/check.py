@@ -75,6 +75,8 @@ class Check:
         Whether its comparisons are windows, of which a campaign states the fewest for a run.
     all_runs : bool
         Whether it judges all runs that were made, whoever asked for them.
+    given : bool
+        Whether it judges against the problem as it was given, not as the declared precision holds it.
     """
 
     id: str
@@ -92,6 +94,7 @@ class Check:
     primary: bool = False
     by_windows: bool = False
     all_runs: bool = False
+    given: bool = False
 
     @property
     def claim(self) -> str:
