@@ -1,7 +1,6 @@
 """Largest distance by which rounding may take a correct K-SVM run out of the box ``0 <= a <= nu``.
 
-Updated in place, a drawn coordinate is set to the clipped value itself: 0, the solver's nu, or a number
-between. The solver's nu is C, or C rounded to its precision; nothing else is allowed.
+Updated in place, a drawn coordinate is set to the clipped value itself: 0, nu, or a number between.
 
 Frozen within the window, a coordinate drawn k times in it lands on ``a + theta_1 + ... + theta_k``, where
 each ``theta_t`` was formed as (clipped value) - (a + theta_1 + ... + theta_{t-1}). In exact arithmetic the
@@ -50,7 +49,7 @@ import numpy as np
 
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.optimum.svm import largest_curvatures
-from sstep_verify.numerics.rounding import OUTWARD, gamma, largest_normal, stored, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, largest_normal, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -83,25 +82,20 @@ def box_bounds(
         meaning for L2.
     """
     loss, precision = problem.hinge, declaration.precision
-    if loss.shift:
-        rounding = 0.0
-        largest = 6 * loss.C * np.sqrt(problem.samples) * OUTWARD
-    else:
-        used = float(stored(loss.C, precision)) if declaration.data_rounding else loss.C
-        rounding, largest = max(used - loss.C, 0.0), max(used, loss.C)
+    largest = 6 * loss.C * np.sqrt(problem.samples) * OUTWARD if loss.shift else loss.C
     match declaration.update:
         case "in-place":
-            return 0.0, rounding
+            return 0.0, 0.0
         case "added":
             factor = gamma(4, unit_roundoff(precision))
-            return 0.0, (factor / (1 - factor) * largest + rounding) * OUTWARD
+            return 0.0, factor / (1 - factor) * largest * OUTWARD
         case "frozen":
             accumulation = accumulation_error(largest, times, unit_roundoff(precision))
         case _:
             assert_never(declaration.update)
     if loss.shift and not stays_within(problem, declaration, s, iterations, largest, accumulation):
         return np.inf, np.inf
-    return accumulation, (accumulation + rounding) * OUTWARD
+    return accumulation, accumulation
 
 
 def may_overflow(problem: Problem, declaration: Declaration, s: int, iterations: int) -> bool:
@@ -110,10 +104,9 @@ def may_overflow(problem: Problem, declaration: Declaration, s: int, iterations:
     No quotient and no infinite value that is clipped does harm, but infinity minus infinity does.
     """
     loss, limit = problem.hinge, largest_normal(declaration.precision)
-    used = float(stored(loss.C, declaration.precision))
-    largest = max(loss.C, used) * OUTWARD
+    largest = loss.C
     if loss.shift:
-        if not 2.0 * used * limit >= 1.0:
+        if not 2.0 * loss.C * limit >= 1.0:
             return True  # 1/(2C) is no number of this precision
         largest = 6 * loss.C * np.sqrt(problem.samples) * OUTWARD
         if not stays_within(problem, declaration, s, iterations, largest, 0.0):

@@ -13,7 +13,6 @@ feature. A term that enters w is multiplied by x_i and summed with the others, s
 ``<x_i, w>`` are those of the sums before it and of n terms, relative to
 ``|x_i|'(|w| + sum |theta| |x_t|)``. A product that underflows, be it in w or in ``<x_i, w>``, is off by the
 smallest number.
-A solver in float32 that rounds its samples uses x~; ``|x~_i - x_i|'|w|`` is then part of the error.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sstep_verify.numerics.rounding import OUTWARD, magnitudes, smallest_subnormal, stored, sum_roundings
+from sstep_verify.numerics.rounding import OUTWARD, magnitudes, smallest_subnormal, sum_roundings
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -63,16 +62,17 @@ class CarriedSamples:
 
     Attributes
     ----------
-    sizes, errors : ndarray, shape (c, n)
-        Absolute values at most, exact and used; what those used are off by.
+    sizes : ndarray, shape (c, n)
+        Absolute values.
     """
 
     def __init__(self, problem: Problem, declaration: Declaration, places: np.ndarray):
-        rows, precision = problem.dense[places], declaration.precision
-        used = stored(rows, precision) if declaration.data_rounding else rows
-        self.sizes, self._subnormal = np.maximum(np.abs(rows), np.abs(used)), smallest_subnormal(precision)
-        with np.errstate(over="ignore", invalid="ignore"):
-            self.errors, self._lengths = np.abs(used - rows), self.sizes.sum(axis=1)
+        self.sizes, self._subnormal = (
+            np.abs(problem.dense[places]),
+            smallest_subnormal(declaration.precision),
+        )
+        with np.errstate(over="ignore"):
+            self._lengths = self.sizes.sum(axis=1)
         self._roundings = sum_roundings(problem.features, declaration.summation)
 
     @cached_property
@@ -81,16 +81,16 @@ class CarriedSamples:
         with np.errstate(over="ignore", invalid="ignore"):
             return self.sizes @ self.sizes.T * OUTWARD
 
-    def error(self, weights: np.ndarray, drift: np.ndarray, drawn: int) -> np.ndarray:
+    def error(self, drift: np.ndarray, drawn: int) -> np.ndarray:
         """What ``<x_i, w>`` is off by besides its own rounding, shape (c,); arguments as for `terms`."""
         with np.errstate(over="ignore", invalid="ignore"):
-            underflow = self._subnormal * (weights.size + drawn * self._lengths)
-            return (self.errors @ weights + self.sizes @ drift + underflow) * OUTWARD
+            underflow = self._subnormal * (drift.size + drawn * self._lengths)
+            return (self.sizes @ drift + underflow) * OUTWARD
 
     def terms(self, weights: np.ndarray, drift: np.ndarray, drawn: int) -> CarriedTerms:
         """First gradients of a window of `drawn` draws, from |w| and |d| at most, each of shape (n,)."""
         with np.errstate(over="ignore", invalid="ignore"):
-            size, error = self.sizes @ weights * OUTWARD, self.error(weights, drift, drawn)
+            size, error = self.sizes @ weights * OUTWARD, self.error(drift, drawn)
         size, error = np.nan_to_num((size, error), nan=np.inf, posinf=np.inf)
         return CarriedTerms(False, size, error, self._roundings, self.products)
 

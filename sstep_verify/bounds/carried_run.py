@@ -47,8 +47,8 @@ class StateMap:
     lower, sizes, errors, terms : ndarray, shape (k, m)
         Bounds on |L|, exact and used, from below and above; on what the solver's entries are off by; on the
         sizes of the terms that an entry's product with a number is summed from.
-    constant, constant_error : ndarray, shape (k,)
-        |q_0| at most, and what the solver's is off by.
+    constant : ndarray, shape (k,)
+        |q_0|.
     forming, updating : int
         Roundings of a term beside the sums: of the state formed, of an update.
     precision : str
@@ -60,7 +60,6 @@ class StateMap:
     errors: np.ndarray
     terms: np.ndarray
     constant: np.ndarray
-    constant_error: np.ndarray
     forming: int
     updating: int
     precision: str
@@ -71,7 +70,7 @@ class StateMap:
         with np.errstate(over="ignore", invalid="ignore"):
             formed = self.terms @ sizes + self.constant
             rounded = gamma(sizes.size + self.forming, unit_roundoff(self.precision)) * formed
-            drift = rounded + self.errors @ sizes + self.constant_error + underflow
+            drift = rounded + self.errors @ sizes + underflow
         return np.nan_to_num(drift * OUTWARD, nan=np.inf, posinf=np.inf)
 
     def grown(self, state: np.ndarray, moved: np.ndarray, rounded: np.ndarray, draws: int) -> np.ndarray:
@@ -91,10 +90,9 @@ class StateMap:
 
 def weights_map(problem: Problem, declaration: Declaration) -> StateMap:
     """Of the weights ``w = A'(y a)`` or ``A'a``, k = n."""
-    samples = CarriedSamples(problem, declaration, np.arange(problem.samples))
-    sizes, errors, nothing = samples.sizes.T, samples.errors.T, np.zeros(problem.features)
-    lower = np.maximum(sizes - 2 * errors, 0.0) / OUTWARD
-    return StateMap(lower, sizes, errors, sizes, nothing, nothing, 2, 3, declaration.precision)
+    with np.errstate(over="ignore"):
+        sizes, nothing = np.abs(problem.dense.T), np.zeros((problem.features, problem.samples))
+    return StateMap(sizes / OUTWARD, sizes, nothing, sizes, nothing[:, 0], 2, 3, declaration.precision)
 
 
 class CarriedWeights:

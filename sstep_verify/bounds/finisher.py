@@ -27,10 +27,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.bounds.box_rounding import box_errors
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.declaration import Declaration
-from sstep_verify.numerics.rounding import OUTWARD, stored
+from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.problems.losses import Dual
 
 
@@ -47,32 +46,16 @@ def box_of(dual: Dual) -> Box:
     return Box(dual.lower, dual.upper, dual.threshold)
 
 
-class DualErrors(NamedTuple):
-    """What a solver's own numbers may be off by, since it rounded them: ends of the box, shift, and linear
-    term and threshold together.
+def end_error(dual: Dual, declaration: Declaration) -> float:
+    """What the solver's ends of the box are off by.
+
+    They are those of the problem that it holds (bounds/held.py). Where the recurrence is made in a over a
+    factor f that is no power of two (bounds/kernel/scaled.py), they are ends over f: two roundings.
     """
-
-    end: float
-    shift: float
-    linear: float
-
-
-def dual_errors(dual: Dual, declaration: Declaration) -> DualErrors:
-    """Errors of a dual's numbers from rounding C, targets and threshold; labels are exact.
-
-    Of a recurrence in a over a factor nothing is known of a threshold or of targets.
-    """
-    end, shift = box_errors(dual.upper, dual.shift, declaration)
-    if dual.lower:
-        end = max(end, box_errors(-dual.lower, dual.shift, declaration)[0])
-    linear, threshold = np.asarray(dual.linear, dtype=np.float64), dual.threshold
-    if declaration.scaled and (threshold or np.any(linear != 1.0)):
-        return DualErrors(end, shift, np.inf)
-    if not declaration.data_rounding or declaration.precision != "float32":
-        return DualErrors(end, shift, 0.0)
-    off = np.abs(stored(linear, "float32") - linear).max(initial=0.0)
-    off += abs(float(stored(threshold, "float32")) - threshold)
-    return DualErrors(end, shift, float(off) * OUTWARD)
+    if not declaration.scaled:
+        return 0.0
+    largest = max((abs(end) for end in (dual.lower, dual.upper) if end < np.inf), default=0.0)
+    return float(gamma(2, unit_roundoff(declaration.precision)) * largest * OUTWARD)
 
 
 @compiled_borrowing

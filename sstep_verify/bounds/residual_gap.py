@@ -36,10 +36,9 @@ from sstep_verify.bounds.carried_run import StateMap, weights_map
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import svm_values
-from sstep_verify.bounds.ridge_inputs import RidgeInputs, ridge_inputs
-from sstep_verify.bounds.right_hand_side import NO_QUOTIENT, quotients
+from sstep_verify.bounds.right_hand_side import NO_QUOTIENT, Quotient, quotients
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, stored, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, smallest_subnormal, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -69,14 +68,14 @@ class Segment:
     draws: np.ndarray
 
 
-def gradient_map(problem: Problem, declaration: Declaration, inputs: RidgeInputs) -> StateMap:
+def gradient_map(problem: Problem, declaration: Declaration, quotient: Quotient) -> StateMap:
     """Of the gradient or the residual of all samples: L is ``Q + omega I`` or M, k = m."""
     rows = kernel_entries(problem, declaration, np.arange(problem.samples))
     shift = problem.hinge.shift if problem.is_svm else problem.samples
     diagonal, forming = shift * np.eye(problem.samples), rows.more_roundings + 8
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        sizes, errors, terms = quotients(rows, inputs)
-        lower = (np.abs(rows.values) - rows.judge_error) / inputs.penalty - errors
+        sizes, errors, terms = quotients(rows, quotient)
+        lower = (np.abs(rows.values) - rows.judge_error) / quotient.penalty - errors
         # A gradient's constant is 1, as large as a label.
         return StateMap(
             np.maximum(lower, 0.0) / OUTWARD + diagonal / OUTWARD,
@@ -84,7 +83,6 @@ def gradient_map(problem: Problem, declaration: Declaration, inputs: RidgeInputs
             errors,
             terms + diagonal,
             np.abs(problem.targets),
-            inputs.targets,
             forming,
             6,
             declaration.precision,
@@ -120,11 +118,11 @@ class DriftBound:
             raise InputError(f"{problem.label}: a state {name!r} cannot be judged; known here: {known}")
         self._problem, self._declaration = problem, declaration
         self._u = unit_roundoff(declaration.precision)
-        inputs = NO_QUOTIENT
+        quotient = NO_QUOTIENT
         if not problem.is_svm:
-            inputs = ridge_inputs(problem.ridge.penalty, problem.targets, declaration)
-        self._penalty_lower, self._samples = inputs.lower, None
-        self._slopes = self._map = gradient_map(problem, declaration, inputs)
+            quotient = Quotient(problem.ridge.penalty, smallest_subnormal(declaration.precision))
+        self._penalty, self._samples = quotient.penalty, None
+        self._slopes = self._map = gradient_map(problem, declaration, quotient)
         if name == "weights":
             self._samples = CarriedSamples(problem, declaration, np.arange(problem.samples))
             self._map = weights_map(problem, declaration)
@@ -191,13 +189,9 @@ class DriftBound:
         drift, state, size = self._drift(segment, counts, theta)
         if self._samples is None:
             return drift
-        error = self._samples.error(state + drift, drift, 0) / self._penalty_lower
+        error = self._samples.error(drift, 0) / self._penalty
         shift = self._problem.hinge.shift if self._problem.is_svm else self._problem.samples
-        used = (
-            self._samples.sizes @ (state + drift) / self._penalty_lower
-            + self._slopes.constant
-            + shift * size
-        )
+        used = self._samples.sizes @ (state + drift) / self._penalty + self._slopes.constant + shift * size
         # As where a state is formed: n products and sums, and at most 6 roundings of what is added to them.
         rounded = gamma(self._problem.features + 8, self._u) * used
         return error + rounded + self._slopes.errors @ size
@@ -205,12 +199,11 @@ class DriftBound:
     def _trial_svm(self, segment: Segment, counts: np.ndarray):
         """Right-hand side of the inequality for Theta, as a function of Theta."""
         problem, u, loss = self._problem, self._u, self._problem.hinge
-        exact_box = float(stored(loss.C, self._declaration.precision)) == loss.C
-        if self._declaration.update != "in-place" or (loss.shift and not exact_box):
+        if self._declaration.update != "in-place":
             return lambda theta: np.inf
-        cap = loss.upper if exact_box else float(np.float64(stored(loss.C, self._declaration.precision)))
-        values = svm_values(problem, self._declaration, np.clip(segment.begin, 0.0, loss.upper))
-        gap = max(values.gap.upper, 0.0) if exact_box else np.inf
+        cap = loss.upper
+        values = svm_values(problem, self._declaration, np.clip(segment.begin, 0.0, cap))
+        gap = max(values.gap.upper, 0.0)
         drawn = counts > 0
         diagonal, off = np.diagonal(self._slopes.sizes), np.diagonal(self._slopes.errors)
         lower = np.min(np.diagonal(self._slopes.lower)[drawn], initial=np.inf)

@@ -11,10 +11,6 @@ any order of summation it errs by gamma_k of the sum of its terms' sizes, and by
   too. The entries of ``A'a`` are numbers on the way, of which ``max_k |x_lk| |a_l|`` are the terms;
 * where a state is carried (bounds/carried.py), its terms take the place of those of the product.
 
-Where a solver in float32 rounds lambda first, ``(delta + d |K|) / min(lambda, fl(lambda))`` takes the
-place of delta / lambda, ``d = |fl(lambda) - lambda| / min(lambda, fl(lambda))``: it is at least
-``|K~/fl(lambda) - K/lambda|``.
-
 Underflow: with t the smallest number, a product with K is off by t (before the division by lambda), a
 quotient by lambda by t, be it of an entry, a product or the sum.
 """
@@ -22,17 +18,32 @@ quotient by lambda by t, be it of an entry, a product or the sum.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.bounds.ridge_inputs import RidgeInputs
 from sstep_verify.numerics.rounding import OUTWARD, rounded_up, stale_roundings
 from sstep_verify.solver import Declaration
 
-NO_QUOTIENT = RidgeInputs(1.0, np.float64(1.0), 0.0, np.zeros(1))
-"""Of K-SVM, which divides by no lambda."""
+
+class Quotient(NamedTuple):
+    """The division by lambda that ends a product with K; of K-SVM, which divides by nothing, by 1.
+
+    Parameters
+    ----------
+    penalty : float
+        Regularisation (lambda).
+    underflow_error : float
+        What a quotient that underflows may be off by: the smallest number of the solver's type.
+    """
+
+    penalty: float = 1.0
+    underflow_error: float = 0.0
+
+
+NO_QUOTIENT = Quotient()
 
 
 @dataclass(frozen=True)
@@ -64,7 +75,7 @@ def right_hand_sides(
     sizes: np.ndarray,
     drawn: int,
     declaration: Declaration,
-    inputs: RidgeInputs = NO_QUOTIENT,
+    quotient: Quotient = NO_QUOTIENT,
     carried: CarriedTerms | None = None,
 ) -> RightHandSides:
     """Right-hand sides of a window's distinct coordinates `places`, of which these are the kernel rows.
@@ -73,12 +84,12 @@ def right_hand_sides(
     counts the coordinates drawn in the window; `carried` says what the first right-hand sides are made of,
     for a solver that carries a state.
     """
-    samples, lower = sizes.size, inputs.lower
-    entries, errors, terms = quotients(rows, inputs)
+    samples, penalty = sizes.size, quotient.penalty
+    entries, errors, terms = quotients(rows, quotient)
     products = samples + drawn + 16
     underflow = rounded_up(
-        rows.underflow_error(samples + drawn, declaration.precision) / lower
-        + products * inputs.underflow_error
+        rows.underflow_error(samples + drawn, declaration.precision) / penalty
+        + products * quotient.underflow_error
     )
     among, weights = terms[:, places], 0.0
     if carried is None:
@@ -89,21 +100,20 @@ def right_hand_sides(
     else:
         size, error, roundings = carried.size, carried.error, carried.roundings
         if carried.products is not None:
-            size = size / lower * OUTWARD
-            error = (error / lower + inputs.change * size) * OUTWARD
-            among = np.maximum(rounded_up(carried.products / lower), among)
+            size, error = size / penalty * OUTWARD, error / penalty * OUTWARD
+            among = np.maximum(rounded_up(carried.products / penalty), among)
     square, largest = (entries[:, places], errors[:, places], among), terms.max(axis=1, initial=0.0)
     return RightHandSides(
         size, error + underflow, roundings, weights, rows.heights[places], *square, largest
     )
 
 
-def quotients(rows: KernelEntries, inputs: RidgeInputs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def quotients(rows: KernelEntries, quotient: Quotient) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of kernel rows over lambda: sizes of exact and used entries, errors of these, sizes of terms, (c, m).
 
     The terms are those that an entry's product with a number is summed from, which are larger than the
     entry where products may be formed from the samples.
     """
-    sizes = rounded_up(rows.magnitude / inputs.lower)
-    errors = rounded_up(rows.solver_error / inputs.lower + inputs.change * sizes + inputs.underflow_error)
-    return sizes, errors, rounded_up(rows.term_sizes / inputs.lower)
+    sizes = rounded_up(rows.magnitude / quotient.penalty)
+    errors = rounded_up(rows.solver_error / quotient.penalty + quotient.underflow_error)
+    return sizes, errors, rounded_up(rows.term_sizes / quotient.penalty)

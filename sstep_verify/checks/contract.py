@@ -22,6 +22,7 @@ from itertools import chain
 
 import numpy as np
 
+from sstep_verify.bounds.held import held_problem
 from sstep_verify.bounds.largest_number import largest_number, largest_value
 from sstep_verify.checks.contract_items import FINITE, ITEMS, not_finite
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
@@ -180,7 +181,10 @@ def _unproved(case: Case, trajectory: Trajectory, asked: Asked, plain: bool) -> 
 def finite_promised(case: Case, trajectory: Trajectory) -> bool:
     """Whether no correct run can form a number that its precision does not hold."""
     asked = trajectory.asked or asked_of(plain_request(case, trajectory.s))
-    drawn = case.problem, case.declaration, min(asked.s, max(asked.iterations, 1)), case.stream.block
+    held = held_problem(case.problem, case.declaration)
+    if held is None:
+        return False
+    drawn = held, case.declaration, min(asked.s, max(asked.iterations, 1)), case.stream.block
     if trajectory.log is not None:
         logged = np.asarray(trajectory.log).ravel()
         first = np.argmin(np.isfinite(logged)) if not np.isfinite(logged).all() else logged.size

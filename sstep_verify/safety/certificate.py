@@ -35,10 +35,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
+from sstep_verify.bounds.held import held_problem
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.declaration import Precision
@@ -122,11 +122,13 @@ def _curve(
 ) -> Curve:
     """Bound, certify and measure in one precision; without a sample nothing is measured."""
     declaration = declaration_of(precision)
+    # The problem that a solver in float32 holds is the one certified.
+    given, known = problem.label, held_problem(problem, declaration)
+    if known is None:
+        raise InputError(f"{given}: a number of the problem is beyond the range of {precision}")
+    problem = known
     held = np.asarray(stored(np.asarray(alpha, dtype=np.float64), precision))
     if problem.is_svm:
-        # The box of a solver in float32 ends at the C that it holds: that is the problem certified.
-        used = problem.hinge
-        problem = replace(problem, loss=replace(used, C=float(stored(used.C, precision))))
         held = np.clip(held, 0.0, problem.hinge.upper)
         values = svm_values(problem, declaration, held)
         gap, gained = values.gap.upper, values.dual.lower

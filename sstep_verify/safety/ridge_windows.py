@@ -30,7 +30,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.bounds.ridge_inputs import RidgeInputs, ridge_inputs
 from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
 from sstep_verify.bounds.step.solve import solve_error
 from sstep_verify.numerics.rounding import OUTWARD, norm_upper, rounded_up
@@ -47,16 +46,17 @@ class RidgeWindows(EveryWindow):
         self, problem: Problem, declaration: Declaration, alpha: np.ndarray, gap: float, block: int
     ):
         super().__init__(problem, declaration, alpha, gap, block)
-        self._inputs = inputs = ridge_inputs(problem.ridge.penalty, problem.targets, declaration)
+        self._penalty = problem.ridge.penalty
         modulus = np.full(problem.samples, float(problem.samples))
         if block == 1:
-            modulus += diagonal_lower(problem) / inputs.penalty
+            modulus += diagonal_lower(problem) / self._penalty
         self._weights = OUTWARD / np.sqrt(modulus)
-        self._rows = _over(row_sizes(problem, declaration, alpha, self._weights, block), inputs)
-        self._targets = np.abs(problem.targets) + inputs.targets
+        self._rows = _over(row_sizes(problem, declaration, alpha, self._weights, block), self._penalty)
+        self._targets = np.abs(problem.targets)
 
     def _constants(self, support: int, width: int) -> SolveConstants:
-        return solve_constants(self._declaration, self._samples, support, width, self._block, judge=False)
+        solved = self._block, self._penalty
+        return solve_constants(self._declaration, self._samples, support, width, *solved, judge=False)
 
     def _longest(self, fallen: float, error: float) -> float:
         return (fallen + error) * OUTWARD
@@ -70,35 +70,34 @@ class RidgeWindows(EveryWindow):
     @np.errstate(over="ignore", under="ignore", invalid="ignore")
     def _left(self, constants: SolveConstants, width: int, moved: float, longest: float) -> float:
         """Most that a step leaves of its right-hand side; `longest` bounds the M-norm of one increment."""
-        sizes, errors, block, inputs = self._rows.sizes, self._rows.errors, self._block, self._inputs
+        sizes, errors, block = self._rows.sizes, self._rows.errors, self._block
         samples, size = float(self._samples), self._start + self._weights * moved
         terms = sizes.product + sizes.reach * moved + self._targets + samples * size
-        error = constants.sums.longest * terms + errors.product + errors.reach * moved + inputs.targets
+        error = constants.sums.longest * terms + errors.product + errors.reach * moved
         # Increments used differ from those stored, one of each draw of the window before.
         stored = self._rows.held + sizes.largest * (float(self._weights.max()) * moved)
         error += constants.sums.u * stored * (width - 1) * block * (1.0 + constants.sums.longest)
-        if not float(terms.max()) * max(1.0, 2.0 * inputs.penalty) <= constants.sums.largest:
+        if not float(terms.max()) * max(1.0, 2.0 * self._penalty) <= constants.sums.largest:
             return math.inf
         entry = float(sizes.largest.max())
         trace = block * (entry + samples) * OUTWARD
         whole = (block * entry + math.sqrt(block) * samples) * OUTWARD
-        if not (trace <= constants.sums.largest and inputs.lower * constants.sums.largest >= 1.0):
+        if not (trace <= constants.sums.largest and self._penalty * constants.sums.largest >= 1.0):
             return math.inf
         given = block * float(errors.largest.max()) + constants.system * whole
         change = given + solve_error(constants, trace, given, block)
         increment = longest / math.sqrt(samples)
         rounding = constants.sums.u * math.sqrt(block) * float(size.max())
-        lost_terms = 1.0 + 1.0 / inputs.lower + constants.growth * trace
+        lost_terms = 1.0 + 1.0 / self._penalty + constants.growth * trace
         worst = norm_upper(np.partition(error, error.size - block)[-block:])
         left = worst + change * (increment + rounding) + whole * rounding
         left += constants.sums.underflow * lost_terms * block
         return float(rounded_up(left, 64)) if left < math.inf else math.inf
 
 
-def _over(rows: RowSizes, inputs: RidgeInputs) -> RowSizes:
-    """Sizes of the rows of K / lambda, lambda exact or as the solver holds it."""
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        sizes = np.array(rows.sizes) / inputs.lower
-        errors = np.array(rows.errors) / inputs.lower + inputs.change * sizes
-        held = rounded_up(rows.held / inputs.lower)
-    return replace(rows, sizes=Sums(*rounded_up(sizes)), errors=Sums(*rounded_up(errors)), held=held)
+def _over(rows: RowSizes, penalty: float) -> RowSizes:
+    """Sizes of the rows of K / lambda."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = (rounded_up(np.array(part) / penalty) for part in (rows.sizes, rows.errors))
+        sizes, errors = (Sums(*part) for part in parts)
+        return replace(rows, sizes=sizes, errors=errors, held=rounded_up(rows.held / penalty))

@@ -117,7 +117,7 @@ class SvmWindows(EveryWindow):
         shifted = self._shift * (1.0 + u)
         terms = sizes.product + sizes.reach * (moved * (1.0 + u)) + 1.0 + shifted * size
         gradient = constants.sums.longest * terms + errors.product + errors.reach * (moved * (1.0 + u))
-        gradient += u * moved * sizes.reach + constants.sums.underflow + constants.shift_error * size
+        gradient += u * moved * sizes.reach + constants.sums.underflow
         slopes = self._slopes + sizes.reach * moved + self._shift * size
         return _largest(
             constants,

@@ -51,7 +51,7 @@ def longest_sum(check: str, case: Case, s: int) -> int:
     if problem.is_svm:
         sums = clip_constants(declared, samples, samples, width, problem.dual, judge=False).sums
     else:
-        sums = solve_constants(declared, samples, samples, width, case.stream.block, judge=False).sums
+        sums = solve_constants(declared, samples, samples, width, case.stream.block, 1.0, judge=False).sums
     # gamma_k = k u / (1 - k u), solved for k.
     solver = round(sums.longest / ((1.0 + sums.longest) * unit_roundoff(declared.precision)))
     judge = samples + JUDGE if declared.precision == "float64" and check == step_replay.CHECK else 0

@@ -120,7 +120,7 @@ def entries_allowed(name, precision, matrix, x, given, least) -> np.ndarray | No
     """What it may leave of each by the judge's own factors; None where they say nothing."""
     block, sizes = len(x), np.abs(np.float64(x))
     declaration = Declaration("tested", precision=precision, factorisation=name)
-    constants = solve_constants(declaration, 8, 8, 1, block)._replace(modulus=least)
+    constants = solve_constants(declaration, 8, 8, 1, block, 1.0)._replace(modulus=least)
     factor, bound = np.zeros((2, block, block)), np.zeros(block)
     system, trace = np.float64(matrix), float(np.trace(matrix)) * OUTWARD
     assert factored(system, factor[0])

@@ -15,9 +15,8 @@ distance t in norm (what errors made before do to it), the increment errs by at 
 
     ||D^ - D|| <= (||dr|| + ||dG|| (||D|| + t)) / (mu - ||dG||).
 
-Where a solver in float32 rounds its input first, the targets are off by ``|fl(y) - y|``, which is part
-of dr. What products with K and their corrections are summed from, how often they round, what lambda's own
-rounding, products formed from the samples and underflow change: bounds/right_hand_side.py.
+What products with K and their corrections are summed from, how often they round, what products formed from
+the samples and underflow change: bounds/right_hand_side.py.
 
 Where a residual or w is carried (bounds/carried.py), its terms take the place of ``|y| + m |a| + |K||a|``
 and ``delta |a|``, an entry of it rounds b products, b sums, a quotient and m's own in each of the j steps,
@@ -39,14 +38,14 @@ import numpy as np
 
 from sstep_verify.bounds.block.energy import smallest_eigenvalue
 from sstep_verify.bounds.block.factorisation import factorisation_error, factors_size, solve_underflow
-from sstep_verify.bounds.ridge_inputs import ridge_inputs
-from sstep_verify.bounds.right_hand_side import right_hand_sides
+from sstep_verify.bounds.right_hand_side import Quotient, right_hand_sides
 from sstep_verify.numerics.rounding import (
     gamma,
     largest_normal,
     magnitudes,
     norm_upper,
     rounded_up,
+    smallest_subnormal,
     unit_roundoff,
 )
 
@@ -91,22 +90,20 @@ class RidgeLocalErrors:
         self._steps, self._declaration, self._carried = steps, declaration, carried
         self._u, self._samples = unit_roundoff(declaration.precision), entries.values.shape[1]
         limit, absolute = largest_normal(declaration.precision), magnitudes(start)
-        inputs, drawn = ridge_inputs(penalty, targets, declaration), steps.draws.size
-        targets_error = inputs.targets[places]
-        usable = np.isfinite(entries.magnitude).all() and np.isfinite(targets_error).all()
-        usable = usable and 1.0 / limit <= inputs.lower and penalty <= limit / 2
+        quotient = Quotient(penalty, smallest_subnormal(declaration.precision))
+        usable = np.isfinite(entries.magnitude).all() and 1.0 / limit <= penalty <= limit / 2
         self._limit = limit if usable else -np.inf  # then no step is within it
         # The division by lambda may come last.
         self._scale = max(1.0, 2 * penalty)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            self._right = right_hand_sides(entries, places, absolute, drawn, declaration, inputs, carried)
+            self._right = right_hand_sides(
+                entries, places, absolute, steps.draws.size, declaration, quotient, carried
+            )
             self._values = entries.values[:, places] / penalty
             self._errors = rounded_up(entries.judge_error[:, places] / penalty)
         self._start, self._terms, self._error = absolute[places], self._right.size, self._right.error
         if carried is None or not carried.whole:  # a residual that is carried holds y and m a already
-            constant = np.abs(targets[places]) + targets_error
-            self._terms = self._terms + constant + self._samples * self._start
-            self._error = self._error + targets_error
+            self._terms = self._terms + np.abs(targets[places]) + self._samples * self._start
         # Of each coordinate's increments so far: the sum of their sizes, the rounding of what was stored,
         # how many; and the steps so far.
         self._moved, self._rounded = np.zeros(places.size), np.zeros(places.size)

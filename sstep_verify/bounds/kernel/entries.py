@@ -7,14 +7,6 @@ n terms err by at most ``gamma_n <|x|, |z|>`` (Higham 2002, section 3.1), whatev
 number of ranks; where the solver declares an order, ``gamma_k`` with the smaller k of `sum_roundings`
 takes its place.
 
-A solver in float32 that rounds its input computes the entries of other data, ``x~ = fl(x)``, with other
-parameters. Rounding to nearest leaves no choice, so those are known, and by the triangle inequality
-
-    |K^ - K(x, z)| <= |K^ - K~(x~, z~)| + |K~(x~, z~) - K(x, z)|.
-
-The first term is the bound above for the rounded input; the second, which is at most
-``((1+u)^2 - 1) |x|.|z|`` for the linear kernel, is evaluated in float64 with the error of doing so.
-
 With the linear kernel a solver may multiply by the samples in the place of entries, ``<x_i, A'v>`` for
 ``sum_l K_il v_l``. A term ``x_ik x_lk v_l`` then rounds n times more, in the product and the sums over k,
 and relative to ``|x_i|'|x_l| |v_l|``; an entry of A'v that underflows is off by the smallest number a
@@ -25,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import singledispatch
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,19 +25,17 @@ from sstep_verify.bounds.kernel.bounded import KernelEntries
 from sstep_verify.bounds.kernel.factored import factored_products
 from sstep_verify.bounds.kernel.rbf import rbf_entries
 from sstep_verify.bounds.kernel.scaled import scaled_entries
-from sstep_verify.errors import InputError
 from sstep_verify.numerics.rounding import (
     OUTWARD,
     gamma,
     largest_normal,
     rounded_up,
     smallest_subnormal,
-    stored,
     sum_roundings,
     unit_roundoff,
 )
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel
-from sstep_verify.problems.kernels import Kernel, parameters_of
+from sstep_verify.problems.kernels import Kernel
 from sstep_verify.solver import Declaration
 
 
@@ -55,9 +45,9 @@ def kernel_entries(problem: Problem, declaration: Declaration, rows: np.ndarray)
     Parameters
     ----------
     problem : Problem
-        The problem.
+        The problem, as the solver holds it (bounds/held.py).
     declaration : Declaration
-        Precision and formulas of the solver, and whether it rounds its input.
+        Precision and formulas of the solver.
     rows : ndarray of int, shape (c,)
         Samples whose rows are wanted.
 
@@ -65,38 +55,14 @@ def kernel_entries(problem: Problem, declaration: Declaration, rows: np.ndarray)
     -------
     KernelEntries
     """
-    made = _unscaled_entries(problem, declaration, rows)
-    return scaled_entries(made, problem, rows, declaration.precision) if declaration.scaled else made
-
-
-def _unscaled_entries(problem: Problem, declaration: Declaration, rows: np.ndarray) -> KernelEntries:
-    data, kernel = problem.dense, problem.kernel
-    entries = replace(
-        _entries(data, kernel, declaration, rows), factored=factored_products(problem, declaration, rows)
-    )
-    rounded, rounded_kernel = stored(data, declaration.precision), _stored_kernel(kernel, declaration)
-    if not declaration.data_rounding or (rounded_kernel == kernel and np.array_equal(rounded, data)):
-        return entries
-    if rounded_kernel is None or not np.isfinite(rounded).all():
-        return replace(entries, solver_error=np.full_like(entries.values, np.inf))
-    used = _entries(rounded, rounded_kernel, declaration, rows)
-    with np.errstate(over="ignore", invalid="ignore"):
-        moved = np.abs(used.values - entries.values) + used.judge_error + entries.judge_error
-        return replace(
-            entries,
-            solver_error=np.nan_to_num((used.solver_error + moved) * OUTWARD, nan=np.inf, posinf=np.inf),
-        )
-
-
-def _stored_kernel(kernel: Kernel, declaration: Declaration) -> Kernel | None:
-    """Kernel with its parameter as the solver's precision holds it; None if it over- or underflows."""
-    precision = declaration.precision
-    try:
-        described: Any = kernel
-        reals = {key: x for key, x in parameters_of(kernel).items() if isinstance(x, float)}
-        return replace(described, **{key: float(stored(x, precision)) for key, x in reals.items()})
-    except InputError:
-        return None
+    # Powers or products beyond the float64 range make a bound infinite, which a check reports.
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        entries, reached = sample_entries(problem.kernel, problem.dense, rows, declaration)
+        within = reached <= largest_normal(declaration.precision)
+        solver_error = np.where(within, entries.solver_error, np.inf)
+    factored = factored_products(problem, declaration, rows)
+    entries = replace(entries, solver_error=solver_error, factored=factored)
+    return scaled_entries(entries, problem, rows, declaration.precision) if declaration.scaled else entries
 
 
 class Inner(NamedTuple):
@@ -129,15 +95,6 @@ def _(kernel: LinearKernel, inner, declaration):
         return (gamma(kind[2], kind[0]) * inner.absolute + kind[1]) * OUTWARD
 
     return KernelEntries(inner.products, error(inner.judge), error(inner.solver)), inner.absolute
-
-
-def _entries(data: np.ndarray, kernel: Kernel, declaration: Declaration, rows: np.ndarray) -> KernelEntries:
-    """Rows and bounds for data and parameters that are exact to the solver."""
-    # Powers or products beyond the float64 range make a bound infinite, which a check reports.
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        entries, reached = sample_entries(kernel, data, rows, declaration)
-        within = reached <= largest_normal(declaration.precision)
-        return replace(entries, solver_error=np.where(within, entries.solver_error, np.inf))
 
 
 @singledispatch

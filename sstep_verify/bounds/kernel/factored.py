@@ -6,11 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.numerics.rounding import (
-    OUTWARD,
-    rounded_up,
-    stored,
-)
+from sstep_verify.numerics.rounding import OUTWARD, rounded_up
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -22,7 +18,7 @@ class FactoredProducts:
     Parameters
     ----------
     sizes : ndarray, shape (c, m)
-        Bound on ``|x_i|'|x_l|``, for the exact and the solver's samples.
+        Bound on ``|x_i|'|x_l|``.
     lengths : ndarray, shape (c,)
         Bound on ``sum_k |x_ik|``.
     heights : ndarray, shape (m,)
@@ -47,7 +43,7 @@ def factored_products(
     """Products formed from the samples; None unless kernel and declaration allow that."""
     if not may_factor(problem, declaration):
         return None
-    data = _largest_samples(problem, declaration)
+    data = np.abs(problem.dense)
     with np.errstate(over="ignore", invalid="ignore"):
         sizes = rounded_up(data[rows] @ data.T, problem.features + 16)
         lengths = data[rows].sum(axis=1) * OUTWARD
@@ -59,16 +55,8 @@ def may_factor(problem: Problem, declaration: Declaration) -> bool:
     return declaration.products != "rows" and problem.kernel.linear
 
 
-def longest_sample(problem: Problem, declaration: Declaration) -> tuple[float, float]:
-    """Largest ``sum_k |x_ik|`` and ``|x_ik|`` of the exact and the solver's samples."""
-    data = _largest_samples(problem, declaration)
+def longest_sample(problem: Problem) -> tuple[float, float]:
+    """Largest ``sum_k |x_ik|`` and ``|x_ik|`` of the samples."""
+    data = np.abs(problem.dense)
     with np.errstate(over="ignore", invalid="ignore"):
         return float(data.sum(axis=1).max(initial=0.0)) * OUTWARD, float(data.max(initial=0.0))
-
-
-def _largest_samples(problem: Problem, declaration: Declaration) -> np.ndarray:
-    """Absolute values of the samples, the larger of exact and rounded ones, shape (m, n)."""
-    data = np.abs(problem.dense)
-    if not declaration.data_rounding:
-        return data
-    return np.maximum(data, np.abs(stored(problem.dense, declaration.precision)))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sstep_verify.bounds.held import held_problem
+from sstep_verify.bounds.kernel.bounded import KernelEntries
 from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest_subnormal, stored, unit_roundoff
-from sstep_verify.problems import Problem
+from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest_subnormal, unit_roundoff
+from sstep_verify.problems import Problem, Ridge
 from sstep_verify.solver import Declaration
 
 ENTRIES_AT_ONCE = 1 << 18
@@ -43,13 +45,21 @@ def kernel_products(problem: Problem, declaration: Declaration, vector: np.ndarr
     A sum of m products errs by ``gamma_m sum |K_ij v_j|`` in any order, and its entries by delta_K
     (bounds/kernel/entries.py). With the linear kernel a solver may form ``A (A' v)`` instead: m products
     and sums for each feature, then n, so ``gamma_{m+n} |A| (|A|' |v|)``; the larger of the two holds.
+
+    The problem is the given one. A solver that rounds its input computes the entries of the held problem,
+    ``x~ = fl(x)`` with other parameters (bounds/held.py), so by the triangle inequality
+
+        |K^ - K(x, z)| <= |K^ - K~(x~, z~)| + |K~(x~, z~) - K(x, z)|.
+
+    The first term is the bound for the held problem; the second, which is at most ``((1+u)^2 - 1) |x|.|z|``
+    for the linear kernel, is evaluated in float64 with the error of doing so.
     """
-    samples, absolute = problem.samples, np.abs(vector)
+    samples, absolute, held = problem.samples, np.abs(vector), _held_samples(problem, declaration)
     parts = np.zeros((4, samples))
     step = max(ENTRIES_AT_ONCE // samples, 1)
     for begin in range(0, samples, step):
         rows = np.arange(begin, min(begin + step, samples))
-        entries = kernel_entries(problem, declaration, rows)
+        entries = _used_entries(problem, held, declaration, rows)
         # An entry that is not finite is reported by an infinite bound.
         with np.errstate(over="ignore", invalid="ignore"):
             parts[0, rows] = entries.values @ vector
@@ -67,7 +77,7 @@ def kernel_products(problem: Problem, declaration: Declaration, vector: np.ndarr
             + gamma(samples, u) * magnitude
             + samples * smallest_subnormal(declaration.precision)
         )
-        solver_error = np.maximum(formed, solver_error + _factored(problem, declaration, absolute))
+        solver_error = np.maximum(formed, solver_error + _factored(problem, held, declaration, absolute))
     return KernelProducts(
         values,
         np.nan_to_num(magnitude * OUTWARD, nan=np.inf, posinf=np.inf),
@@ -76,14 +86,43 @@ def kernel_products(problem: Problem, declaration: Declaration, vector: np.ndarr
     )
 
 
-def _factored(problem: Problem, declaration: Declaration, absolute: np.ndarray) -> np.ndarray | float:
+def _held_samples(problem: Problem, declaration: Declaration) -> Problem | None:
+    """The problem with the samples and kernel that a solver holds, whatever it makes of the rest."""
+    if declaration.precision != "float32":
+        return problem
+    samples = replace(problem, targets=np.zeros(problem.samples), loss=Ridge())
+    held = held_problem(samples, declaration)
+    if held is None or held is samples:
+        return None if held is None else problem
+    return replace(problem, data=held.data, kernel=held.kernel)
+
+
+def _used_entries(
+    problem: Problem, held: Problem | None, declaration: Declaration, rows: np.ndarray
+) -> KernelEntries:
+    """Kernel rows of the given problem, and what those of a solver that holds another one are off by."""
+    entries = kernel_entries(problem, declaration, rows)
+    if held is problem:
+        return entries
+    if held is None:
+        return replace(entries, solver_error=np.full_like(entries.values, np.inf))
+    used = kernel_entries(held, declaration, rows)
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = used.solver_error + np.abs(used.values - entries.values) + used.judge_error
+        error = (error + entries.judge_error) * OUTWARD
+        return replace(entries, solver_error=np.nan_to_num(error, nan=np.inf, posinf=np.inf))
+
+
+def _factored(
+    problem: Problem, held: Problem | None, declaration: Declaration, absolute: np.ndarray
+) -> np.ndarray | float:
     """Bound on the rounding of ``A (A' v)`` where the kernel is linear, shape (m,); 0 for the others."""
     if not problem.kernel.linear:
         return 0.0
     samples, features = problem.samples, problem.features
     data = np.abs(problem.dense)
-    if declaration.data_rounding:
-        data = np.maximum(data, np.abs(stored(problem.dense, declaration.precision)))
+    if held is not None:
+        data = np.maximum(data, np.abs(held.dense))
     subnormal = smallest_subnormal(declaration.precision)
     underflow = subnormal * (samples * data.sum(axis=1) + features)
     return (

@@ -12,8 +12,9 @@ entries of M that are off by ``gamma_4`` of themselves more:
 Those of the diagonal enter the products with a_i, the corrections and the curvature or block system alike.
 The constant of the gradient (1, or y_i) has no product in our recurrence, whose rounding its bounds count
 all the same (k is at least 6 more than its sums): one for f fits. The upper end of the box, C / f, is off
-by ``gamma_2 C`` (bounds/box_rounding.py). The sizes of v are those of a over f, and every other rounding is
-relative. Underflow is taken to be ours: scales lie between 2^-64 and 2^64.
+by ``gamma_2 C`` (bounds/finisher.py). The sizes of v are those of a over f, and every other rounding is
+relative. Underflow is taken to be ours: scales lie between 2^-64 and 2^64. Of a threshold, or of another
+linear term than 1, nothing is known.
 """
 
 from __future__ import annotations
@@ -47,7 +48,11 @@ def scaled_entries(
         Of the solver.
     """
     factor = gamma(ROUNDINGS, unit_roundoff(precision))
-    diagonal = problem.hinge.shift if problem.is_svm else problem.samples * problem.ridge.penalty
+    diagonal = 0.0 if problem.is_svm else problem.samples * problem.ridge.penalty
+    if problem.is_svm:
+        dual = problem.dual
+        known = dual.threshold == 0.0 and bool(np.all(dual.linear == 1.0))
+        diagonal = dual.shift if known else np.inf
     with np.errstate(over="ignore", invalid="ignore"):
         more = factor * entries.term_sizes
         more[np.arange(rows.size), rows] += factor * diagonal

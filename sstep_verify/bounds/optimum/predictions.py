@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.kernel.products import kernel_products
-from sstep_verify.bounds.optimum.ridge import used_inputs
+from sstep_verify.bounds.optimum.ridge_inputs import ridge_inputs
 from sstep_verify.bounds.optimum.svm import Evaluated
 from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.problems import Problem
@@ -27,7 +27,7 @@ def predictions(problem: Problem, declaration: Declaration, alpha: np.ndarray) -
     products = kernel_products(problem, declaration, problem.signs * alpha)
     values, judge_error, solver_error = products.values, products.judge_error, products.solver_error
     if not problem.is_svm:
-        inputs = used_inputs(problem, declaration)
+        inputs = ridge_inputs(problem, declaration.precision)
         size, values = products.magnitude / inputs.lower, values / inputs.penalty
         judge_error = (judge_error / inputs.penalty + gamma(2, unit_roundoff("float64")) * size) * OUTWARD
         solver_error = (

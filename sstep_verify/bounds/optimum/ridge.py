@@ -31,8 +31,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sstep_verify.bounds.kernel.products import KernelProducts, kernel_products
+from sstep_verify.bounds.optimum.ridge_inputs import ridge_inputs
 from sstep_verify.bounds.optimum.svm import Evaluated, outward
-from sstep_verify.bounds.ridge_inputs import RidgeInputs, ridge_inputs
 from sstep_verify.numerics.objective import dual_value, primal_value
 from sstep_verify.numerics.rounding import (
     OUTWARD,
@@ -119,11 +119,6 @@ def distance_bound(problem: Problem, residual: float) -> float:
     return float(rounded_up(residual / problem.samples))
 
 
-def used_inputs(problem: Problem, declaration: Declaration) -> RidgeInputs:
-    """Lambda and targets as an evaluation holds them, whether or not the solver rounds its input."""
-    return ridge_inputs(problem.ridge.penalty, problem.targets, replace(declaration, data_rounding=True))
-
-
 def _norm(entries: np.ndarray, judge_error: np.ndarray, solver: np.ndarray, precision: str) -> Evaluated:
     value, k = norm(entries), entries.size + 8
     error = (
@@ -156,7 +151,7 @@ def _errors(
 ) -> tuple[np.ndarray, float, float]:
     """Errors of residual, shape (m,), primal and dual value in a precision, of products that are off."""
     samples, absolute, targets = problem.samples, np.abs(alpha), np.abs(problem.targets)
-    inputs, u = used_inputs(problem, evaluated), unit_roundoff(evaluated.precision)
+    inputs, u = ridge_inputs(problem, evaluated.precision), unit_roundoff(evaluated.precision)
     size, k = products.magnitude / inputs.lower, gamma(samples + 10, u)
     residual = products_error / inputs.lower + gamma(8, u) * (targets + samples * absolute + size)
     # A float32 solver that rounds its input subtracts other targets.

@@ -17,7 +17,7 @@ With the linear kernel the products may be formed from the samples: k is larger 
 
 Quotient, curvature ``eta = K_ii + omega`` and difference add their roundings, and the clip is 1-Lipschitz.
 Where the unclipped value is certainly beyond an end of the box, the clipped one is that end, up to the
-rounding of C (bounds/box_rounding.py). Of a loss with another linear term than 1, or with a threshold, the
+rounding of C (bounds/finisher.py). Of a loss with another linear term than 1, or with a threshold, the
 same holds with the sizes of these (bounds/finisher.py). The stored value lands on the clipped one in
 place, within u |stored| + u |theta| of it where it is added (exactly, where it is 0), and within 2 A_r
 where frozen, A_r of bounds/step/sums.py; the value stepped from is then within 2 A_{r-1} of the logged one
@@ -35,7 +35,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.bounds.finisher import Box, box_of, dual_errors, finish
+from sstep_verify.bounds.finisher import Box, box_of, end_error, finish
 from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.step.sums import (
     ADDED,
@@ -66,8 +66,8 @@ class ClipConstants(NamedTuple):
         Diagonal shift (omega).
     box : Box
         Ends of the box, and the threshold.
-    shift_error, end_error, linear_error : float
-        Errors of the shift, of the ends, and of linear term and threshold, from rounding them.
+    end_error : float
+        What the solver's ends are off by (bounds/finisher.py).
     underflow_error : float
         Smallest number of the solver's type.
     sharp : bool
@@ -79,9 +79,7 @@ class ClipConstants(NamedTuple):
     quotient: float
     shift: float
     box: Box
-    shift_error: float
     end_error: float
-    linear_error: float
     underflow_error: float
     sharp: bool
 
@@ -101,7 +99,7 @@ def clip_constants(
     Parameters
     ----------
     declaration : Declaration
-        Precision, form of the update, order of summation, and whether C is rounded.
+        Precision, form of the update, order of summation.
     samples, support, width : int
         Number of samples (m), nonzero entries of a at most (p), steps of a window (s).
     dual : Dual
@@ -113,7 +111,6 @@ def clip_constants(
     """
     precision, more = declaration.precision, int(dual.threshold > 0.0)
     u, judge_u = unit_roundoff(precision), unit_roundoff("float64") if judge else 0.0
-    errors = dual_errors(dual, declaration)
     # A product for each entry of a, two for each step, and at most 6 others may underflow.
     operations = (samples + 2 * width) * (1.0 + factored.length) + 6 + factored.features
     sums = sum_constants(
@@ -126,9 +123,7 @@ def clip_constants(
         quotient=gamma(2 + 2 * more, u) + gamma(2 + 2 * more, judge_u),
         shift=dual.shift,
         box=box_of(dual),
-        shift_error=errors.shift,
-        end_error=errors.end,
-        linear_error=errors.linear,
+        end_error=end_error(dual, declaration),
         underflow_error=smallest_subnormal(precision) + smallest_subnormal("float64"),
         sharp=judge,
     )
@@ -160,7 +155,7 @@ def unclipped_bound(constants, gradient_error, curvature, curvature_error, value
     kernel entry in it off by `curvature_error`; `value` the one before the step, `new` the unclipped one,
     `knot` the threshold over eta.
     """
-    off = curvature_error + constants.curvature * curvature + constants.shift_error
+    off = curvature_error + constants.curvature * curvature
     lower, largest = curvature - off, constants.sums.largest
     if not (lower > 0.0 and curvature + off <= largest):
         return np.inf

@@ -27,7 +27,7 @@ import numpy as np
 
 from sstep_verify.bounds.step.sums import ADDED, FROZEN, IN_PLACE
 from sstep_verify.compiled import compiled
-from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest_subnormal, stored, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest_subnormal, unit_roundoff
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Declaration
 
@@ -54,10 +54,7 @@ class WeightsDrift:
     ):
         precision = declaration.precision
         data = problem.dense
-        used = stored(data, precision) if declaration.data_rounding else data
-        self._data = np.ascontiguousarray(data)
-        self._size = np.maximum(np.abs(data), np.abs(used)) * OUTWARD
-        self._wrong = np.abs(used - data)
+        self._data, self._size = np.ascontiguousarray(data), np.abs(data) * OUTWARD
         self._labels = problem.signs
         self._scale = 1.0 if problem.is_svm else 1.0 / problem.ridge.penalty
         self._u = unit_roundoff(precision) + unit_roundoff("float64")
@@ -78,8 +75,6 @@ class WeightsDrift:
         reach = np.abs(self._alpha)
         self._weights[:] = (self._labels * self._alpha) @ self._data
         formed = (gamma(samples + 2, self._u) * (reach @ self._size) + self._underflow_error) * OUTWARD
-        if self._wrong.any():
-            formed += reach @ self._wrong * OUTWARD
         self._error[:] = np.maximum(formed, self._error) if self._either else formed
 
     def along(self, draws: np.ndarray, log: np.ndarray) -> np.ndarray:

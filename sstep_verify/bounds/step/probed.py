@@ -15,9 +15,8 @@ bounds/step/residual.py, to which underflow adds ``underflow (1 + 1/lambda)``. B
 corrections, in any order. With weights carried from step to step, what they may have drifted by is
 added (bounds/step/drift.py). Nothing is promised where omega, 1/lambda or a sum of terms may overflow.
 
-*Curvature.* K-SVM: ``|eta^ - (K_ii + omega)| <= delta_ii + gamma_3 eta + (error of omega)``, and the
-smallest number where omega may underflow. K-RR, entry by entry:
-``|G^_ij - G_ij| <= delta_ij / lambda + gamma_3 |G_ij|``, a rounded lambda included in the first term; what
+*Curvature.* K-SVM: ``|eta^ - (K_ii + omega)| <= delta_ii + gamma_3 eta``, and the smallest number where
+omega may underflow. K-RR, entry by entry: ``|G^_ij - G_ij| <= delta_ij / lambda + gamma_3 |G_ij|``; what
 underflows in a product and a quotient adds the smallest number twice.
 
 *Increment,* from the solver's own g^ and eta^. They are what the step used, or those numbers rounded once
@@ -51,7 +50,6 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.finisher import finish, finish_flat
-from sstep_verify.bounds.ridge_inputs import RidgeInputs
 from sstep_verify.bounds.step.clip import ClipConstants, stored_bound, unclipped_bound
 from sstep_verify.bounds.step.residual import SolveConstants
 from sstep_verify.bounds.step.solve import solve_error, solve_numbers
@@ -75,13 +73,13 @@ def clip_curvature_bounds(curvature: np.ndarray, error: np.ndarray, constants: C
         Of the steps.
     """
     with np.errstate(invalid="ignore", over="ignore"):
-        off = error + constants.curvature * np.abs(curvature) + constants.shift_error
+        off = error + constants.curvature * np.abs(curvature)
         off = (off + constants.underflow_error * (constants.shift > 0.0)) * OUTWARD
         return np.where(curvature + off <= constants.sums.largest, off, np.inf)
 
 
 def system_bounds(
-    systems: np.ndarray, error: np.ndarray, inputs: RidgeInputs, precision: str, largest: float
+    systems: np.ndarray, error: np.ndarray, penalty: float, precision: str, largest: float
 ) -> np.ndarray:
     """Bounds on the solver's entries of the matrices G, shape (H, b, b).
 
@@ -89,8 +87,8 @@ def system_bounds(
     ----------
     systems, error : ndarray, shape (H, b, b)
         The matrices as the judge has them, and what the kernel entries over lambda may be off by.
-    inputs : RidgeInputs
-        lambda and what rounding it does.
+    penalty : float
+        Regularisation (lambda).
     precision : str
         Of the solver.
     largest : float
@@ -101,7 +99,7 @@ def system_bounds(
         bound = error + roundings * (np.abs(systems) + error)
         bound = (bound + 4.0 * smallest_subnormal(precision)) * OUTWARD
         promised = np.trace(np.abs(systems) + bound, axis1=1, axis2=2) <= largest
-        promised &= inputs.lower * largest >= 1.0
+        promised &= penalty * largest >= 1.0
         return np.where(np.isnan(bound) | ~promised[:, None, None], np.inf, bound)
 
 
@@ -130,7 +128,7 @@ def clip_increments(formed, used, constants, recorded, found):
         if eta > 0.0:
             new, knot = value - g / eta, box.threshold / eta
             clipped = finish(box, new, knot)
-            error = u * abs(g) + constants.linear_error
+            error = u * abs(g)
             free = unclipped_bound(recorded, error, eta, 0.0, value, new, knot)
             if free < np.inf:
                 bound = stored_bound(recorded, free + apart, draws, moved, value, new, knot)
@@ -146,7 +144,7 @@ def clip_increments(formed, used, constants, recorded, found):
 def recorded_constants(constants: ClipConstants) -> ClipConstants:
     """Constants of steps in place from a recorded gradient and curvature, each rounded once at most."""
     sums = constants.sums._replace(form=IN_PLACE)
-    return constants._replace(sums=sums, curvature=sums.u, shift_error=0.0)
+    return constants._replace(sums=sums, curvature=sums.u)
 
 
 def solve_increment(
@@ -154,7 +152,6 @@ def solve_increment(
     system: np.ndarray,
     increment: np.ndarray,
     given: float,
-    inputs: RidgeInputs,
     constants: SolveConstants,
 ) -> tuple[float, float]:
     """Distance and bound of the increment of one block, from the solver's own right-hand side and matrix.
@@ -167,7 +164,7 @@ def solve_increment(
         Recorded matrix.
     given : float
         Bound on how far that may be from the exact one, in the Frobenius norm.
-    inputs, constants
+    constants
         Of the steps.
     """
     block = right.size
@@ -177,7 +174,9 @@ def solve_increment(
         if not (np.isfinite(right).all() and trace <= constants.sums.largest and given < np.inf):
             return 0.0, np.inf
         change = solve_error(constants, trace, given, block) + norm_upper(system - system.T)
-        underflow = constants.sums.underflow * (1.0 + 1.0 / inputs.lower + constants.growth * trace) * block
+        underflow = (
+            constants.sums.underflow * (1.0 + 1.0 / constants.penalty + constants.growth * trace) * block
+        )
         room = constants.modulus - change - given
         most = 2.0 * (norm_upper(right) + underflow) / room * OUTWARD if room > 0.0 else np.inf
         long = norm_upper(increment) if np.isfinite(increment).all() else np.inf

@@ -40,7 +40,7 @@ import numpy as np
 
 from sstep_verify.bounds.block.factorisation import elimination_error, pivot_growth, relative_error
 from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.bounds.ridge_inputs import RidgeInputs
+from sstep_verify.bounds.right_hand_side import Quotient, quotients
 from sstep_verify.bounds.step.solve import FACTORISATIONS
 from sstep_verify.bounds.step.sums import (
     FROZEN,
@@ -52,7 +52,7 @@ from sstep_verify.bounds.step.sums import (
 )
 from sstep_verify.declaration import Declaration, Factorisation
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import gamma, rounded_up, unit_roundoff
+from sstep_verify.numerics.rounding import gamma, rounded_up, smallest_subnormal, unit_roundoff
 
 
 class SolveConstants(NamedTuple):
@@ -78,6 +78,8 @@ class SolveConstants(NamedTuple):
         gamma of the judge's own product G D.
     modulus : float
         A number that no eigenvalue of G is below (m).
+    penalty : float
+        Regularisation (lambda).
     """
 
     sums: SumConstants
@@ -90,6 +92,7 @@ class SolveConstants(NamedTuple):
     factorisation: int
     judge: float
     modulus: float
+    penalty: float
 
 
 def solve_constants(
@@ -98,6 +101,7 @@ def solve_constants(
     support: int,
     width: int,
     block: int,
+    penalty: float,
     factored: Factored = NOT_FACTORED,
     *,
     judge: bool = True,
@@ -111,6 +115,8 @@ def solve_constants(
     samples, support, width, block : int
         Number of samples (m), nonzero entries of a at most (p), steps of a window (s), coordinates of a
         block (b).
+    penalty : float
+        Regularisation (lambda).
     factored : Factored
         Cost of products formed from the samples, where the solver may do so.
     judge : bool
@@ -146,6 +152,7 @@ def solve_constants(
         factorisation=FACTORISATIONS[name],
         judge=gamma(block + 10, judge_u),
         modulus=float(samples),
+        penalty=penalty,
     )
 
 
@@ -158,7 +165,7 @@ def _factorisation(name: Factorisation, block: int, u: float) -> tuple[float, fl
 
 
 def ridge_errors(
-    entries: KernelEntries, inputs: RidgeInputs, *, judge: bool = True
+    entries: KernelEntries, penalty: float, precision: str, *, judge: bool = True
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sizes of ``K / lambda`` that roundings multiply, and the errors of its entries, each (c, m).
 
@@ -168,11 +175,8 @@ def ridge_errors(
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         some = entries.term_sizes + entries.solver_error > 0.0
-        size = rounded_up(entries.term_sizes / inputs.lower)
-        solver = rounded_up(
-            entries.solver_error / inputs.lower + inputs.change * size + inputs.underflow_error
-        )
-        errors = rounded_up(solver + entries.judge_error / inputs.penalty) if judge else solver
+        _, solver, size = quotients(entries, Quotient(penalty, smallest_subnormal(precision)))
+        errors = rounded_up(solver + entries.judge_error / penalty) if judge else solver
         found = np.where(some, np.stack((size, errors, solver)), 0.0)
         sizes, errors, solvers = np.nan_to_num(found, nan=np.inf, posinf=np.inf)
         return sizes, errors, solvers

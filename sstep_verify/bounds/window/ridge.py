@@ -93,7 +93,7 @@ def ridge_window_errors(
         Regularisation (lambda).
     declaration : Declaration
         Precision, form of the update, how increments are summed, factorisation of the block
-        systems, order of summation, and whether the input is rounded.
+        systems, order of summation.
     carried : CarriedTerms, optional
         What the first residuals are made of, for a solver that carries a state.
     windows : int

@@ -36,7 +36,6 @@ Underflow: a product that underflows is off by at most half the smallest number,
 the division by eta. Overflow: where a sum of terms, a weight, eta or the quotient may exceed
 `largest_normal`, nothing is promised.
 
-Where a solver in float32 rounds C first, the ends of its box and its shift are off: bounds/box_rounding.py.
 Of a loss with another linear term than 1, or with a threshold, the constant 1 above is
 ``|p_i| + threshold``, and the clip the monotone 1-Lipschitz map of bounds/finisher.py, free between two
 corners.
@@ -82,7 +81,7 @@ def svm_window_bound(
     dual : Dual
         Shift, box, threshold and linear term.
     declaration : Declaration
-        Precision and form of the update, order of summation, and whether C is rounded.
+        Precision and form of the update, order of summation.
     carried : CarriedTerms, optional
         What the first gradients are made of, for a solver that carries a state.
     windows : int

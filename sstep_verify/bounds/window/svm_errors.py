@@ -87,9 +87,8 @@ def _pivot(solver, entry, judge, given):
     curvature = entry + solver.shift
     size = (abs(entry) + judge + given) * OUTWARD + solver.shift
     judge_error = judge + gamma_of(2, max(solver.u, U)) * abs(curvature)
-    off = given + solver.shift_error
-    lower = curvature - judge_error - off - gamma_of(3, solver.u) * curvature
-    return Pivot(curvature, judge, judge_error, off, size, lower, curvature + judge_error + off)
+    lower = curvature - judge_error - given - gamma_of(3, solver.u) * curvature
+    return Pivot(curvature, judge, judge_error, given, size, lower, curvature + judge_error + given)
 
 
 @compiled_borrowing
@@ -117,11 +116,9 @@ def _sums(rows, solver, state, i):
         error += size * state.rounded[other]
     whole, shift = solver.source == GRADIENT, solver.shift * (1.0 + solver.u)
     moved = state.moved[i] * solver.emphasis.corrections
-    error += state.carried_error[i] + solver.shift_error * (state.start[i] + moved) + solver.linear_error
-    error += shift * state.rounded[i] if whole else 0.0
+    error += state.carried_error[i] + (shift * state.rounded[i] if whole else 0.0)
     linear = abs(rows.linear[state.sample[i]])
-    constant = (shift + solver.shift_error) * moved + solver.box.threshold
-    constant += 0.0 if whole else linear + (shift + solver.shift_error) * state.start[i]
+    constant = shift * moved + solver.box.threshold + (0.0 if whole else linear + shift * state.start[i])
     return Sums(
         product, (judge_terms + constant) * OUTWARD + underflow, judge_error * OUTWARD + underflow,
         (terms + state.carried_size[i] + constant) * OUTWARD + underflow, error * OUTWARD + underflow,
@@ -201,7 +198,7 @@ def _clipped(rows, solver, state, i, pivot, point, local):
     width, knot = box.upper - box.lower, box.threshold / pivot.curvature
     if pivot.size == 0.0:
         linear = rows.linear[state.sample[i]]
-        decided = abs(abs(linear) - box.threshold) > solver.linear_error
+        decided = abs(linear) != box.threshold
         return (off if decided else width + off), 0.0, False
     if not local < np.inf:
         counts[UNDECIDED] += 1

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sstep_verify.bounds.carried import CarriedTerms
-from sstep_verify.bounds.finisher import Box, box_of, dual_errors
+from sstep_verify.bounds.finisher import Box, box_of, end_error
 from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.step.sums import FORMS
 from sstep_verify.numerics.rounding import (
@@ -84,8 +84,8 @@ class Arithmetic(NamedTuple):
         Diagonal shift (omega).
     box : Box
         Ends of the box, and the threshold.
-    end_error, shift_error, linear_error : float
-        What the solver's are off by (bounds/finisher.py).
+    end_error : float
+        What the solver's ends are off by (bounds/finisher.py).
     form : int
         Form of the update, of bounds/step/sums.py.
     tree, others : int
@@ -107,8 +107,6 @@ class Arithmetic(NamedTuple):
     shift: float
     box: Box
     end_error: float
-    shift_error: float
-    linear_error: float
     form: int
     tree: int
     others: int
@@ -174,7 +172,7 @@ class Pivot(NamedTuple):
     entry_error, judge_error : float
         What the entry in it is off by, and what all of it is.
     solver_error : float
-        What the solver's entry and shift are off by together.
+        What the solver's entry is off by.
     size : float
         Sum of the sizes of its two terms, the solver's and the judge's.
     lower, upper : float
@@ -264,7 +262,7 @@ def svm_arithmetic(
     others += dual.threshold > 0.0
     return Arithmetic(
         unit_roundoff(precision), largest_normal(precision), dual.shift, box_of(dual),
-        *dual_errors(dual, declaration), FORMS[declaration.update], tree, others, source,
+        end_error(dual, declaration), FORMS[declaration.update], tree, others, source,
         min(windows, 2), smallest_subnormal(precision), subnormal, (samples + 2 * width + 6) * subnormal,
         emphasis,
     )  # fmt: skip

@@ -69,7 +69,7 @@ class ProbedRun:
         self.steps, self.width, self.block = trajectory.length, trajectory.s, case.stream.block
         self.draws = case.stream.blocks(trajectory.start, trajectory.start + self.steps)
         self.log = np.ascontiguousarray(trajectory.log, dtype=np.float64)
-        self.constants, self.inputs = judge.constants(self.width), judge.inputs
+        self.constants = judge.constants(self.width)
         self.formed, self.entries = judge.formed(trajectory), judge.rows.entries(self.draws.ravel())
 
     def quantities(self) -> list[Compared]:
@@ -144,8 +144,7 @@ def _curvature_bound(run: ProbedRun) -> np.ndarray:
     if isinstance(constants, ClipConstants):
         return clip_curvature_bounds(curvature, error, constants)
     precision = run.case.declaration.precision
-    assert run.inputs is not None
-    return system_bounds(curvature, error, run.inputs, precision, largest_normal(precision))
+    return system_bounds(curvature, error, constants.penalty, precision, largest_normal(precision))
 
 
 def _curvature(run: ProbedRun, curvature: np.ndarray, bound: np.ndarray) -> Compared:
@@ -200,16 +199,15 @@ def _solved(
     """The increments of a K-RR, by what they leave of the run's own right-hand sides."""
     left, most, turned = np.zeros(run.steps), np.full(run.steps, np.inf), np.zeros(run.steps)
     explained = np.zeros(run.steps, dtype=bool)
-    constants, inputs = run.constants, run.inputs
+    constants = run.constants
     assert isinstance(constants, SolveConstants)
-    assert inputs is not None
     for step in range(run.steps):
         r, system, change = gradient[step], curvature[step], increment[step]
         if not (np.abs(system - run.formed.curvature[step]) <= curvature_bound[step]).all():
             continue  # Of a wrong system nothing is promised.
         given = norm_upper(curvature_bound[step])
-        left[step], most[step] = solve_increment(r, system, change, given, inputs, constants)
-        other, bound = solve_increment(r, system, -change, given, inputs, constants)
+        left[step], most[step] = solve_increment(r, system, change, given, constants)
+        other, bound = solve_increment(r, system, -change, given, constants)
         explained[step] = other <= bound < np.inf
         with np.errstate(invalid="ignore", over="ignore"):
             turned[step] = 2.0 * norm_lower(system @ change)

@@ -68,8 +68,8 @@ def judge_clipped_step(rows, state, stretch, step, constants, progress, tail, ta
         rows, slot, state, sums, progress, corrections, abs(linear) + box.threshold, shift * moved
     )
     # Neither a sum of its terms nor omega overflows.
-    known = size <= sums.largest and shift + constants.shift_error <= sums.largest
-    error += sums.underflow + constants.shift_error * moved + stretch.drift[step] + constants.linear_error
+    known = max(size, shift) <= sums.largest
+    error += sums.underflow + stretch.drift[step]
     error = error if known else np.inf
     if curvature > 0.0:
         new, knot = value - slope / curvature, box.threshold / curvature
@@ -78,7 +78,7 @@ def judge_clipped_step(rows, state, stretch, step, constants, progress, tail, ta
     else:
         # A zero row without a shift: the linear term decides at which end the step ends, K-SVM the upper.
         new, knot, unclipped, bound = finish_flat(box, linear), 0.0, np.inf, np.inf
-        decided = abs(abs(linear) - box.threshold) > constants.linear_error
+        decided = abs(linear) != box.threshold
         if decided and row[i] + rows.diagonal[i] + shift == 0.0:
             bound = stored_bound(constants, 0.0, repeats, moved, value, new, knot)
     clipped, free = finish(box, new, knot), soft(new, knot)

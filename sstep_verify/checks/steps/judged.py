@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.bounds.ridge_inputs import ridge_inputs
 from sstep_verify.bounds.step.clip import ClipConstants, clip_constants
 from sstep_verify.bounds.step.drift import WeightsDrift
 from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
@@ -79,12 +78,9 @@ class StepJudge:
     """
 
     def __init__(self, case: Case, oracle: Oracle, *, judge: bool = True):
-        self._case, self._judge = case, judge
-        self.inputs, self._block, problem = None, None, case.problem
-        if not problem.is_svm:
-            self.inputs = ridge_inputs(problem.ridge.penalty, problem.targets, case.declaration)
-            self._block = block_of(case.stream.block)
-        self.rows = JudgeRows(case, oracle, self.inputs, judge=judge)
+        self._case, self._judge, problem = case, judge, case.problem
+        self._block = None if problem.is_svm else block_of(case.stream.block)
+        self.rows = JudgeRows(case, oracle, judge=judge)
 
     def run(self, trajectory: Trajectory) -> JudgedRun:
         """Judge the steps of a run that has a log."""
@@ -148,7 +144,8 @@ class StepJudge:
         counts = problem.samples, problem.samples, width
         if problem.is_svm:
             return clip_constants(declaration, *counts, problem.dual, factored, judge=self._judge)
-        return solve_constants(declaration, *counts, self._case.stream.block, factored, judge=self._judge)
+        solved = self._case.stream.block, problem.ridge.penalty
+        return solve_constants(declaration, *counts, *solved, factored, judge=self._judge)
 
     def _stretches(self, trajectory: Trajectory) -> list[tuple[int, int]]:
         """Whole windows to judge: all, or first, last and seeded ones, by a digest of the run's end."""
@@ -232,6 +229,6 @@ class StepJudge:
             counts = tally._replace(distance=tally.distance[part], bound=tally.bound[part])
             room = Formed(*(values[part] for values in formed or empty_formed(0, case.stream.block)))
             judge_steps(
-                self.rows.of(stretch.draws), state, stretch, sums, clip, solve, self.inputs, self._block,
-                counts, room,
+                self.rows.of(stretch.draws), state, stretch, sums, clip, solve, self._block, counts,
+                room,
             )  # fmt: skip

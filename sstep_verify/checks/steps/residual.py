@@ -89,7 +89,7 @@ def worst_entry(block):
 
 
 @compiled_borrowing
-def judged_residual(rows, state, block, drawn, logged, inputs, constants, drift, progress):
+def judged_residual(rows, state, block, drawn, logged, constants, drift, progress):
     """Set the residual of one block step, and bounds on its entries, in `block`.
 
     An increment that is no number, or longer than any right one, leaves no residual: its length is told.
@@ -98,11 +98,11 @@ def judged_residual(rows, state, block, drawn, logged, inputs, constants, drift,
     and whether there is one.
     """
     largest = constants.sums.largest
-    known = _right_hand_side(rows, state, block, drawn, inputs, constants, drift, progress)
+    known = _right_hand_side(rows, state, block, drawn, constants, drift, progress)
     trace, given, doubt = _block_system(block, constants)
     for place in range(drawn.size):
         block.left[place] = np.inf
-    if not (known and trace <= largest and inputs.lower * largest >= 1.0):
+    if not (known and trace <= largest and constants.penalty * largest >= 1.0):
         return np.inf, 0.0, False
     count, spread = drawn.size, 0.0
     for place in range(count):
@@ -111,7 +111,7 @@ def judged_residual(rows, state, block, drawn, logged, inputs, constants, drift,
         block.increment[place] = logged[place] - state.alpha[i]
     backward = solve_error(constants, trace, given, count)
     change = given + backward
-    lost = constants.sums.underflow * (1.0 + 1.0 / inputs.lower + constants.growth * trace) * count
+    lost = constants.sums.underflow * (1.0 + 1.0 / constants.penalty + constants.growth * trace) * count
     # What an increment may be at most, whatever was logged: G - dG is at least (modulus - change) I. Twice
     # that, and a, are more than its rounding and that of what is stored.
     most, right = np.inf, norm(block.right) + norm(block.error) + lost + drift
@@ -129,10 +129,10 @@ def judged_residual(rows, state, block, drawn, logged, inputs, constants, drift,
 
 
 @compiled_borrowing
-def _right_hand_side(rows, state, block, drawn, inputs, constants, drift, progress):
+def _right_hand_side(rows, state, block, drawn, constants, drift, progress):
     """Set the right-hand side r, bounds on its error, and G; False where a number may overflow."""
-    scale, samples, sums = 1.0 / inputs.penalty, constants.modulus, constants.sums
-    lost_each = sums.underflow * (1.0 + 1.0 / inputs.lower)
+    scale, samples, sums = 1.0 / constants.penalty, constants.modulus, constants.sums
+    lost_each = sums.underflow * (1.0 + 1.0 / constants.penalty)
     additions = progress.distinct if sums.summed else progress.steps * drawn.size
     corrections = (progress.most + additions, progress.most if sums.summed else 0)
     known = True
@@ -142,17 +142,15 @@ def _right_hand_side(rows, state, block, drawn, inputs, constants, drift, progre
         product = np.dot(rows.table[slot, ENTRIES], state.alpha) * scale
         state.product[place] = product
         block.right[place] = state.linear[i] - samples * state.alpha[i] - product
-        target_error = inputs.targets[i]
-        size = abs(state.linear[i]) + target_error
-        own = samples * state.bounded[i]
+        size, own = abs(state.linear[i]), samples * state.bounded[i]
         error, terms = right_hand_side_error(rows, slot, state, sums, progress, corrections, size, own)
-        terms = (terms + target_error) * max(1.0, 2.0 * inputs.penalty)
-        block.error[place] = error + samples * state.increment_error[i] + target_error
+        terms *= max(1.0, 2.0 * constants.penalty)
+        block.error[place] = error + samples * state.increment_error[i]
         _row_of_system(rows, slot, block, drawn, place, scale, samples)
         # A solver may divide an entry by lambda before it multiplies, be it by 0.
         known = known and terms <= sums.largest and rows.largest[slot] <= sums.largest
         block.right_bound[place] = np.inf
-        if known and inputs.lower * sums.largest >= 1.0:
+        if known and constants.penalty * sums.largest >= 1.0:
             block.right_bound[place] = (block.error[place] + lost_each + drift) * OUTWARD
     return known
 

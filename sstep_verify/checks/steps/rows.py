@@ -8,7 +8,6 @@ import numpy as np
 
 from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.kernel.factored import longest_sample, may_factor
-from sstep_verify.bounds.ridge_inputs import RidgeInputs
 from sstep_verify.bounds.step.clip import entry_errors
 from sstep_verify.bounds.step.residual import ridge_errors
 from sstep_verify.bounds.step.sums import NOT_FACTORED, Factored, sorted_sum_error, sum_error
@@ -80,19 +79,17 @@ class JudgeRows:
         The case.
     oracle : Oracle
         Keeps the entries of a whole matrix for all cases that share data and kernel.
-    inputs : RidgeInputs or None
-        K-RR: lambda and what rounding it does.
     judge : bool
         Whether the judge's own errors are part of the errors; False to compare with exact steps.
     """
 
-    def __init__(self, case: Case, oracle: Oracle, inputs: RidgeInputs | None, *, judge: bool = True):
-        self._case, self._oracle, self._inputs, self._judge = case, oracle, inputs, judge
+    def __init__(self, case: Case, oracle: Oracle, *, judge: bool = True):
+        self._case, self._oracle, self._judge = case, oracle, judge
         problem, declaration = case.problem, case.declaration
         self.whole = problem.samples**2 <= WHOLE_WORDS
         self.factored = NOT_FACTORED
         if may_factor(problem, declaration):
-            self.factored = Factored(problem.features, *longest_sample(problem, declaration))
+            self.factored = Factored(problem.features, *longest_sample(problem))
         self._every: Rows | None = None
 
     @property
@@ -124,8 +121,11 @@ class JudgeRows:
 
     def _bounded(self, entries: KernelEntries, columns: np.ndarray, slot: np.ndarray) -> Rows:
         diagonal, nothing = np.zeros(slot.size), np.zeros((0, 0))
-        if self._inputs is not None:
-            sizes, errors, system = ridge_errors(entries, self._inputs, judge=self._judge)
+        problem, precision = self._case.problem, self._case.declaration.precision
+        if not problem.is_svm:
+            sizes, errors, system = ridge_errors(
+                entries, problem.ridge.penalty, precision, judge=self._judge
+            )
             judge_error, largest = np.ascontiguousarray(entries.judge_error), (sizes + errors).max(axis=1)
             table = side_by_side(entries.values, sizes, errors)
             return Rows(table, diagonal, system, judge_error, largest, slot)

@@ -28,7 +28,7 @@ from sstep_verify.diagnosis.factors import BOTH, DIAGONAL, explain
 
 
 @compiled_borrowing
-def judge_solved_step(rows, state, block, stretch, step, inputs, constants, progress, tail, tally, formed):
+def judge_solved_step(rows, state, block, stretch, step, constants, progress, tail, tally, formed):
     """Judge one step, by the entry of its residual that is largest beside its bound.
 
     Parameters
@@ -39,8 +39,6 @@ def judge_solved_step(rows, state, block, stretch, step, inputs, constants, prog
         Scratch.
     step : int
         Its place in the stretch.
-    inputs : RidgeInputs
-        lambda and what rounding the input does.
     constants : SolveConstants
         Of the bounds.
     progress : Progress
@@ -50,13 +48,13 @@ def judge_solved_step(rows, state, block, stretch, step, inputs, constants, prog
     """
     drawn, logged = stretch.draws[step], stretch.log[step]
     bound, distance, solved = judged_residual(
-        rows, state, block, drawn, logged, inputs, constants, stretch.drift[step], progress
+        rows, state, block, drawn, logged, constants, stretch.drift[step], progress
     )
     if solved:
         worst = worst_entry(block)
         bound, distance = block.left[worst], abs(block.residual[worst])
     failed = count_step(tally, step, distance, bound, FREE)
-    looked, scale = bound < np.inf and solved and (failed or stretch.sampled), 1.0 / inputs.penalty
+    looked, scale = bound < np.inf and solved and (failed or stretch.sampled), 1.0 / constants.penalty
     if failed or stretch.sampled:
         tally.planned[0] += 1
     if looked or formed.value.size:

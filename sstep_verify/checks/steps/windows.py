@@ -128,7 +128,7 @@ def state_of(problem: Problem, alpha: np.ndarray, block: int) -> State:
 
 
 @compiled_borrowing
-def judge_steps(rows, state, stretch, sums, clip, solve, inputs, block, tally, formed):
+def judge_steps(rows, state, stretch, sums, clip, solve, block, tally, formed):
     """Judge the steps of some whole windows, one after the other.
 
     Of the two finishers that one is compiled of which there are constants: whether an argument is None is
@@ -146,8 +146,8 @@ def judge_steps(rows, state, stretch, sums, clip, solve, inputs, block, tally, f
         Of the bounds.
     clip, solve : ClipConstants and SolveConstants, one of them None
         Of the bounds of a K-SVM and of a K-RR.
-    inputs, block : RidgeInputs and Block, or None
-        Lambda and what rounding the input does, and further scratch, of a K-RR.
+    block : Block or None
+        Further scratch, of a K-RR.
     tally : Tally
         Out: distances, bounds, and what was seen.
     formed : Formed
@@ -163,7 +163,7 @@ def judge_steps(rows, state, stretch, sums, clip, solve, inputs, block, tally, f
             if clip is None:
                 if solve is not None:
                     judge_solved_step(
-                        rows, state, block, stretch, step, inputs, solve, progress, tail, tally, formed
+                        rows, state, block, stretch, step, solve, progress, tail, tally, formed
                     )
             else:
                 judge_clipped_step(rows, state, stretch, step, clip, progress, tail, tally, formed)

@@ -1,17 +1,17 @@
-"""Cost of rounding a solver's input to float32: none where nothing is rounded."""
+"""Cost of rounding a solver's input to float32: none for what it holds, known for the given problem."""
 
 from __future__ import annotations
-
-from fractions import Fraction
 
 import numpy as np
 import pytest
 from sstep_reference.arithmetic import Float
 
+from sstep_verify.bounds.held import held_problem
 from sstep_verify.bounds.kernel.entries import kernel_entries
+from sstep_verify.bounds.kernel.products import kernel_products
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
-from sstep_verify.numerics.rounding import OUTWARD, magnitudes, stored
+from sstep_verify.numerics.rounding import magnitudes, stored
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.losses import Dual
@@ -45,12 +45,22 @@ def errors_of(problem: Problem, allowed: np.ndarray) -> np.ndarray:
     return found
 
 
+def off(problem: Problem, declaration: Declaration) -> np.ndarray:
+    """What single entries may be off by, of the given problem: products with unit vectors, (m, m)."""
+    columns = np.eye(SAMPLES)
+    return np.stack([kernel_products(problem, declaration, one).solver_error for one in columns], axis=1)
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_entries_of_rounded_data_stay_within_the_bound_that_knows(kernel):
+def test_entries_of_a_held_problem_stay_within_their_bound(kernel):
+    held = held_problem(problem_of(kernel), ROUNDED)
+    assert errors_of(held, kernel_entries(held, ROUNDED, np.arange(SAMPLES)).solver_error).max() <= 1.0
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_products_of_the_given_problem_allow_for_rounded_data(kernel):
     problem = problem_of(kernel)
-    assert (
-        errors_of(problem, kernel_entries(problem, ROUNDED, np.arange(SAMPLES)).solver_error).max() <= 1.0
-    )
+    assert errors_of(problem, off(problem, ROUNDED)).max() <= 1.0
 
 
 def test_entries_of_rounded_data_exceed_the_bound_that_does_not_know():
@@ -60,13 +70,9 @@ def test_entries_of_rounded_data_exceed_the_bound_that_does_not_know():
 
 @pytest.mark.parametrize("kernel", [LinearKernel(), PolynomialKernel(3, 0.5), RBFKernel(0.25)])
 def test_what_float32_holds_costs_nothing(kernel):
-    problem = problem_of(
-        kernel, np.float64(np.float32(np.random.default_rng(8).standard_normal((SAMPLES, 3))))
-    )
-    known, unknown = (
-        kernel_entries(problem, d, np.arange(SAMPLES)).solver_error for d in (ROUNDED, UNSAID)
-    )
-    assert np.array_equal(known, unknown)
+    data = np.float64(np.float32(np.random.default_rng(8).standard_normal((SAMPLES, 3))))
+    problem = problem_of(kernel, data)
+    assert np.array_equal(off(problem, ROUNDED), off(problem, UNSAID))
 
 
 @pytest.mark.parametrize(
@@ -75,28 +81,21 @@ def test_what_float32_holds_costs_nothing(kernel):
 )
 def test_where_the_input_leaves_the_range_nothing_is_promised(kernel, scale):
     problem = problem_of(kernel, np.full((SAMPLES, 2), scale))
-    assert np.isinf(kernel_entries(problem, ROUNDED, np.arange(SAMPLES)).solver_error).all()
+    assert held_problem(problem, ROUNDED) is None
+    assert np.isinf(off(problem, ROUNDED)).all()
 
 
-def test_a_value_clipped_at_a_rounded_bound_is_off_by_the_rounding():
-    problem = problem_of(LinearKernel(), np.eye(SAMPLES))
-    entries = kernel_entries(problem, ROUNDED, np.arange(1))
-    steps = SvmSteps(*(np.array(x) for x in ([0], [0.0], [0.3], [5.0], [5.0])))
-    arguments = (entries, np.arange(1), np.zeros(SAMPLES), steps, Dual(0.0, 0.3))
-    off = abs(Fraction(float(np.float32(0.3))) - Fraction(0.3))
-    radius = svm_window_bound(*arguments, ROUNDED).radius[0]
-    # Rounded outwards for the box, for the coordinate and for the window; one more for float64's own roundings.
-    assert off <= Fraction(radius) <= off * Fraction(OUTWARD) ** 4
-    assert svm_window_bound(*arguments, UNSAID).radius[0] == 0.0
-    held = (*arguments[:-1], Dual(0.0, float(np.float32(0.3))))
-    assert svm_window_bound(*held, ROUNDED).radius[0] == 0.0
+def test_a_value_clipped_at_the_end_of_the_box_is_exact():
+    held = held_problem(problem_of(LinearKernel(), np.eye(SAMPLES)), ROUNDED)
+    entries, upper = kernel_entries(held, ROUNDED, np.arange(1)), float(np.float32(0.3))
+    steps = SvmSteps(*(np.array(x) for x in ([0], [0.0], [upper], [5.0], [5.0])))
+    arguments = entries, np.arange(1), np.zeros(SAMPLES), steps, Dual(0.0, upper)
+    assert svm_window_bound(*arguments, ROUNDED).radius == 0
 
 
-def test_a_bound_that_becomes_infinite_in_float32_promises_nothing():
+def test_a_shift_that_becomes_infinite_in_float32_promises_nothing():
     entries = kernel_entries(problem_of(LinearKernel(), np.eye(SAMPLES)), ROUNDED, np.arange(1))
     steps = SvmSteps(*(np.array(x) for x in ([0], [0.0], [0.3], [0.3], [0.3])))
-    bound = svm_window_bound(entries, np.arange(1), np.zeros(SAMPLES), steps, Dual(0.0, 1e300), ROUNDED)
-    assert np.isinf(bound.radius).all()
     shifted = svm_window_bound(entries, np.arange(1), np.zeros(SAMPLES), steps, Dual(1e60, np.inf), ROUNDED)
     assert np.isinf(shifted.radius).all()
 
@@ -110,13 +109,7 @@ def ridge_bound(declaration, penalty: float, target: float) -> float:
     ).norm
 
 
-def test_rounded_targets_and_regularisation_enter_the_ridge_bound():
-    held, single = float(np.float32(0.1)), abs(float(np.float32(0.1)) - 0.1)
-    assert ridge_bound(ROUNDED, held, held) == ridge_bound(UNSAID, held, held)
-    # One step from a = 0 with eta = 1/lambda + m: what rounding y moves the new value by, in the M-norm.
-    moved = single / np.sqrt(1 / held + SAMPLES)
-    assert ridge_bound(ROUNDED, held, 0.1) - ridge_bound(UNSAID, held, 0.1) >= moved
-    assert ridge_bound(ROUNDED, 0.1, held) > ridge_bound(UNSAID, 0.1, held)
+def test_targets_and_regularisation_beyond_the_range_promise_nothing():
     for penalty, target in ((1e-60, 0.1), (1e60, 0.1), (0.1, 1e60)):
         assert np.isinf(ridge_bound(ROUNDED, penalty, target))
         assert np.isfinite(ridge_bound(Declaration("double"), max(penalty, 0.1), target))

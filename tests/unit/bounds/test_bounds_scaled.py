@@ -8,10 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sstep_verify.bounds.box_rounding import box_errors
+from sstep_verify.bounds.finisher import end_error
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.trajectory.norm import energy_norm, without_kernel
 from sstep_verify.problems import Hinge, LinearKernel, Problem, Ridge, SquaredHinge
+from sstep_verify.problems.losses import Dual
 from sstep_verify.solver import Declaration
 
 GENERATOR = np.random.default_rng(8)
@@ -51,15 +52,15 @@ def test_every_rounded_constant_lies_within_the_bound_on_its_entry(loss):
 
 def test_the_end_of_a_scaled_box_is_off_by_two_roundings():
     upper, plain = 0.7, Declaration("p")
-    error, shift = box_errors(upper, 0.0, replace(plain, scaled=True))
-    assert box_errors(upper, 0.0, plain) == (0.0, shift) == (0.0, 0.0)
+    error = end_error(Dual(0.0, upper), replace(plain, scaled=True))
+    assert end_error(Dual(0.0, upper), plain) == 0.0
     for factor in GENERATOR.uniform(0.1, 9, 300).tolist():
         end = upper / factor
         assert abs(Fraction(end) * Fraction(factor) - Fraction(upper)) <= Fraction(error)
         inverse = upper * (1.0 / factor)
         assert abs(Fraction(inverse) * Fraction(factor) - Fraction(upper)) <= Fraction(error)
     assert error <= 2.0**-51 * upper
-    assert box_errors(np.inf, 0.5, replace(plain, scaled=True)) == (0.0, 0.0)
+    assert end_error(Dual(0.5, np.inf), replace(plain, scaled=True)) == 0.0
 
 
 def test_a_part_of_a_difference_is_no_longer_than_the_whole():

@@ -28,7 +28,7 @@ def test_the_compiled_bound_is_that_of_the_factorisation(factorisation, precisio
     system = root @ root.T + SAMPLES * np.eye(block)
     trace, constants = (
         float(np.trace(system)),
-        solve_constants(declaration, SAMPLES, SAMPLES, 8, block),
+        solve_constants(declaration, SAMPLES, SAMPLES, 8, block, 1.0),
     )
     for given in (0.0, 1e-9, 1e-3):
         expected = factorisation_error(np.abs(system), given, float(SAMPLES), declaration)
@@ -43,6 +43,6 @@ def test_the_compiled_bound_is_that_of_the_factorisation(factorisation, precisio
 @pytest.mark.parametrize("given", [0.5, 50.0])
 def test_both_promise_nothing_where_elimination_may_break_down(given):
     declaration = Declaration("test", factorisation=read("ldl"))
-    system, constants = SAMPLES * np.eye(64), solve_constants(declaration, SAMPLES, SAMPLES, 8, 64)
+    system, constants = SAMPLES * np.eye(64), solve_constants(declaration, SAMPLES, SAMPLES, 8, 64, 1.0)
     expected = factorisation_error(system, given, float(SAMPLES), declaration)
     assert (expected == np.inf) == (solve_error(constants, float(np.trace(system)), given, 64) == np.inf)

@@ -73,7 +73,7 @@ def test_sums_are_sorted_only_beside_exact_steps_and_where_a_product_is_one_sum(
     ):
         declaration = Declaration("any")
         svm = clip_constants(declaration, 9, 9, 4, Dual(0.0, 1.0), factored, judge=judge).sums
-        ridge = solve_constants(declaration, 9, 9, 4, 2, factored, judge=judge).sums
+        ridge = solve_constants(declaration, 9, 9, 4, 2, 1.0, factored, judge=judge).sums
         assert (svm.ordered, ridge.ordered) == (ordered, ordered)
         # Additions: of p and t products, 1 and the shift; of p and q products, y and two products with m.
         assert svm.others - svm.each == 1

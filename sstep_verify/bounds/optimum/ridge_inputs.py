@@ -1,4 +1,8 @@
-"""What a solver that rounds its input to its precision makes of lambda and of the targets."""
+"""What rounding makes of lambda and of the targets of a given problem, whose optimum is asked for.
+
+Runs are judged on the problem that their solver holds (bounds/held.py). Values that it reports of the given
+problem may come from either.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.declaration import Declaration
 from sstep_verify.numerics.rounding import OUTWARD, smallest_subnormal, stored
+from sstep_verify.problems import Problem
 
 
 class RidgeInputs(NamedTuple):
-    """What rounding its input does to what a solver uses.
+    """What rounding its input does to what an evaluation uses.
 
     Parameters
     ----------
@@ -31,17 +35,18 @@ class RidgeInputs(NamedTuple):
     lower: np.float64
     change: float
     targets: np.ndarray
-    underflow_error: float = 0.0
+    underflow_error: float
 
 
-def ridge_inputs(penalty: float, targets: np.ndarray, declaration: Declaration) -> RidgeInputs:
-    """Exact and used inputs; exact ones in float64 and where the solver rounds none."""
-    underflow_error = smallest_subnormal(declaration.precision)
-    if not declaration.data_rounding:
+def ridge_inputs(problem: Problem, precision: str) -> RidgeInputs:
+    """Lambda and targets as an evaluation in a precision may hold them, whether or not a run does."""
+    penalty, targets = problem.ridge.penalty, problem.targets
+    underflow_error = smallest_subnormal(precision)
+    if precision != "float32":
         return RidgeInputs(penalty, np.float64(penalty), 0.0, np.zeros(targets.size), underflow_error)
-    used = float(stored(penalty, declaration.precision))
+    used = float(stored(penalty, precision))
     lower = np.float64(min(penalty, used))
     change = abs(used - penalty) / lower * OUTWARD if lower > 0.0 else np.inf
     with np.errstate(invalid="ignore"):
-        errors = np.abs(stored(targets, declaration.precision) - targets) * OUTWARD
+        errors = np.abs(stored(targets, precision) - targets) * OUTWARD
         return RidgeInputs(penalty, lower, change, errors, underflow_error)
