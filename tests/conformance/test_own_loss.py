@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from judged import judged
+from stateful import StatefulSolver
 
 from sstep_verify import (
     CallableSolver,
@@ -123,7 +124,10 @@ def test_no_right_form_is_refused(example, form, precision, check):
         data, y = generator.standard_normal((SAMPLES, 3)), generator.standard_normal(SAMPLES)
         data[seed] *= seed % 2  # a row of zeros has no curvature
         kernel = RBFKernel(0.3) if seed > 1 else LinearKernel()
-        problem = Problem("drawn", data, y, kernel, loss_of(10.0 ** (seed - 2), (0.0, 0.1, 0.3, 1.0)[seed]))
+        # Of targets and a threshold that are large and cancel, what rounding does is relative to their sizes.
+        scale, width = (1.0, 1.0, 1e6, 1.0)[seed], (0.0, 0.1, 1.0 - 1e-7, 1.0)[seed]
+        y = np.where(np.arange(SAMPLES) % 2, scale, y * scale)
+        problem = Problem("drawn", data, y, kernel, loss_of(10.0 ** (seed - 2), width * scale))
         stream = IndexStream("uniform", SAMPLES, 1, LENGTH, seed=seed)
         points = {s: tuple(sorted({*range(s, LENGTH, s), LENGTH})) for s in (1, S)}
         tested = CallableSolver(solver(form, np.dtype(precision).type), declared)
@@ -161,3 +165,32 @@ def test_what_is_known_of_the_shipped_losses_alone_is_refused_with_a_reason(exam
         judge(tested, problem, stream, 8, checks=["box"])
     with pytest.raises(InputError, match="only of svm-l1 and svm-l2 is known"):
         ProductionSolver().run(RunRequest(problem, stream, 8, 8))
+
+
+@pytest.mark.parametrize("precision", [np.float64, np.float32])
+@pytest.mark.parametrize(("state", "check"), [("gradient", window_replay), ("weights", trajectory)])
+def test_a_carried_state_is_that_of_the_loss(example, state, check, precision):
+    generator = np.random.Generator(np.random.PCG64(3))
+    data, y = generator.integers(-4, 5, (SAMPLES, 3)) / 4.0, generator.integers(-9, 9, SAMPLES) / 8.0
+    problem = Problem("drawn", data, y, LinearKernel(), example["EpsilonInsensitive"](0.5, 0.125))
+    stream = IndexStream("uniform", SAMPLES, 1, LENGTH, seed=1)
+    points = {s: tuple(sorted({*range(s, LENGTH, s), LENGTH})) for s in (1, S)}
+
+    def statuses(leak):
+        tested = StatefulSolver(problem, state, leak=leak, dtype=precision)
+        case = Case(
+            "drawn",
+            problem,
+            stream,
+            (1, S),
+            LENGTH,
+            tested.declaration,
+            points=points,
+            replay_command="again",
+        )
+        return {verdict.status for verdict in judged(check, case, tested).values()}
+
+    assert statuses(0.0) <= {"PASS", "VACUOUS"}
+    if precision is np.float64:
+        assert statuses(0.0) == {"PASS"}
+        assert "FAIL" in statuses(1e-3)

@@ -37,7 +37,7 @@ class StatefulSolver:
     def run(self, request, observe=None):
         problem, dtype = self._problem, self._dtype
         alpha = np.zeros(problem.samples, dtype=dtype)
-        states = {"gradient": -np.ones_like(alpha), "residual": problem.targets.astype(dtype)}
+        states = {"gradient": -problem.linear.astype(dtype), "residual": problem.targets.astype(dtype)}
         state = states.get(self._name, np.zeros(problem.features, dtype=dtype))
         kept, carried = [], []
         for step in range(request.iterations + 1):
@@ -52,14 +52,17 @@ class StatefulSolver:
 
     def _svm(self, alpha, state, block):
         i, dtype = int(block[0]), self._dtype
-        labels, loss = self._problem.targets.astype(dtype), self._problem.hinge
-        shift = dtype(loss.shift)
+        labels, dual = self._problem.signs.astype(dtype), self._problem.dual
+        shift, linear, threshold = dtype(dual.shift), dtype(dual.linear[i]), dtype(dual.threshold)
         if self._name == "weights":
-            slope = labels[i] * (self._data[i] @ state) - dtype(1) + shift * alpha[i]
+            slope = labels[i] * (self._data[i] @ state) - linear + shift * alpha[i]
         else:
             slope = state[i]
-        free = alpha[i] - slope / (self._gram[i, i] + shift)
-        new = min(max(free, dtype(0)), dtype(loss.upper))
+        curvature = self._gram[i, i] + shift
+        free = alpha[i] - slope / curvature
+        if threshold:
+            free = np.sign(free) * max(abs(free) - threshold / curvature, dtype(0))
+        new = min(max(free, dtype(dual.lower)), dtype(dual.upper))
         increment = (new - alpha[i]) * dtype(1 + self._leak)
         if self._repeat and new != free:
             increment = increment * dtype(2)
