@@ -101,11 +101,11 @@ def told_apart(verdict: Verdict, problem: Problem, declaration: Declaration, jud
             again = judged(trial.problem, trial.stream)
         except (InputError, RefusedError):  # A solver need not take every problem.
             break
-        one = next((one for one in again if one.check == verdict.check), None)
-        if one is None:  # Another check has ended it: that run is not what was asked for.
+        further = next((other for other in again if other.check == verdict.check), None)
+        if further is None:  # Another check has ended it: that run is not what was asked for.
             break
-        more = _named(one)
-        runs.append(_said(trial.words(s), one.status, left.copy(), more))
+        more = _named(further)
+        runs.append(_said(trial.words(s), further.status, left.copy(), more))
         left[:] = [name for name in left if name in more] or left or more
         if len(left) == 1 or len(runs) == RUNS or time.monotonic() > until:
             break
@@ -140,13 +140,16 @@ def _with(verdict: Verdict, task: str, left: list[str], runs: list[str]) -> Verd
     signs = [sign for name in left for part in name.split(" together with ") for sign in _signs(part)]
     sentences = of_verdict(verdict.check, task, signs)
     each = len(left) == 1
-    numbers = tuple(one.number for one in sentences)
-    words, told = verdict.reason, " ".join(runs)
+    numbers = tuple(sentence.number for sentence in sentences)
+    words = verdict.reason
     for way in (False, True):
         words = words.removesuffix(breaks(verdict.sentences, each=way))
     evidence = {**verdict.evidence, NAMED: left, "further runs": runs}
     return replace(
-        verdict, reason=f"{words} {told}{breaks(numbers, each=each)}", sentences=numbers, evidence=evidence
+        verdict,
+        reason=f"{words} {' '.join(runs)}{breaks(numbers, each=each)}",
+        sentences=numbers,
+        evidence=evidence,
     )
 
 
@@ -197,9 +200,9 @@ def _tells(
 ) -> bool:
     """Whether all mistakes that are known here would leave another a than one another, and than none."""
     known = _known(problem, declaration, s, stream.block)
-    tried = [known[name] for name in names if name in known]
-    runs = [_run(one, declaration, stream, s) for one in (Candidate((), problem), *tried)]
-    return len(tried) > 1 and all(_apart(one, other) for one, other in combinations(runs, 2))
+    mistakes = [known[name] for name in names if name in known]
+    runs = [_run(candidate, declaration, stream, s) for candidate in (Candidate((), problem), *mistakes)]
+    return len(mistakes) > 1 and all(_apart(one, other) for one, other in combinations(runs, 2))
 
 
 def _apart(one: np.ndarray, other: np.ndarray) -> bool:
@@ -212,7 +215,7 @@ def _known(problem: Problem, declaration: Declaration, s: int, block: int) -> di
     suspects = suspects_of(problem, declaration.update, s, block)
     factors = ((name, off_by(name, Fraction(1, 2))) for name in TERMS)
     moved = [Candidate((name + OFF,), problem, "", factor) for name, factor in factors if factor]
-    return {one.words: one for one in reversed([*suspects.alone(), *moved])}
+    return {candidate.words: candidate for candidate in reversed([*suspects.alone(), *moved])}
 
 
 def _run(candidate: Candidate, declaration: Declaration, stream: IndexStream, s: int) -> np.ndarray:

@@ -145,7 +145,7 @@ class Suspects:
 
     def alone(self) -> list[Candidate]:
         """Every mistake by itself: of the steps first, which need no other kernel."""
-        seldom = [Candidate((one.name,), self.problem, "", one) for one in self.seldom]
+        seldom = [Candidate((mutation.name,), self.problem, "", mutation) for mutation in self.seldom]
         return [*self._steps(self.problem), *self._computed(), *self._solved(), *seldom]
 
     def in_pairs(self) -> Iterator[Candidate]:
@@ -157,17 +157,17 @@ class Suspects:
         for other in solved:
             for step in self._steps(other.problem):
                 yield replace(other, names=(*other.names, *step.names), mutation=step.mutation)
-        tried = {other.problem.digest for other in solved}
+        digests = {other.problem.digest for other in solved}
         for other in solved:
             for more in [] if other.rows else _solved_instead(other.problem):
                 # Which of two changes of a problem is made first makes no difference.
-                if not more.rows and more.problem.digest in tried:
+                if not more.rows and more.problem.digest in digests:
                     continue
-                tried.add(more.problem.digest)
+                digests.add(more.problem.digest)
                 yield replace(more, names=(*other.names, *more.names))
 
     def _steps(self, problem: Problem) -> list[Candidate]:
-        return [Candidate((one.name,), problem, "", one) for one in self.mutations]
+        return [Candidate((mutation.name,), problem, "", mutation) for mutation in self.mutations]
 
     def _computed(self) -> list[Candidate]:
         held = held_problem(self.problem, Declaration(SINGLE, precision="float32"))
@@ -197,11 +197,13 @@ def suspects_of(
     """
     known = mistakes(problem.kin, problem.quantities(update, s, block))
     if problem.is_svm and not problem.loss.labelled:
-        known = [one for one in known if one.labels == NONE.labels]
+        known = [mutation for mutation in known if mutation.labels == NONE.labels]
 
     def possible(mutations: Iterable[Mutation]) -> tuple[Mutation, ...]:
-        related = ((one, of_correction(one)) for one in mutations)
-        return tuple(one for one, relates in related if (relates if between else s > 1 or not relates))
+        related = ((mutation, of_correction(mutation)) for mutation in mutations)
+        return tuple(
+            mutation for mutation, relates in related if (relates if between else s > 1 or not relates)
+        )
 
     return Suspects(problem, possible(known), between, possible([*SELDOM, *_of_this(problem, largest)]))
 

@@ -24,15 +24,15 @@ SAME = 1e-6
 def scaled(answer: Answer) -> Iterator[Reading]:
     """C a, with c one of the known factors, or whatever it is."""
     known = scales(answer.problem)
-    told: list[float] = []
+    distinct: list[float] = []
     for value in known.values():
-        if value == 1.0 or any(abs(value - other) <= SAME * abs(value) for other in told):
+        if value == 1.0 or any(abs(value - other) <= SAME * abs(value) for other in distinct):
             continue
-        told.append(value)
-        names = [name for name, one in known.items() if abs(one - value) <= SAME * abs(value)]
+        distinct.append(value)
+        names = [name for name, factor in known.items() if abs(factor - value) <= SAME * abs(value)]
         yield _by_factor(answer, value, f"c = {' = '.join(names)} = {value:.6g}", SIGNS.get(names[0], ""))
     fitted = _fitted(answer)
-    if fitted and not any(abs(fitted - value) <= 0.01 * abs(value) for value in (*told, 1.0)):
+    if fitted and not any(abs(fitted - value) <= 0.01 * abs(value) for value in (*distinct, 1.0)):
         yield _by_factor(answer, fitted, f"c = {fitted:.6g}, which is none of {', '.join(known)}")
 
 
@@ -44,17 +44,19 @@ def _fitted(answer: Answer) -> float:
 
 
 def _by_factor(answer: Answer, factor: float, words: str, sign: str = "") -> Reading:
-    told = f"proportional to the optimum: c a with {words} (undo it with --scale)"
+    meaning = f"proportional to the optimum: c a with {words} (undo it with --scale)"
     rounding = float(answer.rounding.max()) / abs(factor)
-    return Reading(told, answer.problem, answer.vector / factor, rounding, sign)
+    return Reading(meaning, answer.problem, answer.vector / factor, rounding, sign)
 
 
 def signed_by_labels(answer: Answer) -> Iterator[Reading]:
     """The sign of the label on every entry, as solvers have it that write the weights of the samples."""
     vector, words = answer.unsigned if answer.problem.is_svm else (answer.vector, "")
     if words:
-        told = f"the optimum with the signs of the labels: its entries are {words} (undo it with --signed)"
-        yield Reading(told, answer.problem, vector, float(answer.rounding.max()))
+        meaning = (
+            f"the optimum with the signs of the labels: its entries are {words} (undo it with --signed)"
+        )
+        yield Reading(meaning, answer.problem, vector, float(answer.rounding.max()))
 
 
 def grouped_by_class(answer: Answer) -> Iterator[Reading]:
@@ -68,11 +70,11 @@ def grouped_by_class(answer: Answer) -> Iterator[Reading]:
             continue
         which = f"class {first:+.0f} first"
         which += ", the order of first appearance" if labels[0] == first else ""
-        told = f"the optimum with the samples grouped by class ({which}), as LIBLINEAR groups them"
-        made = as_it_is(replace(answer, problem=_in_order(answer.problem, order)), told)
-        vector = np.empty_like(made.vector)
-        vector[order] = made.vector
-        yield replace(made, problem=answer.problem, vector=vector)
+        meaning = f"the optimum with the samples grouped by class ({which}), as LIBLINEAR groups them"
+        grouped = as_it_is(replace(answer, problem=_in_order(answer.problem, order)), meaning)
+        vector = np.empty_like(grouped.vector)
+        vector[order] = grouped.vector
+        yield replace(grouped, problem=answer.problem, vector=vector)
 
 
 def _in_order(problem: Problem, order: np.ndarray) -> Problem:
@@ -83,8 +85,8 @@ def in_another_order(answer: Answer) -> Iterator[Reading]:
     """The optimum's numbers in another order: each put where the optimum's number of its rank stands."""
     vector = np.empty_like(answer.vector)
     vector[np.argsort(answer.optimum, kind="stable")] = np.sort(answer.vector)
-    told = "a permutation of the optimum: its samples stand in another order than in the data"
-    yield Reading(told, answer.problem, vector, float(answer.rounding.max()))
+    meaning = "a permutation of the optimum: its samples stand in another order than in the data"
+    yield Reading(meaning, answer.problem, vector, float(answer.rounding.max()))
 
 
 def shifted_by_one(answer: Answer) -> Iterator[Reading]:
@@ -94,8 +96,8 @@ def shifted_by_one(answer: Answer) -> Iterator[Reading]:
     for step, missing, words in ((-1, -1, "one place late"), (1, 0, "one place early")):
         vector = np.roll(answer.vector, step)
         vector[missing] = answer.optimum[missing]
-        told = f"the optimum, every entry {words}: samples numbered from 1 here and from 0 there"
-        yield Reading(told, answer.problem, vector, float(answer.rounding.max()))
+        meaning = f"the optimum, every entry {words}: samples numbered from 1 here and from 0 there"
+        yield Reading(meaning, answer.problem, vector, float(answer.rounding.max()))
 
 
 def without_mean(answer: Answer) -> Iterator[Reading]:
@@ -106,22 +108,22 @@ def without_mean(answer: Answer) -> Iterator[Reading]:
     if m == 1 or not penalty / m > 0:
         return
     other = replace(answer.problem, loss=Ridge(penalty / m))
-    told = "the optimum of K + lambda I in the place of K + lambda m I: lambda m was meant"
+    meaning = "the optimum of K + lambda I in the place of K + lambda m I: lambda m was meant"
     rounding = float(answer.rounding.max())
     for factor, scale in ((m / penalty, "d with (K + lambda I) d = y"), (1.0, "a = (lambda/m) d of it")):
-        yield Reading(f"{told} ({scale})", other, answer.vector / factor, rounding / factor)
+        yield Reading(f"{meaning} ({scale})", other, answer.vector / factor, rounding / factor)
 
 
 def no_upper_end(answer: Answer) -> Iterator[Reading]:
     """K-SVM-L1 without its upper end: as with a C that no entry reaches."""
     if isinstance(answer.problem.loss, Hinge) and answer.largest > answer.problem.loss.C:
-        told = f"the optimum without the upper end C = {answer.problem.loss.C:g} of the box"
+        meaning = f"the optimum without the upper end C = {answer.problem.loss.C:g} of the box"
         problem = replace(answer.problem, loss=Hinge(2 * answer.largest))
-        yield as_it_is(answer, told, problem=problem, sign=UPPER)
+        yield as_it_is(answer, meaning, problem=problem, sign=UPPER)
 
 
 def free_bias(answer: Answer) -> Iterator[Reading]:
     """A bias that is not regularised, as LIBSVM has it: the dual then has the constraint y'a = 0."""
     if answer.problem.is_svm and np.unique(answer.problem.targets).size > 1:
-        told = "the optimum with a bias that is not regularised, as LIBSVM has it (y'a = 0)"
-        yield as_it_is(answer, told, free_bias=True)
+        meaning = "the optimum with a bias that is not regularised, as LIBSVM has it (y'a = 0)"
+        yield as_it_is(answer, meaning, free_bias=True)

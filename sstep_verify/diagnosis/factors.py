@@ -121,27 +121,27 @@ def off_by_a_factor(low: np.ndarray, high: np.ndarray, fits: np.ndarray, *, of_s
     of_svm : bool
         Whether steps were judged by their values; else by residuals, which move the other way.
     """
-    found = []
+    factors = []
     for number in range(ROW + 1):
-        least, most = float(low[number]), float(high[number])
-        if fits[number] < ENOUGH or not least <= most or not math.isfinite(most - least):
+        lowest, highest = float(low[number]), float(high[number])
+        if fits[number] < ENOUGH or not lowest <= highest or not math.isfinite(highest - lowest):
             continue
-        if of_svm and number == CURVATURE and not most < 1.0:
+        if of_svm and number == CURVATURE and not highest < 1.0:
             continue  # No curvature is so large that a step is not made at all.
-        least, most = _delta(number, least, most, of_svm=of_svm)
+        lowest, highest = _delta(number, lowest, highest, of_svm=of_svm)
         if number < BOTH:
-            found.append(Factor(NAMES[number], NAMES[number], least, most))
+            factors.append(Factor(NAMES[number], NAMES[number], lowest, highest))
         elif number == ROW:
             words = (
                 ("kernel rows", "entries of kernel rows")
                 if of_svm
                 else (M_ON_DIAGONAL, "m on the diagonal alone")
             )
-            found.append(Factor(*words, least, most))
+            factors.append(Factor(*words, lowest, highest))
         # Where no coordinate is drawn again, the correction for all is that for others.
-        elif NAMES[KERNEL] not in {factor.name for factor in found}:
-            found.append(Factor(NAMES[KERNEL], CORRECTIONS, least, most))
-    return found if len(found) <= MOST else []
+        elif NAMES[KERNEL] not in {factor.name for factor in factors}:
+            factors.append(Factor(NAMES[KERNEL], CORRECTIONS, lowest, highest))
+    return factors if len(factors) <= MOST else []
 
 
 def _delta(number: int, low: float, high: float, *, of_svm: bool) -> tuple[float, float]:

@@ -103,16 +103,16 @@ def explained(answer: Answer, standing: float) -> list[Explained]:
     """
     if answer.problem.samples > MOST_SAMPLES or not answer.largest > 0:
         return []
-    found: list[Explained] = []
+    causes: list[Explained] = []
     for name, readings in HINTS.items():
-        if any(one.hint in LESS_THAN.get(name, ()) for one in found):
+        if any(cause.hint in LESS_THAN.get(name, ()) for cause in causes):
             continue
-        best = min(_read(answer, readings, name, standing), key=lambda one: one.near, default=None)
-        found += [best] if best else []
-    least = min((one.near for one in found), default=math.inf)
-    nearest = [one for one in found if one.near <= max(AS_NEAR * least, answer.tolerance)]
+        best = min(_read(answer, readings, name, standing), key=lambda cause: cause.near, default=None)
+        causes += [best] if best else []
+    smallest = min((cause.near for cause in causes), default=math.inf)
+    nearest = [cause for cause in causes if cause.near <= max(AS_NEAR * smallest, answer.tolerance)]
     # Where the problem itself explains a vector, problems whose optimum is the same say nothing more.
-    return [one for one in nearest if one.hint in CONVENTIONS] or nearest
+    return [cause for cause in nearest if cause.hint in CONVENTIONS] or nearest
 
 
 def _read(answer: Answer, readings: Readings, name: str, standing: float) -> Iterator[Explained]:
@@ -123,8 +123,8 @@ def _read(answer: Answer, readings: Readings, name: str, standing: float) -> Ite
                 yield Explained(name, reading.words, reading.sign, near)
 
 
-def in_words(found: list[Explained]) -> str:
+def in_words(causes: list[Explained]) -> str:
     """The causes of a failure, for its reason."""
-    told = "; or ".join(one.words for one in found)
-    near = max(one.near for one in found)
-    return f"it is {told}: so read, the vector is the optimum to {near:.1g}"
+    meanings = "; or ".join(cause.words for cause in causes)
+    near = max(cause.near for cause in causes)
+    return f"it is {meanings}: so read, the vector is the optimum to {near:.1g}"

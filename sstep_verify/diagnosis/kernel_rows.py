@@ -46,13 +46,8 @@ def panel_defects(problem: Problem, declaration: Declaration, rows: np.ndarray) 
     dict of str to KernelEntries
         By defect; the first stands for every kernel: without it the entries say nothing of the data.
     """
-    found = {}
-    for name, problems in mistaken(problem).items():
-        entries = [kernel_entries(one, declaration, rows) for one in problems]
-        found[name] = entries[0] if len(entries) == 1 else _sum(*entries)
-    if isinstance(problem.kernel, RBFKernel):
-        found[NORMS] = _norms_dropped(problem, declaration, rows)
-    return found
+    names = [*mistaken(problem), *([NORMS] if isinstance(problem.kernel, RBFKernel) else [])]
+    return {name: rows_of(problem, declaration, rows, name) for name in names}
 
 
 def mistaken_rows(problem: Problem) -> list[str]:
@@ -66,17 +61,20 @@ def mistaken_rows(problem: Problem) -> list[str]:
 def rows_of(
     problem: Problem, declaration: Declaration, rows: np.ndarray, mistake: str = ""
 ) -> KernelEntries:
-    """Kernel rows of a problem, right or by one of its `mistaken_rows`, with the error of forming them.
+    """Kernel rows of a problem, right or by a mistake, with the error of forming them.
 
     Parameters
     ----------
     problem, declaration, rows
         As in `panel_defects`.
     mistake : str
-        Name of the mistake; empty for the right rows.
+        Name of one of its `panel_defects` or `mistaken_rows`; empty for the right rows.
     """
-    if mistake in (NORMS, SPLIT):
-        return panel_defects(problem, declaration, rows)[mistake]
+    if mistake == NORMS:
+        return _norms_dropped(problem, declaration, rows)
+    if mistake in (LOST, SPLIT, LABELS):
+        first, *rest = (kernel_entries(other, declaration, rows) for other in mistaken(problem)[mistake])
+        return _sum(first, *rest) if rest else first
     right = kernel_entries(problem, declaration, rows)
     if not mistake:
         return right
@@ -107,12 +105,12 @@ def mistaken(problem: Problem) -> dict[str, list[Problem]]:
     first, second = np.zeros_like(data), np.zeros_like(data)
     first[:, :half], second[:, half:] = data[:, :half], data[:, half:]
     kept = replace(problem, data=first)
-    found = {LOST: [kept]}
+    problems = {LOST: [kept]}
     if not problem.kernel.linear:
-        found[SPLIT] = [kept, replace(problem, data=second)]
+        problems[SPLIT] = [kept, replace(problem, data=second)]
     if problem.loss.labelled:
-        found[LABELS] = [replace(problem, data=problem.targets[:, None] * data)]
-    return found
+        problems[LABELS] = [replace(problem, data=problem.targets[:, None] * data)]
+    return problems
 
 
 def shown(right: KernelEntries, mutant: KernelEntries) -> np.ndarray:

@@ -43,10 +43,10 @@ def explains(reading: Reading, tolerance: float, standing: float) -> float:
     """
     measure = _svm if reading.problem.is_svm else _ridge
     with np.errstate(all="ignore"):
-        found, added = measure(reading)
-    if not added <= FAR or not found <= min(max(tolerance, NEAR) + added, standing / 100):
+        distance, added = measure(reading)
+    if not added <= FAR or not distance <= min(max(tolerance, NEAR) + added, standing / 100):
         return math.inf
-    return found
+    return distance
 
 
 def _svm(reading: Reading) -> tuple[float, float]:

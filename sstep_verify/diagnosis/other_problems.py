@@ -70,14 +70,14 @@ def other_penalty(problem: Problem) -> Iterator[Other]:
     """Another C or lambda: doubled, halved, inverted, with m on the other side."""
     loss, m = problem.loss, float(problem.samples)
     p, value = loss.symbol, loss.parameter
-    tried = {f"2*{p}": 2 * value, f"{p}/2": value / 2, f"m*{p}": m * value, f"1/{p}": 1 / value}
-    tried |= {f"1/(m*{p})": 1 / m / value} if problem.is_svm else {"1": 1.0}
+    parameters = {f"2*{p}": 2 * value, f"{p}/2": value / 2, f"m*{p}": m * value, f"1/{p}": 1 / value}
+    parameters |= {f"1/(m*{p})": 1 / m / value} if problem.is_svm else {"1": 1.0}
     # K-RR with lambda/m is what a sum in the place of the mean gives, which is told apart.
-    tried |= {f"{p}/m": value / m} if problem.is_svm else {}
+    parameters |= {f"{p}/m": value / m} if problem.is_svm else {}
     names = {"1": LAMBDA_LOST}
     if isinstance(loss, SquaredHinge):
         names = {f"2*{p}": OMEGA, f"{p}/2": OMEGA}
-    for how, one in tried.items():
+    for how, one in parameters.items():
         with suppress(InputError):
             if one != value and 0 < one < math.inf:
                 words = f"the optimum for {p} = {how} = {one:.6g} in the place of {value:.6g}"

@@ -84,5 +84,5 @@ def as_it_is(answer: Answer, words: str, **changed) -> Reading:
     """The vector as it is, for a problem or with other fields changed; of a K-SVM without its signs."""
     vector, signed = answer.unsigned if answer.problem.is_svm else (answer.vector, "")
     words += f", written as {signed}" if signed else ""
-    made = Reading(words, answer.problem, vector, float(answer.rounding.max()))
-    return replace(made, **changed)
+    reading = Reading(words, answer.problem, vector, float(answer.rounding.max()))
+    return replace(reading, **changed)

@@ -50,12 +50,12 @@ def explanations(
     if not places or not alone:
         return []
     ordered = sorted(places, key=lambda place: place.work(alone[0]))
-    found = _explaining(alone, ordered)
-    if pairs and not found:
-        found = _explaining(_affordable(suspects.in_pairs(), ordered[0]), ordered)
-    if len(found) > 1:
-        found = _explaining(found, right[:RIGHT]) or found
-    return _ranked(found)
+    explaining = _explaining(alone, ordered)
+    if pairs and not explaining:
+        explaining = _explaining(_affordable(suspects.in_pairs(), ordered[0]), ordered)
+    if len(explaining) > 1:
+        explaining = _explaining(explaining, right[:RIGHT]) or explaining
+    return _ranked(explaining)
 
 
 def _explaining(candidates: Iterable[Candidate], places: Sequence[Place]) -> list[Candidate]:
@@ -63,7 +63,7 @@ def _explaining(candidates: Iterable[Candidate], places: Sequence[Place]) -> lis
     left = list(candidates)
     for place in places:
         if left:
-            left = [one for one, ends in zip(left, place.ended_by(left), strict=True) if ends]
+            left = [candidate for candidate, ends in zip(left, place.ended_by(left), strict=True) if ends]
     return left
 
 
@@ -78,7 +78,7 @@ def _affordable(candidates: Iterable[Candidate], place: Place) -> Iterator[Candi
 
 def _ranked(candidates: list[Candidate]) -> list[Candidate]:
     """One of each name; few runs look by chance like right steps on another problem, which goes first."""
-    by_name = {one.names: one for one in reversed(candidates)}
-    order = [*SOLVED_INSTEAD, *(name for one in candidates for name in one.names)]
-    distinct = [one for one in candidates if by_name[one.names] is one]
-    return sorted(distinct, key=lambda one: order.index(one.names[0]))
+    by_name = {candidate.names: candidate for candidate in reversed(candidates)}
+    order = [*SOLVED_INSTEAD, *(name for candidate in candidates for name in candidate.names)]
+    distinct = [candidate for candidate in candidates if by_name[candidate.names] is candidate]
+    return sorted(distinct, key=lambda candidate: order.index(candidate.names[0]))

@@ -102,14 +102,14 @@ class Mutation:
         values = ((one.name, getattr(self, one.name)) for one in fields(self) if one.name != "name")
         return {name: value for name, value in values if value != getattr(NONE, name)}
 
-    def seen(self, whole: Any, made: list, steps: int, zeros: Callable[[], Any]) -> Any:
+    def seen(self, whole: Any, earlier_steps: list, steps: int, zeros: Callable[[], Any]) -> Any:
         """Increments of a window's coordinates as the products of its next step see them.
 
         Parameters
         ----------
         whole : vector of length c
             All of them, which is what the right recurrence sees.
-        made : list of sequences of (int, scalar)
+        earlier_steps : list of sequences of (int, scalar)
             Coordinates and increments of each step before, in order.
         steps : int
             Steps of the window.
@@ -118,16 +118,16 @@ class Mutation:
         """
         if self.corrected == self.earlier == (None, None):
             return whole
-        found = zeros()
-        if len(made) in range(steps)[slice(*self.corrected)]:
-            for step in made[slice(*self.earlier)]:
+        visible = zeros()
+        if len(earlier_steps) in range(steps)[slice(*self.corrected)]:
+            for step in earlier_steps[slice(*self.earlier)]:
                 for place, increment in step:
-                    found[place] = found[place] + increment
-        return found
+                    visible[place] = visible[place] + increment
+        return visible
 
-    def repeated(self, whole: Any, made: list, place: int) -> Any:
-        """Own increments of one coordinate as its product sees them, of `whole` and `made` as in `seen`."""
-        own = [increment for step in made for other, increment in step if other == place]
+    def repeated(self, whole: Any, earlier_steps: list, place: int) -> Any:
+        """Own increments of one coordinate as its product sees them, with arguments of `seen`."""
+        own = [increment for step in earlier_steps for other, increment in step if other == place]
         return sum(own[slice(*self.repeats)], start=0 * whole[place])
 
     def scaled(self, fields: tuple[str, ...], factor: Factor | None, name: str) -> Mutation:
