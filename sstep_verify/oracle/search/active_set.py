@@ -11,8 +11,9 @@ import scipy.linalg
 from flint import arb_mat
 
 from sstep_verify.numerics.rounding import norm_upper
-from sstep_verify.oracle.balls.svm_balls import BallDual
+from sstep_verify.oracle.search.dual import BallDual
 from sstep_verify.oracle.search.interior_point import Interior
+from sstep_verify.oracle.search.systems import shifted, solved
 
 MOST_ROUNDS = 10
 MOST_REFINEMENTS = 200
@@ -111,31 +112,26 @@ class Polisher:
             return None
         with dual.arithmetic.working():
             columns = rows.transpose()
-            core = (columns * rows).mid()
-            for k in range(core.nrows()):
-                core[k, k] = core[k, k] + dual.shift
+            core = shifted((columns * rows).mid(), dual.shift)
 
         def solution(right: Any) -> Any:
-            part = core.solve((columns * right).mid(), algorithm="approx").mid()
-            return (right - rows * part) / dual.shift
+            part = solved(core, (columns * right).mid())
+            return None if part is None else ((right - rows * part) / dual.shift).mid()
 
         return self._in_balls(solution)
 
     def _ball_solver(self, places: list[int]) -> Callable:
         """Solver of the free system in balls, which is made when first used."""
         system = cache(lambda: self._dual.system(places))
-        return self._in_balls(lambda right: system().solve(right, algorithm="approx"))
+        return self._in_balls(lambda right: solved(system(), right))
 
     def _in_balls(self, solution: Callable[[Any], Any]) -> Callable:
         """Solver from one of a column of balls; it gives None where there is no finite solution."""
 
         def solve(residual: list) -> list | None:
             with self._dual.arithmetic.working():
-                try:
-                    change = solution(arb_mat(len(residual), 1, residual)).mid().entries()
-                except ZeroDivisionError:
-                    return None
-            return change if all(value.is_finite() for value in change) else None
+                change = solution(arb_mat(len(residual), 1, residual))
+                return None if change is None else change.entries()
 
         return solve
 

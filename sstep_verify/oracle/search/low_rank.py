@@ -20,6 +20,7 @@ from sstep_reference.arithmetic import Balls
 from sstep_reference.inputs import svm_constants
 
 from sstep_verify.oracle.balls.feature_map import feature_rows
+from sstep_verify.oracle.search.systems import shifted, solved
 from sstep_verify.problems import Problem
 
 MOST_REFINEMENTS = 10
@@ -112,17 +113,9 @@ class LowRankSystem:
         scaled = arb_mat(
             [[value * weight for value in row] for row, weight in zip(self._rows, inverse, strict=True)]
         )
-        core = (self._transposed * scaled).mid()
-        p = core.nrows()
-        for k in range(p):
-            core[k, k] = core[k, k] + 1
-        identity = arb_mat(p, p, [int(k // p == k % p) for k in range(p * p)])
-        try:
-            # A search needs no enclosure of the inverse.
-            inner = core.solve(identity, algorithm="approx").mid()
-        except ZeroDivisionError:
-            return None
-        return lambda right: inner * right
+        core = shifted((self._transposed * scaled).mid(), 1)
+        inner = solved(core, shifted(core * 0, 1))
+        return None if inner is None else lambda right: inner * right
 
     def _refining(self, inverse: np.ndarray) -> Callable[[Any], Any] | None:
         """The same by a float64 factor and refinement; its solver returns None where that fails."""

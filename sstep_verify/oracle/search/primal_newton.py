@@ -20,6 +20,7 @@ from flint import arb_mat
 
 from sstep_verify.oracle.search.interior_point import Interior
 from sstep_verify.oracle.search.low_rank import LowRankSystem
+from sstep_verify.oracle.search.systems import shifted, solved
 
 MOST_STEPS = 60
 
@@ -65,12 +66,8 @@ class _Newton:
         """One step; whether the minimum is reached."""
         positive = _signs(self.slacks) > 0
         self._count(positive)
-        hessian = arb_mat(self._gram)
-        for k in range(hessian.nrows()):
-            hessian[k, k] = hessian[k, k] + self._system.shift
-        try:
-            aim = hessian.solve(self._sum, algorithm="approx").mid()
-        except ZeroDivisionError:
+        aim = solved(shifted(self._gram, self._system.shift), self._sum)
+        if aim is None:
             return False
         there = self._system.settled(1 - self._system.array(self._system.features * aim))
         move, change = (aim - self._point).mid(), self._system.settled(there - self.slacks)

@@ -13,6 +13,7 @@ from sstep_verify.numerics.kernel_matrix import kernel_matrix
 from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.oracle.balls.objectives import ridge_residual
+from sstep_verify.oracle.search.systems import shifted, solved
 from sstep_verify.problems import Problem
 
 MOST_ROUNDS = 60
@@ -127,14 +128,11 @@ class RidgeSearch:
         """Solution of the whole system, midpoints; the point known where balls cannot solve it."""
         arithmetic, m = self._arithmetic, self._problem.samples
         with arithmetic.working():
-            matrix = self._kernel.matrix() / arithmetic.number(penalty)
-            for i in range(m):
-                matrix[i, i] = matrix[i, i] + m
-            try:
-                solution = matrix.solve(arb_mat(m, 1, self._targets), algorithm="approx")
-            except ZeroDivisionError:
+            matrix = shifted(self._kernel.matrix() / arithmetic.number(penalty), m)
+            solution = solved(matrix, arb_mat(m, 1, self._targets))
+            if solution is None:
                 return known
-            midpoints = solution.mid().entries()
+            midpoints = solution.entries()
             # ||a*|| <= ||y|| / m: too few bits for a system that is nearly singular give anything.
             size, largest = self._length(midpoints) * m, self._length(self._targets) * 2
             return midpoints if size <= largest else known

@@ -12,10 +12,10 @@ from sstep_reference.arithmetic import Balls
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.enclosure import interval
 from sstep_verify.oracle.balls.objectives import objectives
-from sstep_verify.oracle.balls.svm_balls import BallDual
 from sstep_verify.oracle.certificate.optimum import svm_optimum
 from sstep_verify.oracle.search import svm as module
 from sstep_verify.oracle.search.active_set import Polisher
+from sstep_verify.oracle.search.dual import BallDual
 from sstep_verify.oracle.search.svm import TARGET
 from sstep_verify.problems import (
     Hinge,

@@ -13,6 +13,7 @@ from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.balls.feature_map import feature_dimensions
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.oracle.balls.objectives import derivative, objectives, signed
+from sstep_verify.oracle.search.systems import shifted
 from sstep_verify.problems import Problem
 
 
@@ -52,9 +53,7 @@ class BallDual:
         with self.arithmetic.working():
             signs = self.labels
             system = arb_mat([[self.matrix[i, j] * (signs[i] * signs[j]) for j in places] for i in places])
-            for k in range(len(places)):
-                system[k, k] = system[k, k] + self.shift
-            return system
+            return shifted(system, self.shift)
 
     def signed(self, places: list[int]) -> np.ndarray:
         """``Q + omega I`` on some coordinates, rounded to float64."""
