@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from sstep_verify.checks.shared.finding import Finding, distance_ratios
+from sstep_verify.checks.steps.causes import never_first
 from sstep_verify.verdict import SEEN
 
 ROWS, GRADIENT, CURVATURE, INCREMENT, STORED = (
@@ -21,6 +23,14 @@ ROWS, GRADIENT, CURVATURE, INCREMENT, STORED = (
 """Quantities, in the order in which a step forms them."""
 
 ORDER = (ROWS, GRADIENT, CURVATURE, INCREMENT, STORED)
+
+CAUSES = {
+    ROWS: "the kernel function, the data or the reduction is wrong; see kernel-entries",
+    CURVATURE: "the diagonal, its shift or (K-RR) the block's matrix is wrong",
+    INCREMENT: "the quotient, the clip or (K-RR) the solve is wrong",
+    STORED: "the update of a is wrong",
+}
+"""What is wrong where this quantity is the first."""
 
 SHARE = 0.9
 """Share of the steps out of their bound that leaving a quantity out must reproduce to be named."""
@@ -36,7 +46,7 @@ class Compared:
         One of `ORDER`.
     distance, bound : ndarray, shape (H, k)
         Of each value from the judge's; infinite and finite where a number should be and is none.
-    recorded, own : ndarray, shape (H, k), or None
+    recorded, expected : ndarray, shape (H, k), or None
         The values, and the judge's; none of an increment of K-RR, which is judged by what it leaves.
     effects : dict of str to ndarray, shape (H,)
         What leaving a part out changes, over the bound: of each step where it shows most.
@@ -48,7 +58,7 @@ class Compared:
     distance: np.ndarray
     bound: np.ndarray
     recorded: np.ndarray | None = None
-    own: np.ndarray | None = None
+    expected: np.ndarray | None = None
     effects: Mapping[str, np.ndarray] = field(default_factory=dict)
     explained: Mapping[str, np.ndarray] = field(default_factory=dict)
 
@@ -95,14 +105,14 @@ class Compared:
     def without(self) -> list[str]:
         """Parts whose absence reproduces the values out of their bound, the best first."""
         wrong = self.wrong
-        shares = {name: float(said[wrong].mean()) for name, said in self.explained.items() if wrong.size}
+        shares = {name: float(steps[wrong].mean()) for name, steps in self.explained.items() if wrong.size}
         return [name for name in sorted(shares, key=lambda name: -shares[name]) if shares[name] >= SHARE]
 
 
 def compared(
     name: str,
     recorded: np.ndarray,
-    own: np.ndarray,
+    expected: np.ndarray,
     bound: np.ndarray,
     left_out: Mapping[str, np.ndarray] | None = None,
 ) -> Compared:
@@ -112,24 +122,24 @@ def compared(
     ----------
     name : str
         One of `ORDER`.
-    recorded, own, bound : ndarray
+    recorded, expected, bound : ndarray
         The run's values, the judge's, and bounds on their difference.
     left_out : dict of str to ndarray
         What leaving a part out adds to the judge's value.
     """
     flat = len(recorded), -1
-    recorded, own, bound = recorded.reshape(flat), own.reshape(flat), bound.reshape(flat)
+    recorded, expected, bound = recorded.reshape(flat), expected.reshape(flat), bound.reshape(flat)
     with np.errstate(invalid="ignore", over="ignore"):
-        distance = np.abs(recorded - own)
+        distance = np.abs(recorded - expected)
     distance = np.where(np.isnan(distance) & ~np.isinf(bound), np.inf, np.nan_to_num(distance, nan=0.0))
     effects, explained = {}, {}
     for part, change in (left_out or {}).items():
         change = change.reshape(flat)
         with np.errstate(invalid="ignore", over="ignore"):
             effects[part] = distance_ratios(np.abs(change), bound).max(axis=1)
-            near = (np.abs(recorded - (own + change)) <= bound) | np.isinf(bound)
+            near = (np.abs(recorded - (expected + change)) <= bound) | np.isinf(bound)
         explained[part] = near.all(axis=1) & (effects[part] > SEEN)
-    return Compared(name, distance, bound, recorded, own, effects, explained)
+    return Compared(name, distance, bound, recorded, expected, effects, explained)
 
 
 def first_out(quantities: Sequence[Compared], width: int) -> tuple[Compared, int] | None:
@@ -144,3 +154,58 @@ def first_out(quantities: Sequence[Compared], width: int) -> tuple[Compared, int
         return step - step % width if name == ROWS else step, ORDER.index(name)
 
     return min(wrong, key=when, default=None)
+
+
+def first_in_words(
+    quantities: Sequence[Compared], out: tuple[Compared, int], draws: np.ndarray, width: int
+) -> str:
+    """Sentences on the first quantity out of its bound: where, how far, and what is likely wrong.
+
+    Parameters
+    ----------
+    quantities : sequence of Compared
+        All quantities.
+    out : tuple of (Compared, int)
+        The one that is out first, and its step.
+    draws : ndarray of int64, shape (H, b)
+        Coordinates drawn.
+    width : int
+        Steps per window (s).
+    """
+    first, step = out
+    within = "Everything before is within its bound" if len(quantities) > 1 else ""
+    if first.name != ROWS:
+        within = "Kernel rows and everything before are within theirs"
+    place, name = first.place[step], {ROWS: "kernel row", STORED: "new value"}.get(first.name, first.name)
+    # Every coordinate of a block has as many values; the one of an increment of K-RR is the block's.
+    coordinate = draws[step, place // max(first.bound.shape[1] // draws.shape[1], 1)]
+    values = ""
+    if first.recorded is not None and first.expected is not None:
+        recorded, expected = (float(values[step, place]) for values in (first.recorded, first.expected))
+        if math.isfinite(recorded) or math.isfinite(expected):
+            values = f": recorded {recorded!r}, the judge's own {expected!r}"
+    finding = first.finding(step)
+    return (
+        f"The first quantity that is out of its bound is the {name} of iteration {step + 1}, counted from "
+        f"1 (step {step % width + 1} of its window, coordinate {coordinate}){values}; difference "
+        f"{finding.measured:.3g}, bound {finding.bound:.3g} (bounds/step/probed.py). {within}: "
+        f"{_cause(first, step, len(draws), width)}. {first.out} of {first.distance.size} values of the "
+        f"{name} are out of their bounds, in {first.wrong.size} steps."
+    )
+
+
+def _cause(first: Compared, step: int, steps: int, width: int) -> str:
+    named = first.without()
+    if named:
+        return f"leaving out one part reproduces it ({', '.join(named)})"
+    if first.name != GRADIENT:
+        return CAUSES[first.name]
+    if step % width == 0:
+        return (
+            "no correction acts in the first step of a window, so the product with a, or what is added "
+            "to it, is wrong"
+        )
+    if never_first(first.wrong, width):
+        windows = -(-steps // width)
+        return f"those of the first steps of all {windows} windows are right, so the correction is wrong"
+    return "the correction or the stale product is wrong"

@@ -149,16 +149,16 @@ def _curvature_bound(run: ProbedRun) -> np.ndarray:
 
 def _curvature(run: ProbedRun, curvature: np.ndarray, bound: np.ndarray) -> Compared:
     """Curvatures; of a K-RR block systems."""
-    own, problem = run.formed.curvature, run.case.problem
-    left_out = {SYSTEM: own}
+    expected, problem = run.formed.curvature, run.case.problem
+    left_out = {SYSTEM: expected}
     if not problem.is_svm:
-        diagonal = np.broadcast_to(np.eye(run.block) * problem.samples, own.shape)
-        left_out |= {SAMPLES: -diagonal, PENALTY: (diagonal - own) / 2}
+        diagonal = np.broadcast_to(np.eye(run.block) * problem.samples, expected.shape)
+        left_out |= {SAMPLES: -diagonal, PENALTY: (diagonal - expected) / 2}
         if run.block > 1:
-            left_out[OFF_DIAGONAL] = np.where(np.eye(run.block, dtype=bool), 0.0, -own)
+            left_out[OFF_DIAGONAL] = np.where(np.eye(run.block, dtype=bool), 0.0, -expected)
     elif problem.boxed.shift:
-        left_out[OMEGA] = np.full_like(own, -problem.boxed.shift)
-    return compared(CURVATURE, curvature, own, bound, left_out)
+        left_out[OMEGA] = np.full_like(expected, -problem.boxed.shift)
+    return compared(CURVATURE, curvature, expected, bound, left_out)
 
 
 def _clipped(
@@ -178,15 +178,15 @@ def _clipped(
         if box.threshold:
             knot = box.threshold / eta
             free = np.maximum(free - knot, 0.0) + np.minimum(free + knot, 0.0)
-        own = np.clip(free, box.lower, box.upper) - value
+        expected = np.clip(free, box.lower, box.upper) - value
         for end, without in ((box.upper, -g), (box.lower, g)):
-            own = np.where((eta == 0.0) & (without > box.threshold), end - value, own)
+            expected = np.where((eta == 0.0) & (without > box.threshold), end - value, expected)
         beyond = free - np.clip(free, box.lower, box.upper)
-    left_out = {TURNED: -2.0 * own, LOWER: np.minimum(beyond, 0.0)}
+    left_out = {TURNED: -2.0 * expected, LOWER: np.minimum(beyond, 0.0)}
     if np.isfinite(box.upper):
         left_out[UPPER] = np.maximum(beyond, 0.0)
     left_out = {name: np.nan_to_num(moved, nan=0.0) for name, moved in left_out.items()}
-    return compared(INCREMENT, change, own, bounds[1], left_out)
+    return compared(INCREMENT, change, expected, bounds[1], left_out)
 
 
 def _solved(
@@ -223,12 +223,12 @@ def _stored(run: ProbedRun, increment: np.ndarray) -> Compared:
         distance, bound = np.abs(increment - change), run.formed.increment_error + OWN * np.abs(change)
         # No sum of these overflows, so that what is stored is a number.
         known = np.abs(values) + np.abs(increment) <= largest_normal(run.case.declaration.precision)
-        own = values + increment
+        expected = values + increment
     stored = np.isfinite(run.log)
     distance, bound = np.where(stored, distance, np.inf), np.where(stored, bound * OUTWARD, 0.0)
     bound = np.where(known & ~np.isnan(bound), bound, np.inf)
     with np.errstate(invalid="ignore", over="ignore"):
-        lost = ratios(np.abs(increment), bound).max(axis=1)
+        dropped = ratios(np.abs(increment), bound).max(axis=1)
     unchanged = {WRITE_BACK: (run.log == values).all(axis=1)}
-    effects = {WRITE_BACK: np.nan_to_num(lost, nan=0.0, posinf=np.inf)}
-    return Compared(STORED, distance, bound, run.log, own, effects, unchanged)
+    effects = {WRITE_BACK: np.nan_to_num(dropped, nan=0.0, posinf=np.inf)}
+    return Compared(STORED, distance, bound, run.log, expected, effects, unchanged)

@@ -22,10 +22,10 @@ from sstep_verify.checks.probed.compared import (
     ROWS,
     STORED,
     Compared,
+    first_in_words,
     first_out,
 )
 from sstep_verify.checks.probed.quantities import BOTH, TURNED, ProbedRun, malformed
-from sstep_verify.checks.probed.told import told_first
 from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
 from sstep_verify.checks.shared.check import check_of_each_s
 from sstep_verify.checks.shared.finding import Finding, term_of, unbounded, wrong
@@ -101,7 +101,7 @@ def _verdict(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verd
         quantity, step = first
         finding, status = quantity.finding(step), Status.FAIL
         signs = [ROWS] if quantity.name == ROWS else quantity.without()
-        words.append(told_first(run, quantities, quantity, step))
+        words.append(first_in_words(quantities, first, run.draws, run.width))
         evidence["first out of its bound"] = {"quantity": quantity.name, "iteration": step + 1}
         evidence["likely causes"] = [f"{part} left out" for part in quantity.without()]
     else:
