@@ -85,13 +85,17 @@ def diagnosed(
     beside = [cause.words for cause in causes if cause.words not in likely]
     # A cause is not named again as a factor on the same quantity, such as one of 0.
     sized = [one.cause for one in factors if not any(one.holds(cause.mutation) for cause in causes)]
-    signs = [*names, *(name for cause in causes for name in cause.names), *(one.name for one in factors)]
+    signs = [
+        *names,
+        *(name for cause in causes for name in cause.names),
+        *(factor.name for factor in factors),
+    ]
     pair = len(causes) > 0 and len(causes[0].names) > 1
     says = []
     if names:
         says.append(f"Leaving out one quantity reproduces them: {', '.join(names)}.")
     elif factors:
-        ranges = " or ".join(one.interval for one in factors)
+        ranges = " or ".join(factor.interval for factor in factors)
         says.append(f"A factor 1 + delta on one quantity explains all of them: {ranges}.")
     if beside and pair:
         says.append(f"No single mistake known here does, two at once do: {', '.join(beside)}.")
@@ -185,11 +189,11 @@ def _step_in_words(case: Case, trajectory: Trajectory, judge: StepJudge, iterati
     draws = case.stream.blocks(trajectory.start + iteration, trajectory.start + iteration + 1)[0]
     alpha = judge.alpha_before(trajectory, iteration)
     logged = np.asarray(trajectory.log[iteration], dtype=np.float64)
-    own = own_step(case.problem, alpha, draws)
-    place = int(np.argmax(np.nan_to_num(np.abs(logged - own), nan=np.inf)))
+    values = own_step(case.problem, alpha, draws)
+    place = int(np.argmax(np.nan_to_num(np.abs(logged - values), nan=np.inf)))
     return (
         f"step {iteration + 1}, coordinate {draws[place]}: from a = {float(alpha[draws[place]])!r} the "
-        f"solver logged {float(logged[place])!r}, the judge's own value is {float(own[place])!r}"
+        f"solver logged {float(logged[place])!r}, the judge's own value is {float(values[place])!r}"
     )
 
 

@@ -138,8 +138,10 @@ def _look_at_box(tally, state, constants, bound, i, ended, repeats):
     if constants.sums.form == FROZEN and repeats > 1:
         # No effect where the step is free.
         before = state.alpha[i] - state.first[i]
-        lost = finish(box, new - before, knot) + before
-        note_effects(tally, OVERLAP, abs(lost - clipped), 0.0, visible, abs(logged - lost), failed)
+        first_kept = finish(box, new - before, knot) + before
+        note_effects(
+            tally, OVERLAP, abs(first_kept - clipped), 0.0, visible, abs(logged - first_kept), failed
+        )
     if free > box.upper:
         # The end itself is known to the last bit, or to the bound of what is stored there.
         sharp = box.upper * (visible / max(bound, u * box.upper))

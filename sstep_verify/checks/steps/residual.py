@@ -92,7 +92,7 @@ def worst_entry(block):
 def judged_residual(rows, state, block, drawn, logged, constants, drift, progress):
     """Set the residual of one block step, and bounds on its entries, in `block`.
 
-    An increment that is no number, or longer than any right one, leaves no residual: its length is told.
+    An increment that is no number, or longer than any right one, leaves no residual.
     `drift` is what a state carried beside a adds to the residual's error, in the 2-norm. Returns bound and
     distance where there is no residual, of the increment's length and infinite where nothing is promised,
     and whether there is one.
@@ -111,10 +111,12 @@ def judged_residual(rows, state, block, drawn, logged, constants, drift, progres
         block.increment[place] = logged[place] - state.alpha[i]
     backward = solve_error(constants, trace, given, count)
     change = given + backward
-    lost = constants.sums.underflow * (1.0 + 1.0 / constants.penalty + constants.growth * trace) * count
+    underflow_error = (
+        constants.sums.underflow * (1.0 + 1.0 / constants.penalty + constants.growth * trace) * count
+    )
     # What an increment may be at most, whatever was logged: G - dG is at least (modulus - change) I. Twice
     # that, and a, are more than its rounding and that of what is stored.
-    most, right = np.inf, norm(block.right) + norm(block.error) + lost + drift
+    most, right = np.inf, norm(block.right) + norm(block.error) + underflow_error + drift
     if change < constants.modulus:
         most = 2.0 * (right / (constants.modulus - change) + np.sqrt(count) * spread)
     length = norm(block.increment)
@@ -124,7 +126,7 @@ def judged_residual(rows, state, block, drawn, logged, constants, drift, progres
         return most, length, False
     shared = _left(state, block, drawn, logged, constants, (trace, backward, doubt))
     for place in range(count):
-        block.left[place] = (block.left[place] + shared + lost + drift) * OUTWARD
+        block.left[place] = (block.left[place] + shared + underflow_error + drift) * OUTWARD
     return np.inf, 0.0, True
 
 
@@ -132,7 +134,7 @@ def judged_residual(rows, state, block, drawn, logged, constants, drift, progres
 def _right_hand_side(rows, state, block, drawn, constants, drift, progress):
     """Set the right-hand side r, bounds on its error, and G; False where a number may overflow."""
     scale, samples, sums = 1.0 / constants.penalty, constants.modulus, constants.sums
-    lost_each = sums.underflow * (1.0 + 1.0 / constants.penalty)
+    underflow_error = sums.underflow * (1.0 + 1.0 / constants.penalty)
     additions = progress.distinct if sums.summed else progress.steps * drawn.size
     corrections = (progress.most + additions, progress.most if sums.summed else 0)
     known = True
@@ -142,8 +144,8 @@ def _right_hand_side(rows, state, block, drawn, constants, drift, progress):
         product = np.dot(rows.table[slot, ENTRIES], state.alpha) * scale
         state.product[place] = product
         block.right[place] = state.linear[i] - samples * state.alpha[i] - product
-        size, own = abs(state.linear[i]), samples * state.bounded[i]
-        error, terms = right_hand_side_error(rows, slot, state, sums, progress, corrections, size, own)
+        size, own_size = abs(state.linear[i]), samples * state.bounded[i]
+        error, terms = right_hand_side_error(rows, slot, state, sums, progress, corrections, size, own_size)
         terms *= max(1.0, 2.0 * constants.penalty)
         block.error[place] = error + samples * state.increment_error[i]
         _row_of_system(rows, slot, block, drawn, place, scale, samples)
@@ -151,7 +153,7 @@ def _right_hand_side(rows, state, block, drawn, constants, drift, progress):
         known = known and terms <= sums.largest and rows.largest[slot] <= sums.largest
         block.right_bound[place] = np.inf
         if known and constants.penalty * sums.largest >= 1.0:
-            block.right_bound[place] = (block.error[place] + lost_each + drift) * OUTWARD
+            block.right_bound[place] = (block.error[place] + underflow_error + drift) * OUTWARD
     return known
 
 
@@ -183,9 +185,9 @@ def _block_system(block, constants):
             system += block.sizes[place, other] ** 2
             judge_error += block.judge_error[place, other] ** 2
     # Squares that underflow: each is off by half the smallest number at most.
-    tiny = count * SQUARE_ROOT_OF_SMALLEST
-    given = np.sqrt(given) + constants.system * np.sqrt(system) + tiny
-    doubt = given + np.sqrt(judge_error) + constants.system * np.sqrt(system) + tiny
+    underflow_error = count * SQUARE_ROOT_OF_SMALLEST
+    given = np.sqrt(given) + constants.system * np.sqrt(system) + underflow_error
+    doubt = given + np.sqrt(judge_error) + constants.system * np.sqrt(system) + underflow_error
     return trace, given, 2.0 * doubt + constants.doubt * trace
 
 

@@ -101,16 +101,15 @@ class JudgeRows:
     def of(self, draws: np.ndarray) -> Rows:
         """Rows of at least the coordinates drawn."""
         samples = self._case.problem.samples
-        if self.whole and self._every is None:
+        if not self.whole:
+            columns, slot = np.unique(draws), np.zeros(samples, dtype=np.int64)
+            slot[columns] = np.arange(columns.size)
+            return self._bounded(self.entries(columns), columns, slot)
+        if self._every is None:
             every = np.arange(samples, dtype=np.int64)
             entries = kept_entries(self._oracle, self._case.problem, self._case.declaration)
             self._every = self._bounded(entries, every, every)
-        if self._every is not None:
-            return self._every
-        columns = np.unique(draws)
-        slot = np.zeros(samples, dtype=np.int64)
-        slot[columns] = np.arange(columns.size)
-        return self._bounded(self.entries(columns), columns, slot)
+        return self._every
 
     def entries(self, coordinates: np.ndarray) -> KernelEntries:
         """Kernel rows of some coordinates, shape (c,), with bounds on their errors."""
@@ -120,31 +119,25 @@ class JudgeRows:
         return kept_entries(self._oracle, problem, declaration).at(coordinates)
 
     def _bounded(self, entries: KernelEntries, columns: np.ndarray, slot: np.ndarray) -> Rows:
-        diagonal, nothing = np.zeros(slot.size), np.zeros((0, 0))
         problem, precision = self._case.problem, self._case.declaration.precision
-        if not problem.is_svm:
-            sizes, errors, system = ridge_errors(
-                entries, problem.ridge.penalty, precision, judge=self._judge
-            )
+        diagonal, largest = np.zeros(slot.size), np.zeros(0)
+        system, judge_error = np.zeros((2, 0, 0))
+        if problem.is_svm:
+            sizes, errors = entry_errors(entries, judge=self._judge)
+            diagonal[columns] = errors[np.arange(columns.size), columns]
+        else:
+            penalty = problem.ridge.penalty
+            sizes, errors, system = ridge_errors(entries, penalty, precision, judge=self._judge)
             judge_error, largest = np.ascontiguousarray(entries.judge_error), (sizes + errors).max(axis=1)
-            table = side_by_side(entries.values, sizes, errors)
-            return Rows(table, diagonal, system, judge_error, largest, slot)
-        sizes, errors = entry_errors(entries, judge=self._judge)
-        diagonal[columns] = errors[np.arange(columns.size), columns]
-        table = side_by_side(entries.values, sizes, errors)
-        return Rows(table, diagonal, nothing, nothing, np.zeros(0), slot)
-
-
-def side_by_side(entries: np.ndarray, sizes: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """The table of `Rows` of entries, sizes and errors, each of shape (c, m)."""
-    return np.ascontiguousarray(np.stack((entries, sizes, errors), axis=1))
+        table = np.ascontiguousarray(np.stack((entries.values, sizes, errors), axis=1))
+        return Rows(table, diagonal, system, judge_error, largest, slot)
 
 
 @compiled_borrowing
-def right_hand_side_error(rows, slot, state, sums, progress, corrections, constant, own):
+def right_hand_side_error(rows, slot, state, sums, progress, corrections, constant, own_size):
     """Bound on the error of a right-hand side with a row's product with a, and the size of its terms.
 
-    It has two terms besides, of the sizes `constant` and `own`, whose own errors are not counted here.
+    It has two terms besides, of the sizes `constant` and `own_size`, whose own errors are not counted here.
     `corrections` counts the additions that these take, and those of them within one coordinate's
     increments. The size is that of all terms, errors included that are no roundings of their sum.
     """
@@ -159,13 +152,13 @@ def right_hand_side_error(rows, slot, state, sums, progress, corrections, consta
             used += size[j] * state.increment_error[j]
     error = np.dot(rows.table[slot, ERRORS], state.bounded) + used
     additions, repeats = corrections
-    total += own + constant
+    total += own_size + constant
     rounding = sum_error(sums, progress.support, additions, progress.held) * total
     if sums.ordered and rounding < np.inf:
         terms = state.terms
         for place in range(size.size):
             terms[place] = size[place] * state.bounded[place]
-        terms[size.size], terms[size.size + 1] = own, constant
+        terms[size.size], terms[size.size + 1] = own_size, constant
         rounding = min(rounding, sorted_sum_error(sums, progress.support, additions, repeats, terms))
     return error + rounding, total + error
 

@@ -115,7 +115,9 @@ class Progress(NamedTuple):
 
 def state_of(problem: Problem, alpha: np.ndarray, block: int) -> State:
     """The state before the first step of b coordinates from a, shape (m,), which it holds."""
-    signs, linear = (np.ascontiguousarray(one, dtype=np.float64) for one in (problem.signs, problem.linear))
+    signs, linear = (
+        np.ascontiguousarray(values, dtype=np.float64) for values in (problem.signs, problem.linear)
+    )
     signed = signs * alpha if problem.is_svm else alpha
     error, first = np.zeros((2, alpha.size))
     drawn, listed = np.zeros((2, alpha.size), dtype=np.int64)
