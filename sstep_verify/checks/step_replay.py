@@ -20,7 +20,7 @@ import numpy as np
 from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding, Window, decisive, unbounded, wrong
-from sstep_verify.checks.shared.outcome import right_at_one, verdict_on
+from sstep_verify.checks.shared.outcome import right_at_one, unseen, verdict_on
 from sstep_verify.checks.shared.sample import RARE, missed
 from sstep_verify.checks.steps.causes import diagnosed
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
@@ -99,10 +99,10 @@ def _judge_run(
     exact_ratios = [f"{step.what}: ratio {step.ratio:.3g}" for step in exact]
     evidence |= finding.details | {"exact steps": exact_ratios}
     seen = {term.name for term in terms if term.status is Status.PASS}
-    unseen = [name for name in core(min(s, max(length, 1))) if name not in seen]
-    status = Status.VACUOUS if finding.status is Status.PASS and unseen else finding.status
+    hidden = [name for name in core(min(s, max(length, 1))) if name not in seen]
+    status = Status.VACUOUS if finding.status is Status.PASS and hidden else finding.status
     return verdict_on(
-        CHECK, case, s, status, finding, _reason(case, trajectory, judged, finding, status, terms, unseen),
+        CHECK, case, s, status, finding, _reason(case, trajectory, judged, finding, status, terms, hidden),
         units=units, planned=length, executed=judged.decided, terms=terms, evidence=evidence,
         signs=finding.signs, each=each,
     )  # fmt: skip
@@ -197,7 +197,7 @@ def _reason(
     finding: Finding,
     status: Status,
     terms: Sequence[Term],
-    unseen: Sequence[str],
+    hidden: Sequence[str],
 ) -> str:
     words = [
         f"{judged.judged} of {trajectory.length} steps of the {case.declaration.name} solver judged, each "
@@ -215,11 +215,10 @@ def _reason(
     if status is Status.FAIL:
         within = "The judge's float64 step is within its bound; the exact step is not."
         words.append(finding.note or within)
-    hidden = [f"{term.name} ({term.reason})" for term in terms if term.status is Status.VACUOUS]
     if status is Status.VACUOUS:
-        words.append(f"The run could not have shown an error in: {', '.join(unseen)}.")
-    if hidden:
-        words.append(f"Not seen: {'; '.join(hidden)}.")
+        words.append(f"The run could not have shown an error in: {', '.join(hidden)}.")
+    if not_seen := unseen(terms):
+        words.append(f"Not seen: {not_seen}.")
     return " ".join(words)
 
 
