@@ -31,6 +31,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sstep_verify.bounds.held import held_problem
 from sstep_verify.checks.metamorphic.bounded_relations import Relation, relations
 from sstep_verify.checks.metamorphic.shared import (
     affordable_steps,
@@ -119,7 +120,8 @@ def _windows(case: Case, original: Trajectory) -> list[Window]:
 
     Of a carried state that is not recorded nothing is known but where the run begins.
     """
-    chosen = choose_windows(case.problem, case.stream, original, case.windows, case.seed)
+    problem = held_problem(case.problem, case.declaration) or case.problem  # as it is judged
+    chosen = choose_windows(problem, case.stream, original, case.windows, case.seed)
     most, carried = affordable_steps(case), case.declaration.state
     known = not carried or original.state_at(carried[0], 0) is not None
     return [
