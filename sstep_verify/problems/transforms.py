@@ -134,12 +134,9 @@ def relabel(problem: Problem, stream: IndexStream, seed: int) -> Transformed:
 def append_zero_columns(problem: Problem, stream: IndexStream, count: int) -> Transformed:
     """Append `count` features that are 0 in every sample; nothing else changes."""
     data, shape = problem.data, (problem.samples, problem.features + count)
-    wide: np.ndarray | sp.csr_array
     if isinstance(data, np.ndarray):
-        wide = np.zeros(shape)
-        wide[:, : problem.features] = data
-    else:
-        wide = sp.csr_array((data.data, data.indices, data.indptr), shape)
+        return Transformed(replace(problem, data=np.pad(data, ((0, 0), (0, count)))), stream)
+    wide = sp.csr_array((data.data, data.indices, data.indptr), shape)
     return Transformed(replace(problem, data=wide), stream)
 
 

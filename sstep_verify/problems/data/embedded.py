@@ -16,16 +16,19 @@ import numpy as np
 from sstep_verify.errors import InputError, require
 from sstep_verify.problems.data import generated
 
-REAL = ("breast_cancer", "breast_cancer_scale", "diabetes_regression", "diabetes_regression_scale")
+_SCALE = "_scale"
+
+_TABLES = {
+    "breast_cancer": ((569, 30), "classification", "load_breast_cancer"),
+    "diabetes_regression": ((442, 10), "regression", "load_diabetes(scaled=False)"),
+}
+"""Samples and features, task and function of scikit-learn of each of the real ones."""
+
+REAL = tuple(name + scale for name in _TABLES for scale in ("", _SCALE))
 """Names of the real ones."""
 
 NAMES = (*REAL, *generated.NAMES)
 """Names `read` knows."""
-
-_SCALE = "_scale"
-
-_SHAPES = {"breast_cancer": (569, 30), "diabetes_regression": (442, 10)}
-"""Samples and features of the tables."""
 
 
 def knows(name: object) -> bool:
@@ -66,10 +69,7 @@ def read(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
     if generated.knows(name):
         return generated.generate(name)
     data, targets = _real(name.removesuffix(_SCALE))
-    if name.startswith("breast_cancer"):
-        task, function = "classification", "load_breast_cancer"
-    else:
-        task, function = "regression", "load_diabetes(scaled=False)"
+    _, task, function = _TABLES[name.removesuffix(_SCALE)]
     version = importlib.metadata.version("scikit-learn")
     data = np.array(data, dtype=np.float64)
     if name.endswith(_SCALE):
@@ -100,11 +100,9 @@ def _tables(name: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
     if name == "breast_cancer":
         data, targets = np.hsplit(np.loadtxt(folder / "breast_cancer.csv", delimiter=",", skiprows=1), [-1])
     else:
-        data, targets = (
-            np.loadtxt(folder / "diabetes_data_raw.csv.gz"),
-            np.loadtxt(folder / "diabetes_target.csv.gz"),
-        )
-    if data.shape != _SHAPES[name]:
+        parts = ("diabetes_data_raw.csv.gz", "diabetes_target.csv.gz")
+        data, targets = (np.loadtxt(folder / part) for part in parts)
+    if data.shape != _TABLES[name][0]:
         raise ValueError(f"{folder}: the table of {name} is {data.shape}")
     return data, targets.ravel()
 
