@@ -109,10 +109,10 @@ def without_names(text: str) -> str:
     return text
 
 
-Made = TypeVar("Made")
+Value = TypeVar("Value")
 
 
-def _quietly(function: Callable[..., Made], *arguments: object) -> Made | None:
+def _quietly(function: Callable[..., Value], *arguments: object) -> Value | None:
     """Call it; None if it fails, since provenance must never end a campaign."""
     with contextlib.suppress(Exception):
         return function(*arguments)
