@@ -9,10 +9,8 @@ share is left to the check trajectory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.check import check_of_each_s
 from sstep_verify.checks.short.runs import (
     short_key,
     short_length,
@@ -35,47 +33,30 @@ CAUSES = (
 ORIGIN = "sum of the bounds of both runs against the exact trajectory (bounds/trajectory/{}.py)"
 
 
-def runs(case: Case) -> dict[str, RunRequest]:
-    """A short run of every s > 1, and the classical one recorded at the window ends of all of them."""
-    wide = [s for s in case.s_values if s > 1]
-    if not wide or not short_length(case):
-        return {}
-    return {short_key(s): short_request(case, s) for s in (1, *wide)}
+def _requests(case: Case, s: int) -> dict[str, RunRequest]:
+    """A short run of an s > 1, and the classical one recorded at the window ends of every s."""
+    return {short_key(each): short_request(case, each) for each in (s, 1)} if short_length(case) else {}
 
 
-def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-    """Compare every s-step run with the classical one.
-
-    Parameters are those of `Check.judge`; the oracle gives the exact kernel.
-
-    Returns
-    -------
-    list of Verdict
-        One per s > 1; VACUOUS where leaving out the kernel correction would have moved the s-step run by
-        no more than the bound.
-    """
-    if not short_length(case):
+def _judge(case: Case, s: int, oracle: Oracle, *both: Trajectory) -> list[Verdict]:
+    """The verdict on an s-step run; VACUOUS where it would be within the bound without its correction."""
+    if not both:
         return []
     truth = short_truth(case, oracle)
+    points = [compared_at(truth, iteration, s, *both) for iteration in short_points(case, s)]
     compared = f"{case.declaration.name} solver, s-step run against its own classical run (s = 1)"
+    compared += printed_part(known_of(*both))
     origin = ORIGIN.format("svm" if case.problem.is_svm else "ridge")
-    verdicts = []
-    for s in case.s_values:
-        if s > 1:
-            both = trajectories[short_key(s)], trajectories[short_key(1)]
-            points = [compared_at(truth, at, s, *both) for at in short_points(case, s)]
-            what = compared + printed_part(known_of(*both))
-            verdicts.append(verdict_of(CHECK, case, s, points, what, origin, CAUSES))
-    return verdicts
+    return [verdict_of(CHECK, case, s, points, compared, origin, CAUSES)]
 
 
-DECLARED = Check(
+DECLARED = check_of_each_s(
+    _judge,
+    _requests,
     id=CHECK,
     text=__doc__,
     needs="a short run of every s > 1, and the classical one recorded at the window ends of all of them",
     planted="the kernel correction left out of the s-step run alone",
-    runs=runs,
-    judge=judge,
     bounds=("trajectory/svm", "trajectory/ridge"),
     level=0,
     applies=lambda case, s: s > 1,
