@@ -51,9 +51,9 @@ def claim(certificate: Certificate) -> Iterator[str]:
         f"the same iterate; for a safe s that is at most {times}`attainable` more than `classical`, the "
         "bound for as many classical steps, and at most what training gained. Covered: solvers that update "
         "in place from kernel entries of the production solver's formulas, sums in any order; in float32 "
-        "with C as float32 holds it, and RBF distances from differences. Not covered: windows that begin "
-        "elsewhere; wrong code. An s that is not certified is not shown to be unsafe. measured: the "
-        "largest loss of the windows that were run, at most."
+        "with the problem as float32 holds it, and RBF distances from differences. Not covered: windows "
+        "that begin elsewhere; wrong code. An s that is not certified is not shown to be unsafe. measured: "
+        "the largest loss of the windows that were run, at most."
     )
     yield from textwrap.wrap(words, WIDTH)
 
