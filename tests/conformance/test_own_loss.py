@@ -6,10 +6,11 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from judged import judged
+from judged import judged as judged_by
 from stateful import StatefulSolver
 
 from sstep_verify import (
@@ -25,11 +26,12 @@ from sstep_verify import (
     judge,
 )
 from sstep_verify.checks import step_replay, trajectory, window_replay
+from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import OracleDisagreementError
 
 FOLDER = Path(__file__).parents[2] / "examples" / "own_loss"
-CHECKS = "contract", "step-replay", "window-replay", "trajectory"
+NAMES = "contract", "step-replay", "window-replay", "trajectory"
 MOST_FILES, MOST_LINES = 4, 300
 S, SAMPLES, LENGTH = 5, 14, 83
 
@@ -53,9 +55,9 @@ def test_the_example_runs_as_its_user_runs_it(example):
         [sys.executable, FOLDER / "solver.py"], capture_output=True, text=True, check=True, timeout=300
     )
     said = [line.split(",")[0] for line in made.stdout.splitlines()]
-    wrong = [f"{name}: {check}" for name in example["MISTAKES"] for check in CHECKS]
-    assert said[:4] == [f"right: {check} PASS" for check in CHECKS]
-    assert said[4:] == [f"{name} {'PASS' if name.endswith(CHECKS[0]) else 'FAIL'}" for name in wrong]
+    wrong = [f"{name}: {check}" for name in example["MISTAKES"] for check in NAMES]
+    assert said[:4] == [f"right: {check} PASS" for check in NAMES]
+    assert said[4:] == [f"{name} {'PASS' if name.endswith(NAMES[0]) else 'FAIL'}" for name in wrong]
 
 
 def test_every_quantity_of_a_step_is_seen_and_none_that_it_has_not(example):
@@ -70,6 +72,11 @@ def test_every_quantity_of_a_step_is_seen_and_none_that_it_has_not(example):
 def test_a_wrong_curvature_is_named_by_its_factor(example):
     _, steps, *_ = example["verdicts"](curvature=1 + 1e-9)
     assert "curvature, delta in [1e-09, 1e-09]" in steps.reason
+
+
+def judged(check, case, tested):
+    """Verdicts of a check on the problem as the solver's precision holds it, as a user gets them."""
+    return judged_by(SimpleNamespace(DECLARED=CHECKS[check.CHECK], CHECK=check.CHECK), case, tested)
 
 
 def solver(form: str, dtype):
