@@ -22,8 +22,8 @@ gradient of a window is made from ``<x_i, w>`` (bounds/carried.py), whose terms 
 ``|w| <= W = |A|'|a^| + |d|``. Where w is formed anew now and then (`Declaration.recompute`), the larger of
 formed and carried on holds. In a run that began before, d is how far the recorded w is from that of the
 recorded a, formed in float64, which adds ``gamma_{m+2} |A|'|a^|`` of its own. No window begins with a
-alone. A solver in float32 would carry weights of rounded samples; that is not derived for a run, and its
-bound is infinite, as it is for a carried gradient or residual.
+alone. A run that carries a gradient or a residual, or weights in float32, has no bound yet: its bound is
+infinite.
 """
 
 from __future__ import annotations
