@@ -14,9 +14,10 @@ With A the largest clipped value and b a bound on this error, a and the values s
 does not add up from window to window: each starts from the a it finds.
 
 A is nu for L1. L2 has no upper end, but f(a) = 1/2 a'(Q + omega I)a - 1'a decreases with every exact step,
-and ``f(a) <= F`` gives ``omega/2 |a|^2 - sqrt(m) |a| <= F``. A run from a = 0 starts at f = 0; while its H
-steps have gained at most ``F = 3 m / (2 omega) = 3 m C`` by rounding, ``|a| <= 3 sqrt(m) / omega =
-6 C sqrt(m) = A``. With K the largest diagonal kernel entry, which bounds all entries and, by Cauchy and
+and ``f(a) <= F`` gives ``omega/2 |a|^2 - sqrt(m) |a| <= F``. A run starts at ``f(a_0) <= F_0 =
+1/2 (K (sum |a_0|)^2 + omega |a_0|^2)``; while its H steps have gained at most ``3 m C`` by rounding,
+``|a| <= (sqrt(m) + sqrt(m + 2 omega (F_0 + 3 m C))) / omega = 2 C (sqrt(m) + sqrt(4 m + F_0 / C)) = A``,
+which is 6 C sqrt(m) from a = 0. With K the largest diagonal kernel entry, which bounds all entries and, by Cauchy and
 Schwarz, the sizes of the terms of any inner product, delta the largest delta_K, and a window's s increments
 of at most 2 A each, which corrections and omega's own part multiply,
 
@@ -58,9 +59,14 @@ ROWS_AT_ONCE = 64
 
 
 def box_bounds(
-    problem: Problem, declaration: Declaration, s: int, iterations: int, times: int
+    problem: Problem,
+    declaration: Declaration,
+    s: int,
+    iterations: int,
+    times: int,
+    initial: np.ndarray | None = None,
 ) -> tuple[float, float]:
-    """Bound the distance by which a correct run from a = 0 may leave the box at its two ends.
+    """Bound the distance by which a correct run may leave the box at its two ends.
 
     Parameters
     ----------
@@ -74,6 +80,8 @@ def box_bounds(
         Iterations of the run (H).
     times : int
         Most draws of one coordinate in one window (k).
+    initial : ndarray, shape (m,), optional
+        Where the run starts (a_0), within the box; 0 if absent.
 
     Returns
     -------
@@ -82,7 +90,7 @@ def box_bounds(
         meaning for L2.
     """
     loss, precision = problem.hinge, declaration.precision
-    largest = 6 * loss.C * np.sqrt(problem.samples) * OUTWARD if loss.shift else loss.C
+    largest = largest_value(problem, initial)
     match declaration.update:
         case "in-place":
             return 0.0, 0.0
@@ -98,17 +106,38 @@ def box_bounds(
     return accumulation, accumulation
 
 
-def may_overflow(problem: Problem, declaration: Declaration, s: int, iterations: int) -> bool:
-    """Whether a gradient of a correct run from a = 0 may overflow; parameters as in `box_bounds`.
+def largest_value(problem: Problem, initial: np.ndarray | None) -> float:
+    """Bound on the values of a correct run (A); parameters as in `box_bounds`."""
+    loss, samples = problem.hinge, problem.samples
+    if not loss.shift:
+        return loss.C
+    start = 0.0
+    if initial is not None:
+        sizes = np.abs(initial.astype(np.float64))
+        entry = float(largest_curvatures(problem).max())
+        with np.errstate(over="ignore"):  # F_0 / C, of which omega = 1/(2C)
+            start = float(
+                entry * sizes.sum() * (sizes.sum() / loss.C) / 2 + (sizes / loss.C) @ (sizes / loss.C) / 4
+            )
+    return float(2 * loss.C * (np.sqrt(samples) + np.sqrt(4 * samples + start)) * OUTWARD)
+
+
+def may_overflow(
+    problem: Problem,
+    declaration: Declaration,
+    s: int,
+    iterations: int,
+    initial: np.ndarray | None = None,
+) -> bool:
+    """Whether a gradient of a correct run may overflow; parameters as in `box_bounds`.
 
     No quotient and no infinite value that is clipped does harm, but infinity minus infinity does.
     """
     loss, limit = problem.hinge, largest_normal(declaration.precision)
-    largest = loss.C
+    largest = largest_value(problem, initial)
     if loss.shift:
         if not 2.0 * loss.C * limit >= 1.0:
             return True  # 1/(2C) is no number of this precision
-        largest = 6 * loss.C * np.sqrt(problem.samples) * OUTWARD
         if not stays_within(problem, declaration, s, iterations, largest, 0.0):
             return True
     made = 2 * min(s, iterations)

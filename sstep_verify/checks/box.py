@@ -45,14 +45,15 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[V
     """Compare every recorded a of a plain run with the box; the oracle is not used."""
     upper, alphas = case.problem.hinge.upper, trajectory.alphas
     if alphas.dtype != np.longdouble:
-        alphas = alphas.astype(np.float64)  # Not compared with C in float32, where C would be rounded too.
+        alphas = alphas.astype(np.float64)
     times = _most_draws(case, s, trajectory)
-    allowed = box_bounds(case.problem, case.declaration, s, trajectory.length, times)
+    length, start = trajectory.length, case.initial
+    allowed = box_bounds(case.problem, case.declaration, s, length, times, start)
     # What is tolerated by a claim, and the digits that were not written down.
     beside = case.claims.get("box", 0.0) + float(written_with(trajectory).max(initial=0.0))
     allowed = (allowed[0] + beside, allowed[1] + beside)
     worst = np.inf
-    if not np.isfinite(alphas).all() and may_overflow(case.problem, case.declaration, s, trajectory.length):
+    if not np.isfinite(alphas).all() and may_overflow(case.problem, case.declaration, s, length, start):
         worst, allowed = 0.0, (np.inf, np.inf)
     below = np.where(np.isfinite(alphas), np.maximum(-alphas, 0.0), worst)
     with np.errstate(invalid="ignore"):
@@ -65,7 +66,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[V
     passed = [end for end, finding in ends.items() if finding.status is Status.FAIL]
     match case.declaration.update:
         case "in-place":
-            origin = "a clipped value is stored as it is: 0, or the rounding of C"
+            origin = "a clipped value is stored as it is: 0, or C as its precision holds it"
         case "added":
             origin = "rounding of a + theta, theta = (clipped value) - a (bounds/box.py)"
         case "frozen":

@@ -8,6 +8,7 @@ import numpy as np
 
 from sstep_verify.campaign.verdicts.monitor import measuring_points
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.held import on_held
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import IndexStream, LinearKernel, Problem, Ridge
 from sstep_verify.solvers.production import ProductionSolver
@@ -50,7 +51,7 @@ def judged(check, case, tested, change=None, observe=None, of=None):
     trajectories = {key: tested.run(request, observe) for key, request in check.DECLARED.runs(case).items()}
     if change is not None:
         trajectories = {key: change(trajectory) for key, trajectory in trajectories.items()}
-    verdicts = check.DECLARED.judge(case, trajectories, Oracle(case.problem))
+    verdicts = on_held(check.DECLARED).judge(case, trajectories, Oracle(case.problem))
     for verdict in verdicts:
         assert verdict.check == check.CHECK
         assert verdict.replay == "again"
