@@ -115,10 +115,9 @@ def largest_value(problem: Problem, initial: np.ndarray | None) -> float:
     if initial is not None:
         sizes = np.abs(initial.astype(np.float64))
         entry = float(largest_curvatures(problem).max())
-        with np.errstate(over="ignore"):  # F_0 / C, of which omega = 1/(2C)
-            start = float(
-                entry * sizes.sum() * (sizes.sum() / loss.C) / 2 + (sizes / loss.C) @ (sizes / loss.C) / 4
-            )
+        parts = sizes / loss.C
+        with np.errstate(over="ignore"):  # F_0 / C
+            start = float(entry * sizes.sum() * parts.sum() / 2 + parts @ parts / 4)
     return float(2 * loss.C * (np.sqrt(samples) + np.sqrt(4 * samples + start)) * OUTWARD)
 
 
