@@ -17,9 +17,9 @@ A is nu for L1. L2 has no upper end, but f(a) = 1/2 a'(Q + omega I)a - 1'a decre
 and ``f(a) <= F`` gives ``omega/2 |a|^2 - sqrt(m) |a| <= F``. A run starts at ``f(a_0) <= F_0 =
 1/2 (K (sum |a_0|)^2 + omega |a_0|^2)``; while its H steps have gained at most ``3 m C`` by rounding,
 ``|a| <= (sqrt(m) + sqrt(m + 2 omega (F_0 + 3 m C))) / omega = 2 C (sqrt(m) + sqrt(4 m + F_0 / C)) = A``,
-which is 6 C sqrt(m) from a = 0. With K the largest diagonal kernel entry, which bounds all entries and, by Cauchy and
-Schwarz, the sizes of the terms of any inner product, delta the largest delta_K, and a window's s increments
-of at most 2 A each, which corrections and omega's own part multiply,
+which is 6 C sqrt(m) from a = 0. With K the largest diagonal kernel entry, which bounds all entries and, by
+Cauchy and Schwarz, the sizes of the terms of any inner product, delta the largest delta_K, and a window's s
+increments of at most 2 A each, which corrections and omega's own part multiply,
 
     G = 1 + omega A + sqrt(m) A K + 2 s A (K + omega) + 2 (K + omega) A
 
