@@ -35,8 +35,8 @@ def judge(
     """Judge a solver on one problem.
 
     The runs that the checks need are made one after another in this process; nothing is written to disk.
-    Where several mistakes explain a FAIL equally, or none does, a few further runs of small problems are
-    made (at most 3, none begun after 10 seconds), and its reason says what they told.
+    Where several mistakes explain a FAIL equally, a few small problems are judged as well; where none does,
+    a longer run of this one (at most 3, none begun after 10 seconds). The reason says what they told.
 
     Parameters
     ----------
@@ -53,13 +53,14 @@ def judge(
         Iterations of the run; the whole stream if absent.
     checks : sequence of str, optional
         Ids of checks, as ``sstep-verify explain`` lists them. If absent: step-replay for a solver that
-        logs its steps, trajectory for one of level 0, window-replay otherwise. The check contract always
-        comes first.
+        logs its steps, where these can be judged in float64, trajectory for one of level 0, window-replay
+        otherwise. The check contract always comes first.
 
     Returns
     -------
     list of Verdict
-        The verdict of the check contract, then those of the others. Only the first, a FAIL, where a run is
+        The verdict of the check contract, then those of the others; INCONCLUSIVE of one that judges no run
+        of such a solver, or none of this size. Only the first, a FAIL, where a run is
         not what was asked for: the solver raised an error (its reason quotes it), returned no
         `Trajectory`, a vector of another shape or a value that is not finite, or changed its
         inputs, or what all code of this process shares, such as a function of NumPy or the recursion limit.
@@ -75,7 +76,7 @@ def judge(
     restore_with_warning("before a judgement")
     from sstep_verify.checks.contract import CHECK as CONTRACT
     from sstep_verify.checks.registry import checks_of
-    from sstep_verify.checks.shared.case import Case
+    from sstep_verify.checks.shared.case import Case, loggable
     from sstep_verify.checks.step_replay import CHECK as STEPS
     from sstep_verify.checks.trajectory import CHECK as ENDS
     from sstep_verify.checks.window_replay import CHECK as WINDOWS
@@ -92,21 +93,22 @@ def judge(
     foreign = ForeignSolver(checked_solver(solver, "solver"))
     declared = foreign.declaration
     ends = WINDOWS if declared.level else ENDS
-    wanted = tuple(checks) or (STEPS if declared.log else ends,)
+
+    def case_on(problem: Problem, stream: IndexStream, length: int) -> Case:
+        return Case(problem.name, problem, stream, (s,), length, declared)
+
+    case = case_on(problem, stream, stream.length if iterations is None else iterations)
+    wanted = tuple(checks) or (STEPS if loggable(case) else ends,)
     chosen = checks_of(tuple(dict.fromkeys((CONTRACT, *wanted))))
-
-    def judged(
-        problem: Problem, stream: IndexStream, length: int, chosen: Sequence[Check]
-    ) -> list[Verdict]:
-        case = Case(problem.name, problem, stream, (s,), length, declared)
-        return _judged(foreign, case, *chosen)
-
-    verdicts = judged(problem, stream, stream.length if iterations is None else iterations, chosen)
+    verdicts = _judged(foreign, case, *chosen)
 
     def explained(verdict: Verdict) -> Verdict:
         both = [one for one in chosen if one.id in (CONTRACT, verdict.check)]
         return told_apart(
-            verdict, problem, declared, lambda other, draws: judged(other, draws, draws.length, both)
+            verdict,
+            problem,
+            declared,
+            lambda other, draws: _judged(foreign, case_on(other, draws, draws.length), *both),
         )
 
     return [explained(verdict) for verdict in verdicts]
@@ -128,9 +130,32 @@ def _judged(solver: ForeignSolver, case: Case, first: Check, *others: Check) -> 
     drawn = with_draws(case, runs.values())
     if drawn is None:
         raise InputError(f"{case.declaration.name}: {APART}")
-    case, verdicts = drawn, first.judge(drawn, runs, oracle)
-    ended = any(run.raised for run in runs.values())
-    if ended or any(verdict.status == Status.FAIL for verdict in verdicts):
-        return verdicts
-    runs |= made(check.continued(case, runs) for check in others)
-    return verdicts + [verdict for check in others for verdict in check.judge(case, runs, oracle)]
+    case = drawn
+    for continued in (False, True):
+        if continued:
+            runs |= made(check.continued(case, runs) for check in others)
+        verdicts = first.judge(case, runs, oracle)
+        ended = any(run.raised for run in runs.values())
+        if ended or any(verdict.status == Status.FAIL for verdict in verdicts):
+            return verdicts
+    for check in others:
+        verdicts += check.judge(case, runs, oracle) or [_nothing_judged(check, case)]
+    return verdicts
+
+
+def _nothing_judged(check: Check, case: Case) -> Verdict:
+    """The verdict of a check that judges no run of a case: that one stands alone must not look like a PASS."""
+    from sstep_verify.checks.shared.finding import unbounded
+    from sstep_verify.checks.shared.outcome import verdict_on
+    from sstep_verify.verdict import Status
+
+    (s,) = case.s_values
+    reason = f"Nothing was judged by {check.id}: it does not apply to this problem with what is declared."
+    if check.applies(case, s) and not check.affordable(case, s):
+        reason = (
+            f"Nothing was judged by {check.id}: a window of {s} iterations has more kernel entries than the "
+            f"{case.replay_limit} of a window that is replayed. A smaller s, or fewer samples, is judged."
+        )
+    return verdict_on(
+        check.id, case, s, Status.INCONCLUSIVE, unbounded(""), reason, units="", planned=0, executed=0
+    )

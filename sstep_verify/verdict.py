@@ -79,7 +79,7 @@ class Verdict:
     status : Status
         The outcome.
     ratio : float
-        Largest measured / bound; FAIL iff above 1.
+        Largest measured / bound; FAIL only if above 1.
     measured, bound : float
         Both values where the ratio is largest, in `units`.
     units : str

@@ -1,6 +1,7 @@
 """Largest distance by which rounding may take a correct K-SVM run out of the box ``0 <= a <= nu``.
 
-Updated in place, a drawn coordinate is set to the clipped value itself: 0, nu, or a number between.
+Updated in place, a drawn coordinate is set to the clipped value itself: 0, nu, or a number between. The
+solver's nu may be off (`end_error` of bounds/finisher.py), which is added to the upper end in every form.
 
 Frozen within the window, a coordinate drawn k times in it lands on ``a + theta_1 + ... + theta_k``, where
 each ``theta_t`` was formed as (clipped value) - (a + theta_1 + ... + theta_{t-1}). In exact arithmetic the
@@ -48,6 +49,7 @@ from typing import assert_never
 
 import numpy as np
 
+from sstep_verify.bounds.finisher import end_error
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.optimum.svm import largest_curvatures
 from sstep_verify.numerics.rounding import OUTWARD, gamma, largest_normal, unit_roundoff
@@ -91,19 +93,20 @@ def box_bounds(
     """
     loss, precision = problem.hinge, declaration.precision
     largest = largest_value(problem, initial)
+    off = end_error(problem.dual, declaration)
     match declaration.update:
         case "in-place":
-            return 0.0, 0.0
+            return 0.0, off
         case "added":
             factor = gamma(4, unit_roundoff(precision))
-            return 0.0, factor / (1 - factor) * largest * OUTWARD
+            return 0.0, factor / (1 - factor) * largest * OUTWARD + off
         case "frozen":
             accumulation = accumulation_error(largest, times, unit_roundoff(precision))
         case _:
             assert_never(declaration.update)
     if loss.shift and not stays_within(problem, declaration, s, iterations, largest, accumulation):
         return np.inf, np.inf
-    return accumulation, accumulation
+    return accumulation, accumulation + off
 
 
 def largest_value(problem: Problem, initial: np.ndarray | None) -> float:

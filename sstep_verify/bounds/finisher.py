@@ -29,7 +29,7 @@ import numpy as np
 
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.declaration import Declaration
-from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
+from sstep_verify.numerics.rounding import OUTWARD, gamma, stored, unit_roundoff
 from sstep_verify.problems.losses import Dual
 
 
@@ -49,13 +49,15 @@ def box_of(dual: Dual) -> Box:
 def end_error(dual: Dual, declaration: Declaration) -> float:
     """What the solver's ends of the box are off by.
 
-    They are those of the problem that it holds (bounds/held.py). Where the recurrence is made in a over a
-    factor f that is no power of two (bounds/kernel/scaled.py), they are ends over f: two roundings.
+    They are those of the problem that it holds (bounds/held.py), rounded once where its precision stores no
+    such number: C where its input is not rounded, or an end that a loss of one's own computes from its
+    parameters, in which another two roundings may be made. Where the recurrence is made in a over a factor
+    f that is no power of two (bounds/kernel/scaled.py), they are ends over f: two roundings.
     """
-    if not declaration.scaled:
-        return 0.0
-    largest = max((abs(end) for end in (dual.lower, dual.upper) if end < np.inf), default=0.0)
-    return float(gamma(2, unit_roundoff(declaration.precision)) * largest * OUTWARD)
+    ends = [abs(end) for end in (dual.lower, dual.upper) if abs(end) < np.inf]
+    rounded = any(stored(end, declaration.precision) != end for end in ends)
+    roundings = 2 * declaration.scaled + 3 * rounded
+    return float(gamma(roundings, unit_roundoff(declaration.precision)) * max(ends, default=0.0) * OUTWARD)
 
 
 @compiled_borrowing

@@ -3,10 +3,10 @@
 A window is replayed from the solver's own a at its start, in balls, and compared at its end with the
 bound on the rounding errors one window of any correct implementation can make. Errors of earlier
 windows do not enter, so nothing is amplified and nothing is healed by later steps: a wrong correction
-term shows at its full size. Some windows are replayed so; all, or as many as fit, are screened in float64
-(checks/window/screen.py). A screen is a bound that a correct solver may exceed, so it never decides: what
-is beyond it is replayed, the largest ratio first, and fails by its replay alone; what is not replayed makes
-the verdict INCONCLUSIVE. A solver that exposes its kernel rows, and makes its steps from them, is replayed
+term shows at its full size. Some windows are replayed so; all, or as many as fit, are screened in float64,
+of a solver without a trace by windows the first ones (checks/window/screen.py). A screen passes windows and
+fails none: its bound is wider by the error of the judge's own steps, and what is beyond it is replayed, the
+largest ratio first, and fails by its replay alone; what is not replayed makes the verdict INCONCLUSIVE. A solver that exposes its kernel rows, and makes its steps from them, is replayed
 from these as well; one that makes its steps from a state carried beside a, from a and that state
 (residual-gap judges the state).
 """
@@ -41,7 +41,7 @@ PANEL_WORDS = 1 << 24
 PANEL_WORK = 1 << 18
 """Panel entries of a run's windows after which further windows are replayed from the data alone.
 
-The first window is always replayed from both; where windows are small, as they are for m <= 64, so are all.
+The first window is always replayed from both; where windows are small, so are many: 64 of them for m = 64.
 """
 
 EFFECT_WORK = 1 << 14
@@ -51,7 +51,7 @@ CONFIRMED = 4
 """Windows beyond the bound in a screen that have failed when replayed, after which no more of them are."""
 
 REPLAY_WORK = 1 << 21
-"""Products (`_work`) that replays of such windows may take, if none of them fails: seconds."""
+"""Products (`_work`) and kernel entries that replays of such windows may take, after the first: seconds."""
 
 REPLAYED = 256
 """Such windows replayed at most."""

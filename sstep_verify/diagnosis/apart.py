@@ -97,6 +97,8 @@ def told_apart(verdict: Verdict, problem: Problem, declaration: Declaration, jud
     runs, until = list[str](), time.monotonic() + SECONDS
     trials = _trials(problem, declaration, s, verdict.block, left)
     for trial in trials:
+        if time.monotonic() > until:
+            break
         try:
             again = judged(trial.problem, trial.stream)
         except (InputError, RefusedError):  # A solver need not take every problem.
@@ -107,7 +109,7 @@ def told_apart(verdict: Verdict, problem: Problem, declaration: Declaration, jud
         more = _named(further)
         runs.append(_said(trial.words(s), further.status, left.copy(), more))
         left[:] = [name for name in left if name in more] or left or more
-        if len(left) == 1 or len(runs) == RUNS or time.monotonic() > until:
+        if len(left) == 1 or len(runs) == RUNS:
             break
     return _with(verdict, problem.loss.task, left, runs) if runs else verdict
 

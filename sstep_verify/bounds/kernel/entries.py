@@ -160,8 +160,8 @@ def _(kernel: PolynomialKernel, inner, declaration):
     def error(argument: np.ndarray, relative: float, underflow: float) -> np.ndarray:
         reach = size + argument
         bound = degree * argument * reach ** (degree - 1) + relative * reach**degree
-        # An entry of (0 + 0)**d is an exact 0; in all others the bound itself may underflow as well.
-        return np.where(base > 0, rounded_up(bound + underflow, 2 * degree + 16), 0.0)
+        # An entry of (0 + 0)**d is an exact 0; in all others products and the bound may underflow as well.
+        return np.where((base > 0) | (judge[1] > 0), rounded_up(bound + underflow, 2 * degree + 16), 0.0)
 
     subnormal, subnormal64 = smallest_subnormal(declaration.precision), smallest_subnormal("float64")
     relative, ulps = gamma(degree - 1, solver[0]), 1.0

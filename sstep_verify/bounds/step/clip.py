@@ -9,8 +9,8 @@ corrections, 1 and the shift's products (bounds/window/svm.py), so with unit rou
     |g^ - g| <= gamma_k (sum |K_il| |a'_l| + sum_t |K(i, i_t)| |theta_t| + 1 + omega (|a'_i| + moved_i))
                 + sum delta_il |a'_l| + sum_t delta(i, i_t) |theta_t| + sum_t |K(i, i_t)| e_t,
 
-with ``k = p + t + 6`` after t steps of the window, and e_t how far the increment it corrected with may be
-from the logged one (bounds/step/sums.py).
+with ``k = p + t + r + 6`` after t steps of the window, and e_t how far the increment it corrected with may
+be from the logged one (bounds/step/sums.py).
 
 With the linear kernel the products may be formed from the samples: k is larger by n then, and
 ``|x_i|'|x_l|`` takes the place of ``|K_il|`` (bounds/kernel/entries.py).
@@ -69,7 +69,7 @@ class ClipConstants(NamedTuple):
     end_error : float
         What the solver's ends are off by (bounds/finisher.py).
     underflow_error : float
-        Smallest number of the solver's type.
+        Smallest number of the solver's type and of the judge's together.
     sharp : bool
         Whether the bound holds the judge's own error, which decides what is certainly clipped.
     """
@@ -115,7 +115,7 @@ def clip_constants(
     operations = (samples + 2 * width) * (1.0 + factored.length) + 6 + factored.features
     sums = sum_constants(
         declaration, samples, support, width, (6 + more, 7 + more, 5), operations, factored,
-        FORMS[declaration.update], additions=width, judge=judge,
+        FORMS[declaration.update], additions=width * (2 if dual.shift else 1), judge=judge,
     )  # fmt: skip
     return ClipConstants(
         sums=sums,
@@ -156,6 +156,7 @@ def unclipped_bound(constants, gradient_error, curvature, curvature_error, value
     `knot` the threshold over eta.
     """
     off = curvature_error + constants.curvature * curvature
+    off += constants.underflow_error if constants.shift > 0.0 else 0.0  # omega may be subnormal
     lower, largest = curvature - off, constants.sums.largest
     if not (lower > 0.0 and curvature + off <= largest):
         return np.inf

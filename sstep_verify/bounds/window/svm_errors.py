@@ -83,10 +83,12 @@ def carry(rows, solver, exact, alpha, draws, state):
 
 @compiled_borrowing
 def _pivot(solver, entry, judge, given):
-    """A curvature, made from an entry; the solver's is a sum of two, one a quotient: three roundings."""
+    """A curvature, made from an entry; the solver's is a sum of two, one a quotient: within gamma_3."""
     curvature = entry + solver.shift
     size = (abs(entry) + judge + given) * OUTWARD + solver.shift
-    judge_error = judge + gamma_of(2, max(solver.u, U)) * abs(curvature)
+    # A shift may be subnormal.
+    subnormal = (solver.smallest_subnormal + solver.float64_subnormal) if solver.shift > 0.0 else 0.0
+    judge_error = judge + gamma_of(2, max(solver.u, U)) * abs(curvature) + subnormal
     lower = curvature - judge_error - given - gamma_of(3, solver.u) * curvature
     return Pivot(curvature, judge, judge_error, given, size, lower, curvature + judge_error + given)
 
@@ -116,7 +118,7 @@ def _sums(rows, solver, state, i):
         error += size * state.rounded[other]
     whole, shift = solver.source == GRADIENT, solver.shift * (1.0 + solver.u)
     moved = state.moved[i] * solver.emphasis.corrections
-    error += state.carried_error[i] + (shift * state.rounded[i] if whole else 0.0)
+    error += state.carried_error[i] + shift * state.rounded[i]
     linear = abs(rows.linear[state.sample[i]])
     constant = shift * moved + solver.box.threshold + (0.0 if whole else linear + shift * state.start[i])
     return Sums(
@@ -176,9 +178,13 @@ def _local_error(rows, solver, state, i, sums, pivot, point):
     new = max(abs(lower), abs(upper)) + error + spread + knot
     quotient = abs(value) + new + state.radius[i]
     roundings = min(state.counts[SUPPORT], solver.tree) + solver.others + made + 6
-    roundings += made + state.drawn[i] if solver.source != FROM_A else 0
+    # The shift may multiply each earlier increment of i by itself; a carried state's corrections do.
+    roundings += state.drawn[i] if solver.shift > 0.0 or solver.source != FROM_A else 0
+    roundings += made if solver.source != FROM_A else 0
     off = gamma_of(roundings, u) * sums.terms + sums.error + rows.underflow[state.row[i]]
     off += quotient * (pivot.solver_error + gamma_of(3, u) * pivot.size)
+    if solver.shift > 0.0:
+        off += (quotient + state.start[i] + state.moved[i]) * solver.smallest_subnormal
     local = error + _quotient_error(solver, u, off / pivot.lower, quotient, new) + solver.smallest_subnormal
     # The signed row is itself rounded, and its entries and the curvature are off. Sums over c coordinates
     # and over the symbols in use; quotient, sign, product and sum are the 4.
@@ -198,7 +204,7 @@ def _clipped(rows, solver, state, i, pivot, point, local):
     width, knot = box.upper - box.lower, box.threshold / pivot.curvature
     if pivot.size == 0.0:
         linear = rows.linear[state.sample[i]]
-        decided = abs(linear) != box.threshold
+        decided = abs(linear) != box.threshold and abs(finish_flat(box, linear)) < np.inf
         return (off if decided else width + off), 0.0, False
     if not local < np.inf:
         counts[UNDECIDED] += 1

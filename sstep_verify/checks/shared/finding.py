@@ -89,7 +89,7 @@ class Finding:
 
     @property
     def status(self) -> Status:
-        """FAIL iff the lower end exceeds the bound, PASS iff the upper end does not.
+        """FAIL iff the lower end exceeds the bound, PASS iff the upper end does not exceed a finite one.
 
         VACUOUS where something is known of the value and the bound is infinite: no defect could exceed it.
         """

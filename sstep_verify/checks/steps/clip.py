@@ -63,12 +63,15 @@ def judge_clipped_step(rows, state, stretch, step, constants, progress, tail, ta
     linear = state.linear[i]
     slope = product - linear + shift * value
     curvature = row[i] + shift
-    corrections = (progress.steps, 0)
+    corrections = (progress.steps + (repeats if shift > 0.0 else 0), 0)
     error, size = right_hand_side_error(
         rows, slot, state, sums, progress, corrections, abs(linear) + box.threshold, shift * moved
     )
     # Neither a sum of its terms nor omega overflows.
     known = max(size, shift) <= sums.largest
+    if shift > 0.0:
+        # The shift, which may be subnormal, meets the increments that the solver made.
+        error += constants.underflow_error * moved + shift * state.increment_error[i]
     error += sums.underflow + stretch.drift[step]
     error = error if known else np.inf
     if curvature > 0.0:
@@ -79,7 +82,7 @@ def judge_clipped_step(rows, state, stretch, step, constants, progress, tail, ta
         # A zero row without a shift: the linear term decides at which end the step ends, K-SVM the upper.
         new, knot, unclipped, bound = finish_flat(box, linear), 0.0, np.inf, np.inf
         decided = abs(linear) != box.threshold
-        if decided and row[i] + rows.diagonal[i] + shift == 0.0:
+        if decided and row[i] + rows.diagonal[i] + shift == 0.0 and abs(new) < np.inf:
             bound = stored_bound(constants, 0.0, repeats, moved, value, new, knot)
     clipped, free = finish(box, new, knot), soft(new, knot)
     end = FREE if box.lower < free < box.upper else CLIP_LOW if free <= box.lower else CLIP_HIGH

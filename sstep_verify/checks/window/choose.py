@@ -1,4 +1,4 @@
-"""Choice of windows to replay: first, last, a seeded sample, and one where each thing happens.
+"""Choice of windows to replay, of those a run recorded: first, last, some drawn, one where each thing happens.
 
 Where a step is free, what its coordinate was before cancels; where it is clipped, nothing that came before
 counts. So whether a window could show an error in a quantity cannot be read off its two ends; and what the
@@ -67,7 +67,7 @@ def choose_windows(
     recorded = trajectory.windows()
     if not recorded:
         return []
-    chosen: dict[int, list[str]] = {0: ["first"]}
+    chosen: dict[int, list[str]] = {0: ["first" if recorded[0][0] == 0 else "first recorded"]}
     chosen.setdefault(len(recorded) - 1, []).append("last")
     generator = np.random.Generator(np.random.PCG64(seed))
     for place in generator.choice(len(recorded), size=min(sampled, len(recorded)), replace=False).tolist():

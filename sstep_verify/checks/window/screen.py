@@ -4,6 +4,9 @@ A run is made as a user's run is made, recorded in a few places. From there it i
 the end of every window: whole where that fits into memory, else in stretches between recorded states,
 chosen after the run by a digest of what it returned. What is made again must arrive at the states recorded
 before, to the last bit; else it is not the run that was asked about, and its windows do not count for it.
+A solver of level 0 or 1 is asked for a shorter run to every window end, from the first on, as many as cost
+four times the iterations of the run (`PREFIXES`): its windows lie between these, and later ones, but those
+that the run recorded, are not looked at.
 Then the plain run itself is judged over the first recorded part that it went otherwise, as one long window:
 if that is right too, it only rounded otherwise.
 """
@@ -32,20 +35,20 @@ WORDS = 1 << 24
 """Numbers of a (m per window end) that the runs of one s may record for their screen: 128 MiB."""
 
 ENTRIES = 1 << 22
-"""Kernel entries held at a time."""
+"""Kernel entries held at a time, unless one window has more."""
 
 BRIDGE = 1 << 30
 """Products (steps, error symbols, coordinates) of a part judged as one long window: about a second."""
 
 PREFIXES = 4
-"""Iterations that a solver of level 0 or 1, which makes a run for every recorded iteration, may be asked
-for, over those of the run."""
+"""Iterations that a solver of level 0 or 1, which makes a run for every recorded iteration, is asked for,
+over those of the run, up to one more run."""
 
 SCREEN = "the screen"
 """Source of a finding that no exact replay stands behind: a screen, which passes windows and fails none."""
 
-NOTABLE = LOW | HIGH | TWICE | THRICE
-"""Events of a window of which the first of the run is to be replayed."""
+NOTABLE = {LOW: "clip low", HIGH: "clip high", TWICE: "overlap", THRICE: "one coordinate drawn three times"}
+"""Events of a window of which the first of the run is to be replayed, in words."""
 
 
 def screenable(case: Case) -> bool:
@@ -113,7 +116,7 @@ class Screen:
     Attributes
     ----------
     judged : set of int
-        Windows of the plain run that are within a finite bound, by the iteration they begin at.
+        Windows that are within a finite bound, by the iteration of the plain run they begin at.
     within : Finding or None
         The one of them whose ratio is largest.
     flagged : list of (Trajectory, int, Finding)
@@ -169,6 +172,7 @@ def screen(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Tra
         if run is None:
             continue
         unlike = _first_unlike(plain, run, begin)
+        like = unlike is None
         if unlike is not None and not screened.unlike:
             screened.unlike = f"made again, it had another a after iteration {unlike[1]}"
             screened.bridge = _bridge(case, plain, *unlike)
@@ -178,14 +182,14 @@ def screen(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Tra
                 finding = _compared(windows, place, window)
                 if finding.ratio > 1.0:
                     screened.flagged.append((run, begin, finding))
-                elif np.isfinite(finding.bound):
-                    if unlike is None:
-                        screened.judged.add(begin + window.begin)
+                elif like and np.isfinite(finding.bound):
+                    screened.judged.add(begin + window.begin)
                     if screened.within is None or finding.ratio > screened.within.ratio:
                         screened.within = replace(finding, window=window.later(begin))
-                if windows.events[place] & NOTABLE & ~events:
-                    events |= windows.events[place]
-                    screened.notable.append((run, begin, window))
+                new = int(windows.events[place]) & ~events
+                if like and (tags := tuple(name for event, name in NOTABLE.items() if new & event)):
+                    events |= new
+                    screened.notable.append((run, begin, replace(window, tags=tags)))
     screened.flagged.sort(key=lambda place: -place[2].ratio)
     return screened
 
