@@ -144,7 +144,7 @@ def _judged(solver: ForeignSolver, case: Case, first: Check, *others: Check) -> 
 
 
 def _nothing_judged(check: Check, case: Case) -> Verdict:
-    """The verdict of a check that judges no run of a case: that one stands alone must not look like a PASS."""
+    """The verdict of a check that judges no run of a case: contract's PASS is not to stand alone."""
     from sstep_verify.checks.shared.finding import unbounded
     from sstep_verify.checks.shared.outcome import verdict_on
     from sstep_verify.verdict import Status
@@ -153,8 +153,9 @@ def _nothing_judged(check: Check, case: Case) -> Verdict:
     reason = f"Nothing was judged by {check.id}: it does not apply to this problem with what is declared."
     if check.applies(case, s) and not check.affordable(case, s):
         reason = (
-            f"Nothing was judged by {check.id}: a window of {s} iterations has more kernel entries than the "
-            f"{case.replay_limit} of a window that is replayed. A smaller s, or fewer samples, is judged."
+            f"Nothing was judged by {check.id}: a window of {s} iterations has more than the "
+            f"{case.replay_limit} kernel entries up to which one is replayed. A smaller s, or fewer "
+            "samples, is judged."
         )
     return verdict_on(
         check.id, case, s, Status.INCONCLUSIVE, unbounded(""), reason, units="", planned=0, executed=0

@@ -6,9 +6,9 @@ windows do not enter, so nothing is amplified and nothing is healed by later ste
 term shows at its full size. Some windows are replayed so; all, or as many as fit, are screened in float64,
 of a solver without a trace by windows the first ones (checks/window/screen.py). A screen passes windows and
 fails none: its bound is wider by the error of the judge's own steps, and what is beyond it is replayed, the
-largest ratio first, and fails by its replay alone; what is not replayed makes the verdict INCONCLUSIVE. A solver that exposes its kernel rows, and makes its steps from them, is replayed
-from these as well; one that makes its steps from a state carried beside a, from a and that state
-(residual-gap judges the state).
+largest ratio first, and fails by its replay alone; what is not replayed makes the verdict INCONCLUSIVE. A
+solver that exposes its kernel rows, and makes its steps from them, is replayed from these as well; one that
+makes its steps from a state carried beside a, from a and that state (residual-gap judges the state).
 """
 
 from __future__ import annotations

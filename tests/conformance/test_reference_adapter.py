@@ -20,6 +20,7 @@ from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.held import on_held
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
@@ -77,7 +78,7 @@ def kernels_of(precision: str, loss, block: int) -> list:
 
 def judged(case: Case, solver, oracle: Oracle) -> list:
     trajectories = {key: solver.run(request) for key, request in window_replay.runs(case).items()}
-    return window_replay.judge(case, trajectories, oracle)
+    return on_held(window_replay.DECLARED).judge(case, trajectories, oracle)
 
 
 def statuses(solver, kernel, loss, block, declaration=None, s_values=S_VALUES) -> list[Status]:
@@ -169,7 +170,10 @@ def test_input_that_was_rounded_unsaid_is_red():
     solver = ReferenceSolver("float32", "classical")
     assert solver.declaration.data_rounding
     unsaid = replace(solver.declaration, data_rounding=False)
-    assert Status.FAIL in statuses(solver, LinearKernel(), Hinge(0.3), 1, unsaid)
+    case = case_of(RBFKernel(0.3), Hinge(30.0), 1, unsaid)
+    far = replace(case.problem, data=case.problem.dense + 1000.0)  # Differences lose what samples lose.
+    verdicts = judged(replace(case, problem=far), solver, Oracle(far))
+    assert Status.FAIL in [verdict.status for verdict in verdicts]
 
 
 def test_a_longdouble_state_is_judged_unrounded():
@@ -185,12 +189,15 @@ def test_a_longdouble_state_is_judged_unrounded():
     drawn = np.unique(case.stream.blocks(ITERATIONS - 4, ITERATIONS))
     clipped = [i for i in drawn if trajectory.final[i] == np.longdouble(0.03)]
     assert clipped
-    assert window_replay.judge(case, {key: trajectory}, oracle_of(kernel))[0].ratio <= 1.0
+    assert on_held(window_replay.DECLARED).judge(case, {key: trajectory}, oracle_of(kernel))[0].ratio <= 1.0
     alphas = trajectory.alphas.copy()
     alphas[-1, clipped[0]] = np.nextafter(alphas[-1, clipped[0]], np.longdouble(1))
     assert np.array_equal(alphas.astype(np.float64), trajectory.alphas.astype(np.float64))
     moved = replace(trajectory, alphas=alphas)
-    assert window_replay.judge(case, {key: moved}, oracle_of(kernel))[0].status is Status.FAIL
+    assert (
+        on_held(window_replay.DECLARED).judge(case, {key: moved}, oracle_of(kernel))[0].status
+        is Status.FAIL
+    )
 
 
 @st.composite

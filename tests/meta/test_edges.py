@@ -14,6 +14,7 @@ from sstep_verify.checks import box, trajectory, window_replay
 from sstep_verify.checks.recorded import kernel_entries
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Window
+from sstep_verify.checks.shared.held import on_held
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
@@ -39,9 +40,10 @@ def judged(problem, solver, s_values, iterations, checks=(window_replay,), block
     case = Case("edge", problem, stream, s_values, iterations, solver.declaration, points=ends, short=60)
     oracle, found = Oracle(problem), {}
     for check in checks:
-        runs = {key: solver.run(request) for key, request in check.runs(case).items()}
+        runs = {key: solver.run(request) for key, request in check.DECLARED.runs(case).items()}
         judged_by = by_s(
-            check.judge(case, runs, oracle), [s for s in s_values if check.DECLARED.applies(case, s)]
+            on_held(check.DECLARED).judge(case, runs, oracle),
+            [s for s in s_values if check.DECLARED.applies(case, s)],
         )
         found.update({(check.CHECK, s): verdict for s, verdict in judged_by.items()})
     return found

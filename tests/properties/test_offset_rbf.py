@@ -18,6 +18,7 @@ from sstep_verify.campaign.verdicts.monitor import measuring_points
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.recorded import kernel_entries, message_count
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.held import on_held
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.scenarios.families import edge_scenarios
 from sstep_verify.scenarios.scenario import Scenario
@@ -51,9 +52,9 @@ class Judge:
         )
         trajectories = {
             key: solver.run(replace(request, initial=self._initial))
-            for key, request in check.runs(case).items()
+            for key, request in check.DECLARED.runs(case).items()
         }
-        (verdict,) = check.judge(case, trajectories, self._oracle)
+        (verdict,) = on_held(check.DECLARED).judge(case, trajectories, self._oracle)
         return verdict
 
 

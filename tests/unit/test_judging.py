@@ -127,6 +127,27 @@ def test_a_lowered_recursion_limit_is_put_back_and_told(by):
     assert sys.getrecursionlimit() == before
 
 
+@pytest.mark.parametrize("shorter", ["raises", "has another shape"])
+def test_a_run_that_is_made_later_is_held_to_the_contract_too(shorter):
+    """Without a log windows are known by shorter runs, asked for once the first two are there."""
+
+    def solve(problem, blocks, s, start):
+        if len(blocks) < STREAM.length - 1 and shorter == "raises":
+            raise ValueError("planted")
+        alpha = classical(problem, blocks, s, start)
+        return alpha if len(blocks) >= STREAM.length - 1 else alpha[:3]
+
+    (verdict,) = judge(solver_of(solve), PROBLEM, STREAM, s=1)
+    assert (verdict.check, verdict.status) == ("contract", "FAIL")
+    assert ("planted" if shorter == "raises" else "shape") in verdict.reason
+
+
+def test_a_check_that_judges_nothing_says_so():
+    contract, gap = judge(solver_of(classical), PROBLEM, STREAM, s=4, checks=["residual-gap"])
+    assert (contract.status, gap.status) == ("PASS", "INCONCLUSIVE")
+    assert gap.reason.startswith("Nothing was judged by residual-gap: it does not apply")
+
+
 def test_checks_are_chosen_by_id():
     verdicts = judge(ReferenceSolver(), PROBLEM, STREAM, 2, 8, checks=["determinism", "window-replay"])
     assert {verdict.check for verdict in verdicts} == {"contract", "determinism", "window-replay"}

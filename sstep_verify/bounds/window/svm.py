@@ -18,8 +18,8 @@ p nonzero entries of a at the window's start and q earlier steps of the window t
 
 r = 0 where omega = 0, else how often i was drawn before: omega may multiply each of these increments by
 itself. The terms are p products, q corrections, the constant, omega times the stale a_i and r of its
-increments: p + q + r + 1 additions, the product, the difference that an increment is, omega's own rounding,
-and two to spare. The quotient, the curvature ``eta = K_ii + omega`` and the subtraction add their roundings.
+increments: p + q + r + 1 additions, the product, the difference that an increment is, omega's own
+rounding, and two to spare. Quotient, curvature ``eta = K_ii + omega`` and subtraction add their roundings.
 Where an order of summation is declared, p is the height of its tree; where a gradient or w is carried, the
 stale products are its terms and a correction rounds in its product, its sum and its own shift's
 (bounds/carried.py). With the linear kernel the products may be formed from the samples,

@@ -1,4 +1,4 @@
-"""Choice of windows to replay, of those a run recorded: first, last, some drawn, one where each thing happens.
+"""Choice of windows to replay, of those recorded: first, last, a sample, and one where each thing happens.
 
 Where a step is free, what its coordinate was before cancels; where it is clipped, nothing that came before
 counts. So whether a window could show an error in a quantity cannot be read off its two ends; and what the

@@ -186,7 +186,7 @@ class WindowReplays:
         return replace(finding, source=source, end=end)
 
     def replayed(self, recorded: RunWindow, panel: Panel | None) -> tuple[Replay, np.ndarray] | None:
-        """Replay at rising precision until the enclosure is narrow beside the bound, or certain to be beyond it."""
+        """Replay at rising precision until the enclosure is narrow beside its bound, or surely beyond."""
         bits, before = FIRST_BITS, None
         while True:
             replay, bound = self._replay(recorded, panel, bits), np.empty(0)

@@ -30,7 +30,7 @@ def is_foreign(name: str) -> bool:
 
 
 class ForeignSolver:
-    """A solver that is not trusted: `runs.make.make_run` gives it copies of all inputs, and keeps its errors.
+    """A solver that is not trusted: `runs.make.make_run` gives it copies of inputs, and keeps its errors.
 
     Parameters
     ----------

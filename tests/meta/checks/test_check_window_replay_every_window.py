@@ -9,12 +9,14 @@ import pytest
 from judged import by_s, small_case
 from sstep_reference import SingularSystemError
 
+from sstep_verify.bounds.held import held_problem
 from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.screen import ridge as ridge_module
 from sstep_verify.bounds.screen import screened
 from sstep_verify.bounds.screen import svm as svm_module
 from sstep_verify.bounds.window.svm_state import HIGH
 from sstep_verify.checks import window_replay as check
+from sstep_verify.checks.shared.held import on_held
 from sstep_verify.checks.window import screen as screening
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
@@ -67,7 +69,7 @@ def judged(case, solver):
     """Verdicts by s, the continued runs made as a campaign makes them."""
     runs = {key: solver.run(request) for key, request in check.runs(case).items()}
     runs |= {key: solver.run(request) for key, request in check.continued(case, runs).items()}
-    return by_s(check.judge(case, runs, Oracle(case.problem)), case.s_values)
+    return by_s(on_held(check.DECLARED).judge(case, runs, Oracle(case.problem)), case.s_values)
 
 
 @pytest.mark.parametrize(("loss", "block"), LOSSES)
@@ -149,8 +151,9 @@ def test_correct_runs_stay_within_the_screens_bound(task):
     generator, ratios = np.random.Generator(np.random.PCG64(8)), []
     for place in range(40):
         scenario = draw_scenario(generator, task, ("linear", "polynomial", "rbf")[place % 3])
-        problem, stream = scenario.problem(), scenario.stream()
+        given, stream = scenario.problem(), scenario.stream()
         solver = ReferenceSolver(("float64", "float32")[place % 2], ("sstep", "classical")[place // 2 % 2])
+        problem = held_problem(given, solver.declaration) or given
         s, length = scenario.s, stream.length
         request = RunRequest(problem, stream, s, length, record=tuple(range(s, length, s)))
         try:

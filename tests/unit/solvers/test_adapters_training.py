@@ -10,6 +10,7 @@ import pytest
 from sstep_verify.checks import step_replay
 from sstep_verify.checks.recorded import claim_honesty
 from sstep_verify.checks.shared.case import Case, plain_request
+from sstep_verify.checks.shared.held import on_held
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.problems.streams import IndexStream
@@ -54,7 +55,7 @@ def judged(check, request: RunRequest, solver: TrainingSolver):
         start=request.start, initial=request.initial, replay_command="again",
     )  # fmt: skip
     made = {f"s={request.s}": solver.run(replace(plain_request(case, request.s), log=True))}
-    (verdict,) = check.judge(case, made, Oracle(request.problem))
+    (verdict,) = on_held(check.DECLARED).judge(case, made, Oracle(request.problem))
     return verdict
 
 
