@@ -9,8 +9,8 @@ corrections, 1 and the shift's products (bounds/window/svm.py), so with unit rou
     |g^ - g| <= gamma_k (sum |K_il| |a'_l| + sum_t |K(i, i_t)| |theta_t| + 1 + omega (|a'_i| + moved_i))
                 + sum delta_il |a'_l| + sum_t delta(i, i_t) |theta_t| + sum_t |K(i, i_t)| e_t,
 
-with ``k = p + t + r + 6`` after t steps of the window, and e_t how far the increment it corrected with may
-be from the logged one (bounds/step/sums.py).
+with ``k = p + t + 6`` after t steps of the window, more where omega meets many increments by itself, and
+e_t how far the increment it corrected with may be from the logged one (bounds/step/sums.py).
 
 With the linear kernel the products may be formed from the samples: k is larger by n then, and
 ``|x_i|'|x_l|`` takes the place of ``|K_il|`` (bounds/kernel/entries.py).
@@ -115,7 +115,7 @@ def clip_constants(
     operations = (samples + 2 * width) * (1.0 + factored.length) + 6 + factored.features
     sums = sum_constants(
         declaration, samples, support, width, (6 + more, 7 + more, 5), operations, factored,
-        FORMS[declaration.update], additions=width * (2 if dual.shift else 1), judge=judge,
+        FORMS[declaration.update], additions=width + (max(width - 2, 0) if dual.shift else 0), judge=judge,
     )  # fmt: skip
     return ClipConstants(
         sums=sums,

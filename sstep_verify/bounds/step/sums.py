@@ -4,14 +4,14 @@ A step adds the products of a kernel row with a as the window began, one correct
 in the window so far, and a few constants. In any order a term is rounded at most once for each other term
 that is not an exact 0, so that step t of a window, after t increments, has
 
-    k_t = p + t + r + c        (K-SVM, c = 6; r = 0 where omega = 0),
+    k_t = p + t + c + max(r - 1, 0)   (K-SVM, c = 6; without r where omega = 0),
     k_t = p + q + r + c        (K-RR with increments summed per coordinate, c = 5),
     k_t = p + t b + r + c      (K-RR else),
 
 p the nonzero entries of a at the window's start, q the distinct coordinates drawn in it before, r the most
-often that one of them was, of a K-SVM the step's own (bounds/window/svm.py). A K-RR's terms are p products,
-q or t b corrections, y, m a' and what m multiplies of the coordinate's own increments, one sum or r:
-p + q + 2 additions, the product itself, two roundings where it meets 1/lambda, and the r - 1 of the
+often that one of them was, of a K-SVM the step's own one (bounds/window/svm.py). A K-RR's terms are p
+products, q or t b corrections, y, m a' and what m multiplies of the coordinate's own increments, one sum or
+r: p + q + 2 additions, the product itself, two roundings where it meets 1/lambda, and the r - 1 of the
 increments' sum. Of a declared order the smaller height of its tree takes the place of p. Products formed
 from the samples go through n more. The judge's own product is with a itself, of which at most p + q entries
 are not 0.

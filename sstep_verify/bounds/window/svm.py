@@ -14,12 +14,13 @@ increments that may first be summed per coordinate. Terms that are exact zeros c
 p nonzero entries of a at the window's start and q earlier steps of the window that may have moved,
 
     |g^ - g| <= gamma_k (sum |K_il| |a_l| + sum_t |K(i, i_t)| |theta_t| + 1 + omega |a_i|)
-                + sum delta_il |a_l| + sum_t delta(i, i_t) |theta_t|,   k = p + q + r + 6,
+                + sum delta_il |a_l| + sum_t delta(i, i_t) |theta_t|,   k = p + q + 6 + r,
 
-r = 0 where omega = 0, else how often i was drawn before: omega may multiply each of these increments by
-itself. The terms are p products, q corrections, the constant, omega times the stale a_i and r of its
-increments: p + q + r + 1 additions, the product, the difference that an increment is, omega's own
-rounding, and two to spare. Quotient, curvature ``eta = K_ii + omega`` and subtraction add their roundings.
+r = 0 where omega = 0 or i was drawn at most once before, else one less than how often: omega may multiply
+each of these increments by itself. The terms are p products, q corrections, the constant, omega times the
+stale a_i and r + 1 of its increments: p + q + r + 2 additions, the product, the difference that an
+increment is, omega's own rounding, and one to spare. The quotient, the curvature ``eta = K_ii + omega`` and
+the subtraction add their roundings.
 Where an order of summation is declared, p is the height of its tree; where a gradient or w is carried, the
 stale products are its terms and a correction rounds in its product, its sum and its own shift's
 (bounds/carried.py). With the linear kernel the products may be formed from the samples,

@@ -178,9 +178,11 @@ def _local_error(rows, solver, state, i, sums, pivot, point):
     new = max(abs(lower), abs(upper)) + error + spread + knot
     quotient = abs(value) + new + state.radius[i]
     roundings = min(state.counts[SUPPORT], solver.tree) + solver.others + made + 6
-    # The shift may multiply each earlier increment of i by itself; a carried state's corrections do.
-    roundings += state.drawn[i] if solver.shift > 0.0 or solver.source != FROM_A else 0
-    roundings += made if solver.source != FROM_A else 0
+    # The shift may multiply each earlier increment of i by itself, of which one addition is in the 6.
+    if solver.source != FROM_A:
+        roundings += made + state.drawn[i]
+    elif solver.shift > 0.0:
+        roundings += max(state.drawn[i] - 1, 0)
     off = gamma_of(roundings, u) * sums.terms + sums.error + rows.underflow[state.row[i]]
     off += quotient * (pivot.solver_error + gamma_of(3, u) * pivot.size)
     if solver.shift > 0.0:

@@ -63,7 +63,8 @@ def judge_clipped_step(rows, state, stretch, step, constants, progress, tail, ta
     linear = state.linear[i]
     slope = product - linear + shift * value
     curvature = row[i] + shift
-    corrections = (progress.steps + (repeats if shift > 0.0 else 0), 0)
+    # The shift may meet each earlier increment by itself (bounds/step/sums.py); `repeats` counts this one.
+    corrections = (progress.steps + (max(repeats - 2, 0) if shift > 0.0 else 0), 0)
     error, size = right_hand_side_error(
         rows, slot, state, sums, progress, corrections, abs(linear) + box.threshold, shift * moved
     )
