@@ -149,7 +149,7 @@ def _nothing_judged(check: Check, case: Case) -> Verdict:
     from sstep_verify.checks.shared.outcome import verdict_on
     from sstep_verify.verdict import Status
 
-    (s,) = case.s_values
+    (s,), status = case.s_values, Status.INCONCLUSIVE
     reason = f"Nothing was judged by {check.id}: it does not apply to this problem with what is declared."
     if check.applies(case, s) and not check.affordable(case, s):
         reason = (
@@ -157,6 +157,6 @@ def _nothing_judged(check: Check, case: Case) -> Verdict:
             f"{case.replay_limit} kernel entries up to which one is replayed. A smaller s, or fewer "
             "samples, is judged."
         )
-    return verdict_on(
-        check.id, case, s, Status.INCONCLUSIVE, unbounded(""), reason, units="", planned=0, executed=0
-    )
+    elif not case.iterations:
+        status, reason = Status.VACUOUS, "A run of no steps, of which there is nothing to judge."
+    return verdict_on(check.id, case, s, status, unbounded(""), reason, units="", planned=0, executed=0)

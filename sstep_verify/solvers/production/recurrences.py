@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sstep_verify.problems import Hinge, Problem, Ridge, SquaredHinge
+from sstep_verify.problems import BoxedLoss, Problem, Ridge
 from sstep_verify.solvers.production import block_solve, ridge_window, svm_window
 from sstep_verify.solvers.production.options import Options
 
@@ -240,7 +240,7 @@ def recurrence_of(
             return RidgeRecurrence(
                 problem, alpha, width, block, options.frozen, options.long_block, options.panel_words
             )
-        case Hinge() | SquaredHinge():
+        case BoxedLoss():  # Of which it takes those that are shipped.
             return SvmRecurrence(problem, alpha, width, options.frozen)
         case other:
             raise AssertionError(f"no recurrence is known here for the loss {other!r}")
