@@ -76,7 +76,8 @@ def _judge(
         counts = {name: counts[name] - half.counters[name] for name in counts.keys() & half.counters.keys()}
         steps, windows = steps - half.length, windows - _windows(half.length, s)
         due, expected = ("collectives",), [{"collectives": windows}]
-        who, origin = f"{who}, beyond the first {half.length}", "one collective a window, beside the set-up"
+        who = f"{who}, those beyond the first {half.length} in {windows} windows"
+        origin = "one collective a window, beside the set-up"
     known = [name for name in due if name in counts and name in expected[0]]
     # A kept Gram matrix is formed by the first run that needs it, and later runs find it there.
     best = min(expected, key=lambda wanted: sum(counts[name] != wanted[name] for name in known))
