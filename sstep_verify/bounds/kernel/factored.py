@@ -51,8 +51,9 @@ def factored_products(
 
 
 def may_factor(problem: Problem, declaration: Declaration) -> bool:
-    """Whether a solver may form ``K v`` as ``A (A' v)``: the kernel is linear, rows are not declared."""
-    return declaration.products != "rows" and problem.kernel.linear
+    """Whether a solver may form ``K v`` as ``A (A' v)``, as one that carries the weights always does."""
+    rows = declaration.products == "rows" and "weights" not in declaration.state
+    return problem.kernel.linear and not rows
 
 
 def longest_sample(problem: Problem) -> tuple[float, float]:

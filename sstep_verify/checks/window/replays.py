@@ -110,7 +110,7 @@ class WindowReplays:
         finding = self._compared(recorded, None, names, diagnose=diagnose)
         panel = trajectory.panels.get(window.begin)
         # Products that may be formed from the samples are none of a panel's entries.
-        aside = self._state == "weights" or may_factor(case.problem, case.declaration)
+        aside = may_factor(case.problem, case.declaration)
         if panel is None or not from_panel or aside:
             return finding
         absent = np.setdiff1d(draws, panel.columns)
