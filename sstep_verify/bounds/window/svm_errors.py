@@ -29,13 +29,12 @@ from sstep_verify.bounds.window.svm_state import (
     UNDECIDED,
     USED,
     WEIGHT,
-    Pivot,
     Sums,
+    U,
+    pivot_of,
 )
 from sstep_verify.compiled import compiled, compiled_borrowing
-from sstep_verify.numerics.rounding import OUTWARD, unit_roundoff
-
-U = unit_roundoff("float64")
+from sstep_verify.numerics.rounding import OUTWARD
 
 
 @compiled
@@ -66,7 +65,7 @@ def carry(rows, solver, exact, alpha, draws, state):
     for step in range(draws.size):
         i = draws[step]
         row, j, sums = state.row[i], state.sample[i], _sums(rows, solver, state, draws[step])
-        pivot = _pivot(solver, rows.values[row, j], rows.judge_error[row, j], rows.solver_error[row, j])
+        pivot = pivot_of(solver, rows.values[row, j], rows.judge_error[row, j], rows.solver_error[row, j])
         if not max(sums.terms, state.totals[WEIGHT], pivot.upper) <= solver.limit:
             return False
         if exact.shape[1] == 0:
@@ -79,18 +78,6 @@ def carry(rows, solver, exact, alpha, draws, state):
             return False
     _store(solver, state)
     return True
-
-
-@compiled_borrowing
-def _pivot(solver, entry, judge, given):
-    """A curvature, made from an entry; the solver's is a sum of two, one a quotient: within gamma_3."""
-    curvature = entry + solver.shift
-    size = (abs(entry) + judge + given) * OUTWARD + solver.shift
-    # A shift may be subnormal.
-    subnormal = (solver.smallest_subnormal + solver.float64_subnormal) if solver.shift > 0.0 else 0.0
-    judge_error = judge + gamma_of(2, max(solver.u, U)) * abs(curvature) + subnormal
-    lower = curvature - judge_error - given - gamma_of(3, solver.u) * curvature
-    return Pivot(curvature, judge, judge_error, given, size, lower, curvature + judge_error + given)
 
 
 @compiled_borrowing
@@ -119,6 +106,7 @@ def _sums(rows, solver, state, i):
     whole, shift = solver.source == GRADIENT, solver.shift * (1.0 + solver.u)
     moved = state.moved[i] * solver.emphasis.corrections
     error += state.carried_error[i] + shift * state.rounded[i]
+    error += (state.start[i] + state.moved[i]) * (solver.smallest_subnormal if shift > 0.0 else 0.0)
     linear = abs(rows.linear[state.sample[i]])
     constant = shift * moved + solver.box.threshold + (0.0 if whole else linear + shift * state.start[i])
     return Sums(
@@ -185,8 +173,6 @@ def _local_error(rows, solver, state, i, sums, pivot, point):
         roundings += max(state.drawn[i] - 1, 0)
     off = gamma_of(roundings, u) * sums.terms + sums.error + rows.underflow[state.row[i]]
     off += quotient * (pivot.solver_error + gamma_of(3, u) * pivot.size)
-    if solver.shift > 0.0:
-        off += (quotient + state.start[i] + state.moved[i]) * solver.smallest_subnormal
     local = error + _quotient_error(solver, u, off / pivot.lower, quotient, new) + solver.smallest_subnormal
     # The signed row is itself rounded, and its entries and the curvature are off. Sums over c coordinates
     # and over the symbols in use; quotient, sign, product and sum are the 4.

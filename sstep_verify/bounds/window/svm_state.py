@@ -9,8 +9,10 @@ import numpy as np
 from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.finisher import Box, box_of, end_error
 from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.bounds.step.sums import FORMS
+from sstep_verify.bounds.step.sums import FORMS, gamma_of
+from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.numerics.rounding import (
+    OUTWARD,
     largest_normal,
     smallest_subnormal,
     stale_roundings,
@@ -18,6 +20,8 @@ from sstep_verify.numerics.rounding import (
 )
 from sstep_verify.problems.losses import Dual
 from sstep_verify.solver import Declaration
+
+U = unit_roundoff("float64")
 
 FROM_A, WEIGHTS, GRADIENT = 0, 1, 2
 """What first gradients are made from: a, carried weights, the carried gradient itself."""
@@ -186,6 +190,21 @@ class Pivot(NamedTuple):
     size: float
     lower: float
     upper: float
+
+
+@compiled_borrowing
+def pivot_of(solver, entry, judge, given):
+    """The curvature made from an entry and its errors; the solver's is a sum of two, one a quotient.
+
+    That is within gamma_3, and a quotient that is subnormal within the smallest number.
+    """
+    curvature = entry + solver.shift
+    if solver.shift > 0.0:
+        judge, given = judge + solver.float64_subnormal, given + solver.smallest_subnormal
+    size = (abs(entry) + judge + given) * OUTWARD + solver.shift
+    judge_error = judge + gamma_of(2, max(solver.u, U)) * abs(curvature)
+    off = judge_error + given + gamma_of(3, solver.u) * curvature
+    return Pivot(curvature, judge, judge_error, given, size, curvature - off, curvature + off)
 
 
 class Sums(NamedTuple):
