@@ -59,8 +59,8 @@ def judge(
     Returns
     -------
     list of Verdict
-        The verdict of the check contract, then those of the others; INCONCLUSIVE of one that judges no run
-        of such a solver, or none of this size. Only the first, a FAIL, where a run is
+        The verdict of the check contract, then those of the others; VACUOUS of one that judges no run of
+        such a solver, or none of this size. Only the first, a FAIL, where a run is
         not what was asked for: the solver raised an error (its reason quotes it), returned no
         `Trajectory`, a vector of another shape or a value that is not finite, or changed its
         inputs, or what all code of this process shares, such as a function of NumPy or the recursion limit.
@@ -120,7 +120,6 @@ def _judged(solver: ForeignSolver, case: Case, first: Check, *others: Check) -> 
     from sstep_verify.checks.shared.case import merge_requests
     from sstep_verify.oracle.facade import Oracle
     from sstep_verify.runs.make import make_run
-    from sstep_verify.verdict import Status
 
     def made(requests: Iterable[Mapping[str, RunRequest]]) -> dict[str, Trajectory]:
         return {key: make_run(solver, request) for key, request in merge_requests(requests).items()}
@@ -130,33 +129,31 @@ def _judged(solver: ForeignSolver, case: Case, first: Check, *others: Check) -> 
     drawn = with_draws(case, runs.values())
     if drawn is None:
         raise InputError(f"{case.declaration.name}: {APART}")
-    case = drawn
-    for continued in (False, True):
-        if continued:
-            runs |= made(check.continued(case, runs) for check in others)
+    case, verdicts = drawn, first.judge(drawn, runs, oracle)
+    if not _ended(runs, verdicts) and (later := made(check.continued(case, runs) for check in others)):
+        runs |= later
         verdicts = first.judge(case, runs, oracle)
-        ended = any(run.raised for run in runs.values())
-        if ended or any(verdict.status == Status.FAIL for verdict in verdicts):
-            return verdicts
+    if _ended(runs, verdicts):
+        return verdicts
     for check in others:
         verdicts += check.judge(case, runs, oracle) or [_nothing_judged(check, case)]
     return verdicts
 
 
+def _ended(runs: Mapping[str, Trajectory], verdicts: Sequence[Verdict]) -> bool:
+    """Whether a run is not what was asked for, so that nothing else can be said of it."""
+    raised = any(run.raised for run in runs.values())
+    return raised or any(verdict.status == "FAIL" for verdict in verdicts)
+
+
 def _nothing_judged(check: Check, case: Case) -> Verdict:
     """The verdict of a check that judges no run of a case: contract's PASS is not to stand alone."""
-    from sstep_verify.checks.shared.finding import unbounded
-    from sstep_verify.checks.shared.outcome import verdict_on
-    from sstep_verify.verdict import Status
+    from sstep_verify.checks.shared.outcome import left_out_for_cost, nothing_compared
 
-    (s,), status = case.s_values, Status.INCONCLUSIVE
+    (s,) = case.s_values
     reason = f"Nothing was judged by {check.id}: it does not apply to this problem with what is declared."
     if check.applies(case, s) and not check.affordable(case, s):
-        reason = (
-            f"Nothing was judged by {check.id}: a window of {s} iterations has more than the "
-            f"{case.replay_limit} kernel entries up to which one is replayed. A smaller s, or fewer "
-            "samples, is judged."
-        )
+        reason = left_out_for_cost(case, s)
     elif not case.iterations:
-        status, reason = Status.VACUOUS, "A run of no steps, of which there is nothing to judge."
-    return verdict_on(check.id, case, s, status, unbounded(""), reason, units="", planned=0, executed=0)
+        reason = "A run of no steps, of which there is nothing to judge."
+    return nothing_compared(check.id, case, s, 0, reason)

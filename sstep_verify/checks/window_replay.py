@@ -134,7 +134,7 @@ def _judge_run(
         status = Status.VACUOUS
     if not findings:
         findings.append(unbounded("a run of no steps, of which there is nothing to judge"))
-    compared = [*findings, *((screened.within,) if screened.within and screened.judged else ())]
+    compared = [*findings, *((screened.within,) if screened.within else ())]
     largest, sources = max(compared, key=lambda finding: finding.ratio), _sources(compared)
     planned = -(-trajectory.length // s)
     causes = causes_of(case, width, findings, between=between) if status is Status.FAIL else []

@@ -16,7 +16,7 @@ from sstep_verify.campaign.verdicts.expand import CaseSpec, Group, make_case
 from sstep_verify.campaign.verdicts.magnitude import out_of_range
 from sstep_verify.campaign.verdicts.memory import Memory, memory_of
 from sstep_verify.campaign.verdicts.minimal.example import example_of
-from sstep_verify.campaign.verdicts.minimums import left_out, nothing_compared, too_few
+from sstep_verify.campaign.verdicts.minimums import left_out, too_few
 from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 from sstep_verify.campaign.verdicts.references import Reference, SharedReferences
 from sstep_verify.campaign.verdicts.runs import RunsMade, drift_series, make_runs, sound_case
@@ -25,6 +25,7 @@ from sstep_verify.checks.registry import CHECKS, case_of
 from sstep_verify.checks.shared.asked import APART, cases_to_judge, with_draws
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.outcome import nothing_compared
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import kernels, losses
 from sstep_verify.problems.draws import GENERATORS

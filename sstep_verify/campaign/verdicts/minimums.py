@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 
 from sstep_verify.checks.registry import CHECKS, case_of, checks_of
 from sstep_verify.checks.shared.case import Case, run_key
-from sstep_verify.specification import of_verdict
+from sstep_verify.checks.shared.outcome import left_out_for_cost, nothing_compared
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status, Verdict
+from sstep_verify.verdict import Verdict
 
 
 def minimum_table(minimum_windows: int) -> dict[str, int]:
@@ -96,39 +96,15 @@ def left_out(case: Case, checks: Sequence[str], minimum_windows: int) -> list[Ve
     minimum_windows : int
         Comparisons planned per run.
     """
-    samples, limit = case.problem.samples, case.replay_limit
     return [
         nothing_compared(
             check.id,
             case,
             s,
             minimum_windows,
-            f"Left out for its cost: a window of s = {s} holds up to "
-            f"{min(s * case.stream.block, samples) * samples} kernel entries, above the replay limit of "
-            f"{limit}.",
+            left_out_for_cost(case, s),
         )
         for check in checks_of(checks)
         for s in case_of(check, case).s_values
         if check.applies(case, s) and not check.affordable(case, s)
     ]
-
-
-def nothing_compared(check: str, case: Case, s: int, planned: int, reason: str) -> Verdict:
-    """The VACUOUS verdict of a check on a run of which it compared nothing, for a reason."""
-    return Verdict(
-        check=check,
-        case=case.id,
-        problem=case.problem.label,
-        s=s,
-        block=case.stream.block,
-        status=Status.VACUOUS,
-        ratio=0.0,
-        measured=0.0,
-        bound=0.0,
-        units="nothing compared",
-        planned=planned,
-        executed=0,
-        reason=reason,
-        replay=case.replay_command,
-        sentences=tuple(one.number for one in of_verdict(check, case.problem.loss.task)),
-    )

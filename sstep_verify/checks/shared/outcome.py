@@ -229,3 +229,34 @@ def mostly_uncertain(check: str, case: Case) -> list[str]:
     finite = np.isfinite(whole) & np.isfinite(without)
     mostly = 2.0 * float(without[finite].sum()) < float(whole[finite].sum())
     return [f"function_ulps = {declared.function_ulps:g}, as declared"] if mostly else []
+
+
+def left_out_for_cost(case: Case, s: int) -> str:
+    """Why a run is not judged by a check that its case can't afford (`Check.affordable`)."""
+    samples = case.problem.samples
+    entries = min(s * case.stream.block, samples) * samples
+    return (
+        f"Left out for its cost: a window of s = {s} holds up to {entries} kernel entries, above the "
+        f"replay limit of {case.replay_limit}."
+    )
+
+
+def nothing_compared(check: str, case: Case, s: int, planned: int, reason: str) -> Verdict:
+    """The VACUOUS verdict of a check on a run of which it compared nothing, for a reason."""
+    return Verdict(
+        check=check,
+        case=case.id,
+        problem=case.problem.label,
+        s=s,
+        block=case.stream.block,
+        status=Status.VACUOUS,
+        ratio=0.0,
+        measured=0.0,
+        bound=0.0,
+        units="nothing compared",
+        planned=planned,
+        executed=0,
+        reason=reason,
+        replay=case.replay_command,
+        sentences=tuple(one.number for one in of_verdict(check, case.problem.loss.task)),
+    )
