@@ -167,3 +167,12 @@ def test_a_power_whose_base_underflows_is_not_known_to_be_zero():
     assert entries.values[0, 0] == 0.0
     assert entries.judge_error[0, 0] > 0.0
     assert entries.solver_error[0, 0] > 0.0
+
+
+@pytest.mark.parametrize("products", ["rows", "any"])
+def test_who_carries_the_weights_adds_products_with_samples(products):
+    """Rows that cancel to 0: what a sum over features rounds, whatever is declared of products."""
+    data = np.array([[2.0**20, 2.0**20], [1.0, -1.0]])
+    problem = Problem("cancelling", data, np.array([1.0, -1.0]), LinearKernel(), Hinge(1.0))
+    declaration = Declaration("m", products=products, state=("weights",))
+    assert kernel_entries(problem, declaration, np.array([1])).term_sizes[0, 0] >= 2.0**21
