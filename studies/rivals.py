@@ -14,8 +14,8 @@ import numpy as np
 
 from sstep_verify.measures.gap import Gap, GapMeasure
 from sstep_verify.measures.stability import loss_factor
-from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import unit_roundoff
 
 THRESHOLD = 30.0
 """Threshold of LAPACK's test programs (dtest.in: THRESH)."""

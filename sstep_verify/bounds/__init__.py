@@ -1,1 +1,1 @@
-"""HOW FAR a correct implementation may be from the oracle: every tolerance, one derivation each."""
+"""HOW FAR A RUN of a correct implementation may be from the oracle: one derivation for each tolerance."""

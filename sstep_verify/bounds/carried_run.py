@@ -7,7 +7,7 @@ in a, ``q = q_0 + L a``, and are updated by ``L theta`` in every step.
 * Formed from a: m products and sums, and at most 6 roundings of the label or quotient, the own term, the
   constant and their sums: ``gamma_{m+8} (|q_0| + |L||a|) + delta_L |a|``, delta_L the error of the solver's
   entries of L. From the samples, n times more, and with the sizes of the terms ``|x_i|'|x_l|`` in the
-  place of ``|L|`` in the factor of gamma (bounds/kernel/entries.py). For w ``gamma_{m+2} |A|'|a|``: m
+  place of ``|L|`` in the factor of gamma (rounding/kernel/entries.py). For w ``gamma_{m+2} |A|'|a|``: m
   products and sums, the label and a spare.
 * Updated N times, by any order of summation, with M the sum of the sizes of each coordinate's increments:
   an update rounds a product, a quotient by lambda, the own term of omega or m and their sum, at most 4
@@ -18,7 +18,7 @@ in a, ``q = q_0 + L a``, and are updated by ``L theta`` in every step.
   theta: ``|L| u C |a^|``, C the number of draws of each coordinate.
 
 Bound C of a run with carried weights. The w differs from that of its own a by a drift d, and the first
-gradient of a window is made from ``<x_i, w>`` (bounds/carried.py), whose terms are as large as
+gradient of a window is made from ``<x_i, w>`` (rounding/carried.py), whose terms are as large as
 ``|w| <= W = |A|'|a^| + |d|``. Where w is formed anew now and then (`Declaration.recompute`), the larger of
 formed and carried on holds. In a run that began before, d is how far the recorded w is from that of the
 recorded a, formed in float64, which adds ``gamma_{m+2} |A|'|a^|`` of its own. No window begins with a
@@ -32,9 +32,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.bounds.carried import CarriedSamples, CarriedTerms
-from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, smallest_subnormal, unit_roundoff
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, magnitudes, smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.carried import CarriedSamples, CarriedTerms
 from sstep_verify.solver import Declaration
 
 

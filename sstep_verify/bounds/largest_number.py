@@ -17,10 +17,11 @@ Let A bound every ``|a_i|`` of a run up to some step; increments are at most 2A.
   L1: a quotient that overflows is infinite and is clipped to an end of the box.
 * K-RR: a right-hand side is at most ``R = ||y|| + m A + 2 (m + 2 s b) k A / lambda`` and errs by ``rho =
   gamma_N R + 2 (m + 2 s b) A delta / lambda``, delta the largest delta_K. The computed solution solves
-  ``(G + dG) D = r`` with ``||dG|| <= e`` (bounds/block/factorisation.py, and the rounding of G). For ``e <=
-  m / 2`` the factorisation does not break down and ``||D|| <= 2 sqrt(b) (R + rho) / m``. The division by
-  lambda may come last, ``max(1, 2 lambda) R``. Factoring and solving stay below ``4 b^2 T (R + rho +
-  ||D||)``, T the largest entry of the factors' product (bounds/block/factorisation.py), >= k / lambda + m.
+  ``(G + dG) D = r`` with ``||dG|| <= e`` (rounding/block/factorisation.py, and the rounding of G). For
+  ``e <= m / 2`` the factorisation does not break down and ``||D|| <= 2 sqrt(b) (R + rho) / m``. The
+  division by lambda may come last, ``max(1, 2 lambda) R``. Factoring and solving stay below
+  ``4 b^2 T (R + rho + ||D||)``, T the largest entry of the factors' product
+  (rounding/block/factorisation.py), >= k / lambda + m.
 
 Such an A is what a step log holds. Where there is none, it is derived (`largest_value`):
 
@@ -45,12 +46,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.block.factorisation import factorisation_error, factors_size
 from sstep_verify.bounds.box import accumulation_error, stays_within
-from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, unit_roundoff
 from sstep_verify.problems import Problem, SquaredHinge
 from sstep_verify.problems.kernels import parameters_of
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, unit_roundoff
+from sstep_verify.rounding.block.factorisation import factorisation_error, factors_size
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.solver import Declaration
 
 ROWS_AT_ONCE = 64

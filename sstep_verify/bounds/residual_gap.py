@@ -29,17 +29,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.bounds.block.energy import largest_energy
-from sstep_verify.bounds.block.factorisation import factorisation_error
-from sstep_verify.bounds.carried import CarriedSamples
 from sstep_verify.bounds.carried_run import StateMap, weights_map
-from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import svm_values
-from sstep_verify.bounds.right_hand_side import NO_QUOTIENT, Quotient, quotients
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, smallest_subnormal, unit_roundoff
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.block.energy import largest_energy
+from sstep_verify.rounding.block.factorisation import factorisation_error
+from sstep_verify.rounding.carried import CarriedSamples
+from sstep_verify.rounding.kernel.entries import kernel_entries
+from sstep_verify.rounding.right_hand_side import NO_QUOTIENT, Quotient, quotients
 from sstep_verify.solver import Declaration
 
 ROUNDS = 64

@@ -15,15 +15,15 @@ from typing import assert_never
 import numpy as np
 
 from sstep_verify.bounds.box import box_bounds, may_overflow
-from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import check_of_each_s
 from sstep_verify.checks.shared.final_vector import notes, written_with
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import planted_term, record
-from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.quantities import LOWER, UPPER
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import GIVEN, Trajectory
 from sstep_verify.verdict import Status, Term, Verdict
 
@@ -189,7 +189,7 @@ DECLARED = check_of_each_s(
     text=__doc__,
     needs="the plain run of every s; none for K-RR, which has no box",
     planted="the clip left out",
-    bounds=("box",),
+    bounds=("bounds/box",),
     level=0,
     applies=lambda case, s: case.problem.is_svm,
 )

@@ -22,7 +22,6 @@ from itertools import chain
 
 import numpy as np
 
-from sstep_verify.bounds.held import held_problem
 from sstep_verify.bounds.largest_number import largest_number, largest_value
 from sstep_verify.checks.contract_items import FINITE, ITEMS, not_finite
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
@@ -30,8 +29,9 @@ from sstep_verify.checks.shared.check import Check, plain_run
 from sstep_verify.checks.shared.exchange_counts import COUNTED
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import planted_term, record
-from sstep_verify.numerics.rounding import TYPES
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.rounding.arithmetic import TYPES
+from sstep_verify.rounding.held import held_problem
 from sstep_verify.runs.make import asked_of
 from sstep_verify.solver import Declaration
 from sstep_verify.trajectory import RAISED, Asked, Trajectory
@@ -203,7 +203,7 @@ DECLARED = Check(
     runs=lambda case: {key: one for s in case.s_values for key, one in plain_run(case, s).items()},
     judge=judge,
     given=True,
-    bounds=("largest_number",),
+    bounds=("bounds/largest_number",),
     vacuous="no iteration was asked for, or a correct run may form numbers beyond its precision",
     level=0,
     all_runs=True,

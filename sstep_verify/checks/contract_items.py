@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sstep_verify.numerics.rounding import TYPES
+from sstep_verify.rounding.arithmetic import TYPES
 from sstep_verify.solver import Declaration
 from sstep_verify.trajectory import RAISED, Asked, Trajectory
 

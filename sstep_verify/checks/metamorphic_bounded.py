@@ -31,7 +31,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.bounds.held import held_problem
 from sstep_verify.checks.metamorphic.bounded_relations import Relation, relations
 from sstep_verify.checks.metamorphic.shared import (
     affordable_steps,
@@ -48,6 +47,7 @@ from sstep_verify.checks.shared.outcome import executed, planted_term, record
 from sstep_verify.checks.window.choose import choose_windows
 from sstep_verify.checks.window.compare import RunWindow, WindowBounds
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.rounding.held import held_problem
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Term, Verdict
@@ -208,7 +208,7 @@ DECLARED = Check(
     runs=runs,
     continued=continued,
     judge=judge,
-    bounds=("window/svm", "window/ridge", "window/ridge_components"),
+    bounds=("bounds/window/svm", "bounds/window/ridge", "bounds/window/ridge_components"),
     level=1,
     affordable=comparable,
 )

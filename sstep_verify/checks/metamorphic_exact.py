@@ -32,8 +32,8 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding, Window, wrong
 from sstep_verify.checks.shared.outcome import record
-from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Term, Verdict

@@ -35,9 +35,9 @@ from sstep_verify.checks.shared.final_vector import (
 from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.errors import OracleDisagreementError
-from sstep_verify.numerics.rounding import OUTWARD, gamma, norm, norm_upper, rounded_up, unit_roundoff
 from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_values
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, norm_upper, rounded_up, unit_roundoff
 from sstep_verify.trajectory import GIVEN, Trajectory
 from sstep_verify.verdict import Status, Verdict
 
@@ -276,5 +276,5 @@ DECLARED = check_of_each_s(
     needs="the plain run of every s",
     planted="a run that made no step at all, its last a its first",
     given=True,
-    bounds=("optimum/svm", "optimum/ridge", "optimum/written"),
+    bounds=("bounds/optimum/svm", "bounds/optimum/ridge", "bounds/optimum/written"),
 )

@@ -57,7 +57,7 @@ DECLARED = check_of_each_s(
     text=__doc__,
     needs="a short run of every s > 1, and the classical one recorded at the window ends of all of them",
     planted="the kernel correction left out of the s-step run alone",
-    bounds=("trajectory/svm", "trajectory/ridge"),
+    bounds=("bounds/trajectory/svm", "bounds/trajectory/ridge"),
     level=0,
     applies=lambda case, s: s > 1,
 )

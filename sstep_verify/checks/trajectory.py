@@ -105,6 +105,6 @@ DECLARED = Check(
     planted="the kernel correction of the s-step recurrence left out in every window of the run",
     runs=runs,
     judge=judge,
-    bounds=("trajectory/svm", "trajectory/ridge"),
+    bounds=("bounds/trajectory/svm", "bounds/trajectory/ridge"),
     level=0,
 )

@@ -10,9 +10,9 @@ from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.bounds.optimum.written import EXACT, written_gap
 from sstep_verify.diagnosis.reading import Reading
 from sstep_verify.numerics.kernel_matrix import kernel_matrix
-from sstep_verify.numerics.rounding import OUTWARD, norm_lower, norm_upper
 from sstep_verify.oracle.certificate.optimum import ridge_optimum
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import OUTWARD, norm_lower, norm_upper
 
 NEAR = 1e-3
 """Relative gap or error up to which a reading explains a vector: solvers stop at such tolerances."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.declaration import Declaration
-from sstep_verify.numerics.rounding import gamma, unit_roundoff
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import gamma, unit_roundoff
+from sstep_verify.rounding.kernel.entries import KernelEntries
 
 
 def mistaken_reach(

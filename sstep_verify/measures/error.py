@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import norm
+from sstep_verify.rounding.arithmetic import norm
 
 
 class Recorded(Protocol):

@@ -9,8 +9,8 @@ import numpy as np
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.kernel_matrix import KernelSums
 from sstep_verify.numerics.objective import dual_value, duality_gap, primal_value
-from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import unit_roundoff
 
 
 class Gap(NamedTuple):

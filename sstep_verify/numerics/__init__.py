@@ -1,1 +1,1 @@
-"""Float64 arithmetic that all judges share: rounding constants, the kernel matrix, the objectives."""
+"""Float64 values that all judges share: the kernel matrix, the objectives."""

@@ -17,8 +17,8 @@ from sstep_verify.inputs.records import convert
 FILE = Path(__file__).with_name("measured.json")
 
 DECIDE = (
-    "bounds", "checks", "diagnosis", "recurrence", "numerics", "oracle", "campaign/campaigns",
-    "campaign/verdicts", "quantities.py", "verdict.py",
+    "rounding", "bounds", "checks", "diagnosis", "recurrence", "numerics", "oracle",
+    "campaign/campaigns", "campaign/verdicts", "quantities.py", "verdict.py",
 )  # fmt: skip
 """What decides a verdict, in the package: modules, and the problems of campaigns."""
 

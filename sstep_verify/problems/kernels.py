@@ -1,9 +1,9 @@
 """Kernel descriptions: which function of two samples, with which parameters, and facts about it.
 
 A description computes no kernel value for a solver: the truth evaluates it in `sstep_reference` and in the
-balls of the oracle, the judges in `sstep_verify.numerics` and `sstep_verify.bounds`, the production solver
-in `sstep_verify.parallel`. Each of these rooms has one table of functions by type of kernel, to which
-``register`` adds. None sees another's code.
+balls of the oracle, the judges in `sstep_verify.numerics` and `sstep_verify.rounding`, the production
+solver in `sstep_verify.parallel`. Each of these rooms has one table of functions by type of kernel, to
+which ``register`` adds. None sees another's code.
 """
 
 from __future__ import annotations

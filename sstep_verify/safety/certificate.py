@@ -38,13 +38,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from sstep_verify.bounds.held import held_problem
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.declaration import Precision
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import OUTWARD, stored, unit_roundoff
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import OUTWARD, stored, unit_roundoff
+from sstep_verify.rounding.held import held_problem
 from sstep_verify.safety.curves import Certificate, Curve, Point
 from sstep_verify.safety.measured import Sample, Windows
 from sstep_verify.safety.ridge_windows import RidgeWindows

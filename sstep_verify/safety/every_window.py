@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import OUTWARD, magnitudes, rounded_up
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import OUTWARD, magnitudes, rounded_up
 from sstep_verify.solver import Declaration
 
 ROUNDS = 60

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.declaration import Declaration
-from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, norm, unit_roundoff
 from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, magnitudes, norm, unit_roundoff
+from sstep_verify.rounding.kernel.entries import kernel_entries
 
 LONG = np.longdouble
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.numerics.rounding import (
+from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import (
     OUTWARD,
     gamma,
     magnitudes,
@@ -22,7 +22,7 @@ from sstep_verify.numerics.rounding import (
     smallest_subnormal,
     unit_roundoff,
 )
-from sstep_verify.problems import Problem
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.solver import Declaration
 
 ENTRIES_AT_ONCE = 1 << 18

@@ -41,15 +41,15 @@ import numpy as np
 
 from sstep_verify.bounds.step.clip import ClipConstants, clip_constants, unclipped_bound
 from sstep_verify.compiled import compiled
-from sstep_verify.numerics.rounding import (
+from sstep_verify.problems import Problem
+from sstep_verify.problems.losses import Dual
+from sstep_verify.rounding.arithmetic import (
     OUTWARD,
     gamma,
     rounded_up,
     smallest_subnormal,
     unit_roundoff,
 )
-from sstep_verify.problems import Problem
-from sstep_verify.problems.losses import Dual
 from sstep_verify.safety.every_window import EveryWindow
 from sstep_verify.safety.rows import diagonal_lower, row_sizes
 from sstep_verify.solver import Declaration

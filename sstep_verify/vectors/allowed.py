@@ -25,15 +25,15 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.bounds.carried_run import carried_weights
-from sstep_verify.bounds.kernel.bounded import KernelEntries
-from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.trajectory.ridge import ridge_trajectory_bound
 from sstep_verify.bounds.trajectory.svm import svm_trajectory_bound
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.declaration import KNOWN, Declaration, Precision
-from sstep_verify.numerics.rounding import OUTWARD
 from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import OUTWARD
+from sstep_verify.rounding.kernel.bounded import KernelEntries
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.solver import RunRequest
 from sstep_verify.steps import SvmSteps
 

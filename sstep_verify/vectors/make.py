@@ -13,11 +13,11 @@ from sstep_reference.arithmetic import Balls
 
 from sstep_verify.declaration import Precision
 from sstep_verify.errors import InputError, OracleDisagreementError
-from sstep_verify.numerics.rounding import norm
 from sstep_verify.oracle.balls.enclosure import distances, magnitude_interval
 from sstep_verify.oracle.balls.exact_kernel import classical_run, exact_kernel
 from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclosed_trajectory
 from sstep_verify.recurrence.mutation import NONE
+from sstep_verify.rounding.arithmetic import norm
 from sstep_verify.solver import RunRequest
 from sstep_verify.steps import SvmSteps
 from sstep_verify.vectors import record

@@ -13,7 +13,7 @@ from sstep_verify.checks import (
 )
 from sstep_verify.checks.recorded import kernel_entries, residual_gap
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.numerics.rounding import sum_roundings, unit_roundoff
+from sstep_verify.rounding.arithmetic import sum_roundings, unit_roundoff
 
 ADDED_UP = (trajectory.CHECK, sstep_equals_classical.CHECK, metamorphic_bounded.CHECK, residual_gap.CHECK)
 """Checks whose bound adds up what all steps of a run may err by, or carries it along."""

@@ -9,8 +9,8 @@ import numpy as np
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.rows import entries_key, kept_entries
-from sstep_verify.numerics.rounding import norm
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.rounding.arithmetic import norm
 from sstep_verify.trajectory import Trajectory
 
 JUDGE = "the judge's own step"

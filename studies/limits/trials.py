@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
-from sstep_verify.numerics.rounding import unit_roundoff
+from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.verdict import SEEN, Status
 from studies.limits.dosed import dose_of
 from studies.limits.judged import JudgedRuns, Runs

@@ -19,11 +19,11 @@ from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.measures.error import relative_error
 from sstep_verify.measures.stability import against_classical, errors_at
-from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.trajectories.high_precision import HighPrecisionTrajectory
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.problems.transforms import permute_features, relabel
+from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.runs.make import make_run
 from sstep_verify.solver import RunRequest, Solver
 from sstep_verify.solvers.adapters import ReferenceSolver

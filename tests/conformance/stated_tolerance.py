@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.numerics.rounding import OUTWARD, gamma, norm_upper, unit_roundoff
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm_upper, unit_roundoff
+from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.solver import Declaration
 
 PEER = Declaration("peer", rbf="norm-expansion", power="pow")

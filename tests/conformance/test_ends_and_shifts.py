@@ -20,9 +20,9 @@ from sstep_verify import (
     RBFKernel,
     judge,
 )
-from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.oracle.balls.exact_kernel import classical_steps
 from sstep_verify.problems import BoxedLoss
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.verdict import Status
 
 STREAM = IndexStream("uniform", samples=12, block=1, length=40, seed=1)

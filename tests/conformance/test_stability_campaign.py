@@ -17,9 +17,9 @@ from command import command
 from sstep_verify.campaign.definition import read_definition
 from sstep_verify.campaign.loop.run import Plan, run_campaign
 from sstep_verify.measures.error import relative_error
-from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import RBFKernel
+from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters import ReferenceSolver

@@ -1,4 +1,4 @@
-"""Try the tests of ``bounds`` and ``checks`` on mutants of them that a maintained tool makes.
+"""Try the tests of ``rounding``, ``bounds``, ``checks`` on mutants of them that a maintained tool makes.
 
 Run as ``python tests/meta/generic_mutants.py [--number N] [--seed N] [--most SECONDS] [--work DIR] [--out FILE]
 [--resume] [--again] [--only TEXT ...]`` with cosmic-ray and pytest-cov installed (``tox -e mutants``).

@@ -1,4 +1,4 @@
-"""Which tests execute which lines of ``bounds`` and ``checks``: what a mutant is tried with.
+"""Which tests execute which lines of ``rounding``, ``bounds`` and ``checks``: what a mutant is tried with.
 
 Every test file is measured once, in a process of its own, with coverage's contexts; the answer is kept in a
 folder outside the tree, under the file's hash. Compiled functions are not traced: for a line that no test is
@@ -29,7 +29,7 @@ FILES = (
 )  # fmt: skip
 """Test files, and folders of them, that judge the two packages."""
 
-ROOMS = ("sstep_verify/bounds", "sstep_verify/checks")
+ROOMS = ("sstep_verify/rounding", "sstep_verify/bounds", "sstep_verify/checks")
 NARROW = 40
 """Tests of the first try, the fastest."""
 

@@ -15,16 +15,16 @@ import pytest
 from judged import judged, small_case
 from sstep_reference import kernels as reference
 
-from sstep_verify.bounds.kernel import entries as bounds
-from sstep_verify.bounds.kernel.bounded import KernelEntries
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.recorded import kernel_entries
 from sstep_verify.numerics import kernel_matrix as judges
-from sstep_verify.numerics.rounding import OUTWARD, gamma
 from sstep_verify.oracle.balls import kernel_balls as oracle
 from sstep_verify.parallel.panels import kernel_functions as production
 from sstep_verify.problems import Hinge, Ridge, SquaredHinge, kernels
 from sstep_verify.problems.parameters import positive
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma
+from sstep_verify.rounding.kernel import entries as bounds
+from sstep_verify.rounding.kernel.bounded import KernelEntries
 from sstep_verify.verdict import Status
 
 # ---- 1. The description: name, parameters, facts. --------------------------------------------------------

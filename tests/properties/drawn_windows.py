@@ -9,7 +9,6 @@ from hypothesis import event
 from hypothesis import strategies as st
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
@@ -23,6 +22,7 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.solver import Declaration
 
 TASKS = ("svm-l1", "svm-l2", "krr")

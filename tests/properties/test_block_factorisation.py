@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Float
 
-from sstep_verify.bounds.block.factorisation import factorisation_error
 from sstep_verify.bounds.step.residual import solve_constants
 from sstep_verify.bounds.step.solve import factored, solve_errors
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import OUTWARD
+from sstep_verify.rounding.arithmetic import OUTWARD
+from sstep_verify.rounding.block.factorisation import factorisation_error
 from sstep_verify.solver import Declaration
 from sstep_verify.solvers.production import block_solve
 

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from production_forms import production_forms
 from summation_variants import variant_run, variants
 
-from sstep_verify.bounds.kernel.panel import panel_entries
 from sstep_verify.bounds.window.ridge_components import ridge_panel_bound
 from sstep_verify.bounds.window.svm import svm_window_bound
-from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.rounding.arithmetic import unit_roundoff
+from sstep_verify.rounding.kernel.panel import panel_entries
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.trajectory import Panel

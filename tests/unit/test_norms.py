@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import sstep_verify
-from sstep_verify.numerics.rounding import gamma, norm, norm_lower, norm_upper
+from sstep_verify.rounding.arithmetic import gamma, norm, norm_lower, norm_upper
 
 ROOT = Path(sstep_verify.__file__).parent
 ALLOWED = {
-    "numerics/rounding.py": "the norm itself",
+    "rounding/arithmetic.py": "the norm itself",
     "solvers/production/values.py": "the solver's own, scaled by a power of two",
     "oracle/verify/definite.py": "shares no code with a search; of no use where squares may underflow",
     "oracle/search/low_rank.py": "a search, of numbers that are scaled already",

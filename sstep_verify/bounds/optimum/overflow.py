@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.products import kernel_products
-from sstep_verify.numerics.rounding import largest_normal
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import largest_normal
+from sstep_verify.rounding.kernel.products import kernel_products
 from sstep_verify.solver import Declaration
 
 

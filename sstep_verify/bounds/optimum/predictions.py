@@ -1,7 +1,7 @@
 """Bound D for predictions: how far a computed value of a sample may be from the exact one.
 
 The value of sample i is ``p_i = sum_j a_j y_j K_ij`` (K-SVM) or ``sum_j a_j K_ij / lambda`` (K-RR): a
-product of a kernel row with a vector, which errs in any order by d_i (bounds/kernel/products.py), and for
+product of a kernel row with a vector, which errs in any order by d_i (rounding/kernel/products.py), and for
 K-RR a quotient, with lambda rounded on input:
 
     |p^_i - p_i| <= d_i                                         (K-SVM),
@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.products import kernel_products
 from sstep_verify.bounds.optimum.ridge_inputs import ridge_inputs
 from sstep_verify.bounds.optimum.svm import Evaluated
-from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
+from sstep_verify.rounding.kernel.products import kernel_products
 from sstep_verify.solver import Declaration
 
 

@@ -1,7 +1,7 @@
 """Bound D for K-RR: how far a computed residual may be from the exact one, and what it says of a.
 
-``r = y - K a / lambda - m a``. A product in any order errs by d (bounds/kernel/products.py), the quotient,
-the product with m, both subtractions and the norm round, and so may y, lambda on input:
+``r = y - K a / lambda - m a``. A product in any order errs by d (rounding/kernel/products.py), the
+quotient, the product with m, both subtractions and the norm round, and so may y, lambda on input:
 
     |r^ - r| <= d / lambda + gamma_8 (|y| + |K||a| / lambda + m |a|),
     | ||r^|| - ||r|| | <= || |r^ - r| ||_2 + gamma_{m+8} ||r^||.
@@ -30,11 +30,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.products import KernelProducts, kernel_products
 from sstep_verify.bounds.optimum.ridge_inputs import ridge_inputs
 from sstep_verify.bounds.optimum.svm import Evaluated, outward
 from sstep_verify.numerics.objective import dual_value, primal_value
-from sstep_verify.numerics.rounding import (
+from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import (
     OUTWARD,
     gamma,
     norm,
@@ -43,7 +43,7 @@ from sstep_verify.numerics.rounding import (
     smallest_subnormal,
     unit_roundoff,
 )
-from sstep_verify.problems import Problem
+from sstep_verify.rounding.kernel.products import KernelProducts, kernel_products
 from sstep_verify.solver import Declaration
 
 FLOAT64 = Declaration("the judge")

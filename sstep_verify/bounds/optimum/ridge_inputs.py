@@ -1,7 +1,7 @@
 """What rounding makes of lambda and of the targets of a given problem, whose optimum is asked for.
 
-Runs are judged on the problem that their solver holds (bounds/held.py). Values that it reports of the given
-problem may come from either.
+Runs are judged on the problem that their solver holds (rounding/held.py). Values that it reports of the
+given problem may come from either.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.numerics.rounding import OUTWARD, smallest_subnormal, stored
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import OUTWARD, smallest_subnormal, stored
 
 
 class RidgeInputs(NamedTuple):

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.products import kernel_products
 from sstep_verify.bounds.optimum.svm import SvmValues
-from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
+from sstep_verify.rounding.kernel.products import kernel_products
 from sstep_verify.solver import Declaration
 
 EXACT = Declaration("float64 entries")

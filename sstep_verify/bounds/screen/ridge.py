@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.screen.screened import Screened
 from sstep_verify.bounds.trajectory.norm import energy_norm
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 

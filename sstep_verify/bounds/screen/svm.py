@@ -13,22 +13,22 @@ the box. No exact step is needed, and a distance beyond the radius is beyond the
 
 The judge is the in-place form in float64, each gradient made from its own a as it is then, of which at most
 one entry for each step of the window before is not 0 beside those that were not at its start; its kernel
-entries are those of bounds/kernel/entries.py with their own error. A solver that may form products from the
-samples rounds other terms than the judge, ``|x_i|'|x_l|`` for ``|K_il|``, n times more: sizes of terms are
-never read off kernel entries, which cancel where the terms do not.
+entries are those of rounding/kernel/entries.py with their own error. A solver that may form products from
+the samples rounds other terms than the judge, ``|x_i|'|x_l|`` for ``|K_il|``, n times more: sizes of terms
+are never read off kernel entries, which cancel where the terms do not.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.screen.screened import THRICE, TWICE, Screened
 from sstep_verify.bounds.window.svm_errors import carry
 from sstep_verify.bounds.window.svm_state import EVENTS, new_state, svm_arithmetic, svm_rows
 from sstep_verify.compiled import compiled
-from sstep_verify.numerics.rounding import OUTWARD
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import OUTWARD
+from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.solver import Declaration
 
 

@@ -10,17 +10,17 @@ corrections, 1 and the shift's products (bounds/window/svm.py), so with unit rou
                 + sum delta_il |a'_l| + sum_t delta(i, i_t) |theta_t| + sum_t |K(i, i_t)| e_t,
 
 with ``k = p + t + 6`` after t steps of the window, more where omega meets many increments by itself, and
-e_t how far the increment it corrected with may be from the logged one (bounds/step/sums.py).
+e_t how far the increment it corrected with may be from the logged one (rounding/sums.py).
 
 With the linear kernel the products may be formed from the samples: k is larger by n then, and
-``|x_i|'|x_l|`` takes the place of ``|K_il|`` (bounds/kernel/entries.py).
+``|x_i|'|x_l|`` takes the place of ``|K_il|`` (rounding/kernel/entries.py).
 
 Quotient, curvature ``eta = K_ii + omega`` and difference add their roundings, and the clip is 1-Lipschitz.
 Where the unclipped value is certainly beyond an end of the box, the clipped one is that end, up to the
-rounding of C (bounds/finisher.py). Of a loss with another linear term than 1, or with a threshold, the
-same holds with the sizes of these (bounds/finisher.py). The stored value lands on the clipped one in
+rounding of C (rounding/finisher.py). Of a loss with another linear term than 1, or with a threshold, the
+same holds with the sizes of these (rounding/finisher.py). The stored value lands on the clipped one in
 place, within u |stored| + u |theta| of it where it is added (exactly, where it is 0), and within 2 A_r
-where frozen, A_r of bounds/step/sums.py; the value stepped from is then within 2 A_{r-1} of the logged one
+where frozen, A_r of rounding/sums.py; the value stepped from is then within 2 A_{r-1} of the logged one
 as well. Nothing is propagated: no factor grows with s but in k.
 
 The judge makes the same step in float64 from the same a, in place, with products in any order over its
@@ -35,9 +35,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.bounds.finisher import Box, box_of, end_error, finish
-from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.bounds.step.sums import (
+from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.problems.losses import Dual
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.finisher import Box, box_of, end_error, finish
+from sstep_verify.rounding.kernel.entries import KernelEntries
+from sstep_verify.rounding.sums import (
     ADDED,
     FORMS,
     FROZEN,
@@ -47,9 +50,6 @@ from sstep_verify.bounds.step.sums import (
     accumulation_error,
     sum_constants,
 )
-from sstep_verify.compiled import compiled_borrowing
-from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest_subnormal, unit_roundoff
-from sstep_verify.problems.losses import Dual
 from sstep_verify.solver import Declaration
 
 
@@ -67,7 +67,7 @@ class ClipConstants(NamedTuple):
     box : Box
         Ends of the box, and the threshold.
     end_error : float
-        What the solver's ends are off by (bounds/finisher.py).
+        What the solver's ends are off by (rounding/finisher.py).
     underflow_error : float
         Smallest number of the solver's type and of the judge's together.
     sharp : bool

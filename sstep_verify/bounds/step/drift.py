@@ -8,7 +8,7 @@ what the state may be off by is part of the bound. Let E bound ``|w^ - w|`` per 
   the beginning of the stream or of the run; where these differ E is the larger of formed and carried on.
 * An increment that w got may differ from the change of the stored a by the rounding of what is stored:
   nothing for a K-SVM in place, ``u (|stored| + |theta|)`` where increments are added (K-RR: in place as
-  well), and ``2 gamma_{r+2} (|a'| + moved)`` where a is frozen (bounds/step/sums.py). E gets that times
+  well), and ``2 gamma_{r+2} (|a'| + moved)`` where a is frozen (rounding/sums.py). E gets that times
   |x|.
 * A window that draws c coordinates, p with theta_p, adds c products, each rounded, and so are the change
   itself and each of the c sums, in any order: every addition errs by u times a partial sum of
@@ -25,10 +25,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.step.sums import ADDED, FROZEN, IN_PLACE
 from sstep_verify.compiled import compiled
-from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest_subnormal, unit_roundoff
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.sums import ADDED, FROZEN, IN_PLACE
 from sstep_verify.solver import Declaration
 
 

@@ -7,7 +7,7 @@ solver and of the judge, who evaluates the same in float64. u is the unit roundo
 of float64.
 
 *Kernel row.* ``|K^_il - K_il| <= delta_il`` for the declared formula, and the judge's own delta
-(bounds/kernel/entries.py).
+(rounding/kernel/entries.py).
 
 *Gradient.* Of K-SVM, ``|g^ - g|`` is bounded as in bounds/step/clip.py, with g at the run's own a before
 the step. Of K-RR, component i of the right-hand side ``y_i - m a_i - K_i a / lambda`` is off by dr_i of
@@ -24,7 +24,7 @@ when they were written down, so each is known up to a factor 1 + u. The unclippe
 ``a_i - g^/eta^`` up to the quotient, the difference and that factor (`unclipped_bound` with these errors in
 the place of the gradient's and the curvature's), the clip is 1-Lipschitz, and the increment is the rounded
 difference of the clipped value and a_i: ``u (|change| + error)`` more. Where a is frozen in a window, the
-a_i that is stepped from is within 2 A_r of the logged one (bounds/step/sums.py); the map from it to the
+a_i that is stepped from is within 2 A_r of the logged one (rounding/sums.py); the map from it to the
 increment is 1-Lipschitz, the one to the clipped value too. Where eta^ = 0 and g^ < 0 the new value is the
 upper end.
 K-RR: the computed D^ solves ``(G^ + dG) D^ = r^ + dr`` with dG the backward error of the declared
@@ -39,7 +39,7 @@ is promised only where G^ is within its own bound. The judge's residual adds ``g
 same sums. An increment longer than ``2 ||r^|| / (m - ||dG||)``, or none at all, is told by its length.
 
 *What became of a.* The logged change of a coordinate and the increment differ by e_t of
-bounds/step/sums.py. Promised where ``|a_i| + |increment|`` does not overflow: a number is stored then.
+rounding/sums.py. Promised where ``|a_i| + |increment|`` does not overflow: a number is stored then.
 
 Not bounded, and so not judged: a recurrence in a scaled or signed a, steps whose a is not logged, and
 increments whose gradient or curvature is not written down.
@@ -49,13 +49,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.finisher import finish, finish_flat
 from sstep_verify.bounds.step.clip import ClipConstants, stored_bound, unclipped_bound
 from sstep_verify.bounds.step.residual import SolveConstants
 from sstep_verify.bounds.step.solve import solve_error, solve_numbers
-from sstep_verify.bounds.step.sums import IN_PLACE, accumulation_error
 from sstep_verify.compiled import compiled
-from sstep_verify.numerics.rounding import OUTWARD, gamma, norm_upper, smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm_upper, smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.finisher import finish, finish_flat
+from sstep_verify.rounding.sums import IN_PLACE, accumulation_error
 
 OWN = unit_roundoff("float64")
 """Unit roundoff of the judge (u64)."""

@@ -2,13 +2,13 @@
 
 A log tells the new values of the block B of each step, so a is known exactly before every step. The
 increment D^ that the solver computed solves ``(G + dG) D^ = r + dr`` with ``G = K_BB/lambda + m I`` and the
-residual ``r = y_B - m a_B - K_B a/lambda`` at the run's own a (bounds/block/local.py), so no system need
+residual ``r = y_B - m a_B - K_B a/lambda`` at the run's own a (rounding/block/local.py), so no system need
 be solved to judge it: for each coordinate of the block
 
     |r - G D^| = |dG D^ - dr| <= |dG| |D^| + |dr|.
 
 The logged increment D (exact difference of logged values) differs from D^ by the rounding of what is
-stored: e_t of bounds/step/sums.py. With e the bound on that,
+stored: e_t of rounding/sums.py. With e the bound on that,
 
     |r - G D| <= |dG| (|D| + e) + |dr| + |G| e.
 
@@ -16,7 +16,7 @@ dG is the error of the entries held, ``delta_BB/lambda + gamma_3 |G|``, and the 
 solve (bounds/step/solve.py). Corrections of dr are formed with D^_t, not D_t, of the steps t before:
 ``|K_B| e_t / lambda`` is part of dr. In the M-norm of a, the step's error is at most the 2-norm of this
 residual over sqrt(m), since G >= m I; no factor grows with s but in the count of roundings
-(bounds/step/sums.py).
+(rounding/sums.py).
 
 The judge forms ``r - G D`` in float64 from kernel rows of its own: its roundings of r, ``gamma_{b+10}`` of
 ``|G| |D|``, and its own delta are added. As in bounds/step/clip.py, `bounded` holds |a'| plus the
@@ -27,7 +27,7 @@ A number of the solve may overflow though right-hand side and increment do not: 
 
 Operations on numbers that underflow add the smallest number each: products with a, which are then divided
 by lambda; those of the solve, whose pivots are at least sqrt(m) >= 1 and whose factors' entries at most
-T, ``b^2 (1 + 3 b T)`` of them in all (bounds/block/factorisation.py); and the increment's own, which G
+T, ``b^2 (1 + 3 b T)`` of them in all (rounding/block/factorisation.py); and the increment's own, which G
 multiplies. All of them together are below ``b underflow (1 + 1/lambda + T)``, underflow the smallest number
 times the count of operations.
 """
@@ -38,11 +38,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.bounds.block.factorisation import elimination_error, pivot_growth, relative_error
-from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.bounds.right_hand_side import Quotient, quotients
 from sstep_verify.bounds.step.solve import FACTORISATIONS
-from sstep_verify.bounds.step.sums import (
+from sstep_verify.declaration import Declaration, Factorisation
+from sstep_verify.errors import InputError
+from sstep_verify.rounding.arithmetic import gamma, rounded_up, smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.block.factorisation import elimination_error, pivot_growth, relative_error
+from sstep_verify.rounding.kernel.entries import KernelEntries
+from sstep_verify.rounding.right_hand_side import Quotient, quotients
+from sstep_verify.rounding.sums import (
     FROZEN,
     NOT_FACTORED,
     SOLVED,
@@ -50,9 +53,6 @@ from sstep_verify.bounds.step.sums import (
     SumConstants,
     sum_constants,
 )
-from sstep_verify.declaration import Declaration, Factorisation
-from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import gamma, rounded_up, smallest_subnormal, unit_roundoff
 
 
 class SolveConstants(NamedTuple):

@@ -1,11 +1,11 @@
 """Backward error of one block solve at a step whose matrix G the judge holds: what its factors allow.
 
-bounds/block/factorisation.py bounds the factors by trace(G), whatever G is. The judge has G, so it can say
-which part of dG meets which part of the increment:
+rounding/block/factorisation.py bounds the factors by trace(G), whatever G is. The judge has G, so it can
+say which part of dG meets which part of the increment:
 
     |dG D^| <= gamma_k |L^||U^||D^|,   k = 3b + 12 of elimination, 3b + 4 of Cholesky (R'R for LU),
 
-(Higham 2002, Theorems 9.4 and 10.4, with the counts of bounds/block/factorisation.py). Let C be the exact
+(Higham 2002, Theorems 9.4 and 10.4, with the counts of rounding/block/factorisation.py). Let C be the exact
 Cholesky factor of G >= m I, and ``A = G + Z``, ``||Z||_F <= f < m``, the matrix of which L^ and U^ are the
 exact factors. Then ``A = C (I + X) C'`` with ``||X||_F <= f/m``, and for ``theta = f / (m - f) <= 1/8``:
 
@@ -32,7 +32,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.compiled import compiled_borrowing
-from sstep_verify.numerics.rounding import OUTWARD
+from sstep_verify.rounding.arithmetic import OUTWARD
 
 CHOLESKY, LDL, LU = 0, 1, 2
 FACTORISATIONS = {"cholesky": CHOLESKY, "ldl": LDL, "lu": LU}
@@ -52,7 +52,7 @@ def solve_error(constants, trace, given, block):
     """Bound on ``||dG||_2`` of one block solve by the trace of G; infinite where it may break down.
 
     `given` bounds the Frobenius norm of the error of the system held, which is not included.
-    Source: bounds/block/factorisation.py.
+    Source: rounding/block/factorisation.py.
     """
     if constants.factorisation == CHOLESKY:
         return constants.backward * (trace + np.sqrt(block) * given) * OUTWARD

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from sstep_verify.bounds.block.energy import largest_energy
-from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.numerics.rounding import OUTWARD, gamma, rounded_up, unit_roundoff
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, rounded_up, unit_roundoff
+from sstep_verify.rounding.block.energy import largest_energy
+from sstep_verify.rounding.kernel.entries import KernelEntries
 
 
 def energy_norm(

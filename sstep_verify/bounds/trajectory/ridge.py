@@ -27,10 +27,10 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.carried_run import CarriedWeights
-from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.bounds.window.ridge import ridge_window_errors
-from sstep_verify.numerics.rounding import OUTWARD, gamma, magnitudes, rounded_up, unit_roundoff
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, magnitudes, rounded_up, unit_roundoff
+from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 

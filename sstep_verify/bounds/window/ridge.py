@@ -7,12 +7,12 @@ made cannot grow in the M-norm ``||e||_M = sqrt(e'Me)`` and the bound is the sum
 Local error of a block step. The computed increment D^ solves ``(G + dG) D^ = r + dr`` with the block
 system ``G = K_BB/lambda + m I`` and the residual r at the solver's own iterate, so
 ``G l = dr - dG D^``. K is positive semidefinite (it is a Gram matrix, exactly), so G >= mu I with mu = m
-or a larger number that is proved (bounds/block/energy.py), and
+or a larger number that is proved (rounding/block/energy.py), and
 
     ||l||_M = ||G^{-1/2} (dr - dG D^)||_2 <= (||dr||_2 + ||dG||_2 ||D^||_2) / sqrt(mu).
 
-The bounds on dr and dG are those of bounds/block/local.py. Storing a rounds once more per coordinate, and a
-vector of roundings is at most as long in the M-norm as that of their sizes with |M|.
+The bounds on dr and dG are those of rounding/block/local.py. Storing a rounds once more per coordinate, and
+a vector of roundings is at most as long in the M-norm as that of their sizes with |M|.
 
 dr and dG depend on the exact increment at the solver's own iterate. What is known is the one at another:
 
@@ -32,11 +32,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sstep_verify.bounds.block.energy import largest_energy
-from sstep_verify.bounds.block.local import RidgeLocalErrors, StepErrors
-from sstep_verify.bounds.carried import CarriedTerms
-from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.numerics.rounding import OUTWARD, rounded_up
+from sstep_verify.rounding.arithmetic import OUTWARD, rounded_up
+from sstep_verify.rounding.block.energy import largest_energy
+from sstep_verify.rounding.block.local import RidgeLocalErrors, StepErrors
+from sstep_verify.rounding.carried import CarriedTerms
+from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 

@@ -23,11 +23,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.block.local import RidgeLocalErrors, StepErrors
-from sstep_verify.bounds.carried import CarriedTerms
-from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.window.ridge import RidgeWindowErrors
-from sstep_verify.numerics.rounding import (
+from sstep_verify.rounding.arithmetic import (
     OUTWARD,
     gamma,
     norm,
@@ -35,6 +32,9 @@ from sstep_verify.numerics.rounding import (
     smallest_subnormal,
     unit_roundoff,
 )
+from sstep_verify.rounding.block.local import RidgeLocalErrors, StepErrors
+from sstep_verify.rounding.carried import CarriedTerms
+from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 
@@ -89,7 +89,7 @@ def ridge_panel_bound(
     Parameters
     ----------
     entries : KernelEntries
-        Rows of the panel, shape (c, m), from `sstep_verify.bounds.kernel.panel.panel_entries`.
+        Rows of the panel, shape (c, m), from `sstep_verify.rounding.kernel.panel.panel_entries`.
     places, start, targets, steps, penalty, declaration, carried
         As for `sstep_verify.bounds.window.ridge.ridge_window_errors`; the steps are exact over this panel.
 

@@ -23,7 +23,7 @@ increment is, omega's own rounding, and one to spare. The quotient, the curvatur
 the subtraction add their roundings.
 Where an order of summation is declared, p is the height of its tree; where a gradient or w is carried, the
 stale products are its terms and a correction rounds in its product, its sum and its own shift's
-(bounds/carried.py). With the linear kernel the products may be formed from the samples,
+(rounding/carried.py). With the linear kernel the products may be formed from the samples,
 ``<x_i, A'(y a) + sum_t y_t theta_t x_t>``: then k is larger by n and ``|x_i|'|x_l|`` takes the place of
 ``|K_il|``, in both sums. These bounds hold for products from entries as well.
 
@@ -41,7 +41,7 @@ the division by eta. Overflow: where a sum of terms, a weight, eta or the quotie
 `largest_normal`, nothing is promised.
 
 Of a loss with another linear term than 1, or with a threshold, the constant 1 above is
-``|p_i| + threshold``, and the clip the monotone 1-Lipschitz map of bounds/finisher.py, free between two
+``|p_i| + threshold``, and the clip the monotone 1-Lipschitz map of rounding/finisher.py, free between two
 corners.
 """
 
@@ -49,12 +49,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.carried import CarriedTerms
-from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.bounds.window.svm_run import svm_trajectory_bound
 from sstep_verify.bounds.window.svm_state import NO_EMPHASIS, Emphasis
 from sstep_verify.problems.losses import Dual
+from sstep_verify.rounding.carried import CarriedTerms
+from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import SvmSteps
 

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.finisher import finish, finish_flat, shifts, soft
-from sstep_verify.bounds.step.sums import ADDED, FROZEN, gamma_of
 from sstep_verify.bounds.window.svm_state import (
     AMPLIFICATION,
     EVENTS,
@@ -34,7 +32,9 @@ from sstep_verify.bounds.window.svm_state import (
     pivot_of,
 )
 from sstep_verify.compiled import compiled, compiled_borrowing
-from sstep_verify.numerics.rounding import OUTWARD
+from sstep_verify.rounding.arithmetic import OUTWARD
+from sstep_verify.rounding.finisher import finish, finish_flat, shifts, soft
+from sstep_verify.rounding.sums import ADDED, FROZEN, gamma_of
 
 
 @compiled

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.carried import CarriedTerms
 from sstep_verify.bounds.carried_run import CarriedWeights
-from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.bounds.window.svm_errors import carry
 from sstep_verify.bounds.window.svm_state import (
@@ -19,8 +17,10 @@ from sstep_verify.bounds.window.svm_state import (
     svm_arithmetic,
     svm_rows,
 )
-from sstep_verify.numerics.rounding import OUTWARD, magnitudes
 from sstep_verify.problems.losses import Dual
+from sstep_verify.rounding.arithmetic import OUTWARD, magnitudes
+from sstep_verify.rounding.carried import CarriedTerms
+from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import SvmSteps
 

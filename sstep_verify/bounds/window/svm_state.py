@@ -6,19 +6,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.bounds.carried import CarriedTerms
-from sstep_verify.bounds.finisher import Box, box_of, end_error
-from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.bounds.step.sums import FORMS, gamma_of
 from sstep_verify.compiled import compiled_borrowing
-from sstep_verify.numerics.rounding import (
+from sstep_verify.problems.losses import Dual
+from sstep_verify.rounding.arithmetic import (
     OUTWARD,
     largest_normal,
     smallest_subnormal,
     stale_roundings,
     unit_roundoff,
 )
-from sstep_verify.problems.losses import Dual
+from sstep_verify.rounding.carried import CarriedTerms
+from sstep_verify.rounding.finisher import Box, box_of, end_error
+from sstep_verify.rounding.kernel.entries import KernelEntries
+from sstep_verify.rounding.sums import FORMS, gamma_of
 from sstep_verify.solver import Declaration
 
 U = unit_roundoff("float64")
@@ -89,9 +89,9 @@ class Arithmetic(NamedTuple):
     box : Box
         Ends of the box, and the threshold.
     end_error : float
-        What the solver's ends are off by (bounds/finisher.py).
+        What the solver's ends are off by (rounding/finisher.py).
     form : int
-        Form of the update, of bounds/step/sums.py.
+        Form of the update, of rounding/sums.py.
     tree, others : int
         Roundings of a term of a product with a: at most, by the declared order of its sum; besides.
     source : int
@@ -138,7 +138,7 @@ class State(NamedTuple):
         |a| at the window's start; since then, sums of the sizes of the increments and of the roundings of
         stored sums, and how often it was drawn (r).
     carried_size, carried_error : ndarray, shape (c,)
-        Size and error of a first gradient that is carried (bounds/carried.py).
+        Size and error of a first gradient that is carried (rounding/carried.py).
     coefficients : ndarray, shape (c, k)
         Of each coordinate's error, as a signed combination of error symbols.
     symbols : ndarray, shape (k,)

@@ -19,12 +19,12 @@ from sstep_verify.campaign.verdicts.starts import seeded_start
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import norm
 from sstep_verify.problems import IndexStream, Kernel, Problem, loss_from
 from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.problems.data.datasets import DataSet
 from sstep_verify.problems.kernels import identify, shortest
 from sstep_verify.problems.streams import distinct_length
+from sstep_verify.rounding.arithmetic import norm
 from sstep_verify.solver import Declaration
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.checks.metamorphic.exact_relations import RESTART, Relation
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, wrong
-from sstep_verify.numerics.rounding import smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.arithmetic import smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import Trajectory
 
 ROWS_LOOKED_AT = 64

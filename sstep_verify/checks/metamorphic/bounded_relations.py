@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from sstep_verify.bounds.held import held_problem
 from sstep_verify.checks.metamorphic.scaling_range import formula_does_not_scale, no_room
 from sstep_verify.checks.shared.case import AGAIN, Case
 from sstep_verify.checks.window.compare import WindowBounds
@@ -17,6 +16,7 @@ from sstep_verify.problems.transforms import (
     relabel,
     scale_data,
 )
+from sstep_verify.rounding.held import held_problem
 from sstep_verify.solver import Declaration
 
 ZERO_COLUMNS = 7

@@ -11,8 +11,8 @@ from sstep_verify.checks.metamorphic import scaling_range
 from sstep_verify.checks.metamorphic.scaling_range import Span
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import TYPES
 from sstep_verify.problems.transforms import Transformed, flip_labels, scale_data, scale_targets
+from sstep_verify.rounding.arithmetic import TYPES
 from sstep_verify.solver import RunRequest
 
 POWERS = (32, 16, 8, 4, 2, 1)

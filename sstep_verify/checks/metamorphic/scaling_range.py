@@ -9,7 +9,7 @@ exact, so what can underflow are products and quotients:
 * powers of ``c + <x, z>``: no smaller than the smallest nonzero kernel entry;
 * products with a, quotients that make a.
 
-Kernel entries: every computed one is within delta_K of its value (bounds/kernel/entries.py), so it is at
+Kernel entries: every computed one is within delta_K of its value (rounding/kernel/entries.py), so it is at
 least ``|K| - delta_K`` where that is positive; else it is 0 or, since rounding never sets a bit below
 the last one of what it rounds, a multiple of the last bit of the products, ``2**(2q)`` or ``2**(2qd)``.
 
@@ -28,9 +28,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.numerics.rounding import TYPES, stored
 from sstep_verify.problems import PolynomialKernel, Problem
+from sstep_verify.rounding.arithmetic import TYPES, stored
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.solver import Declaration
 
 MOST_ENTRIES = 1 << 22

@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.bounds.carried_run import carried_weights
-from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.trajectory.norm import energy_norm
 from sstep_verify.checks.metamorphic.bounded_relations import Relation
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, ratios, wrong
 from sstep_verify.checks.window.compare import RunWindow, WindowBounds, compare, moved_undrawn
-from sstep_verify.numerics.rounding import OUTWARD, magnitudes
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay.window import Effect, Replay
 from sstep_verify.quantities import KERNEL
+from sstep_verify.rounding.arithmetic import OUTWARD, magnitudes
+from sstep_verify.rounding.kernel.entries import kernel_entries
 
 LOST = "lost contributions"
 """The planted defect, as a quantity of the window: what samples not drawn, or earlier steps, contribute."""

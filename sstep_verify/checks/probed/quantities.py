@@ -26,7 +26,6 @@ from sstep_verify.checks.probed.compared import (
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import ratios
 from sstep_verify.checks.steps.judged import StepJudge
-from sstep_verify.numerics.rounding import OUTWARD, largest_normal, norm_lower, norm_upper
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.quantities import CURVATURE as SYSTEM
 from sstep_verify.quantities import (
@@ -42,6 +41,7 @@ from sstep_verify.quantities import (
     UPPER,
     WRITE_BACK,
 )
+from sstep_verify.rounding.arithmetic import OUTWARD, largest_normal, norm_lower, norm_upper
 from sstep_verify.trajectory import Trajectory
 
 BOTH, TURNED = "correction-dropped", "sign of the increment"

@@ -168,5 +168,10 @@ DECLARED = check_of_each_s(
     needs="the plain run of every s",
     planted="the value of an earlier a reported as that of the last",
     given=True,
-    bounds=("optimum/svm", "optimum/ridge", "optimum/predictions", "optimum/overflow"),
+    bounds=(
+        "bounds/optimum/svm",
+        "bounds/optimum/ridge",
+        "bounds/optimum/predictions",
+        "bounds/optimum/overflow",
+    ),
 )

@@ -3,8 +3,8 @@
 The run exposes the kernel rows of its first and last window; a solver that has no whole rows exposes their
 entries among the window's own coordinates. All exposed entries of up to `IN_FLOAT64` of those rows are
 compared with float64 values of known error; whole rows are then compared with balls: the one with the worst
-entry, the one with the largest, and a seeded sample. The bound is bounds/kernel/entries.py for the declared
-formulas, whatever the order of summation.
+entry, the one with the largest, and a seeded sample. The bound is rounding/kernel/entries.py for the
+declared formulas, whatever the order of summation.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WINDOWS = 4
 """Windows of the run: first and last are exposed, and the buffers have been used in between."""
 
 CAUSES = "part of the features lost, rows of other samples, another kernel or precision than declared"
-ORIGIN = "rounding of the declared kernel formula in any order of summation (bounds/kernel/entries.py)"
+ORIGIN = "rounding of the declared kernel formula in any order of summation (rounding/kernel/entries.py)"
 
 
 def _requests(case: Case, s: int) -> dict[str, RunRequest]:
@@ -128,7 +128,7 @@ DECLARED = check_of_each_s(
     text=__doc__,
     needs="a short run of every s that exposes its panels, where the solver declares that it can",
     planted="entries that say nothing of the data, as if the kernel function were left out",
-    bounds=("kernel/entries",),
+    bounds=("rounding/kernel/entries",),
     level=2,
     applies=lambda case, s: case.declaration.exposes,
     affordable=replayable,

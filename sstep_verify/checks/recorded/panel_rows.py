@@ -9,16 +9,16 @@ from functools import cached_property
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.shared.outcome import worst_entry
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.diagnosis.kernel_rows import panel_defects, rows_of
-from sstep_verify.numerics.rounding import OUTWARD, unit_roundoff
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.recurrence.mutation import NONE
+from sstep_verify.rounding.arithmetic import OUTWARD, unit_roundoff
+from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.trajectory import Panel
 
 IN_FLOAT64, SAMPLED = 64, 2

@@ -173,7 +173,7 @@ DECLARED = check_of_each_s(
     text=__doc__,
     needs="the plain run and a short one of every s, recorded in several places, where a state is declared",
     planted="a carried quantity that is not updated",
-    bounds=("residual_gap",),
+    bounds=("bounds/residual_gap",),
     level=2,
     applies=lambda case, s: bool(case.declaration.state),
 )

@@ -20,9 +20,9 @@ import numpy as np
 from sstep_verify.checks.contract_items import FINITE
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.numerics.rounding import flushed_to_zero
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.streams import logged_stream
+from sstep_verify.rounding.arithmetic import flushed_to_zero
 from sstep_verify.runs.floating_point import SHORTENED, SUBNORMAL, restore, restore_with_warning
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict

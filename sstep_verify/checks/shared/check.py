@@ -59,7 +59,7 @@ class Check:
     continued : callable
         ``continued(case, trajectories)`` gives the runs that begin from what those recorded, by key.
     bounds : tuple of str
-        Modules of ``bounds/`` that derive its bound; none where what is compared must agree exactly.
+        Modules that derive its bound, by their paths; none where what is compared must agree exactly.
     vacuous : str
         What VACUOUS says of a run.
     level : int or None
@@ -111,9 +111,9 @@ class Check:
     @property
     def derivations(self) -> dict[str, str]:
         """Derivations by the path in the package of each module that bounds it; none if the bound is 0."""
-        modules = {name: f"sstep_verify.bounds.{name.replace('/', '.')}" for name in self.bounds}
+        modules = {name: f"sstep_verify.{name.replace('/', '.')}" for name in self.bounds}
         return {
-            f"bounds/{name}.py": inspect.getdoc(importlib.import_module(module)) or ""
+            f"{name}.py": inspect.getdoc(importlib.import_module(module)) or ""
             for name, module in modules.items()
         }
 

@@ -11,8 +11,8 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.diagnosis.hints import Explained, explained, in_words
 from sstep_verify.diagnosis.reading import Answer
-from sstep_verify.numerics.rounding import OUTWARD, unit_roundoff
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import OUTWARD, unit_roundoff
 from sstep_verify.trajectory import GIVEN, Trajectory
 from sstep_verify.verdict import Status
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sstep_verify.bounds.held import held_problem
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import unbounded
 from sstep_verify.checks.shared.outcome import verdict_on
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.rounding.held import held_problem
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 
@@ -21,7 +21,7 @@ BEYOND = (
 
 
 def on_held(check: Check) -> Check:
-    """The check, which judges runs on the problem that their solver held (bounds/held.py)."""
+    """The check, which judges runs on the problem that their solver held (rounding/held.py)."""
     if check.given:
         return check
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, decisive, ratios
 from sstep_verify.declaration import LIBRARY_ULPS
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.specification import breaks, of_verdict
 from sstep_verify.verdict import PLACE, SEEN, Status, Term, Verdict
 

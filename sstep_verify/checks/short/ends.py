@@ -10,7 +10,6 @@ import numpy as np
 from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.bounds.kernel.entries import KernelEntries
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.short.runs import ShortTruth, short_length
@@ -23,6 +22,7 @@ from sstep_verify.oracle.replay.panel import PanelColumns
 from sstep_verify.oracle.trajectories.mutated import mutated_states
 from sstep_verify.problems import Problem
 from sstep_verify.recurrence.mutation import NONE
+from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.bounds.finisher import box_of, finish, finish_flat
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
@@ -21,6 +20,7 @@ from sstep_verify.numerics.kernel_matrix import kernel_rows
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
 from sstep_verify.quantities import KERNEL, SAME
+from sstep_verify.rounding.finisher import box_of, finish, finish_flat
 from sstep_verify.specification import LEFT_OUT
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import NAMED

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.finisher import finish, finish_flat, soft
 from sstep_verify.bounds.step.clip import stored_bound, unclipped_bound
-from sstep_verify.bounds.step.sums import FROZEN
 from sstep_verify.checks.steps.rows import ENTRIES, right_hand_side_error, tell_apart
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
@@ -34,7 +32,9 @@ from sstep_verify.checks.steps.tally import (
 )
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.diagnosis.factors import BOTH, ROW, explain, explain_end
-from sstep_verify.numerics.rounding import OUTWARD
+from sstep_verify.rounding.arithmetic import OUTWARD
+from sstep_verify.rounding.finisher import finish, finish_flat, soft
+from sstep_verify.rounding.sums import FROZEN
 from sstep_verify.verdict import SEEN
 
 
@@ -63,7 +63,7 @@ def judge_clipped_step(rows, state, stretch, step, constants, progress, tail, ta
     linear = state.linear[i]
     slope = product - linear + shift * value
     curvature = row[i] + shift
-    # The shift may meet each earlier increment by itself (bounds/step/sums.py); `repeats` counts this one.
+    # The shift may meet each earlier increment by itself (rounding/sums.py); `repeats` counts this one.
     corrections = (progress.steps + (max(repeats - 2, 0) if shift > 0.0 else 0), 0)
     error, size = right_hand_side_error(
         rows, slot, state, sums, progress, corrections, abs(linear) + box.threshold, shift * moved

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sstep_verify.bounds.step.solve import LU, factored, solve_error, solve_errors, solve_numbers
-from sstep_verify.bounds.step.sums import increment_error
 from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, right_hand_side_error
 from sstep_verify.compiled import compiled_borrowing
-from sstep_verify.numerics.rounding import OUTWARD
+from sstep_verify.rounding.arithmetic import OUTWARD
+from sstep_verify.rounding.sums import increment_error
 
 SMALLEST = 2.0**-1074
 """Smallest float64 number."""

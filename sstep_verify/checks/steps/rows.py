@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.bounds.kernel.factored import longest_sample, may_factor
 from sstep_verify.bounds.step.clip import entry_errors
 from sstep_verify.bounds.step.residual import ridge_errors
-from sstep_verify.bounds.step.sums import NOT_FACTORED, Factored, sorted_sum_error, sum_error
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.steps.tally import BOUNDARY, KERNEL, SAME, STALE
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
+from sstep_verify.rounding.kernel.factored import longest_sample, may_factor
+from sstep_verify.rounding.sums import NOT_FACTORED, Factored, sorted_sum_error, sum_error
 from sstep_verify.solver import Declaration
 
 WHOLE_WORDS = 1 << 25

@@ -16,7 +16,6 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, ratios, term_of, unbounded
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.tally import CLIP_HIGH, CLIP_LOW, EVENTS, NAMES, REPEATED, Tally
-from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.facade import MOST_BITS, Oracle
 from sstep_verify.quantities import (
     BOUNDARY,
@@ -28,6 +27,7 @@ from sstep_verify.quantities import (
     UPPER,
     WRITE_BACK,
 )
+from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import SEEN, Term
 

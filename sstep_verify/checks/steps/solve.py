@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.step.sums import FROZEN
 from sstep_verify.checks.steps.residual import judged_residual, norm, worst_entry
 from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, tell_apart
 from sstep_verify.checks.steps.tally import (
@@ -25,6 +24,7 @@ from sstep_verify.checks.steps.tally import (
 )
 from sstep_verify.compiled import compiled, compiled_borrowing
 from sstep_verify.diagnosis.factors import BOTH, DIAGONAL, explain
+from sstep_verify.rounding.sums import FROZEN
 
 
 @compiled_borrowing

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.bounds.step.sums import increment_error
 from sstep_verify.checks.steps.clip import judge_clipped_step
 from sstep_verify.checks.steps.solve import judge_solved_step
 from sstep_verify.checks.steps.tally import NAMES, REPEATED, SAME, STALE, TAIL_STEP, THRICE, event
 from sstep_verify.compiled import compiled, compiled_borrowing
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.sums import increment_error
 
 
 class State(NamedTuple):

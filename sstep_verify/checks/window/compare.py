@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.bounds.carried import CarriedTerms, carried_terms
-from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.bounds.kernel.panel import panel_entries
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.ridge_components import ridge_component_bound, ridge_panel_bound
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, ratios, wrong
-from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import STREAM, WRITE_BACK
+from sstep_verify.rounding.arithmetic import unit_roundoff
+from sstep_verify.rounding.carried import CarriedTerms, carried_terms
+from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
+from sstep_verify.rounding.kernel.panel import panel_entries
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import SvmSteps
 from sstep_verify.trajectory import Panel

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sstep_reference import SingularSystemError
 
-from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.window.compare import RunWindow
@@ -21,6 +20,7 @@ from sstep_verify.diagnosis.search import explanations
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import WRITE_BACK
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import Panel
 from sstep_verify.verdict import Status
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.window.split import ridge_window_split, svm_window_split
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.steps import SvmSteps
 from sstep_verify.trajectory import Trajectory
 

@@ -20,7 +20,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.screen.ridge import screen_ridge
 from sstep_verify.bounds.screen.screened import THRICE, TWICE, Screened
 from sstep_verify.bounds.screen.svm import screen_svm
@@ -28,6 +27,7 @@ from sstep_verify.bounds.window.svm_state import HIGH, LOW
 from sstep_verify.checks.shared.case import Case, loggable, run_key
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.sample import after_run
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 

@@ -163,7 +163,7 @@ def _compared(verdict: dict) -> list[str]:
 
 def _entering(kept):
     """The numbers and declarations that bounds are made from, as (name, value)."""
-    from sstep_verify.numerics.rounding import unit_roundoff
+    from sstep_verify.rounding.arithmetic import unit_roundoff
 
     case, declared = kept.case, kept.case.declaration
     problem, stream = case.problem, case.stream

@@ -10,7 +10,6 @@ import numpy as np
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import norm_lower, rounded_up
 from sstep_verify.oracle.balls.enclosure import interval, magnitude_interval
 from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
 from sstep_verify.oracle.search.ridge import DENSE_SAMPLES
@@ -18,6 +17,7 @@ from sstep_verify.oracle.search.svm import TARGET, search
 from sstep_verify.oracle.verify.kernel import verifying_arithmetic
 from sstep_verify.oracle.verify.svm import SvmProof
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import norm_lower, rounded_up
 
 DIGITS = 18
 """Digits before that rounding."""

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.linalg
 from flint import arb_mat
 
-from sstep_verify.numerics.rounding import norm_upper
 from sstep_verify.oracle.search.dual import BallDual
 from sstep_verify.oracle.search.interior_point import Interior
 from sstep_verify.oracle.search.systems import shifted, solved
+from sstep_verify.rounding.arithmetic import norm_upper
 
 MOST_ROUNDS = 10
 MOST_REFINEMENTS = 200

@@ -10,11 +10,11 @@ from flint import arb_mat
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.numerics.kernel_matrix import kernel_matrix
-from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.oracle.balls.objectives import ridge_residual
 from sstep_verify.oracle.search.systems import shifted, solved
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import unit_roundoff
 
 MOST_ROUNDS = 60
 MOST_SHIFTS = 60

@@ -9,7 +9,7 @@ from memory.
 
 The products of a step are summed apart before they are added: in a window of no more steps than a block has
 coordinates no term is then rounded more often than once for each coordinate drawn before
-(bounds/block/local.py), although increments of one coordinate are not summed first.
+(rounding/block/local.py), although increments of one coordinate are not summed first.
 """
 
 from __future__ import annotations

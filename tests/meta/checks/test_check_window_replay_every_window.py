@@ -9,8 +9,6 @@ import pytest
 from judged import by_s, small_case
 from sstep_reference import SingularSystemError
 
-from sstep_verify.bounds.held import held_problem
-from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.screen import ridge as ridge_module
 from sstep_verify.bounds.screen import screened
 from sstep_verify.bounds.screen import svm as svm_module
@@ -20,6 +18,8 @@ from sstep_verify.checks.shared.held import on_held
 from sstep_verify.checks.window import screen as screening
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
+from sstep_verify.rounding.held import held_problem
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.scenarios.draws import draw_scenario
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters import CallableSolver, ReferenceSolver

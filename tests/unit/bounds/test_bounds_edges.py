@@ -11,13 +11,10 @@ import pytest
 from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Float
 
-from sstep_verify.bounds.block.factorisation import factorisation_error, solve_underflow
 from sstep_verify.bounds.box import may_overflow, stays_within
-from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.largest_number import largest_number, largest_value
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import largest_normal, norm_upper, smallest_subnormal
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,
@@ -27,6 +24,9 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.rounding.arithmetic import largest_normal, norm_upper, smallest_subnormal
+from sstep_verify.rounding.block.factorisation import factorisation_error, solve_underflow
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstep_verify import CallableSolver, Declaration, Hinge, IndexStream, Problem, RBFKernel, RunRequest
-from sstep_verify.bounds.finisher import Box, end_error, finish, finish_flat, shifts, soft
-from sstep_verify.bounds.kernel.bounded import KernelEntries
-from sstep_verify.bounds.kernel.entries import kernel_entries
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.steps.judged import StepJudge
-from sstep_verify.numerics.rounding import unit_roundoff
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import BoxedLoss
 from sstep_verify.problems.losses import Dual
+from sstep_verify.rounding.arithmetic import unit_roundoff
+from sstep_verify.rounding.finisher import Box, end_error, finish, finish_flat, shifts, soft
+from sstep_verify.rounding.kernel.bounded import KernelEntries
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.steps import SvmSteps
 
 U = unit_roundoff("float64")

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from sstep_reference.arithmetic import Float
 
-from sstep_verify.bounds.held import held_problem
-from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.bounds.kernel.products import kernel_products
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
-from sstep_verify.numerics.rounding import magnitudes, stored
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.losses import Dual
+from sstep_verify.rounding.arithmetic import magnitudes, stored
+from sstep_verify.rounding.held import held_problem
+from sstep_verify.rounding.kernel.entries import kernel_entries
+from sstep_verify.rounding.kernel.products import kernel_products
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps, SvmSteps
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sstep_verify.bounds.kernel.products import kernel_products
 from sstep_verify.bounds.optimum import ridge as optimum_ridge
 from sstep_verify.bounds.optimum import svm as optimum_svm
 from sstep_verify.bounds.residual_gap import DriftBound, Segment
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import OUTWARD
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,
@@ -20,6 +18,8 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.rounding.arithmetic import OUTWARD
+from sstep_verify.rounding.kernel.products import kernel_products
 from sstep_verify.solver import Declaration
 
 FLOAT64 = Declaration("any")
@@ -124,7 +124,7 @@ def test_products_in_row_blocks_are_those_of_the_whole(monkeypatch):
     problem = _svm(Hinge(1.0), data=generator.standard_normal((7, 3)), labels=np.ones(7))
     vector = generator.standard_normal(7)
     whole = kernel_products(problem, FLOAT64, vector)
-    monkeypatch.setattr("sstep_verify.bounds.kernel.products.ENTRIES_AT_ONCE", 14)
+    monkeypatch.setattr("sstep_verify.rounding.kernel.products.ENTRIES_AT_ONCE", 14)
     parts = kernel_products(problem, FLOAT64, vector)
     assert (np.abs(whole.values - parts.values) <= whole.judge_error + parts.judge_error).all()
     assert (parts.judge_error > 0).all()

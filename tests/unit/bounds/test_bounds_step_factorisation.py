@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sstep_verify.bounds.block.factorisation import factorisation_error
 from sstep_verify.bounds.step.residual import solve_constants
 from sstep_verify.bounds.step.solve import solve_error
+from sstep_verify.rounding.block.factorisation import factorisation_error
 from sstep_verify.solver import Declaration
 
 SAMPLES = 40

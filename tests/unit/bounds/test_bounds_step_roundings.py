@@ -9,8 +9,8 @@ import pytest
 
 from sstep_verify.bounds.step.clip import clip_constants
 from sstep_verify.bounds.step.residual import solve_constants
-from sstep_verify.bounds.step.sums import Factored, sorted_sum_error, sum_error
 from sstep_verify.problems.losses import Dual
+from sstep_verify.rounding.sums import Factored, sorted_sum_error, sum_error
 from sstep_verify.solver import Declaration
 
 U = 2.0**-53

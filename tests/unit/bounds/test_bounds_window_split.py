@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from acting_draws import draw_acting_scenario
 
-from sstep_verify.bounds.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.ridge_components import ridge_component_bound
 from sstep_verify.bounds.window.split import (
@@ -22,6 +21,7 @@ from sstep_verify.bounds.window.split import (
 )
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.steps import SvmSteps

@@ -9,7 +9,6 @@ import pytest
 import scipy.sparse as sp
 
 from sstep_verify import judge
-from sstep_verify.bounds.held import held_problem
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import (
     Hinge,
@@ -20,6 +19,7 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.rounding.held import held_problem
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.verdict import Status
 

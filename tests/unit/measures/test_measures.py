@@ -15,7 +15,6 @@ from sstep_verify.errors import InputError
 from sstep_verify.measures.error import drift, relative_error
 from sstep_verify.measures.gap import GapMeasure
 from sstep_verify.numerics.kernel_matrix import KernelSums, kernel_matrix
-from sstep_verify.numerics.rounding import gamma, unit_roundoff
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import (
     Hinge,
@@ -27,6 +26,7 @@ from sstep_verify.problems import (
     SquaredHinge,
     kernels,
 )
+from sstep_verify.rounding.arithmetic import gamma, unit_roundoff
 
 U = unit_roundoff("float64")
 

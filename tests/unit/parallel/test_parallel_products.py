@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.parallel.panels import few_features, products
 from sstep_verify.parallel.panels.few_features import few_products
 from sstep_verify.parallel.panels.kernel_functions import (
@@ -27,6 +26,7 @@ from sstep_verify.parallel.panels.products import (
     scatter_columns,
 )
 from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
 
 U = unit_roundoff("float64")
 

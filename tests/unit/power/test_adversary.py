@@ -7,7 +7,7 @@ import pytest
 
 from sstep_verify.errors import InputError
 from sstep_verify.inputs.records import convert, decode
-from sstep_verify.numerics.rounding import unit_roundoff
+from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.scenarios.draws import KERNEL_NAMES
 from sstep_verify.scenarios.scenario import TASKS, Scenario
 from studies.adversary import search

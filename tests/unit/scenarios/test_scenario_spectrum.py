@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
 from sstep_verify.scenarios import data as scenario_data
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.scenarios.spectrum import (

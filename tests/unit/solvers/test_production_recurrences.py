@@ -11,7 +11,6 @@ import pytest
 import scipy.sparse as sp
 from sstep_reference import Rational
 
-from sstep_verify.numerics.rounding import OUTWARD, gamma, unit_roundoff
 from sstep_verify.parallel.exchanges.allreduce import AllreduceExchange
 from sstep_verify.problems import (
     Hinge,
@@ -23,6 +22,7 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import (
     ProductionSolver,

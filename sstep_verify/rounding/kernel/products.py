@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sstep_verify.bounds.held import held_problem
-from sstep_verify.bounds.kernel.bounded import KernelEntries
-from sstep_verify.bounds.kernel.entries import kernel_entries
-from sstep_verify.numerics.rounding import OUTWARD, gamma, smallest_subnormal, unit_roundoff
 from sstep_verify.problems import Problem, Ridge
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.held import held_problem
+from sstep_verify.rounding.kernel.bounded import KernelEntries
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.solver import Declaration
 
 ENTRIES_AT_ONCE = 1 << 18
@@ -43,11 +43,11 @@ def kernel_products(problem: Problem, declaration: Declaration, vector: np.ndarr
     """Products of all kernel rows with a float64 vector of shape (m,).
 
     A sum of m products errs by ``gamma_m sum |K_ij v_j|`` in any order, and its entries by delta_K
-    (bounds/kernel/entries.py). With the linear kernel a solver may form ``A (A' v)`` instead: m products
+    (rounding/kernel/entries.py). With the linear kernel a solver may form ``A (A' v)`` instead: m products
     and sums for each feature, then n, so ``gamma_{m+n} |A| (|A|' |v|)``; the larger of the two holds.
 
     The problem is the given one. A solver that rounds its input computes the entries of the held problem,
-    ``x~ = fl(x)`` with other parameters (bounds/held.py), so by the triangle inequality
+    ``x~ = fl(x)`` with other parameters (rounding/held.py), so by the triangle inequality
 
         |K^ - K(x, z)| <= |K^ - K~(x~, z~)| + |K~(x~, z~) - K(x, z)|.
 

@@ -19,8 +19,8 @@ import scipy.sparse as sp
 
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.rounding import stored
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import stored
 
 
 def held_problem(problem: Problem, declaration: Declaration) -> Problem | None:

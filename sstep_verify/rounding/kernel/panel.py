@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.numerics.rounding import OUTWARD, magnitudes
+from sstep_verify.rounding.arithmetic import OUTWARD, magnitudes
+from sstep_verify.rounding.kernel.entries import KernelEntries
 
 
 def panel_entries(rows: np.ndarray, places: np.ndarray) -> KernelEntries:

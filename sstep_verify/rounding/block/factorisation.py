@@ -52,7 +52,7 @@ from typing import assert_never
 import numpy as np
 
 from sstep_verify.declaration import Declaration, Factorisation
-from sstep_verify.numerics.rounding import (
+from sstep_verify.rounding.arithmetic import (
     OUTWARD,
     cholesky_error,
     gamma,

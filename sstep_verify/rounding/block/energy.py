@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.numerics.rounding import OUTWARD, gamma, norm_upper, rounded_up, unit_roundoff
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm_upper, rounded_up, unit_roundoff
 
 
 def smallest_eigenvalue(kernel: np.ndarray, error: np.ndarray, samples: int, known: float) -> float:

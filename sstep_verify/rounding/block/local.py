@@ -10,21 +10,21 @@ and the residual r at the solver's own iterate.
         tree in the place of p;
     ||dG||_2 <= ||delta_BB||_F / lambda + gamma_3 ||G||_F + backward error of the declared factorisation
 
-(bounds/block/factorisation.py). With eigenvalues of G at least mu and an exact increment known up to a
+(rounding/block/factorisation.py). With eigenvalues of G at least mu and an exact increment known up to a
 distance t in norm (what errors made before do to it), the increment errs by at most
 
     ||D^ - D|| <= (||dr|| + ||dG|| (||D|| + t)) / (mu - ||dG||).
 
 What products with K and their corrections are summed from, how often they round, what products formed from
-the samples and underflow change: bounds/right_hand_side.py.
+the samples and underflow change: rounding/right_hand_side.py.
 
-Where a residual or w is carried (bounds/carried.py), its terms take the place of ``|y| + m |a| + |K||a|``
+Where a residual or w is carried (rounding/carried.py), its terms take the place of ``|y| + m |a| + |K||a|``
 and ``delta |a|``, an entry of it rounds b products, b sums, a quotient and m's own in each of the j steps,
 and it does not know of the rounding of the a that is stored, which M spreads to dr. Where a is updated in
 place and products with it are stale, corrections hold D where a moved by ``fl(a + D) - a``: then K / lambda
 spreads that rounding to dr.
 
-The solve's own underflow is derived in bounds/block/factorisation.py. Overflow: where lambda or its
+The solve's own underflow is derived in rounding/block/factorisation.py. Overflow: where lambda or its
 reciprocal, an entry of K_B/lambda (whatever small number it multiplies, for it may be formed first) or of
 G's factors, a sum of terms of r (times lambda as well, for the division may come last), a weight, or a
 number in the solve may exceed `largest_normal`, nothing is promised.
@@ -36,10 +36,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.bounds.block.energy import smallest_eigenvalue
-from sstep_verify.bounds.block.factorisation import factorisation_error, factors_size, solve_underflow
-from sstep_verify.bounds.right_hand_side import Quotient, right_hand_sides
-from sstep_verify.numerics.rounding import (
+from sstep_verify.rounding.arithmetic import (
     gamma,
     largest_normal,
     magnitudes,
@@ -48,6 +45,9 @@ from sstep_verify.numerics.rounding import (
     smallest_subnormal,
     unit_roundoff,
 )
+from sstep_verify.rounding.block.energy import smallest_eigenvalue
+from sstep_verify.rounding.block.factorisation import factorisation_error, factors_size, solve_underflow
+from sstep_verify.rounding.right_hand_side import Quotient, right_hand_sides
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.bounded import KernelEntries
 from sstep_verify.declaration import LIBRARY_ULPS
-from sstep_verify.numerics.rounding import (
+from sstep_verify.rounding.arithmetic import (
     OUTWARD,
     gamma,
     smallest_subnormal,
     sum_roundings,
 )
+from sstep_verify.rounding.kernel.bounded import KernelEntries
 
 ROWS_AT_ONCE = 1 << 22
 """Words of difference tensor formed at once when squared distances are summed directly."""

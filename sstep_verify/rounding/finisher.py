@@ -29,8 +29,8 @@ import numpy as np
 
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.declaration import Declaration
-from sstep_verify.numerics.rounding import OUTWARD, gamma, stored, unit_roundoff
 from sstep_verify.problems.losses import Dual
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, stored, unit_roundoff
 
 
 class Box(NamedTuple):
@@ -49,10 +49,10 @@ def box_of(dual: Dual) -> Box:
 def end_error(dual: Dual, declaration: Declaration) -> float:
     """What the solver's ends of the box are off by.
 
-    They are those of the problem that it holds (bounds/held.py), rounded once where its precision stores no
-    such number: C where its input is not rounded, or an end that a loss of one's own computes from its
+    They are those of the problem that it holds (rounding/held.py), rounded once where its precision stores
+    no such number: C where its input is not rounded, or an end that a loss of one's own computes from its
     parameters, in which another two roundings may be made. Where the recurrence is made in a over a factor
-    f that is no power of two (bounds/kernel/scaled.py), they are ends over f: two roundings.
+    f that is no power of two (rounding/kernel/scaled.py), they are ends over f: two roundings.
     """
     ends = [abs(end) for end in (dual.lower, dual.upper) if abs(end) < np.inf]
     rounded = any(stored(end, declaration.precision) != end for end in ends)

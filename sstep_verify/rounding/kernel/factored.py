@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.numerics.rounding import OUTWARD, rounded_up
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import OUTWARD, rounded_up
 from sstep_verify.solver import Declaration
 
 

@@ -21,11 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.bounded import KernelEntries
-from sstep_verify.bounds.kernel.factored import factored_products
-from sstep_verify.bounds.kernel.rbf import rbf_entries
-from sstep_verify.bounds.kernel.scaled import scaled_entries
-from sstep_verify.numerics.rounding import (
+from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel
+from sstep_verify.problems.kernels import Kernel
+from sstep_verify.rounding.arithmetic import (
     OUTWARD,
     gamma,
     largest_normal,
@@ -34,8 +32,10 @@ from sstep_verify.numerics.rounding import (
     sum_roundings,
     unit_roundoff,
 )
-from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel
-from sstep_verify.problems.kernels import Kernel
+from sstep_verify.rounding.kernel.bounded import KernelEntries
+from sstep_verify.rounding.kernel.factored import factored_products
+from sstep_verify.rounding.kernel.rbf import rbf_entries
+from sstep_verify.rounding.kernel.scaled import scaled_entries
 from sstep_verify.solver import Declaration
 
 
@@ -45,7 +45,7 @@ def kernel_entries(problem: Problem, declaration: Declaration, rows: np.ndarray)
     Parameters
     ----------
     problem : Problem
-        The problem, as the solver holds it (bounds/held.py).
+        The problem, as the solver holds it (rounding/held.py).
     declaration : Declaration
         Precision and formulas of the solver.
     rows : ndarray of int, shape (c,)

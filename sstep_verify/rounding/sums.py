@@ -47,7 +47,7 @@ import numpy as np
 
 from sstep_verify.compiled import compiled, compiled_borrowing
 from sstep_verify.declaration import Declaration
-from sstep_verify.numerics.rounding import (
+from sstep_verify.rounding.arithmetic import (
     OUTWARD,
     gamma,
     largest_normal,

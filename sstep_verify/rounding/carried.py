@@ -22,8 +22,8 @@ from functools import cached_property
 
 import numpy as np
 
-from sstep_verify.numerics.rounding import OUTWARD, magnitudes, smallest_subnormal, sum_roundings
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import OUTWARD, magnitudes, smallest_subnormal, sum_roundings
 from sstep_verify.solver import Declaration
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.bounds.kernel.factored import FactoredProducts
-from sstep_verify.numerics.rounding import (
+from sstep_verify.rounding.arithmetic import (
     OUTWARD,
     smallest_subnormal,
 )
+from sstep_verify.rounding.kernel.factored import FactoredProducts
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class KernelEntries:
     Parameters
     ----------
     values : ndarray, shape (c, m)
-        Kernel entries in float64, by formulas of bounds/kernel/entries.py.
+        Kernel entries in float64, by formulas of rounding/kernel/entries.py.
     judge_error : ndarray, shape (c, m)
         Bound on ``|values - exact|``.
     solver_error : ndarray, shape (c, m)

@@ -9,7 +9,7 @@ any order of summation it errs by gamma_k of the sum of its terms' sizes, and by
 * with the linear kernel it may be formed from the samples, ``<x_i, A'(a + sum D_t)>``: n more roundings,
   and ``|x_i|'|x_l|`` in the place of ``|K_il|`` in both sums. These bounds hold for products from entries
   too. The entries of ``A'a`` are numbers on the way, of which ``max_k |x_lk| |a_l|`` are the terms;
-* where a state is carried (bounds/carried.py), its terms take the place of those of the product.
+* where a state is carried (rounding/carried.py), its terms take the place of those of the product.
 
 Underflow: with t the smallest number, a product with K is off by t (before the division by lambda), a
 quotient by lambda by t, be it of an entry, a product or the sum.
@@ -22,9 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.bounds.carried import CarriedTerms
-from sstep_verify.bounds.kernel.entries import KernelEntries
-from sstep_verify.numerics.rounding import OUTWARD, rounded_up, stale_roundings
+from sstep_verify.rounding.arithmetic import OUTWARD, rounded_up, stale_roundings
+from sstep_verify.rounding.carried import CarriedTerms
+from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.solver import Declaration
 
 
