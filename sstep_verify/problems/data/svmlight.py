@@ -1,8 +1,4 @@
-"""Reading LIBSVM / svmlight text, plain or compressed, with errors that name file, line and value.
-
-Lines of a large file that are plainly right are parsed many at once (`svmlight_scan`); others line by line,
-where the first one at fault is found.
-"""
+"""Reading LIBSVM / svmlight text, plain or compressed, with errors that name file, line and value."""
 
 from __future__ import annotations
 
@@ -24,10 +20,11 @@ from sstep_verify.inputs import open_regular
 from sstep_verify.problems.data.svmlight_lines import (
     FORM,
     LARGEST_INDEX,
+    NO_SAMPLES,
     LineError,
     Samples,
-    joined,
-    line_samples,
+    require_right,
+    samples_in,
 )
 from sstep_verify.problems.data.unpacking import opened_bz2, opened_xz
 
@@ -37,7 +34,6 @@ SUFFIXES = ("", ".bz2", ".xz", ".gz")
 _OPENERS: dict[str, Any] = {".bz2": opened_bz2, ".xz": opened_xz, ".gz": gzip.open}
 _UNREADABLE = (OSError, EOFError, lzma.LZMAError, zlib.error)
 _CHUNK = 1 << 19  # bytes read at once
-_LARGE = 1 << 20  # bytes of a file for which a compiled pass is loaded
 _LONGEST_LINE = 1 << 30  # bytes; a few kB of compressed zeros unpack to more than any memory holds
 
 
@@ -115,7 +111,8 @@ def read_block(
     """
     path = Path(path)
     chunks, lines = _parsed(path, begin, end, features or LARGEST_INDEX, _CHUNK)
-    samples = joined(chunks)
+    # One without samples gives their types where there is no chunk.
+    samples = Samples(*map(np.concatenate, zip(NO_SAMPLES, *chunks, strict=True)))
     starts = np.concatenate([[0], np.cumsum(samples.counts)])
     width = features or int(samples.indices.max(initial=-1)) + 1
     kind = np.int32 if starts[-1] <= np.iinfo(np.int32).max else np.int64
@@ -195,10 +192,9 @@ def _parsed(
     """The samples of a block, and its lines; LineError for the first one at fault or unreadable."""
     chunks, lines = [], 0
     with _opened(path) as handle:
-        large = os.path.getsize(path) > _LARGE
         try:
             for text in _texts(handle, begin, end, at_once):
-                chunks.append(_samples(path, lines, text, largest, large))
+                chunks.append(_samples(path, lines, text, largest))
                 lines += text.count(b"\n") + (not text.endswith(b"\n"))
         except _UNREADABLE as error:
             if at_once > 1:
@@ -210,22 +206,17 @@ def _parsed(
     return chunks, lines
 
 
-def _samples(path: Path, before: int, text: bytes, largest: int, large: bool) -> Samples:
+def _samples(path: Path, before: int, text: bytes, largest: int) -> Samples:
     """The samples of some lines, which come after `before` others; LineError if one is at fault."""
-    if large:
-        # Only here, since it loads a compiler.
-        from sstep_verify.problems.data.svmlight_scan import scanned
-
-        samples = scanned(text, largest)
-        if samples is not None:
-            return samples
-    rows = []
+    samples = samples_in(text, largest)
+    if samples is not None:
+        return samples
     for number, line in enumerate(text.split(b"\n"), before + 1):
         try:
-            rows += line_samples(line, largest)
+            require_right(line, largest)
         except ValueError as fault:
             raise LineError(path, number, f"{fault}; {FORM}") from fault
-    return joined(rows)
+    raise LineError(path, before + 1, f"this line or one behind it cannot be read; {FORM}")
 
 
 @contextlib.contextmanager

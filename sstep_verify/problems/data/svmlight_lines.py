@@ -1,4 +1,7 @@
-"""Rules of one line of LIBSVM / svmlight text, the error that names a line at fault, what lines hold."""
+"""Lines of LIBSVM / svmlight text: what they hold, and what is wrong with one that is at fault.
+
+`samples_in` takes lines that are right, many at once; of others `require_right` says what is to be mended.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,13 @@ LARGEST_INDEX = 2**27
 """Largest index of a feature: one number for each feature takes 1 GiB already, whatever the file stores."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+_COMMENT = re.compile(rb"#[^\n]*")
+
+_NUMBER = rb"[+-]?(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
+_LINE = rb"[ \t]*+(?:%b(?:[ \t]++\+?[0-9]++:%b)*+[ \t]*+)?\r*+" % (_NUMBER, _NUMBER)
+_RIGHT = re.compile(rb"(?:%b\n)*+%b" % (_LINE, _LINE))
+"""Lines without comments that are right but for the order of indices and the size of numbers."""
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r[^\r\n]")
 """Of control characters only the tab is a separator of this format and CR, LF the end of a line; Python
@@ -47,12 +57,7 @@ class Samples(NamedTuple):
     values: np.ndarray
 
 
-NONE = Samples(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0))
-
-
-def joined(parts: list[Samples]) -> Samples:
-    """The samples of consecutive lines, together."""
-    return Samples(*map(np.concatenate, zip(NONE, *parts, strict=True)))
+NO_SAMPLES = Samples(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0))
 
 
 class LineError(DataError):
@@ -73,20 +78,48 @@ class LineError(DataError):
         super().__init__(f"{path}, line {line}: {fault}")
 
 
-def line_samples(line: bytes, largest: int) -> list[Samples]:
-    """The sample of one line; none of an empty one or a comment.
+def samples_in(text: bytes, largest: int) -> Samples | None:
+    """The samples of some whole lines; None where `require_right` finds a fault in one.
+
+    Parameters
+    ----------
+    text : bytes
+        Whole lines; the last may lack its end.
+    largest : int
+        Largest index allowed.
+    """
+    text = _COMMENT.sub(b"", text) if b"#" in text else text
+    if not _RIGHT.fullmatch(text):
+        return None
+    counts = np.array([line.count(b":") for line in text.split(b"\n") if line.strip()], dtype=np.int64)
+    if not counts.size:
+        return NO_SAMPLES
+    numbers = np.fromstring(text.replace(b":", b" "), sep=" ")
+    starts = np.cumsum(counts) - counts
+    targets = np.arange(counts.size) + 2 * starts
+    pairs = np.delete(numbers, targets).reshape(-1, 2)
+    before = np.concatenate([[0.0], pairs[:-1, 0]])[: len(pairs)]
+    before[starts[counts > 0]] = 0.0
+    ascending = (before < pairs[:, 0]) & (pairs[:, 0] <= largest)
+    if not (ascending.all() and np.isfinite(numbers).all()):
+        return None
+    return Samples(numbers[targets], counts, pairs[:, 0].astype(np.int32) - 1, pairs[:, 1])
+
+
+def require_right(line: bytes, largest: int) -> None:
+    """Say what is wrong with one line.
 
     Parameters
     ----------
     line : bytes
-        The line, its end included.
+        The line.
     largest : int
         Largest index allowed.
 
     Raises
     ------
     ValueError
-        Says the fault of a line that has one.
+        Says the fault, if the line has one.
     """
     content = line.split(b"#", 1)[0]
     if content.startswith(BYTE_ORDER_MARK):
@@ -101,26 +134,17 @@ def line_samples(line: bytes, largest: int) -> list[Samples]:
         )
     tokens = content.split()
     if not tokens:
-        return []
+        return
     if b":" in tokens[0]:
         raise ValueError(f"begins with {_show(tokens[0])}, so the target is missing")
-    target = _number(tokens[0], f"target {_show(tokens[0])}")
-    indices, values, previous = [], [], 0
+    _require_number(tokens[0], f"target {_show(tokens[0])}")
+    previous = 0
     for pair in tokens[1:]:
         index, colon, value = pair.partition(b":")
         if not colon:
             raise ValueError(f"{_show(pair)} is not of the form index:value")
         previous = _index(index, pair, previous, largest)
-        values.append(_number(value, f"value {_show(value)} in {_show(pair)}"))
-        indices.append(previous - 1)
-    return [
-        Samples(
-            np.array([target]),
-            np.array([len(values)]),
-            np.array(indices, np.int32),
-            np.array(values, float),
-        )
-    ]
+        _require_number(value, f"value {_show(value)} in {_show(pair)}")
 
 
 def _index(index: bytes, pair: bytes, previous: int, largest: int) -> int:
@@ -130,18 +154,17 @@ def _index(index: bytes, pair: bytes, previous: int, largest: int) -> int:
         raise ValueError(f"{_show(pair)} is a query id: ranking data cannot be used, remove the qid pairs")
     if not re.fullmatch(rb"[+-]?[0-9]+", index):
         raise ValueError(f"{shown} is not an integer")
-    # Longer than any index allowed; int() itself refuses thousands of digits.
-    number = int(index) if len(index) <= 18 else largest + 1
+    number = float(index)  # int() refuses thousands of digits.
     if not 1 <= number <= largest:
         raise ValueError(f"{shown} is outside 1..{largest}{_why(number, largest)}")
     if number == previous:
-        raise ValueError(f"index {number} occurs twice, the second time in {_show(pair)}")
+        raise ValueError(f"index {previous} occurs twice, the second time in {_show(pair)}")
     if number < previous:
-        raise ValueError(f"index {number} in {_show(pair)} comes after index {previous}: unsorted")
-    return number
+        raise ValueError(f"index {number:.0f} in {_show(pair)} comes after index {previous}: unsorted")
+    return int(number)
 
 
-def _why(number: int, largest: int) -> str:
+def _why(number: float, largest: int) -> str:
     if number < 1:
         return ": indices count from 1"
     if largest < LARGEST_INDEX:
@@ -149,14 +172,13 @@ def _why(number: int, largest: int) -> str:
     return " (one number for each feature would take more than 1 GiB: number the features without gaps)"
 
 
-def _number(token: bytes, what: str) -> float:
+def _require_number(token: bytes, what: str) -> None:
     try:
         value = float(b"?" if b"_" in token else token)  # Python reads 1_0 as ten.
     except ValueError:
         raise ValueError(f"{what} is not a number") from None
     if not math.isfinite(value):
         raise ValueError(f"{what} is not a finite float64")
-    return value
 
 
 def _show(token: bytes) -> str:

@@ -4,7 +4,7 @@ import bz2
 import gzip
 import lzma
 
-from sstep_verify.problems.data.svmlight_lines import line_samples
+from sstep_verify.problems.data.svmlight_lines import require_right
 
 COMPRESS = {"": bytes, ".bz2": bz2.compress, ".xz": lzma.compress, ".gz": gzip.compress}
 GOOD = b"+1 1:0.5 3:-2e-3\n-1 2:7\n"
@@ -19,7 +19,7 @@ def write(folder, content: bytes, name: str = "data"):
 def fault_of(line, largest):
     """What is wrong with a line, in words; empty if nothing is."""
     try:
-        line_samples(line, largest)
+        require_right(line, largest)
     except ValueError as fault:
         return str(fault)
     return ""

@@ -124,7 +124,7 @@ def test_a_file_without_permission_is_refused(tmp_path, monkeypatch, suffix):
     assert str(path) in str(caught.value)
 
 
-def test_a_large_file_is_read_to_the_same_bits(tmp_path, monkeypatch):
+def test_a_file_of_many_chunks_is_read_to_the_same_bits(tmp_path, monkeypatch):
     generator = np.random.Generator(np.random.PCG64(5))
     lines = [
         f"{sign:+d} "
@@ -133,7 +133,6 @@ def test_a_large_file_is_read_to_the_same_bits(tmp_path, monkeypatch):
     ]
     path = write(tmp_path, "\n".join(lines).encode(), "large")
     small = svmlight.read_svmlight(path)
-    monkeypatch.setattr(svmlight, "_LARGE", 1)
     monkeypatch.setattr(svmlight, "_CHUNK", 1 << 10)
     large = svmlight.read_svmlight(path)
     assert np.array_equal(small[1], large[1])

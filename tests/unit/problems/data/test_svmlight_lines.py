@@ -1,4 +1,4 @@
-"""Lines parsed at once are what they are one by one, and none at fault is taken."""
+"""Lines parsed at once hold what each says, and exactly those with a fault are refused."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from svmlight_texts import fault_of
 
-from sstep_verify.compiled import AVAILABLE
-from sstep_verify.problems.data.svmlight_lines import joined, line_samples
-from sstep_verify.problems.data.svmlight_scan import scanned
+from sstep_verify.problems.data.svmlight_lines import samples_in
 
 LARGEST = 40
-
-pytestmark = pytest.mark.skipif(not AVAILABLE, reason="NUMBA_DISABLE_JIT is set")
 
 PIECES = st.lists(
     st.sampled_from([
@@ -31,16 +28,21 @@ PIECES = st.lists(
 @example(["1", "3:1-2"], " ")
 @example(["1", "2:", "5"], " ")
 @example(["1", "+3:1", "\n", "-1"], " ")
-def test_what_is_parsed_at_once_is_what_each_line_says(pieces, between):
+@example(["1", "0" * 5000 + "3:1"], " ")
+@example(["1", "9" * 5000 + ":1"], " ")
+def test_lines_are_refused_exactly_where_one_has_a_fault(pieces, between):
     text = between.join(pieces).encode()
     lines = text.split(b"\n")
-    found = scanned(text, LARGEST)
+    found = samples_in(text, LARGEST)
+    assert (found is None) == any(fault_of(line, LARGEST) for line in lines)
     if found is None:
         return
-    each = joined([row for line in lines for row in line_samples(line, LARGEST)])
-    for one, other in zip(found, each, strict=True):
-        assert one.dtype == other.dtype
-        np.testing.assert_array_equal(one, other)
+    rows = [words for line in lines if (words := line.split(b"#")[0].split())]
+    pairs = [[word.split(b":") for word in words[1:]] for words in rows]
+    assert found.targets.tolist() == [float(words[0]) for words in rows]
+    assert found.counts.tolist() == [len(row) for row in pairs]
+    assert found.indices.tolist() == [int(float(index)) - 1 for row in pairs for index, _ in row]
+    assert found.values.tolist() == [float(value) for row in pairs for _, value in row]
 
 
 @given(
@@ -54,12 +56,12 @@ def test_what_is_parsed_at_once_is_what_each_line_says(pieces, between):
     ),
     st.sampled_from(["\n", "\r\n", " # 3:4\n", "\n\n\t\n"]),
 )
-def test_right_lines_are_parsed_at_once_to_the_last_bit(rows, end):
+def test_right_lines_are_parsed_to_the_last_bit(rows, end):
     text = "".join(
         " ".join([repr(target), *(f"{index}:{row[index]!r}" for index in sorted(row))]) + end
         for target, row in rows
     )
-    found = scanned(text.encode(), LARGEST)
+    found = samples_in(text.encode(), LARGEST)
     assert found is not None
     assert found.targets.tolist() == [target for target, _ in rows]
     assert found.counts.tolist() == [len(row) for _, row in rows]
@@ -69,7 +71,7 @@ def test_right_lines_are_parsed_at_once_to_the_last_bit(rows, end):
 
 @pytest.mark.parametrize("text", [b"", b"\n", b"# nothing\n", b" \t\r\n"])
 def test_text_without_samples_has_none(text):
-    found = scanned(text, LARGEST)
+    found = samples_in(text, LARGEST)
     assert found is not None
     assert found.targets.size == found.values.size == 0
 
@@ -79,18 +81,6 @@ def test_decimals_of_any_length_are_correctly_rounded(numbers):
     texts = [f"{number:e}" if abs(number.adjusted()) > 300 else str(number) for number in numbers]
     kept = [text for text in texts if np.isfinite(float(text))]
     text = "".join(f"{word}\n" for word in kept).encode()
-    found = scanned(text, LARGEST)
+    found = samples_in(text, LARGEST)
     assert found is not None
     assert found.targets.tolist() == [float(word) for word in kept]
-
-
-def test_most_numbers_of_data_files_are_read_in_the_compiled_pass():
-    generator = np.random.Generator(np.random.PCG64(2))
-    values = generator.standard_normal(4000)
-    text = "".join(
-        f"1 3:{value:.{digits}g}\n"
-        for digits, value in zip(np.resize([1, 6, 12, 15], 4000), values, strict=True)
-    )
-    found = scanned(text.encode(), LARGEST)
-    assert found is not None
-    assert found.values.tolist() == [float(line.split(":")[1]) for line in text.splitlines()]
