@@ -148,7 +148,7 @@ class Declaration:
         with the samples), the shift's or m's own product where it has one, each of them added in turn.
     scaled : bool
         Whether the recurrence is made in a times a factor that is no power of two, so that its constants
-        are rounded, see rounding/kernel/scaled.py.
+        are rounded, see rounding/kernel/entries.py.
     level : {0, 1, 2, 3}
         0 final a; 1 takes index stream and a0; 2 per-window trace; 3 communication counts.
     options : dict

@@ -18,7 +18,7 @@ import numpy as np
 
 from sstep_verify.bounds.optimum import ridge as optimum_ridge
 from sstep_verify.bounds.optimum import svm as optimum_svm
-from sstep_verify.bounds.optimum.written import written_gap
+from sstep_verify.bounds.optimum.reported import written_gap
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import check_of_each_s
 from sstep_verify.checks.shared.final_vector import (
@@ -276,5 +276,5 @@ DECLARED = check_of_each_s(
     needs="the plain run of every s",
     planted="a run that made no step at all, its last a its first",
     given=True,
-    bounds=("bounds/optimum/svm", "bounds/optimum/ridge", "bounds/optimum/written"),
+    bounds=("bounds/optimum/svm", "bounds/optimum/ridge", "bounds/optimum/reported"),
 )

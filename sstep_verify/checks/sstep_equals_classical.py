@@ -30,7 +30,7 @@ CAUSES = (
     "a correction term of the s-step recurrence is missing or wrong; one of the runs does not follow this "
     "index stream or lost a window; they use other kernel entries, or another precision than declared"
 )
-ORIGIN = "sum of the bounds of both runs against the exact trajectory (bounds/trajectory/{}.py)"
+ORIGIN = "sum of the bounds of both runs against the exact trajectory (bounds/window/{}.py)"
 
 
 def _requests(case: Case, s: int) -> dict[str, RunRequest]:
@@ -57,7 +57,7 @@ DECLARED = check_of_each_s(
     text=__doc__,
     needs="a short run of every s > 1, and the classical one recorded at the window ends of all of them",
     planted="the kernel correction left out of the s-step run alone",
-    bounds=("bounds/trajectory/svm", "bounds/trajectory/ridge"),
+    bounds=("bounds/window/svm", "bounds/window/ridge"),
     level=0,
     applies=lambda case, s: s > 1,
 )

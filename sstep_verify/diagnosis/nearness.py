@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from sstep_verify.bounds.optimum.reported import EXACT, written_gap
 from sstep_verify.bounds.optimum.svm import svm_values
-from sstep_verify.bounds.optimum.written import EXACT, written_gap
 from sstep_verify.diagnosis.reading import Reading
 from sstep_verify.numerics.kernel_matrix import kernel_matrix
 from sstep_verify.oracle.certificate.optimum import ridge_optimum

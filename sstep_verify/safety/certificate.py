@@ -42,14 +42,18 @@ from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.declaration import Precision
 from sstep_verify.errors import InputError
+from sstep_verify.parallel.communicator import SelfCommunicator
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, stored, unit_roundoff
 from sstep_verify.rounding.held import held_problem
 from sstep_verify.safety.curves import Certificate, Curve, Point
-from sstep_verify.safety.measured import Sample, Windows
+from sstep_verify.safety.measured import Sample, Windows, declaration_of
 from sstep_verify.safety.ridge_windows import RidgeWindows
-from sstep_verify.safety.single import declaration_of
 from sstep_verify.safety.svm_windows import SvmWindows
+from sstep_verify.solvers.production.training import train
+from sstep_verify.solvers.production.training_plan import Trained
+from sstep_verify.training.decisions import decide
+from sstep_verify.training.request import TrainingRequest
 
 MOST_S = 1024
 """Largest s that is looked at where nothing else is said."""
@@ -174,3 +178,39 @@ def _largest(chosen: list[int], safe: Callable[[int], bool]) -> int:
         middle = (above + below) // 2
         below, above = (middle, above) if safe(middle) else (below, middle)
     return below
+
+
+def trained_alpha(
+    problem: Problem,
+    *,
+    block: int = 1,
+    iterations: int | None = None,
+    tolerance: float = 1e-6,
+    seed: int = 0,
+) -> Trained:
+    """Train as `solve` does with its defaults, on one process and without any file.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to train on.
+    block : int
+        Coordinates of a block (b).
+    iterations : int, optional
+        Most iterations; 100 passes over the samples if absent.
+    tolerance : float
+        Relative gap (K-SVM) or residual (K-RR) at which to stop.
+    seed : int
+        Seed of the drawn coordinates.
+
+    Raises
+    ------
+    InputError
+        If a value is out of range.
+    """
+    request = TrainingRequest(
+        problem.name, "no file.npz", problem.kernel, problem.loss,
+        block=block, iterations=iterations, tolerance=tolerance, seed=seed,
+    )  # fmt: skip
+    decided = decide(request, problem.samples, 1)
+    return train(problem, decided.stream, decided.plan, decided.options, SelfCommunicator())

@@ -34,8 +34,7 @@ from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
 from sstep_verify.bounds.step.solve import solve_error
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, norm_upper, rounded_up
-from sstep_verify.safety.every_window import EveryWindow
-from sstep_verify.safety.rows import RowSizes, Sums, diagonal_lower, row_sizes
+from sstep_verify.safety.every_window import EveryWindow, RowSizes, Sums, diagonal_lower, row_sizes
 from sstep_verify.solver import Declaration
 
 

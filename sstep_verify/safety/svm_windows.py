@@ -50,8 +50,7 @@ from sstep_verify.rounding.arithmetic import (
     smallest_subnormal,
     unit_roundoff,
 )
-from sstep_verify.safety.every_window import EveryWindow
-from sstep_verify.safety.rows import diagonal_lower, row_sizes
+from sstep_verify.safety.every_window import EveryWindow, diagonal_lower, row_sizes
 from sstep_verify.solver import Declaration
 
 SMALLEST = smallest_subnormal("float64")

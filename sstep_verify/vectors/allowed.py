@@ -1,6 +1,6 @@
 """How far any correct solver may end from the exact trajectory of a vector, whatever it declares.
 
-Bound C (bounds/trajectory/svm.py, ridge.py) is computed for what a solver declares. A vector is for solvers
+Bound C (bounds/window/svm.py, ridge.py) is computed for what a solver declares. A vector is for solvers
 that declare nothing, so its bound is the largest of all forms that the bounds know:
 
 * a step changes a in place, by an added increment, or at the end of its window;
@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.bounds.carried_run import carried_weights
-from sstep_verify.bounds.trajectory.ridge import ridge_trajectory_bound
-from sstep_verify.bounds.trajectory.svm import svm_trajectory_bound
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
+from sstep_verify.bounds.window.ridge import ridge_trajectory_bound
+from sstep_verify.bounds.window.svm import svm_trajectory_bound
 from sstep_verify.declaration import KNOWN, Declaration, Precision
 from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory
 from sstep_verify.problems import Problem

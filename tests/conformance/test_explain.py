@@ -44,8 +44,8 @@ def test_every_check_is_explained():
     ("check", "bounds"),
     [
         ("window-replay", {"bounds/window/svm.py", "bounds/window/ridge.py"}),
-        ("trajectory", {"bounds/trajectory/svm.py", "bounds/trajectory/ridge.py"}),
-        ("sstep-equals-classical", {"bounds/trajectory/svm.py", "bounds/trajectory/ridge.py"}),
+        ("trajectory", {"bounds/window/svm.py", "bounds/window/ridge.py"}),
+        ("sstep-equals-classical", {"bounds/window/svm.py", "bounds/window/ridge.py"}),
         ("metamorphic-exact", set()),
     ],
 )

@@ -13,10 +13,10 @@ from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.problems import IndexStream, LinearKernel, PolynomialKernel, Problem, RBFKernel, loss_from
 from sstep_verify.safety import certify, trained_alpha
 from sstep_verify.safety.curves import beyond
+from sstep_verify.safety.every_window import row_sizes
 from sstep_verify.safety.long_rows import LongKernel, LongRows
+from sstep_verify.safety.measured import SingleWindows, declaration_of
 from sstep_verify.safety.ridge_windows import RidgeWindows
-from sstep_verify.safety.rows import row_sizes
-from sstep_verify.safety.single import SingleWindows, declaration_of
 from sstep_verify.safety.svm_windows import SvmWindows
 from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_scenario
 from sstep_verify.scenarios.scenario import TASKS

@@ -20,13 +20,13 @@ from production_forms import production_forms
 from sstep_reference.arithmetic import Balls
 from summation_variants import variants
 
-from sstep_verify.bounds.trajectory.norm import energy_norm
-from sstep_verify.bounds.trajectory.ridge import ridge_trajectory_bound
-from sstep_verify.bounds.trajectory.svm import svm_trajectory_bound
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
+from sstep_verify.bounds.window.ridge import ridge_trajectory_bound
+from sstep_verify.bounds.window.svm import svm_trajectory_bound
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclosed_trajectory
+from sstep_verify.rounding.block.energy import energy_norm
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.solver import Declaration, RunRequest
 from sstep_verify.solvers.production import ProductionSolver

@@ -22,15 +22,18 @@ quotient and a subtraction, within gamma_4, and
 (|f| + e)'(|f| + e) / (2m)``; the input's rounding is in d, e, and |fl(y) - y|'|a|. A product that
 underflows errs by the smallest number at most, times a, 1/lambda or m where that is multiplied by one of
 them.
+
+Runs are judged on the problem that their solver holds (rounding/held.py). Values that it reports of the
+given problem, whose optimum is asked for, may come from either: lambda and y are these or rounded.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.bounds.optimum.ridge_inputs import ridge_inputs
 from sstep_verify.bounds.optimum.svm import Evaluated, outward
 from sstep_verify.numerics.objective import dual_value, primal_value
 from sstep_verify.problems import Problem
@@ -41,10 +44,50 @@ from sstep_verify.rounding.arithmetic import (
     norm_upper,
     rounded_up,
     smallest_subnormal,
+    stored,
     unit_roundoff,
 )
 from sstep_verify.rounding.kernel.products import KernelProducts, kernel_products
 from sstep_verify.solver import Declaration
+
+
+class RidgeInputs(NamedTuple):
+    """What rounding its input does to what an evaluation uses.
+
+    Parameters
+    ----------
+    penalty : float
+        Regularisation (lambda).
+    lower : float64
+        The smaller of lambda and its rounded value, by which 0 / 0 is no number and 1 / 0 infinite.
+    change : float
+        Their relative difference.
+    targets : ndarray, shape (m,)
+        Errors of the targets.
+    underflow_error : float
+        What an entry over lambda that underflows may be off by: the smallest number of the solver's type.
+    """
+
+    penalty: float
+    lower: np.float64
+    change: float
+    targets: np.ndarray
+    underflow_error: float
+
+
+def ridge_inputs(problem: Problem, precision: str) -> RidgeInputs:
+    """Lambda and targets as an evaluation in a precision may hold them, whether or not a run does."""
+    penalty, targets = problem.ridge.penalty, problem.targets
+    underflow_error = smallest_subnormal(precision)
+    if precision != "float32":
+        return RidgeInputs(penalty, np.float64(penalty), 0.0, np.zeros(targets.size), underflow_error)
+    used = float(stored(penalty, precision))
+    lower = np.float64(min(penalty, used))
+    change = abs(used - penalty) / lower * OUTWARD if lower > 0.0 else np.inf
+    with np.errstate(invalid="ignore"):
+        errors = np.abs(stored(targets, precision) - targets) * OUTWARD
+        return RidgeInputs(penalty, lower, change, errors, underflow_error)
+
 
 FLOAT64 = Declaration("the judge")
 """Of the evaluation at hand."""

@@ -89,7 +89,7 @@ def ridge_panel_bound(
     Parameters
     ----------
     entries : KernelEntries
-        Rows of the panel, shape (c, m), from `sstep_verify.rounding.kernel.panel.panel_entries`.
+        Rows of the panel, shape (c, m), from `sstep_verify.rounding.kernel.bounded.panel_entries`.
     places, start, targets, steps, penalty, declaration, carried
         As for `sstep_verify.bounds.window.ridge.ridge_window_errors`; the steps are exact over this panel.
 

@@ -3,8 +3,8 @@
 One compiled routine makes the steps of a window; the derivation is in bounds/window/svm.py. Callers differ
 in whose steps they are, and in when errors are put back to nothing because the run's own numbers are known
 again. Steps are exact ones, which an oracle found up to an error of its own, or the judge's, which are made
-here in float64 and err as a solver's do (bounds/screen/svm.py). The run's own numbers are known after each
-window, or never (bounds/trajectory/svm.py).
+here in float64 and err as a solver's do (bounds/screen.py). The run's own numbers are known after each
+window, or never (bounds/window/svm.py).
 
 Symbols are the local errors; the error of coordinate i, or what solver and judge differ by on it, is
 ``coefficients[i] @ symbols``, at most `radius`. Sums are raised by OUTWARD as elsewhere, and by what their

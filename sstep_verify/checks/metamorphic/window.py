@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.bounds.carried_run import carried_weights
-from sstep_verify.bounds.trajectory.norm import energy_norm
 from sstep_verify.checks.metamorphic.bounded_relations import Relation
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, ratios, wrong
@@ -16,6 +15,7 @@ from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay.window import Effect, Replay
 from sstep_verify.quantities import KERNEL
 from sstep_verify.rounding.arithmetic import OUTWARD, magnitudes
+from sstep_verify.rounding.block.energy import energy_norm
 from sstep_verify.rounding.kernel.entries import kernel_entries
 
 LOST = "lost contributions"

@@ -3,8 +3,8 @@
 Compared are the values a run reports about its last a (``Trajectory.claims``), and what it predicts for the
 training samples, with enclosures of the true ones. A correct solver may err by evaluating them in its
 precision, in any order, and by the decimals it prints; the bounds are those of bounds/optimum/svm.py,
-bounds/optimum/ridge.py and bounds/optimum/predictions.py. Nothing is promised where a number on the way to
-a value may overflow in its precision (bounds/optimum/overflow.py).
+bounds/optimum/ridge.py and bounds/optimum/reported.py. Nothing is promised where a number on the way to
+a value may overflow in its precision (bounds/optimum/reported.py).
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sstep_verify.bounds.optimum.overflow import may_overflow
-from sstep_verify.bounds.optimum.predictions import predictions
+from sstep_verify.bounds.optimum.reported import may_overflow, predictions
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import Evaluated, svm_values
 from sstep_verify.checks.shared.case import Case
@@ -171,7 +170,6 @@ DECLARED = check_of_each_s(
     bounds=(
         "bounds/optimum/svm",
         "bounds/optimum/ridge",
-        "bounds/optimum/predictions",
-        "bounds/optimum/overflow",
+        "bounds/optimum/reported",
     ),
 )

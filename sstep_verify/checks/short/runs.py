@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.bounds.carried_run import carried_weights
-from sstep_verify.bounds.trajectory.norm import energy_norm, energy_reach, without_kernel
-from sstep_verify.bounds.trajectory.ridge import ridge_trajectory_bound
-from sstep_verify.bounds.trajectory.svm import svm_trajectory_bound
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
+from sstep_verify.bounds.window.ridge import ridge_trajectory_bound
+from sstep_verify.bounds.window.svm import svm_trajectory_bound
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
@@ -22,6 +21,7 @@ from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory
 from sstep_verify.quantities import STALE, TAIL
 from sstep_verify.recurrence.mutation import NONE, TERMS
 from sstep_verify.rounding.arithmetic import OUTWARD
+from sstep_verify.rounding.block.energy import energy_norm, energy_reach, without_kernel
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.solver import RunRequest
 from sstep_verify.steps import SvmSteps

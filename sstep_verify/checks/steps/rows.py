@@ -13,8 +13,8 @@ from sstep_verify.checks.steps.tally import BOUNDARY, KERNEL, SAME, STALE
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.kernel.bounded import longest_sample, may_factor
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.rounding.kernel.factored import longest_sample, may_factor
 from sstep_verify.rounding.sums import NOT_FACTORED, Factored, sorted_sum_error, sum_error
 from sstep_verify.solver import Declaration
 

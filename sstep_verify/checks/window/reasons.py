@@ -124,7 +124,7 @@ def _compared(case: Case, finding: Finding, sources: Mapping[str, Mapping]) -> s
     ratios = ", ".join(f"{largest['ratio']:.3g} {source}" for source, largest in sources.items())
     against, origin = "the exact replay in balls of", BOUND_ORIGIN[case.problem.is_svm]
     if finding.source == SCREEN:
-        against, origin = "the judge's own steps in", "of solver and judge together (bounds/screen/)"
+        against, origin = "the judge's own steps in", "of solver and judge together (bounds/screen.py)"
     return (
         f"{case.declaration.name} solver against {against} the window of iterations "
         f"{finding.window.begin + 1}..{finding.window.end}: measured {finding.measured:.3g}, "

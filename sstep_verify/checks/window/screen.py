@@ -20,9 +20,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sstep_verify.bounds.screen.ridge import screen_ridge
-from sstep_verify.bounds.screen.screened import THRICE, TWICE, Screened
-from sstep_verify.bounds.screen.svm import screen_svm
+from sstep_verify.bounds.screen import THRICE, TWICE, Screened, screen_ridge, screen_svm
 from sstep_verify.bounds.window.svm_state import HIGH, LOW
 from sstep_verify.checks.shared.case import Case, loggable, run_key
 from sstep_verify.checks.shared.finding import Finding, Window

@@ -4,14 +4,17 @@ Below, the smallest eigenvalue. If a float64 Cholesky factorisation of ``G - t I
 norm of the errors of G's entries ``G >= (t - gamma_{b+2} trace(G - t I) / (1 - gamma_{b+2}) - e) I``.
 Source: Rump, Verification of positive definiteness (BIT 46, 2006), Theorem 2.3.
 
-Above, ``d'Gd <= |d|'|G||d|``.
+Above, ``d'Gd <= |d|'|G||d|``. Of a known difference d, `energy_norm` has both, close together.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm_upper, rounded_up, unit_roundoff
+from sstep_verify.rounding.kernel.entries import KernelEntries
 
 
 def smallest_eigenvalue(kernel: np.ndarray, error: np.ndarray, samples: int, known: float) -> float:
@@ -50,3 +53,83 @@ def largest_energy(matrix: np.ndarray, sizes: np.ndarray) -> float:
         return 0.0 if largest == 0.0 else np.inf
     scaled = sizes / largest
     return float(rounded_up(np.sqrt(scaled @ matrix @ scaled) * largest, 2 * sizes.size + 16))
+
+
+def energy_norm(
+    entries: KernelEntries, places: np.ndarray, difference: np.ndarray, samples: int, penalty: float
+) -> tuple[float, float]:
+    """Float64 interval that contains ``||d||_M``, ``||d||_M^2 = d'Kd/lambda + m d'd``.
+
+    K is off by `entries.judge_error`, every entry of d by up to 4u, and the quadratic form of c coordinates
+    by gamma_{2c+3} of its absolute value; gamma_{2c+16} covers all of the roundings. The exact K is
+    positive semidefinite, so the square is at least ``m d'd`` whatever is lost by cancellation.
+
+    Parameters
+    ----------
+    entries : KernelEntries
+        Kernel rows of the coordinates, shape (c, m).
+    places : ndarray of int, shape (c,)
+        The coordinates.
+    difference : ndarray, shape (c,)
+        The difference on these coordinates (d); it is 0 on all others.
+    samples : int
+        Number of samples (m).
+    penalty : float
+        Regularisation (lambda).
+
+    Returns
+    -------
+    (float, float)
+        (0, infinity) if the square overflows, (infinity, infinity) if an entry is not finite.
+    """
+    scale = float(np.max(np.abs(difference), initial=0.0))
+    if scale == 0.0:
+        return 0.0, 0.0
+    if not scale < math.inf:
+        return math.inf, math.inf
+    # Scaled so that no square underflows; entries lost to underflow are far below the largest, which is 1.
+    d = difference / scale
+    values, judge_error = entries.values[:, places], entries.judge_error[:, places]
+    absolute = np.abs(d)
+    with np.errstate(over="ignore", invalid="ignore"):
+        identity = samples * float(d @ d)
+        square = float(d @ (values @ d)) / penalty + identity
+        size = float(absolute @ (np.abs(values) @ absolute)) / penalty + identity
+        off = float(absolute @ (judge_error @ absolute)) / penalty
+        factor = gamma(2 * d.size + 16, unit_roundoff("float64"))
+        error_bound = (off + factor * size) * OUTWARD
+        low = max(square - error_bound, identity * (1.0 - 2 * factor)) / OUTWARD
+        high = (square + error_bound) * OUTWARD
+    if not high < math.inf:
+        return 0.0, math.inf
+    lower = math.nextafter(math.sqrt(max(low, 0.0)) * scale / OUTWARD, 0.0)
+    return lower, float(rounded_up(math.sqrt(high) * scale))
+
+
+def energy_reach(
+    entries: KernelEntries, places: np.ndarray, sizes: np.ndarray, samples: int, penalty: float
+) -> float:
+    """Largest ``||d||_M`` of a difference whose entries are at most some sizes.
+
+    ``d'Md <= |d|'|M||d| = |d|'|K||d|/lambda + m |d|'|d|``.
+
+    Parameters
+    ----------
+    entries, places, samples, penalty
+        As for `energy_norm`.
+    sizes : ndarray, shape (c,)
+        Largest size of each entry, >= 0; the difference is 0 on all other coordinates.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        kernel = np.abs(entries.values[:, places]) + entries.judge_error[:, places]
+        return largest_energy(rounded_up(kernel / penalty) + samples * np.eye(places.size), sizes)
+
+
+def without_kernel(entries: KernelEntries) -> KernelEntries:
+    """Rows of zeros, with which the norm of the entries that are known bounds that of a whole difference.
+
+    ``||d||_M^2 = d'Kd/lambda + m d'd >= m d_S'd_S`` for any part S of the coordinates, K being positive
+    semidefinite: what is known of d is at most as long, with K = 0, as all of it may be.
+    """
+    nothing = np.zeros_like(entries.values)
+    return KernelEntries(nothing, nothing, nothing)

@@ -1,4 +1,12 @@
-"""Kernel rows in float64 with bounds on their errors."""
+"""Kernel rows in float64 with bounds on their errors, and on products with them formed from the samples.
+
+A solver's own kernel rows may be the truth of a window: what is then left of delta_K (`panel_entries`). A
+window that is replayed from the panel multiplies row i of it in every step on coordinate i. The panel
+need not be symmetric, and between two coordinates of the window a solver may read either of
+``K_ij`` and ``K_ji``, so the entry it used is off by at most ``|K_ij - K_ji|``; every other entry it used
+is the panel's. None of this holds for a solver that may form products from the samples (`may_factor`): it
+need not use the panel's entries, and ``<x_i, x_l>`` of the samples is another number than the panel's.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +14,66 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import (
     OUTWARD,
+    magnitudes,
+    rounded_up,
     smallest_subnormal,
 )
-from sstep_verify.rounding.kernel.factored import FactoredProducts
+from sstep_verify.solver import Declaration
+
+
+@dataclass(frozen=True)
+class FactoredProducts:
+    """What forming ``K v`` as ``A (A' v)`` may cost, for some rows of K.
+
+    Parameters
+    ----------
+    sizes : ndarray, shape (c, m)
+        Bound on ``|x_i|'|x_l|``.
+    lengths : ndarray, shape (c,)
+        Bound on ``sum_k |x_ik|``.
+    heights : ndarray, shape (m,)
+        ``max_k |x_lk|``.
+    features : int
+        Number of features (n).
+    """
+
+    sizes: np.ndarray
+    lengths: np.ndarray
+    heights: np.ndarray
+    features: int
+
+    def at(self, rows) -> FactoredProducts:
+        """The same for some of the rows."""
+        return FactoredProducts(self.sizes[rows], self.lengths[rows], self.heights, self.features)
+
+
+def factored_products(
+    problem: Problem, declaration: Declaration, rows: np.ndarray
+) -> FactoredProducts | None:
+    """Products formed from the samples; None unless kernel and declaration allow that."""
+    if not may_factor(problem, declaration):
+        return None
+    data = np.abs(problem.dense)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sizes = rounded_up(data[rows] @ data.T, problem.features + 16)
+        lengths = data[rows].sum(axis=1) * OUTWARD
+        return FactoredProducts(sizes, lengths, data.max(axis=1, initial=0.0), problem.features)
+
+
+def may_factor(problem: Problem, declaration: Declaration) -> bool:
+    """Whether a solver may form ``K v`` as ``A (A' v)``, as one that carries the weights always does."""
+    rows = declaration.products == "rows" and "weights" not in declaration.state
+    return problem.kernel.linear and not rows
+
+
+def longest_sample(problem: Problem) -> tuple[float, float]:
+    """Largest ``sum_k |x_ik|`` and ``|x_ik|`` of the samples."""
+    data = np.abs(problem.dense)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(data.sum(axis=1).max(initial=0.0)) * OUTWARD, float(data.max(initial=0.0))
 
 
 @dataclass(frozen=True)
@@ -81,3 +144,27 @@ class KernelEntries:
         return (products * self.factored.lengths + products + self.factored.features) * (
             smallest_subnormal(precision) * OUTWARD
         )
+
+
+def panel_entries(rows: np.ndarray, places: np.ndarray) -> KernelEntries:
+    """Entries of a panel with their bounds.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (c, m)
+        The panel's rows of the window's distinct coordinates, in the solver's precision.
+    places : ndarray of int, shape (c,)
+        These coordinates, in the same order.
+
+    Returns
+    -------
+    KernelEntries
+        `judge_error` is the rounding of a longdouble panel to float64, `solver_error` the asymmetry.
+    """
+    exact = rows if rows.dtype == np.longdouble else rows.astype(np.float64)
+    values = exact.astype(np.float64)
+    solver_error = np.zeros(values.shape)
+    with np.errstate(over="ignore"):
+        between = exact[:, places]
+        solver_error[:, places] = magnitudes(between - between.T) * OUTWARD
+    return KernelEntries(values, magnitudes(exact - values), solver_error)

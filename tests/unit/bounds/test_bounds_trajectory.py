@@ -13,11 +13,8 @@ from mutable_runs import mutable_sstep_bdcd, mutable_sstep_dcd
 from sstep_reference.arithmetic import Balls, Rational
 
 from sstep_verify import quantities
-from sstep_verify.bounds.trajectory.norm import energy_norm, energy_reach
-from sstep_verify.bounds.trajectory.ridge import ridge_trajectory_bound
-from sstep_verify.bounds.trajectory.svm import svm_trajectory_bound
-from sstep_verify.bounds.window.ridge import ridge_window_errors
-from sstep_verify.bounds.window.svm import svm_window_bound
+from sstep_verify.bounds.window.ridge import ridge_trajectory_bound, ridge_window_errors
+from sstep_verify.bounds.window.svm import svm_trajectory_bound, svm_window_bound
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.replay import ends as oracle_module
@@ -26,6 +23,7 @@ from sstep_verify.oracle.trajectories.mutated import mutated_states
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.recurrence.mutation import NONE, left_out
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
+from sstep_verify.rounding.block.energy import energy_norm, energy_reach
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.solver import Declaration
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sstep_verify.bounds.screen.svm import screen_svm
+from sstep_verify.bounds.screen import screen_svm
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.errors import InputError

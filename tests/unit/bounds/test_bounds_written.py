@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sstep_verify.bounds.optimum.reported import EXACT, written_gap
 from sstep_verify.bounds.optimum.svm import svm_values
-from sstep_verify.bounds.optimum.written import EXACT, written_gap
 from sstep_verify.oracle.balls.values import exact_values
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, SquaredHinge
 from sstep_verify.problems.data.generated import generate

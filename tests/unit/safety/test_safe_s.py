@@ -19,8 +19,8 @@ from sstep_verify.reporting.figures.against_s import AgainstS, draw_against_s
 from sstep_verify.safety import certify, trained_alpha
 from sstep_verify.safety.curves import beyond
 from sstep_verify.safety.every_window import EveryWindow
+from sstep_verify.safety.measured import declaration_of
 from sstep_verify.safety.report import claim, verdict
-from sstep_verify.safety.single import declaration_of
 
 
 def problem_of(task: str = "svm-l2", scale: float = 1.0) -> Problem:

@@ -3,7 +3,7 @@
 With the program's v and our a, of coordinate i at its place k: ``a_i = scale sign_i v_k``. A sign, and a
 scale that is a power of two, change no rounding of any correct recurrence, so that all of it can be judged.
 With any other scale the program's recurrence is another one in float64: what its constants may be off by
-enters the bounds (`Declaration.scaled`, rounding/kernel/scaled.py), and our a is known up to the rounding
+enters the bounds (`Declaration.scaled`, rounding/kernel/entries.py), and our a is known up to the rounding
 of one product, which is formed exactly here and rounded once.
 """
 

@@ -1,1 +1,0 @@
-"""Bounds of whole windows, propagated with signs."""

@@ -1,1 +1,0 @@
-"""Bounds of whole trajectories from the start."""
