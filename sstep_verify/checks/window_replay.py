@@ -20,7 +20,7 @@ from functools import partial
 
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Finding, Window, outcome_of, unbounded
+from sstep_verify.checks.shared.finding import Finding, Window, decisive, promising, unbounded
 from sstep_verify.checks.shared.outcome import right_at_one, verdict_on
 from sstep_verify.checks.window import screen
 from sstep_verify.checks.window.choose import choose_windows
@@ -124,18 +124,19 @@ def _judge_run(
     findings += _unlike(case, trajectory, screened, replays)
     replays_decided = [finding for finding in findings if finding.decided and finding.bits]
     judged = screened.judged | {finding.window.begin for finding in replays_decided}
-    terms, status = term_records(names, findings), outcome_of(findings)
-    if status is not Status.FAIL and replayed < len(screened.flagged):
+    terms = term_records(names, findings)
+    if replayed < len(screened.flagged) and not _failed(findings):
         # Beyond a bound that decides nothing: that is neither right nor wrong.
         _, begin, finding = screened.flagged[replayed]
         findings.append(replace(finding, window=finding.window.later(begin)))
-        status = Status.INCONCLUSIVE
-    if status is Status.PASS and not all(term.seen for term in terms if term.name in core(width)):
-        status = Status.VACUOUS
     if not findings:
         findings.append(unbounded("a run of no steps, of which there is nothing to judge"))
+    status = decisive(promising(findings)).status
     compared = [*findings, *((screened.within,) if screened.within else ())]
-    largest, sources = max(compared, key=lambda finding: finding.ratio), _sources(compared)
+    largest = decisive([finding for finding in compared if finding.status is status])
+    sources = _sources(compared)
+    if status is Status.PASS and not all(term.seen for term in terms if term.name in core(width)):
+        status = Status.VACUOUS
     planned = -(-trajectory.length // s)
     causes = causes_of(case, width, findings, between=between) if status is Status.FAIL else []
     covered = coverage(planned, len(judged), screened, replayed)

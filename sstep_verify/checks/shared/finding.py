@@ -6,13 +6,13 @@ The rule that makes a status of the two stands here, once, for every check.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from sstep_verify.verdict import SEEN, Status, Term, worst
+from sstep_verify.verdict import SEEN, Status, Term
 
 
 @dataclass(frozen=True)
@@ -165,9 +165,9 @@ def decisive(findings: Sequence[Finding]) -> Finding:
     return max(findings, key=lambda finding: (order.index(finding.status), finding.ratio))
 
 
-def outcome_of(findings: Iterable[Finding]) -> Status:
-    """The worst outcome among those that promise something; VACUOUS if none does."""
-    return worst(finding.status for finding in findings if finding.status is not Status.VACUOUS)
+def promising(findings: Sequence[Finding]) -> Sequence[Finding]:
+    """Those of which something is promised; all of them where nothing is of any."""
+    return [finding for finding in findings if finding.status is not Status.VACUOUS] or findings
 
 
 def term_of(name: str, limit: float, planned: int, decided: int, seen: int, why_not: str) -> Term:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, Window, outcome_of, unbounded, wrong
+from sstep_verify.checks.shared.finding import Finding, Window, decisive, promising, unbounded, wrong
 from sstep_verify.checks.shared.outcome import unseen, verdict_on, with_planted
 from sstep_verify.checks.short.runs import ShortTruth, short_length
 from sstep_verify.checks.window.compare import compare, resolution
@@ -169,19 +169,18 @@ def verdict_of(
     between : str
         What is said first, and which of these can be, where the run of s = 1 is right.
     """
-    finding = max(points, key=lambda point: point.ratio)
+    # A point whose bound is infinite is vacuous; what the bounded ones say counts.
+    finding = decisive(promising(points))
     shown = {KERNEL, OVERLAP, OMEGA} | ({STALE} if s == 1 else set())
     shown |= {TAIL} if short_length(case) % s else set()
     names = [name for name in case.problem.quantities(case.declaration.update, s, 1) if name in shown]
     terms = term_records(names, points, "runs from zero to a recorded point")
-    # A point whose bound is infinite is vacuous; what the bounded ones say counts.
-    status = outcome_of(points)
     # The planted defect is the dropped kernel correction. s = 1 has none; but where a result was written
     # with a rounding that is most of the bound, the run must have shown the stale product left out.
     loose = finding if _written(finding)[0] else max(points, key=_written)
     written, count, of = _written(loose)
     planted = [term for term in terms if term.name == (KERNEL if s > 1 else STALE)]
-    status = with_planted(status, planted if s > 1 or written else ())
+    status = with_planted(finding.status, planted if s > 1 or written else ())
     reason = (
         f"{compared} after {finding.window.end} iterations: measured {finding.measured:.3g}, "
         f"bound {finding.bound:.3g} ({origin})."

@@ -104,7 +104,7 @@ def reason(
         sentences.append(f"Beyond the bound of {SCREEN} and not replayed, so neither right nor wrong.")
     elif status is Status.INCONCLUSIVE:
         sentences.append(
-            f"Nothing was replayed: {finding.note}."
+            f"It was not replayed: {finding.note}."
             if finding.note
             else f"At {finding.bits} bits the enclosure still holds the bound."
         )

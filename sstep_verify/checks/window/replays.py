@@ -24,7 +24,7 @@ import numpy as np
 from sstep_verify.bounds.window.ridge_components import MOST_COEFFICIENTS
 from sstep_verify.checks.contract import finite_promised
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, Window, decisive, unbounded, unknown, wrong
+from sstep_verify.checks.shared.finding import Finding, Window, decisive, promising, unbounded, unknown, wrong
 from sstep_verify.checks.window.compare import (
     RunWindow,
     WindowBounds,
@@ -242,11 +242,10 @@ def joined(data: Finding, panel: Finding, *, sharp: bool) -> Finding:
     if not sharp and panel.status is not Status.FAIL:
         return replace(data, parts=(data, panel))
     parts = (data, panel)
-    promising = [part for part in parts if part.status is not Status.VACUOUS] or [data]
     telling = parts if sharp else (data,)
     names = dict.fromkeys(name for part in telling for name in part.dropped)
     return replace(
-        decisive(promising),
+        decisive(promising(parts)),
         bits=max(part.bits for part in parts),
         dropped={name: max(part.dropped.get(name, 0.0) for part in telling) for name in names},
         detection_limit={

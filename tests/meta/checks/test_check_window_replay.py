@@ -165,6 +165,23 @@ def test_a_value_that_is_not_finite_fails():
     assert {v.status for v in _judge(case, tested, change=spoil).values()} == {Status.FAIL}
 
 
+def test_where_one_window_is_undecided_the_reason_is_about_that_one():
+    case, tested = _case(Hinge(0.5))
+    case = dataclasses.replace(case, s_values=(4,), points={4: (4, 72)}, replay_limit=100)
+
+    def spoil(trajectory):
+        alphas = trajectory.alphas.copy()
+        alphas[trajectory.iterations > 4] = np.nan
+        return dataclasses.replace(trajectory, alphas=alphas)
+
+    verdict = _judge(case, tested, change=spoil)[4]
+    assert verdict.status is Status.INCONCLUSIVE
+    assert [window["status"] for window in verdict.evidence["windows"]][0] == "PASS"
+    assert verdict.measured == verdict.bound == np.inf
+    assert "69..72" in verdict.reason
+    assert "It was not replayed: a or the state beside it is not finite at its start" in verdict.reason
+
+
 def test_an_error_of_one_part_in_1e11_in_the_correction_is_seen():
     with plant(
         svm_window, ("* row[draws[later]] * signed", "* row[draws[later]] * (signed * (1 + 1e-11))")

@@ -10,7 +10,7 @@ import pytest
 from sstep_verify.checks.shared.finding import (
     Finding,
     decisive,
-    outcome_of,
+    promising,
     ratios,
     unbounded,
     unknown,
@@ -53,8 +53,11 @@ def test_the_worst_status_decides_then_the_largest_ratio():
     passed, failed = Finding("", 0.0, 0.9, 1.0), Finding("", 1.1, 1.2, 1.0)
     assert decisive([failed, passed, unbounded("")]) is failed
     assert decisive([passed, Finding("", 0.0, 0.1, 1.0)]) is passed
-    assert outcome_of([passed, unbounded("")]) is Status.PASS
-    assert outcome_of([unbounded("")]) is Status.VACUOUS
+    wide = Finding("", 0.0, 9.0, 1.0)
+    assert decisive([failed, wide]) is failed  # though the upper end of the other is farther beyond
+    assert decisive(promising([passed, unbounded("")])) is passed
+    assert decisive(promising([passed, unknown("")])).status is Status.INCONCLUSIVE
+    assert decisive(promising([unbounded("")])).status is Status.VACUOUS
 
 
 def test_nothing_shows_in_a_comparison_that_decided_nothing():
