@@ -24,7 +24,15 @@ import numpy as np
 from sstep_verify.bounds.window.ridge_components import MOST_COEFFICIENTS
 from sstep_verify.checks.contract import finite_promised
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, Window, decisive, promising, unbounded, unknown, wrong
+from sstep_verify.checks.shared.finding import (
+    Finding,
+    Window,
+    decisive,
+    promising,
+    unbounded,
+    unknown,
+    wrong,
+)
 from sstep_verify.checks.window.compare import (
     RunWindow,
     WindowBounds,
