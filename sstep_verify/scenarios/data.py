@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.scenarios.fields import Fields
 from sstep_verify.scenarios.spectrum import (
     orthonormal_columns,
     singular_values,
     with_singular_values,
 )
 
+if TYPE_CHECKING:
+    from sstep_verify.scenarios.scenario import Scenario
+
 _PURPOSES = ("left", "right", "spectrum", "pattern", "rows", "targets", "start")
-_TAIL = (
-    0x5CE9A810  # keeps these generators apart from the index stream's, which are seeded by (seed, chunk)
-)
+_TAIL = 0x5CE9A810  # Keeps these generators apart from the index stream's, seeded by (seed, chunk).
 
 
 def generator_for(seed: int, purpose: str) -> np.random.Generator:
@@ -26,7 +27,7 @@ def generator_for(seed: int, purpose: str) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(sequence))
 
 
-def spectrum_of(scenario: Fields) -> np.ndarray:
+def spectrum_of(scenario: Scenario) -> np.ndarray:
     """Prescribed singular values of the data before `scale`, shape (min(m, n),).
 
     They are those of the named shape times one power of two, which puts the root mean square of the row
@@ -39,7 +40,7 @@ def spectrum_of(scenario: Fields) -> np.ndarray:
     return np.ldexp(values, -(math.frexp(mean_square)[1] // 2))
 
 
-def factors_of(scenario: Fields) -> tuple[np.ndarray, np.ndarray]:
+def factors_of(scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:
     """Orthonormal columns U, shape (m, min(m, n)), and V, shape (n, min(m, n)), of the data."""
     count = min(scenario.samples, scenario.features)
     left = orthonormal_columns(scenario.samples, count, generator_for(scenario.seed, "left"))
@@ -47,7 +48,7 @@ def factors_of(scenario: Fields) -> tuple[np.ndarray, np.ndarray]:
     return left, right
 
 
-def data_of(scenario: Fields) -> np.ndarray | sp.csr_array:
+def data_of(scenario: Scenario) -> np.ndarray | sp.csr_array:
     """Data of the scenario, shape (m, n), dense if its density is 1 and CSR otherwise."""
     left, right = factors_of(scenario)
     data = with_singular_values(left, spectrum_of(scenario), right)
@@ -64,7 +65,7 @@ def data_of(scenario: Fields) -> np.ndarray | sp.csr_array:
     return sp.csr_array(data) if scenario.density < 1 else data
 
 
-def _pattern(scenario: Fields) -> np.ndarray:
+def _pattern(scenario: Scenario) -> np.ndarray:
     """Which entries are stored, shape (m, n): column j holds `column_counts(scenario)[j]` of them."""
     generator = generator_for(scenario.seed, "pattern")
     pattern = np.zeros((scenario.samples, scenario.features), dtype=bool)
@@ -73,7 +74,7 @@ def _pattern(scenario: Fields) -> np.ndarray:
     return pattern
 
 
-def column_counts(scenario: Fields) -> list[int]:
+def column_counts(scenario: Scenario) -> list[int]:
     """Stored entries of each column: ``density m n`` shared out as ``(j + 1)**-skew``, each in 1..m.
 
     Counts fall from the first column to the last, the worst order for a partition by width.
@@ -83,7 +84,7 @@ def column_counts(scenario: Fields) -> list[int]:
     return [min(max(round(total * weight), 1), scenario.samples) for weight in weights]
 
 
-def _repeat_and_clear_rows(scenario: Fields, data: np.ndarray) -> None:
+def _repeat_and_clear_rows(scenario: Scenario, data: np.ndarray) -> None:
     """Overwrite rows by copies of other rows, and others by zeros, in place."""
     order = generator_for(scenario.seed, "rows").permutation(scenario.samples)
     data[order[: scenario.zero_rows]] = 0.0
@@ -93,7 +94,7 @@ def _repeat_and_clear_rows(scenario: Fields, data: np.ndarray) -> None:
     data[others[:copies]] = data[kept[np.arange(copies) % max(kept.size, 1)]]
 
 
-def targets_of(scenario: Fields) -> np.ndarray:
+def targets_of(scenario: Scenario) -> np.ndarray:
     """Targets, shape (m,): labels of both classes, or multiples of 2**-20 in [-1, 1) for K-RR."""
     generator = generator_for(scenario.seed, "targets")
     if scenario.task == "krr":
@@ -103,7 +104,7 @@ def targets_of(scenario: Fields) -> np.ndarray:
     return labels
 
 
-def mixed_start(scenario: Fields) -> np.ndarray:
+def mixed_start(scenario: Scenario) -> np.ndarray:
     """Start vector, shape (m,): each coordinate 0, 1/2 or 1 times C, for K-RR times ``y_i / m``."""
     unit: float | np.ndarray = scenario.parameter
     if scenario.task == "krr":

@@ -14,8 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from sstep_verify.problems.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
 from sstep_verify.scenarios.descent import design_diagonal
-from sstep_verify.scenarios.fields import ORDERS, STARTS
-from sstep_verify.scenarios.scenario import Scenario
+from sstep_verify.scenarios.scenario import ORDERS, STARTS, Scenario
 from sstep_verify.scenarios.spectrum import SHAPES, condition_levels
 
 KERNEL_NAMES = ("linear", "polynomial", "rbf")
@@ -34,11 +33,8 @@ DEGREES, OFFSETS, SIGMAS = (2, 3, 4), (0.0, 1.0, 0.5), (1.0, 0.5, 0.1, 2.0)
 FRACTIONS = (0.0, 0.25, 0.5, 0.75)
 LARGEST_SEED = 2**32 - 1
 
-EIGHTHS, EIGHTHS_CLIPPED = (4, 5, 3, 6, 2, 7, 1), (7, 6)
-"""Places of C or lambda in their admitted range; the others for an overlap of a K-SVM-L2.
-
-A step of a K-SVM-L2 is rarely clipped, and so an overlap rarely acts, unless C K_ii is large.
-"""
+EIGHTHS = (4, 5, 3, 6, 2, 7, 1)
+"""Places of C or lambda in their admitted range."""
 
 Value = TypeVar("Value")
 
@@ -136,32 +132,18 @@ def draw_balanced_scenario(
     while True:
         described = draw_kernel(chooser, kernel)
         fields = draw_sizes(chooser, task, samples, samples) | draw_spectrum(chooser)
-        scenario = balanced(*draw_unbalanced(chooser, task, described, s, starts, EIGHTHS, fields))
-        scenario = replace(scenario, precision="float32")
+        drawn = Scenario(
+            task=task,
+            kernel=described,
+            unit_rows=not described.of_distance,
+            s=s,
+            iterations=int(chooser.integers(s, 3 * s + 2)),
+            start=one_of(chooser, starts),
+            **fields,
+        )
+        scenario = replace(balanced(drawn, one_of(chooser, EIGHTHS) / 8), precision="float32")
         if in_balance(scenario):
             return scenario
-
-
-def draw_unbalanced(
-    chooser: Chooser,
-    task: str,
-    kernel: Kernel,
-    s: int,
-    starts: Sequence[str],
-    eighths: Sequence[int],
-    fields: dict[str, Any],
-) -> tuple[Scenario, float]:
-    """A scenario of these fields, and the place of its parameter in the admitted range (`balanced`)."""
-    scenario = Scenario(
-        task=task,
-        kernel=kernel,
-        unit_rows=not kernel.of_distance,
-        s=s,
-        iterations=int(chooser.integers(s, 3 * s + 2)),
-        start=one_of(chooser, starts),
-        **fields,
-    )
-    return scenario, one_of(chooser, eighths) / 8
 
 
 def balanced(scenario: Scenario, place: float) -> Scenario:

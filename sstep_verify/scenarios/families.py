@@ -7,7 +7,8 @@ from typing import Any
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
-from sstep_verify.scenarios.scenario import TASKS, Scenario
+from sstep_verify.problems.losses import TASKS
+from sstep_verify.scenarios.scenario import Scenario
 
 KERNELS: tuple[Kernel, ...] = (LinearKernel(), PolynomialKernel(3, 1.0), RBFKernel(0.5))
 _RBF = (RBFKernel(1.0),)

@@ -6,20 +6,19 @@ The keys and the defaults are part of the format: changing one makes ids in old 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
-from typing import Any
+from dataclasses import Field, fields
+from typing import TYPE_CHECKING, Any
 
 from sstep_verify.errors import InputError
-from sstep_verify.problems.kernels import Kernel, kernel_from
-from sstep_verify.scenarios.fields import Fields
+from sstep_verify.problems.kernels import kernel_from
+
+if TYPE_CHECKING:
+    from sstep_verify.scenarios.scenario import Scenario
 
 _SHORT = {
     "samples": "m", "features": "n", "block": "b", "iterations": "H", "ranks": "P", "condition": "cond",
     "unit_rows": "unit", "duplicates": "dup", "zero_rows": "zero", "constant_features": "const",
 }  # fmt: skip
-_FIELDS = {_SHORT.get(field.name, field.name): field for field in fields(Fields)[2:]}
-"""Fields of a scenario by key, all but task and kernel."""
-
 SIZES = ("m", "n", "b", "s", "H", "P", "seed")
 """Keys that every id has."""
 
@@ -30,18 +29,20 @@ _KERNEL_KEYS: dict[str, dict[str, str]] = {
 }
 
 
-def to_text(scenario: Fields) -> str:
+def _keyed(scenario: Scenario | type[Scenario]) -> dict[str, Field[Any]]:
+    """Fields of a scenario by key, all but task and kernel."""
+    return {_SHORT.get(field.name, field.name): field for field in fields(scenario)[2:]}
+
+
+def to_text(scenario: Scenario) -> str:
     """The id of a scenario; floats are written with all the digits that tell them apart."""
-    parts = [scenario.task, *_kernel_parts(scenario.kernel)]
-    for key, field in _FIELDS.items():
-        if (value := getattr(scenario, field.name)) != field.default or key in SIZES:
-            parts.append(f"{key}={_written(value)}")
-    return ",".join(parts)
-
-
-def _kernel_parts(kernel: Kernel) -> list[str]:
+    kernel = scenario.kernel
     keys = _KERNEL_KEYS[kernel.name].items()
-    return [kernel.name, *(f"{key}={_written(getattr(kernel, field))}" for key, field in keys)]
+    written = {key: getattr(kernel, name) for key, name in keys}
+    for key, field in _keyed(scenario).items():
+        if (value := getattr(scenario, field.name)) != field.default or key in SIZES:
+            written[key] = value
+    return ",".join([scenario.task, kernel.name, *(f"{key}={_written(x)}" for key, x in written.items())])
 
 
 def _written(value: object) -> str:
@@ -50,7 +51,7 @@ def _written(value: object) -> str:
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
-def to_fields(text: str) -> dict[str, Any]:
+def to_fields(text: str, kind: type[Scenario]) -> dict[str, Any]:
     """Keyword arguments of the scenario with this id.
 
     Raises
@@ -65,8 +66,8 @@ def to_fields(text: str) -> dict[str, Any]:
             f"scenario id {text!r}: kernel {kernel_name!r} is unknown; an id begins with a task and one of "
             f"{', '.join(_KERNEL_KEYS)}, such as 'svm-l1,linear,m=4,n=2'"
         )
-    parameters = _KERNEL_KEYS[kernel_name]
-    readers = {key: _READERS[field.type] for key, field in _FIELDS.items()}
+    parameters, keyed = _KERNEL_KEYS[kernel_name], _keyed(kind)
+    readers = {key: _READERS[field.type] for key, field in keyed.items()}
     readers |= {key: int if key == "degree" else float for key in parameters}
     values: dict[str, Any] = {}
     for part in parts:
@@ -74,7 +75,7 @@ def to_fields(text: str) -> dict[str, Any]:
         if not equals or key not in readers or key in values:
             raise InputError(
                 f"scenario id {text!r}: part {part!r} is not key=value, is unknown, or is there "
-                f"twice; keys: {', '.join([*parameters, *_FIELDS])}"
+                f"twice; keys: {', '.join([*parameters, *keyed])}"
             )
         try:
             values[key] = readers[key](value)
@@ -82,7 +83,7 @@ def to_fields(text: str) -> dict[str, Any]:
             raise InputError(f"scenario id {text!r}: {value!r} cannot be read as {key}: {error}") from error
     options = {parameters[key]: values.pop(key) for key in parameters if key in values}
     kernel = kernel_from(kernel_name, **options)
-    return {"task": task, "kernel": kernel, **{_FIELDS[key].name: value for key, value in values.items()}}
+    return {"task": task, "kernel": kernel, **{keyed[key].name: value for key, value in values.items()}}
 
 
 def _flag(value: str) -> bool:

@@ -10,28 +10,88 @@ by row, or have repeated, zero or constant parts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from sstep_verify.problems.kernels import describe as describe_kernel
-from sstep_verify.problems.kernels import parameters_of
-from sstep_verify.problems.losses import Loss, loss_from
-from sstep_verify.problems.losses import describe as describe_loss
+from sstep_verify.errors import InputError
+from sstep_verify.problems.kernels import Kernel, LinearKernel, parameters_of
+from sstep_verify.problems.losses import TASKS, Loss, loss_from
 from sstep_verify.problems.problem import Problem
 from sstep_verify.problems.streams import IndexStream
 from sstep_verify.scenarios import ids
 from sstep_verify.scenarios.data import data_of, mixed_start, targets_of
 from sstep_verify.scenarios.descent import near_converged
-from sstep_verify.scenarios.fields import REALS, SCALES, TASKS, Fields, check
+from sstep_verify.scenarios.spectrum import SHAPES
 
-__all__ = ["SCALES", "TASKS", "Scenario"]
+PRECISIONS = ("float64", "float32")
+STARTS = ("zero", "near", "mixed")
+ORDERS = ("uniform", "epochs", "cyclic")
+
+SCALES: dict[str, dict[str, int]] = {
+    "normal": {"float64": 0, "float32": 0},
+    "small": {"float64": -40, "float32": -40},
+    "large": {"float64": 40, "float32": 40},
+    "near-underflow": {"float64": -1016, "float32": -120},
+    "near-overflow": {"float64": 960, "float32": 96},
+}
+"""Power of two by which inner products (to the kernel's degree) are scaled, per precision of the data.
+
+Near underflow the smaller kernel entries, a factor 2**6 below the typical one, are subnormal (below
+2**-1022, 2**-126) and lose digits; near overflow (2**1024, 2**128) a factor of 2**64 (2**32) is left for
+row norms, sums over samples and divisions by lambda.
+"""
+
+_LINEAR: Kernel = LinearKernel()
 
 
 @dataclass(frozen=True)
-class Scenario(Fields):
+class Scenario:
     """One problem with its index stream, in numbers that can be read, printed and shrunk.
+
+    Parameters
+    ----------
+    task : {"svm-l1", "svm-l2", "krr"}
+        Which problem.
+    kernel : Kernel
+        Kernel description, used as it stands whatever the scale.
+    samples, features : int
+        Shape of the data (m x n); a K-SVM needs two samples, for its two classes.
+    block, s, iterations, ranks : int
+        Coordinates per step (b; 1 for K-SVM), steps per window, steps (H), MPI ranks (P), all >= 1.
+    seed : int
+        Seed of all that is drawn (PCG64), >= 0.
+    parameter : float
+        C of a K-SVM, lambda of a K-RR.
+    spectrum : str
+        Shape of the spectrum of the data, one of `spectrum.SHAPES`.
+    condition : float
+        Condition number of the data, >= 1 (of no effect if m or n is 1).
+    scale : str
+        One of `SCALES`.
+    offset : float
+        Added to every feature before scaling; for dense data.
+    unit_rows : bool
+        Divide each sample by its norm (before constant features, offset and scale).
+    duplicates : float
+        Fraction of samples that are copies of other samples, in [0, 1).
+    zero_rows, constant_features : int
+        Number of samples that are zero, and of features that are 1 (before offset and scale) throughout.
+    density : float
+        Fraction of stored entries, in (0, 1]; below 1 the data are CSR.
+    skew : float
+        Exponent of the power law of stored entries per column, >= 0; for sparse data.
+    positive : float
+        Fraction of labels that are +1, in (0, 1); at least one of each class is kept.
+    start : {"zero", "near", "mixed"}
+        Start vector: none, a near-converged one (`descent.near_converged`), or one far from the
+        optimum with coordinates at both ends of the box and between (`data.mixed_start`).
+    precision : {"float64", "float32"}
+        Type to which data and parameters are rounded; they are held as float64.
+    order : {"uniform", "cyclic", "epochs"}
+        Kind of index stream.
 
     Raises
     ------
@@ -39,8 +99,33 @@ class Scenario(Fields):
         If a value is out of range, or two fields contradict each other.
     """
 
+    task: str = "svm-l1"
+    kernel: Kernel = _LINEAR
+    samples: int = 4
+    features: int = 2
+    block: int = 1
+    s: int = 1
+    iterations: int = 1
+    ranks: int = 1
+    seed: int = 0
+    parameter: float = 1.0
+    spectrum: str = "arith"
+    condition: float = 2.0
+    scale: str = "normal"
+    offset: float = 0.0
+    unit_rows: bool = False
+    duplicates: float = 0.0
+    zero_rows: int = 0
+    constant_features: int = 0
+    density: float = 1.0
+    skew: float = 0.0
+    positive: float = 0.5
+    start: str = "zero"
+    precision: str = "float64"
+    order: str = "uniform"
+
     def __post_init__(self):
-        check(self)
+        _check(self)
         for field in REALS:
             object.__setattr__(self, field, float(getattr(self, field)))
         if self.precision == "float32":
@@ -80,34 +165,93 @@ class Scenario(Fields):
         InputError
             If the text is no id of a scenario.
         """
-        return cls(**ids.to_fields(text))
-
-    def describe(self) -> str:
-        """One line for tables and messages: problem and sizes, then whatever is out of the ordinary."""
-        loss = describe_loss(loss_from(self.task, C=self.parameter, penalty=self.parameter))
-        unusual = [
-            f"{field.name.replace('_', ' ')} {getattr(self, field.name)}"
-            for field in fields(self)
-            if field.name not in _ALWAYS_SHOWN and getattr(self, field.name) != field.default
-        ]
-        return (
-            f"{loss}, {describe_kernel(self.kernel)}, {self.samples} x {self.features} data of condition "
-            f"{self.condition:g} ({self.spectrum}), b={self.block}, s={self.s}, H={self.iterations}, "
-            f"P={self.ranks}, seed {self.seed}{'; ' if unusual else ''}{', '.join(unusual)}"
-        )
+        return cls(**ids.to_fields(text, cls))
 
     @property
-    def overlaps(self) -> bool:
-        """True if some window draws a coordinate twice."""
-        stream = self.stream()
-        for begin in range(0, self.iterations, self.s):
-            draws = stream.blocks(begin, min(begin + self.s, self.iterations))
-            if np.unique(draws).size < draws.size:
-                return True
-        return False
+    def data_exponent(self) -> int:
+        """Power of two that multiplies the data: that of the scale over twice the kernel's degree."""
+        return int(SCALES[self.scale][self.precision] / (2 * self.kernel.factors))
+
+    @property
+    def repeated_rows(self) -> int:
+        """Number of samples that are copies; at least one sample that is not zero is no copy."""
+        return max(min(round(self.duplicates * self.samples), self.samples - self.zero_rows - 1), 0)
+
+    @property
+    def positive_labels(self) -> int:
+        """Number of labels that are +1, in 1..m-1."""
+        return min(max(round(self.positive * self.samples), 1), self.samples - 1)
 
 
-_ALWAYS_SHOWN = {
-    *("task", "kernel", "samples", "features", "block", "s", "iterations", "ranks", "seed"),
-    *("parameter", "spectrum", "condition"),
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "task": TASKS,
+    "spectrum": SHAPES,
+    "scale": tuple(SCALES),
+    "start": STARTS,
+    "precision": PRECISIONS,
+    "order": ORDERS,
 }
+_LARGEST = math.nextafter(math.inf, 0.0)
+_SMALLEST = math.nextafter(0.0, 1.0)
+_BELOW_ONE = math.nextafter(1.0, 0.0)
+_RANGES = {
+    "condition": (1.0, _LARGEST, "finite and >= 1"),
+    "offset": (-_LARGEST, _LARGEST, "finite"),
+    "duplicates": (0.0, _BELOW_ONE, "in [0, 1)"),
+    "density": (_SMALLEST, 1.0, "in (0, 1]"),
+    "skew": (0.0, _LARGEST, "finite and >= 0"),
+    "positive": (_SMALLEST, _BELOW_ONE, "in (0, 1)"),
+}
+
+REALS = (*_RANGES, "parameter")
+"""Fields that hold real numbers."""
+
+
+def _check(scenario: Scenario) -> None:
+    """Refuse fields out of range or at odds with each other.
+
+    Raises
+    ------
+    InputError
+        Naming the field, its value and what is allowed.
+    """
+    for field, known in _CHOICES.items():
+        if (value := getattr(scenario, field)) not in known:
+            raise InputError(f"scenario: {field} {value!r} is unknown; known: {', '.join(known)}")
+    _check_sizes(scenario)
+    for field, (low, high, rule) in _RANGES.items():
+        if not low <= (value := getattr(scenario, field)) <= high:
+            raise InputError(f"scenario: {field} = {value!r}, but it must be {rule}")
+    _check_combinations(scenario)
+
+
+def _check_sizes(scenario: Scenario) -> None:
+    least, largest = (1, scenario.samples) if scenario.task == "krr" else (2, 1)
+    limits = {
+        "samples": (least, math.inf),
+        "features": (1, math.inf),
+        "block": (1, largest),
+        **dict.fromkeys(("s", "iterations", "ranks"), (1, math.inf)),
+        "seed": (0, math.inf),
+        "zero_rows": (0, scenario.samples),
+        "constant_features": (0, scenario.features),
+    }
+    for field, (low, high) in limits.items():
+        value = getattr(scenario, field)
+        if not (isinstance(value, int) and low <= value <= high):
+            raise InputError(
+                f"scenario: {field} = {value!r}, but for {scenario.task} with m = {scenario.samples}, "
+                f"n = {scenario.features} it must be an integer in {low}..{high}"
+            )
+
+
+def _check_combinations(scenario: Scenario) -> None:
+    offset, skew, density = scenario.offset, scenario.skew, scenario.density
+    if density < 1 and offset:
+        raise InputError(f"scenario: offset = {offset!r} needs dense data; set density = {density!r} to 1")
+    if density == 1 and skew:
+        raise InputError(f"scenario: skew = {skew!r} needs sparse data; set density below 1")
+    if offset and scenario.scale.startswith("near-"):
+        raise InputError(
+            f"scenario: offset = {offset!r} at scale {scenario.scale!r} would overflow; drop one"
+        )

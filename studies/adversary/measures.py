@@ -14,8 +14,9 @@ from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.measures.stability import errors_at, loss_factor
 from sstep_verify.oracle.trajectories.high_precision import high_precision_trajectory
+from sstep_verify.problems.losses import TASKS
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from sstep_verify.scenarios.scenario import TASKS, Scenario
+from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import Declaration, RunRequest, Solver
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver

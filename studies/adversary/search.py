@@ -12,8 +12,8 @@ import numpy as np
 import scipy.optimize
 
 from sstep_verify.errors import InputError
+from sstep_verify.problems.losses import TASKS
 from sstep_verify.scenarios.draws import KERNEL_NAMES
-from sstep_verify.scenarios.scenario import TASKS
 from studies.adversary.measures import (
     CARRIED,
     FACTORED,

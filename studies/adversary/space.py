@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sstep_verify.problems.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
-from sstep_verify.scenarios.fields import ORDERS, STARTS
-from sstep_verify.scenarios.scenario import Scenario
+from sstep_verify.scenarios.scenario import ORDERS, STARTS, Scenario
 from sstep_verify.scenarios.spectrum import SHAPES
 
 SAMPLES, FEATURES, BLOCK, STEPS, ITERATIONS = 24, 8, 8, 64, 64

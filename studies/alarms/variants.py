@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+from sstep_verify.problems.losses import TASKS
 from sstep_verify.scenarios.draws import KERNEL_NAMES
-from sstep_verify.scenarios.scenario import TASKS, Scenario
+from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver

@@ -14,8 +14,8 @@ import scipy.sparse
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.declaration import KNOWN, Declaration
+from sstep_verify.problems.losses import TASKS
 from sstep_verify.scenarios.draws import KERNEL_NAMES
-from sstep_verify.scenarios.scenario import TASKS
 
 Row = Mapping[str, str]
 """A value of every freedom."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from sstep_verify.declaration import Precision
+from sstep_verify.problems.losses import TASKS
 from sstep_verify.scenarios.draws import KERNEL_NAMES
-from sstep_verify.scenarios.fields import TASKS
 from studies.limits.acting import measure_limits
 from studies.limits.doses import measure_doses
 from studies.limits.rows import dose_rows, overall_rows, rival_rows, stratum_rows

@@ -10,10 +10,10 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from sstep_verify.errors import InputError
+from sstep_verify.problems.losses import TASKS
 from sstep_verify.scenarios.descent import TERMS
 from sstep_verify.scenarios.draws import KERNEL_NAMES, balanced, draw_kernel, draw_scenario
-from sstep_verify.scenarios.fields import PRECISIONS, SCALES, TASKS
-from sstep_verify.scenarios.scenario import Scenario
+from sstep_verify.scenarios.scenario import PRECISIONS, SCALES, Scenario
 
 _SEEDS_TRIED = 16
 

@@ -17,9 +17,9 @@ from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import IndexStream, LinearKernel, PolynomialKernel, Problem, RBFKernel, loss_from
+from sstep_verify.problems.losses import TASKS
 from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_scenario
 from sstep_verify.scenarios.families import FAMILIES, edge_scenarios
-from sstep_verify.scenarios.scenario import TASKS
 from sstep_verify.solvers.adapters.reference import ReferenceSolver, SingularBlockError
 from sstep_verify.solvers.production import ProductionSolver
 

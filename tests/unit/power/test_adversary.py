@@ -7,9 +7,10 @@ import pytest
 
 from sstep_verify.errors import InputError
 from sstep_verify.inputs.records import convert, decode
+from sstep_verify.problems.losses import TASKS
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.scenarios.draws import KERNEL_NAMES
-from sstep_verify.scenarios.scenario import TASKS, Scenario
+from sstep_verify.scenarios.scenario import Scenario
 from studies.adversary import search
 from studies.adversary.corpus import corpus, replay, written
 from studies.adversary.measures import (

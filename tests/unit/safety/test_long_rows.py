@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, loss_from
+from sstep_verify.problems.losses import TASKS
 from sstep_verify.safety.long_rows import LongKernel, LongRows
-from sstep_verify.scenarios.scenario import TASKS
 
 
 def exact_loss(problem: Problem, alpha: np.ndarray, draws: np.ndarray, log: np.ndarray) -> Fraction:

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
+from sstep_verify.problems.losses import TASKS
 from sstep_verify.scenarios import data as scenario_data
 from sstep_verify.scenarios.descent import design_kernel
 from sstep_verify.scenarios.families import compensated
-from sstep_verify.scenarios.scenario import SCALES, TASKS, Scenario
+from sstep_verify.scenarios.scenario import SCALES, Scenario
 
 
 @pytest.mark.parametrize("skew", [0.0, 1.0, 2.0])

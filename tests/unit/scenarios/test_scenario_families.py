@@ -42,7 +42,6 @@ def test_edge_families_are_what_their_names_say():
     every("one-coordinate", lambda scenario: scenario.block == 1)
     every("whole-block", lambda scenario: scenario.block == scenario.samples)
     every("window-beyond-samples", lambda scenario: scenario.s * scenario.block > scenario.samples)
-    every("window-beyond-samples", lambda scenario: scenario.overlaps)
     every("duplicates", lambda scenario: len(np.unique(scenario.problem().dense, axis=0)) == 6)
     every("constant-features", lambda scenario: (np.ptp(scenario.problem().dense, axis=0) == 0).any())
     every("zero-rows", lambda scenario: 0 in design_kernel(scenario.problem()).diagonal())

@@ -116,10 +116,3 @@ def test_contradictory_fields_are_refused_by_name(fields, named):
     with pytest.raises(InputError) as caught:
         Scenario(**fields)
     assert named in str(caught.value)
-
-
-def test_the_description_says_what_is_out_of_the_ordinary():
-    text = replace(GOLDEN, duplicates=0.25, ranks=4).describe()
-    for part in ("svm-l2 C=0.001", "rbf sigma=0.1", "9 x 5", "1e+07 (logrand)", "P=4", "duplicates 0.25"):
-        assert part in text
-    assert ";" not in Scenario().describe()
