@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sstep_verify.problems.data.generated import EDGES, REGRESSION, SHAPES, sized
+from sstep_verify.problems.data.embedded import EDGES, REGRESSION, SHAPES, sized
 from sstep_verify.solvers.adapters.program import ProgramFile
 from sstep_verify.solvers.adapters.program.fixed import Fixed
 

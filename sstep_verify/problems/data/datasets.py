@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from sstep_verify.errors import DataError, InputError, MissingExtraError, closest, require
 from sstep_verify.inputs import short_name
 from sstep_verify.problems.data import embedded
-from sstep_verify.problems.data.generated import ONE_CLASS
+from sstep_verify.problems.data.embedded import ONE_CLASS
 from sstep_verify.problems.data.labels import CLASSES, describe_mapping, two_classes
 from sstep_verify.problems.data.registry import Pinned, registry, values_digest
 from sstep_verify.problems.data.svmlight import CUT, SUFFIXES, cut_looks_alike, read_svmlight
@@ -88,7 +88,7 @@ def load(
     Parameters
     ----------
     name_or_path : str or Path
-        One of `names()`, ``sized-MxN`` (see `generated.generate`), or the path of a LIBSVM file. A file
+        One of `names()`, ``sized-MxN`` (see `embedded.read`), or the path of a LIBSVM file. A file
         whose path equals a known name is reached as ``./NAME``.
     directory : str or Path, optional
         Folder of LIBSVM files, such as the value of ``--data``.

@@ -2,6 +2,11 @@
 
 The scaled forms exist because an RBF kernel with sigma = 1 on unscaled features is the identity up
 to underflow, which shows nothing.
+
+Generated ones are to the last bit alike everywhere, and have shapes that the real ones lack. Values are the
+top 53 bits of the raw output of NumPy's PCG64 generator, which never changes between versions, and every
+operation on them is exact or a sum in a stated order. They stand for no phenomenon: they are wide or tall,
+have empty features, a sample without any value, or one twice.
 """
 
 from __future__ import annotations
@@ -9,12 +14,13 @@ from __future__ import annotations
 import contextlib
 import importlib.metadata
 import importlib.util
+import re
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from sstep_verify.errors import InputError, require
-from sstep_verify.problems.data import generated
 
 _SCALE = "_scale"
 
@@ -27,13 +33,71 @@ _TABLES = {
 REAL = tuple(name + scale for name in _TABLES for scale in ("", _SCALE))
 """Names of the real ones."""
 
-NAMES = (*REAL, *generated.NAMES)
+
+class Shape(NamedTuple):
+    """Size and seed of a generated set.
+
+    Parameters
+    ----------
+    samples, features : int
+        Number of samples (m) and of features (n).
+    every : int
+        One feature in so many is dense.
+    density : float
+        Share of the other features' values that differ from 0.
+    seed : int
+        Seed of PCG64.
+    """
+
+    samples: int
+    features: int
+    every: int
+    density: float
+    seed: int
+
+
+SHAPES = {
+    "wide": Shape(150, 301, 60, 0.06, 150),
+    "tall": Shape(1200, 40, 1, 1.0, 1200),
+    "small": Shape(32, 9, 3, 0.7, 32),
+    "edges": Shape(12, 9, 3, 0.7, 12),
+}
+"""By name: wide, mostly zeros, more features than samples; tall, dense, more samples than a tile holds;
+small, for solvers that are started anew for every run; edges, what data may hold and seldom do: a sample
+without any value, a feature without any, a sample twice."""
+
+REGRESSION, ONE_LABEL = "_regression", "_one_label"
+
+ONE_CLASS = "edges" + ONE_LABEL
+"""The one set for classification in which all labels are the same; those in files have two classes."""
+
+EDGES = ("edges", "edges" + REGRESSION, ONE_CLASS)
+
+GENERATED = (*(name + suffix for name in SHAPES for suffix in ("", REGRESSION)), ONE_CLASS)
+"""Names of the generated ones, beside those of a size that is named."""
+
+SIZED = re.compile(r"sized-(\d{1,9})x(\d{1,9})")
+"""Name of a set like small with as many samples and features as it says."""
+
+MOST_SIZED = 1 << 22
+"""Most values of such a set."""
+
+NOISE = 0.25
+"""Size of what the targets hold beside a linear function of the features."""
+
+NAMES = (*REAL, *GENERATED)
 """Names `read` knows."""
+
+
+def sized(samples: int, features: int) -> str:
+    """Name of the set like small of a given size; with ``_regression`` appended, of its regression."""
+    return f"sized-{samples}x{features}"
 
 
 def knows(name: object) -> bool:
     """Whether `read` knows a name."""
-    return name in REAL or generated.knows(name)
+    named = isinstance(name, str) and SIZED.fullmatch(name.removesuffix(REGRESSION))
+    return name in NAMES or bool(named)
 
 
 def read(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
@@ -43,15 +107,18 @@ def read(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
     ----------
     name : str
         breast_cancer (569 x 30, two classes), diabetes_regression (442 x 10, disease progression), or
-        either with ``_scale`` appended: each feature to [-1, 1] by `scale_to_unit_box`; or one of
-        `generated.NAMES`, or of a size that is named.
+        either with ``_scale`` appended: each feature to [-1, 1] by `scale_to_unit_box`; wide (150 x 301),
+        tall (1200 x 40), small (32 x 9) or edges (12 x 9), or ``sized-MxN`` (M x N, else like small),
+        classification; with ``_regression`` appended, the same data with real targets; edges_one_label,
+        where all labels are +1.
 
     Returns
     -------
     data : ndarray, shape (m, n)
         Samples by features (A), float64.
     targets : ndarray, shape (m,)
-        Class 0 / 1 or real target (y), float64.
+        Class 0 / 1 or real target (y), float64; of a generated set a linear function of the features with
+        noise, or its sign (-1 / +1).
     task : {"classification", "regression"}
         Task the targets are made for.
     source : str
@@ -60,14 +127,15 @@ def read(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
     Raises
     ------
     InputError
-        If the name is unknown.
+        If the name is unknown, or a size has fewer than 4 samples, no feature, or more than `MOST_SIZED`
+        values.
     MissingExtraError
         If scikit-learn is not installed, which a generated set does not need.
     """
     if not knows(name):
         raise InputError(f"embedded data set {name!r} is unknown; known: {', '.join(NAMES)}")
-    if generated.knows(name):
-        return generated.generate(name)
+    if name not in REAL:
+        return _generated(name)
     data, targets = _real(name.removesuffix(_SCALE))
     _, task, function = _TABLES[name.removesuffix(_SCALE)]
     version = importlib.metadata.version("scikit-learn")
@@ -105,6 +173,54 @@ def _tables(name: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
     if data.shape != _TABLES[name][0]:
         raise ValueError(f"{folder}: the table of {name} is {data.shape}")
     return data, targets.ravel()
+
+
+def _shape(name: str) -> Shape:
+    size = SIZED.fullmatch(name)
+    if size is None:
+        return SHAPES[name]
+    samples, features = int(size[1]), int(size[2])
+    if samples < 4 or not features > 0 or samples * features > MOST_SIZED:
+        raise InputError(
+            f"{name}: needs 4 samples or more, a feature or more, and at most {MOST_SIZED} values"
+        )
+    return SHAPES["small"]._replace(samples=samples, features=features)
+
+
+def _generated(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
+    """A generated set: values in [-1, 1); except in tall the last sample and features of number 7 modulo 50
+    are zero.
+    """
+    kind = name.removesuffix(REGRESSION).removesuffix(ONE_LABEL)
+    shape = _shape(kind)
+    samples, features = shape.samples, shape.features
+    bits = np.random.PCG64(shape.seed)
+    data = _signed(bits, samples * features).reshape(samples, features)
+    stored = _signed(bits, data.size).reshape(data.shape) < 2.0 * shape.density - 1.0
+    stored[:, :: shape.every] = True
+    if shape.density < 1.0:
+        stored[-1], stored[:, 7::50] = False, False
+    data[~stored] = 0.0
+    if kind == EDGES[0]:
+        data[1] = data[0]
+    slopes, targets = _signed(bits, features), NOISE * _signed(bits, samples)
+    # Feature by feature, so that no library chooses the order of the sums.
+    for feature in range(features):
+        targets += data[:, feature] * slopes[feature]
+    source = f"generated by NumPy's PCG64, seed {shape.seed}"
+    if name.endswith(REGRESSION):
+        return data, targets, "regression", source
+    labels = np.where(targets < 0.0, -1.0, 1.0)
+    if name.endswith(ONE_LABEL):
+        return data, np.ones(samples), "classification", source
+    if abs(labels.sum()) == samples:
+        labels[0] = -labels[0]  # A few samples may lie on one side.
+    return data, labels, "classification", source
+
+
+def _signed(bits: np.random.PCG64, count: int) -> np.ndarray:
+    """Numbers in [-1, 1): multiples of 2**-52."""
+    return (bits.random_raw(count) >> np.uint64(11)).astype(np.float64) * 2.0**-52 - 1.0
 
 
 def scale_to_unit_box(data: np.ndarray) -> np.ndarray:

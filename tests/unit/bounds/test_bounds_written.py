@@ -9,14 +9,14 @@ from sstep_verify.bounds.optimum.reported import EXACT, written_gap
 from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.oracle.balls.values import exact_values
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, SquaredHinge
-from sstep_verify.problems.data.generated import generate
+from sstep_verify.problems.data.embedded import read
 
 
 @pytest.mark.parametrize("loss", [Hinge(0.7), SquaredHinge(0.7)])
 @pytest.mark.parametrize("kernel", [RBFKernel(0.05), LinearKernel()])
 @pytest.mark.parametrize("size", [1e-6, 1e-2, 0.3])
 def test_no_vector_within_the_rounding_has_a_gap_beyond_the_bound(loss, kernel, size):
-    data, labels, _, _ = generate("small")
+    data, labels, _, _ = read("small")
     problem = Problem("small", data, labels, kernel, loss)
     generator = np.random.Generator(np.random.PCG64(int(1 / size)))
     shown = np.clip(generator.normal(0.3, 0.4, labels.size), 0, loss.upper)

@@ -8,7 +8,7 @@ import pytest
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.errors import InputError
-from sstep_verify.problems.data.generated import generate
+from sstep_verify.problems.data.embedded import read
 from sstep_verify.solvers.adapters.program import Program, ProgramFile
 
 
@@ -54,9 +54,8 @@ def test_a_size_that_cannot_be_generated_is_refused(name):
 
 def test_small_is_a_sized_set_and_both_classes_are_always_there():
     assert all(
-        np.array_equal(*pair)
-        for pair in zip(generate("small")[:2], generate("sized-32x9")[:2], strict=True)
+        np.array_equal(*pair) for pair in zip(read("small")[:2], read("sized-32x9")[:2], strict=True)
     )
     for samples in range(4, 12):
         for features in (1, 2, 3, 7):
-            assert set(generate(f"sized-{samples}x{features}")[1]) == {-1.0, 1.0}
+            assert set(read(f"sized-{samples}x{features}")[1]) == {-1.0, 1.0}

@@ -11,7 +11,7 @@ from sstep_verify.campaign.definition import read_definition
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.shipped import shipped
 from sstep_verify.campaign.verdicts.expand import expand
-from sstep_verify.problems.data.generated import EDGES
+from sstep_verify.problems.data.embedded import EDGES
 from sstep_verify.solvers.production import ProductionSolver
 
 CLAIMS = ("ci", "deep", "embedded")

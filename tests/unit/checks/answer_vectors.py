@@ -17,7 +17,7 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.problems.bias import with_constant_feature
-from sstep_verify.problems.data.generated import generate
+from sstep_verify.problems.data.embedded import read
 
 L1, L2, KRR = Hinge(0.7), SquaredHinge(0.7), Ridge(0.15)
 RBF, POLY, LINEAR = RBFKernel(0.3), PolynomialKernel(2, 0.5), LinearKernel()
@@ -25,7 +25,7 @@ RBF, POLY, LINEAR = RBFKernel(0.3), PolynomialKernel(2, 0.5), LinearKernel()
 
 def small(loss, kernel) -> Problem:
     """A problem of 32 samples."""
-    data, targets, _, _ = generate("small" if loss.boxed else "small_regression")
+    data, targets, _, _ = read("small" if loss.boxed else "small_regression")
     return Problem("small", data, targets, kernel, loss)
 
 

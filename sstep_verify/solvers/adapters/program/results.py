@@ -9,7 +9,7 @@ import numpy as np
 
 from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.inputs import read_whole
-from sstep_verify.problems.stream_files import require_blocks
+from sstep_verify.problems.streams import require_blocks
 from sstep_verify.solvers.adapters.decimals import Numbers, shown_numbers
 
 TEXT_BYTES = 32
