@@ -17,9 +17,18 @@ TYPES: dict[str, Any] = {"float32": np.float32, "float64": np.float64, "longdoub
 OUTWARD = 1.0 + 2.0**-29
 """Factor by which a bound evaluated in float64 is raised.
 
-A bound nests at most 8 sums or products of non-negative terms, each of fewer than 2**20 terms, so its
-float64 value is low by a relative error of at most gamma_{8 * 2**20} < 2**-29 (Higham 2002, Lemma 3.1).
+A bound nests at most 8 sums or products of non-negative terms, each of fewer than `MOST_TERMS` terms, so
+its float64 value is low by a relative error of at most gamma_{8 * 2**20} < 2**-29 (Higham 2002, Lemma 3.1).
+Of a problem with more samples or features, or a window that draws more coordinates, nothing is promised.
 """
+
+MOST_TERMS = 1 << 20
+"""Terms of a sum in a bound that `OUTWARD` does not cover any more."""
+
+
+def counted(roundings: int, *terms: int) -> int:
+    """The roundings of a term; where a bound sums too many, so many of them that nothing is promised."""
+    return roundings if max(terms) < MOST_TERMS else 1 << 62
 
 
 def unit_roundoff(precision: str) -> float:

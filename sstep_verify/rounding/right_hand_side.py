@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.rounding.arithmetic import OUTWARD, rounded_up, stale_roundings
+from sstep_verify.rounding.arithmetic import OUTWARD, counted, rounded_up, stale_roundings
 from sstep_verify.rounding.carried import CarriedTerms
 from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.solver import Declaration
@@ -103,6 +103,7 @@ def right_hand_sides(
             size, error = size / penalty * OUTWARD, error / penalty * OUTWARD
             among = np.maximum(rounded_up(carried.products / penalty), among)
     square, largest = (entries[:, places], errors[:, places], among), terms.max(axis=1, initial=0.0)
+    roundings = counted(roundings, samples, drawn)
     return RightHandSides(
         size, error + underflow, roundings, weights, rows.heights[places], *square, largest
     )

@@ -49,6 +49,7 @@ from sstep_verify.compiled import compiled, compiled_borrowing
 from sstep_verify.declaration import Declaration
 from sstep_verify.rounding.arithmetic import (
     OUTWARD,
+    counted,
     gamma,
     largest_normal,
     smallest_subnormal,
@@ -176,7 +177,8 @@ def sum_constants(
     """
     precision, summation = declaration.precision, declaration.summation
     u, judge_u = unit_roundoff(precision), unit_roundoff("float64") if judge else 0.0
-    solver, judge_others, each = others[0] + factored.features, others[1], others[2] + factored.features
+    solver = counted(others[0] + factored.features, samples, drawn)
+    judge_others, each = others[1], others[2] + factored.features
     longest = stale_roundings(support, samples, drawn, summation) + additions + solver
     return SumConstants(
         longest=gamma(longest, u) + gamma(samples + judge_others, judge_u),

@@ -10,6 +10,7 @@ from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.problems.losses import Dual
 from sstep_verify.rounding.arithmetic import (
     OUTWARD,
+    counted,
     largest_normal,
     smallest_subnormal,
     stale_roundings,
@@ -278,7 +279,7 @@ def svm_arithmetic(
     tree = stale_roundings(samples, samples, width, declaration.summation)
     if carried is not None:
         source, tree, others = GRADIENT if carried.whole else WEIGHTS, 0, carried.roundings
-    others += dual.threshold > 0.0
+    others = counted(others + int(dual.threshold > 0.0), samples, width)
     return Arithmetic(
         unit_roundoff(precision), largest_normal(precision), dual.shift, box_of(dual),
         end_error(dual, declaration), FORMS[declaration.update], tree, others, source,

@@ -32,6 +32,7 @@ linear term than 1, nothing is known.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import singledispatch
 from typing import NamedTuple
@@ -41,6 +42,7 @@ import numpy as np
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel
 from sstep_verify.problems.kernels import Kernel
 from sstep_verify.rounding.arithmetic import (
+    MOST_TERMS,
     OUTWARD,
     gamma,
     largest_normal,
@@ -52,6 +54,16 @@ from sstep_verify.rounding.arithmetic import (
 from sstep_verify.rounding.kernel.bounded import KernelEntries, factored_products
 from sstep_verify.rounding.kernel.rbf import rbf_entries
 from sstep_verify.solver import Declaration
+
+ENTRIES_AT_ONCE = 1 << 18
+"""Kernel entries held at once: what the caches of a processor hold of the arrays made of them."""
+
+
+def some_rows(samples: int) -> Iterator[np.ndarray]:
+    """All of so many samples, at a time as many as have `ENTRIES_AT_ONCE` kernel entries."""
+    step = max(ENTRIES_AT_ONCE // samples, 1)
+    for begin in range(0, samples, step):
+        yield np.arange(begin, min(begin + step, samples))
 
 
 def kernel_entries(problem: Problem, declaration: Declaration, rows: np.ndarray) -> KernelEntries:
@@ -77,6 +89,9 @@ def kernel_entries(problem: Problem, declaration: Declaration, rows: np.ndarray)
         solver_error = np.where(within, entries.solver_error, np.inf)
     factored = factored_products(problem, declaration, rows)
     entries = replace(entries, solver_error=solver_error, factored=factored)
+    if max(problem.samples, problem.features) >= MOST_TERMS:
+        unknown = np.full_like(solver_error, np.inf)
+        entries = replace(entries, judge_error=unknown, solver_error=unknown)
     return scaled_entries(entries, problem, rows, declaration.precision) if declaration.scaled else entries
 
 
