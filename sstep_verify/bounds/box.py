@@ -39,8 +39,8 @@ and rounding is monotone, so ``fl(w - a) >= -a`` and a never falls below 0. It l
 ``u |w - a| (1 + u) + u |w|``; with ``w <= A`` and ``0 <= a <= A + b`` that is at most
 ``gamma_4 (A + b) =: b``, which does not add up either.
 
-All of this is about numbers. Where an entry or a sum of m terms no larger than A, and of a window's s
-corrections no larger than 2 A, may overflow, a run may end in values that are none (`may_overflow`).
+All of this is about numbers: where one may overflow (bounds/largest_number.py), a run may end in values
+that are none.
 """
 
 from __future__ import annotations
@@ -50,14 +50,11 @@ from typing import assert_never
 import numpy as np
 
 from sstep_verify.bounds.optimum.svm import largest_curvatures
-from sstep_verify.problems import Problem
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, largest_normal, unit_roundoff
+from sstep_verify.problems import Problem, SquaredHinge
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
 from sstep_verify.rounding.finisher import end_error
-from sstep_verify.rounding.kernel.entries import kernel_entries
+from sstep_verify.rounding.kernel.entries import kernel_entries, some_rows
 from sstep_verify.solver import Declaration
-
-ROWS_AT_ONCE = 64
-"""Kernel rows held at once."""
 
 
 def box_bounds(
@@ -92,7 +89,7 @@ def box_bounds(
         meaning for L2.
     """
     loss, precision = problem.hinge, declaration.precision
-    largest = largest_value(problem, initial)
+    largest = largest_clipped(problem, initial)
     off = end_error(problem.dual, declaration)
     match declaration.update:
         case "in-place":
@@ -109,50 +106,32 @@ def box_bounds(
     return accumulation, accumulation + off
 
 
-def largest_value(problem: Problem, initial: np.ndarray | None) -> float:
-    """Bound on the values of a correct run (A); parameters as in `box_bounds`."""
-    loss, samples = problem.hinge, problem.samples
-    if not loss.shift:
-        return loss.C
-    start = 0.0
-    if initial is not None:
-        sizes = np.abs(initial.astype(np.float64))
-        entry = float(largest_curvatures(problem).max())
-        parts = sizes / loss.C
-        with np.errstate(over="ignore"):  # F_0 / C
-            start = float(entry * sizes.sum() * parts.sum() / 2 + parts @ parts / 4)
-    return float(2 * loss.C * (np.sqrt(samples) + np.sqrt(4 * samples + start)) * OUTWARD)
+def largest_clipped(problem: Problem, initial: np.ndarray | None) -> float:
+    """Bound on the values of a correct run (A); infinite where none is known.
 
-
-def may_overflow(
-    problem: Problem,
-    declaration: Declaration,
-    s: int,
-    iterations: int,
-    initial: np.ndarray | None = None,
-) -> bool:
-    """Whether a gradient of a correct run may overflow; parameters as in `box_bounds`.
-
-    No quotient and no infinite value that is clipped does harm, but infinity minus infinity does.
+    `initial` as in `box_bounds`, but it may be outside the box (bounds/largest_number.py).
     """
-    loss, limit = problem.hinge, largest_normal(declaration.precision)
-    largest = largest_value(problem, initial)
-    if loss.shift:
-        if not 2.0 * loss.C * limit >= 1.0:
-            return True  # 1/(2C) is no number of this precision
-        if not stays_within(problem, declaration, s, iterations, largest, 0.0):
-            return True
-    made = 2 * min(s, iterations)
-    for begin in range(0, problem.samples, ROWS_AT_ONCE):
-        rows = np.arange(begin, min(begin + ROWS_AT_ONCE, problem.samples))
-        entries = kernel_entries(problem, declaration, rows)
-        with np.errstate(over="ignore", invalid="ignore"):
-            sizes, heights = entries.term_sizes, entries.heights
-            terms = sizes.sum(axis=1) + made * sizes.max(axis=1) + (1 + made) * float(heights.sum())
-            terms = (terms + (1 + made) * loss.shift) * largest + 1.0
-        if not (terms <= limit).all():
-            return True
-    return False
+    loss, samples = problem.boxed, problem.samples
+    start = np.zeros(samples) if initial is None else initial.astype(np.float64)
+    sizes, below = np.abs(start), np.maximum(-start, 0.0)
+    if (end := max(loss.upper, -loss.lower)) < np.inf:
+        return max(end, float(sizes.max()))
+    if not isinstance(loss, SquaredHinge):
+        return np.inf
+    entry, parts, outside = float(largest_curvatures(problem).max()), sizes / loss.C, float(below.sum())
+    with np.errstate(over="ignore"):  # F_0 / C
+        risen = float(entry * sizes.sum() * parts.sum() / 2 + parts @ parts / 4)
+        risen += (2 * outside + (entry + 3 * loss.shift) * float(below @ below) / 2) / loss.C
+        root = np.sqrt(samples) * (1 + outside * entry)
+        return float(2 * loss.C * (root + np.sqrt(root**2 + 3 * samples + risen)) * OUTWARD)
+
+
+def largest_entry_error(problem: Problem, declaration: Declaration) -> float:
+    """Largest error of a solver's kernel entry (delta)."""
+    errors = (
+        kernel_entries(problem, declaration, rows).solver_error for rows in some_rows(problem.samples)
+    )
+    return max(float(part.max()) for part in errors)
 
 
 def accumulation_error(largest: float, times: int, u: float) -> float:
@@ -166,11 +145,7 @@ def stays_within(
 ) -> bool:
     """Whether the rounding errors of an L2 run gain at most 3 m C while |a| <= `largest`."""
     samples, shift = problem.samples, problem.hinge.shift
-    entry = float(largest_curvatures(problem).max())
-    off = 0.0
-    for begin in range(0, samples, ROWS_AT_ONCE):
-        rows = np.arange(begin, min(begin + ROWS_AT_ONCE, samples))
-        off = max(off, float(kernel_entries(problem, declaration, rows).solver_error.max()))
+    entry, off = float(largest_curvatures(problem).max()), largest_entry_error(problem, declaration)
     root, made = np.sqrt(samples), min(s, iterations)
     size = 1.0 + shift * largest + root * largest * entry + 2 * (made + 1) * (entry + shift) * largest
     factor = gamma(2 * samples + 2 * s + 16, unit_roundoff(declaration.precision))

@@ -12,9 +12,10 @@ Let A bound every ``|a_i|`` of a run up to some step; increments are at most 2A.
 
 * The parameters: C, which is what a step of an L1 problem with eta = 0 or an infinite quotient stores,
   omega, lambda, sigma, c. One that the type does not hold is infinite, however small what it multiplies.
-* K-SVM: a gradient is at most ``g = 1 + (1 + 2s) omega A + (m + 2s) k A``. L2: the quotient is at most
-  ``2 C g``.
-  L1: a quotient that overflows is infinite and is clipped to an end of the box.
+* K-SVM: a gradient is at most ``g = 1 + (1 + 2s) omega A + (m + 2s) k A``, or, if that is less,
+  with the sum of the terms of a kernel row, 2 s more of the largest, and those of A'a in the place of
+  ``(m + 2s) k``. L2: the quotient is at most ``2 C g``. L1: a quotient that overflows is infinite and is
+  clipped to an end of the box.
 * K-RR: a right-hand side is at most ``R = ||y|| + m A + 2 (m + 2 s b) k A / lambda`` and errs by ``rho =
   gamma_N R + 2 (m + 2 s b) A delta / lambda``, delta the largest delta_K. The computed solution solves
   ``(G + dG) D = r`` with ``||dG|| <= e`` (rounding/block/factorisation.py, and the rounding of G). For
@@ -26,11 +27,11 @@ Let A bound every ``|a_i|`` of a run up to some step; increments are at most 2A.
 Such an A is what a step log holds. Where there is none, it is derived (`largest_value`):
 
 * L1: a is the outcome of a clip, ``A = 2 max(C, |a0|)`` (twice for the sum of increments of a frozen
-  update). L2: ``f(a0) <= (m k + omega) |a0|^2 / 2 + n``, n the sum of sizes of a0's negative entries. Exact
-  steps do not increase f, but for the first on a negative entry e, which is not in the box: that lands on a
-  value whose f is at most that of 0, so it gains no more than ``|e| |g_i| + (k + omega) e^2 / 2``, ``|g_i|
-  <= 1 + omega |e| + sqrt(m) k A`` before it. With F the sum of all these but for ``n sqrt(m) k A``, and
-  where bounds/box.py shows that rounding gains at most ``3 m C``,
+  update). L2: ``f(a0) <= (k (sum |a0|)^2 + omega |a0|^2) / 2 + n``, n the sum of sizes of a0's negative
+  entries. Exact steps do not increase f, but for the first on a negative entry e, which is not in the box:
+  that lands on a value whose f is at most that of 0, so it gains no more than ``|e| |g_i| + (k + omega) e^2
+  / 2``, ``|g_i| <= 1 + omega |e| + sqrt(m) k A`` before it. With F the sum of all these but for
+  ``n sqrt(m) k A``, and where bounds/box.py shows that rounding gains at most ``3 m C``,
 
       omega/2 A^2 - sqrt(m) A <= F + 3 m / (2 omega) + n sqrt(m) k A,
 
@@ -46,16 +47,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.box import accumulation_error, stays_within
+from sstep_verify.bounds.box import accumulation_error, largest_clipped, largest_entry_error, stays_within
 from sstep_verify.problems import Problem, SquaredHinge
 from sstep_verify.problems.kernels import parameters_of
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, unit_roundoff
 from sstep_verify.rounding.block.factorisation import factorisation_error, factors_size
-from sstep_verify.rounding.kernel.entries import kernel_entries
+from sstep_verify.rounding.kernel.entries import kernel_entries, some_rows
 from sstep_verify.solver import Declaration
-
-ROWS_AT_ONCE = 64
-"""Kernel rows held at once."""
 
 
 def largest_number(problem: Problem, declaration: Declaration, s: int, block: int, largest: float) -> float:
@@ -83,7 +81,7 @@ def largest_number(problem: Problem, declaration: Declaration, s: int, block: in
         if gamma(roundings, unit_roundoff(declaration.precision)) > 1.0:
             return np.inf
         if problem.is_svm:
-            found = _gradient(problem, s, largest)
+            found = _gradient(problem, declaration, s, largest)
             if (
                 problem.kernel.of_distance
                 and declaration.rbf == "norm-expansion"
@@ -135,29 +133,33 @@ def _parameters(problem: Problem) -> list[float]:
     return [*reals, problem.loss.parameter, *own]
 
 
-def _gradient(problem: Problem, s: int, largest: float) -> float:
+def _gradient(problem: Problem, declaration: Declaration, s: int, largest: float) -> float:
     """Largest number in a step of a K-SVM."""
-    loss, entry = problem.boxed, _entry(problem)[0]
+    loss, row = problem.boxed, _row_terms(problem, declaration, 2 * s)
     constant = float(np.abs(problem.linear).max()) + loss.threshold
-    gradient = constant + ((1 + 2 * s) * loss.shift + (problem.samples + 2 * s) * entry) * largest
+    gradient = constant + ((1 + 2 * s) * loss.shift + row) * largest
     return gradient * max(1.0, 1.0 / loss.shift) if loss.shift else gradient
 
 
+def _row_terms(problem: Problem, declaration: Declaration, drawn: int) -> float:
+    """Largest sum of a kernel row's terms with each sample, and `drawn` more times with one of them."""
+    by_rows = 0.0
+    for rows in some_rows(problem.samples):
+        entries = kernel_entries(problem, declaration, rows)
+        sizes = entries.term_sizes
+        terms = sizes.sum(axis=1) + drawn * sizes.max(axis=1) + (1 + drawn) * entries.heights.sum()
+        by_rows = np.maximum(by_rows, terms.max())
+    # A comparison with what is no number is false.
+    bound = (problem.samples + drawn) * _entry(problem)[0]
+    return float(by_rows) if by_rows <= bound else bound
+
+
 def _largest_svm(problem, declaration, s, block, iterations, initial) -> float:
-    loss, samples = problem.boxed, problem.samples
-    if (end := max(loss.upper, -loss.lower)) < np.inf:
-        return 2 * max(end, float(np.abs(initial).max(initial=0.0)))
-    if not isinstance(loss, SquaredHinge):
-        return np.inf
-    entry, below = _entry(problem)[0], np.maximum(-initial, 0.0)
-    outside, square = float(below.sum()), float(below @ below)
-    rise = (samples * entry + loss.shift) * float(initial @ initial) / 2 + 2 * outside
-    rise += (entry + 3 * loss.shift) * square / 2
-    root = np.sqrt(samples) * (1 + outside * entry)
-    largest = (root + np.sqrt(root**2 + 3 * samples + 2 * loss.shift * rise)) / loss.shift * OUTWARD
-    accumulation = accumulation_error(
-        largest, min(s, max(iterations, 1)), unit_roundoff(declaration.precision)
-    )
+    largest = largest_clipped(problem, initial)
+    if not isinstance(problem.loss, SquaredHinge):
+        return 2 * largest
+    times, u = min(s, max(iterations, 1)), unit_roundoff(declaration.precision)
+    accumulation = accumulation_error(largest, times, u)
     return largest if stays_within(problem, declaration, s, iterations, largest, accumulation) else np.inf
 
 
@@ -182,7 +184,7 @@ class _RidgeStep:
         drawn = 2 * s * block
         right = norm(problem.targets) + samples * largest
         right += 2 * (samples + drawn) * entry * largest / penalty
-        off = _entry_error(problem, declaration)
+        off = largest_entry_error(problem, declaration)
         error = gamma(roundings, u) * right + 2 * (samples + drawn) * largest * off / penalty
         system = np.full((block, block), entry / penalty) + samples * np.eye(block)
         given = block * (off / penalty + 3 * u * (entry / penalty + samples))
@@ -194,12 +196,3 @@ class _RidgeStep:
         self.largest = np.inf if broken else max(right * max(1.0, 2 * penalty), inner)
         self.local = (root * error + moved * step) / samples + u * root * (largest + step)
         self.local = np.inf if broken else self.local
-
-
-def _entry_error(problem: Problem, declaration: Declaration) -> float:
-    """Largest error of a kernel entry (delta)."""
-    largest = 0.0
-    for begin in range(0, problem.samples, ROWS_AT_ONCE):
-        rows = np.arange(begin, min(begin + ROWS_AT_ONCE, problem.samples))
-        largest = max(largest, float(kernel_entries(problem, declaration, rows).solver_error.max()))
-    return largest

@@ -14,7 +14,8 @@ from typing import assert_never
 
 import numpy as np
 
-from sstep_verify.bounds.box import box_bounds, may_overflow
+from sstep_verify.bounds.box import box_bounds
+from sstep_verify.checks.contract import finite_promised
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import check_of_each_s
 from sstep_verify.checks.shared.final_vector import notes, written_with
@@ -53,7 +54,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[V
     beside = case.claims.get("box", 0.0) + float(written_with(trajectory).max(initial=0.0))
     allowed = (allowed[0] + beside, allowed[1] + beside)
     worst = np.inf
-    if not np.isfinite(alphas).all() and may_overflow(case.problem, case.declaration, s, length, start):
+    if not np.isfinite(alphas).all() and not finite_promised(case, trajectory):
         worst, allowed = 0.0, (np.inf, np.inf)
     below = np.where(np.isfinite(alphas), np.maximum(-alphas, 0.0), worst)
     with np.errstate(invalid="ignore"):
@@ -189,7 +190,7 @@ DECLARED = check_of_each_s(
     text=__doc__,
     needs="the plain run of every s; none for K-RR, which has no box",
     planted="the clip left out",
-    bounds=("bounds/box",),
+    bounds=("bounds/box", "bounds/largest_number"),
     level=0,
     applies=lambda case, s: case.problem.is_svm,
 )

@@ -33,11 +33,8 @@ from sstep_verify.rounding.arithmetic import (
     smallest_subnormal,
     unit_roundoff,
 )
-from sstep_verify.rounding.kernel.entries import kernel_entries
+from sstep_verify.rounding.kernel.entries import kernel_entries, some_rows
 from sstep_verify.solver import Declaration
-
-ENTRIES_AT_ONCE = 1 << 18
-"""Kernel entries held at once: what the caches of a processor hold of the arrays made of them."""
 
 
 class Sums(NamedTuple):
@@ -114,9 +111,7 @@ def row_sizes(
     """
     samples, absolute = problem.samples, magnitudes(alpha)
     bounds, diagonal = np.zeros((8, samples)), np.zeros(samples)
-    step = max(ENTRIES_AT_ONCE // samples, 1)
-    for begin in range(0, samples, step):
-        rows = np.arange(begin, min(begin + step, samples))
+    for rows in some_rows(samples):
         entries, places = kernel_entries(problem, declaration, rows), np.arange(rows.size)
         diagonal[rows] = entries.values[places, rows]
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):

@@ -10,11 +10,8 @@ from sstep_verify.problems import Problem, Ridge
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.held import held_problem
 from sstep_verify.rounding.kernel.bounded import KernelEntries
-from sstep_verify.rounding.kernel.entries import kernel_entries
+from sstep_verify.rounding.kernel.entries import kernel_entries, some_rows
 from sstep_verify.solver import Declaration
-
-ENTRIES_AT_ONCE = 1 << 18
-"""Kernel entries held at once: what the caches of a processor hold of the arrays made of them."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +53,7 @@ def kernel_products(problem: Problem, declaration: Declaration, vector: np.ndarr
     """
     samples, absolute, held = problem.samples, np.abs(vector), _held_samples(problem, declaration)
     parts = np.zeros((4, samples))
-    step = max(ENTRIES_AT_ONCE // samples, 1)
-    for begin in range(0, samples, step):
-        rows = np.arange(begin, min(begin + step, samples))
+    for rows in some_rows(samples):
         entries = _used_entries(problem, held, declaration, rows)
         # An entry that is not finite is reported by an infinite bound.
         with np.errstate(over="ignore", invalid="ignore"):

@@ -11,9 +11,11 @@ import pytest
 from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Float
 
-from sstep_verify.bounds.box import may_overflow, stays_within
+from sstep_verify.bounds.box import stays_within
 from sstep_verify.bounds.largest_number import largest_number, largest_value
+from sstep_verify.bounds.step.clip import clip_constants
 from sstep_verify.bounds.window.ridge import ridge_window_errors
+from sstep_verify.bounds.window.svm_state import svm_arithmetic
 from sstep_verify.errors import InputError
 from sstep_verify.problems import (
     Hinge,
@@ -24,9 +26,17 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.rounding.arithmetic import largest_normal, norm_upper, smallest_subnormal
+from sstep_verify.rounding.arithmetic import (
+    MOST_TERMS,
+    gamma,
+    largest_normal,
+    norm_upper,
+    smallest_subnormal,
+)
 from sstep_verify.rounding.block.factorisation import factorisation_error, solve_underflow
+from sstep_verify.rounding.kernel.bounded import KernelEntries
 from sstep_verify.rounding.kernel.entries import kernel_entries
+from sstep_verify.rounding.right_hand_side import right_hand_sides
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 
@@ -133,6 +143,22 @@ def test_entries_that_may_overflow_have_no_bound(kernel, scale, promised):
     assert np.isfinite(entries.solver_error).all() == promised
 
 
+@pytest.mark.parametrize("kernel", [LinearKernel(), RBFKernel(1.0)])
+def test_nothing_is_promised_where_a_bound_would_sum_more_terms_than_it_is_raised_for(kernel):
+    for features, promised in ((MOST_TERMS - 1, True), (MOST_TERMS, False)):
+        problem = Problem("wide", np.eye(2, features), np.array([1.0, -1.0]), kernel, Hinge(1.0))
+        entries = kernel_entries(problem, Declaration("any"), np.arange(2))
+        assert np.isfinite(entries.magnitude).all() == promised
+    dual, known = problem.dual, KernelEntries(*np.zeros((3, 2, 2)))
+    for drawn, promised in ((MOST_TERMS - 1, True), (MOST_TERMS, False)):
+        counts = (
+            clip_constants(Declaration("any"), 2, 2, drawn, dual).sums.others,
+            svm_arithmetic(known, drawn, dual, Declaration("any")).others,
+            right_hand_sides(known, np.arange(2), np.ones(2), drawn, Declaration("any")).roundings,
+        )
+        assert [gamma(count, 2.0**-53) < np.inf for count in counts] == [promised] * 3
+
+
 @pytest.mark.parametrize(
     ("precision", "distances"),
     [("float32", np.linspace(87.4, 103.9, 300)), ("float64", np.linspace(708.4, 745.0, 300))],
@@ -167,9 +193,8 @@ def test_corrections_of_a_long_window_may_overflow_where_the_product_with_a_does
     data = 2.0**59 * np.array([[1.0, 0.5], [0.25, 2.0], [1.5, -1.0]])
     problem = Problem("long", data, np.array([1.0, -1.0, 1.0]), LinearKernel(), Hinge(1.0))
     declared = Declaration("long", precision="float32", products=products)
-    assert not may_overflow(problem, declared, 1, 1000)
-    assert may_overflow(problem, declared, 1000, 1000)
-    assert not may_overflow(problem, declared, 1000, 1)
+    holds = (largest_number(problem, declared, s, 1, 1.0) < np.finfo(np.float32).max for s in (1, 1000))
+    assert list(holds) == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -204,7 +229,7 @@ def test_an_l2_run_that_begins_outside_the_box_may_grow_by_its_first_steps_on_ne
     # The equation of the docstring, with k = 1: what the objective is at the start, and what the first step on
     # each negative entry may gain, of which the gradient's share of a grows with A.
     omega, negative = loss.shift, [-one for one in start if one < 0]
-    rise = (m + omega) / 2 * sum(one**2 for one in start) + sum(negative)
+    rise = (sum(map(abs, start)) ** 2 + omega * sum(one**2 for one in start)) / 2 + sum(negative)
     rise += sum(one * (1 + omega * one) + (1 + omega) / 2 * one**2 for one in negative)
     left = omega / 2 * found**2 - m**0.5 * found
     assert left == pytest.approx(rise + 3 * m / (2 * omega) + sum(negative) * m**0.5 * found, rel=1e-6)
