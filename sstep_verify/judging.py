@@ -80,7 +80,6 @@ def judge(
     from sstep_verify.checks.step_replay import CHECK as STEPS
     from sstep_verify.checks.trajectory import CHECK as ENDS
     from sstep_verify.checks.window_replay import CHECK as WINDOWS
-    from sstep_verify.diagnosis.apart import told_apart
     from sstep_verify.solvers.adapters.foreign import ForeignSolver, checked_solver
 
     if not is_whole(s) or s < 1:
@@ -103,6 +102,10 @@ def judge(
     verdicts = _judged(foreign, case, *chosen)
 
     def explained(verdict: Verdict) -> Verdict:
+        if verdict.status != "FAIL":
+            return verdict
+        from sstep_verify.diagnosis.apart import told_apart
+
         both = [one for one in chosen if one.id in (CONTRACT, verdict.check)]
         return told_apart(
             verdict,

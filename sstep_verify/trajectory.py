@@ -123,7 +123,7 @@ class Asked:
         Iteration at which the observer ended the run; None if it did not.
     changed : tuple of str
         Names of input arrays that the run changed, and of what all code of the process shares
-        (`sstep_verify.runs.shared_state`).
+        (`sstep_verify.runs.make.SharedState`).
     """
 
     s: int

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sstep_verify.checks.optimum import CHECK as ANSWER
-from sstep_verify.checks.shared.asked import in_ieee
+from sstep_verify.checks.shared.asked import in_ieee, on_held
 from sstep_verify.checks.shared.case import Case, loggable
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.final_vector import ALONE
-from sstep_verify.checks.shared.held import on_held
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.checks.trajectory import ENDS_ALONE, ROUNDED

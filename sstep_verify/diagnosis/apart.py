@@ -77,7 +77,7 @@ def told_apart(verdict: Verdict, problem: Problem, declaration: Declaration, jud
     Parameters
     ----------
     verdict : Verdict
-        A verdict on a run.
+        A FAIL of a run.
     problem : Problem
         The problem of that run.
     declaration : Declaration
@@ -88,11 +88,11 @@ def told_apart(verdict: Verdict, problem: Problem, declaration: Declaration, jud
     Returns
     -------
     Verdict
-        The verdict itself unless it is a FAIL that names several mistakes, or none, and a further run tells
-        more. Status, ratio and bound stay.
+        The verdict itself unless it names several mistakes, or none, and a further run tells more.
+        Status, ratio and bound stay.
     """
     s, left = verdict.s, _named(verdict)
-    if verdict.status is not Status.FAIL or verdict.check not in CHECKS or len(left) == 1:
+    if verdict.check not in CHECKS or len(left) == 1:
         return verdict
     runs, until = list[str](), time.monotonic() + SECONDS
     trials = _trials(problem, declaration, s, verdict.block, left)

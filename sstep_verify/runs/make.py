@@ -1,18 +1,26 @@
-"""Has a run made, and writes down what it was asked for and which of its inputs it changed."""
+"""Has a run made, and writes down what it was asked for and what it changed of its inputs, or of what all
+code of a process shares, which is put back.
+"""
 
 from __future__ import annotations
 
+import builtins
 import copy
+import math
+import os
 import signal
+import sys
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
+from types import ModuleType
 
 import numpy as np
+import scipy.linalg
 
 from sstep_verify.errors import InputError, MissingExtraError, NotBegunError, RefusedError, RunError
 from sstep_verify.problems import Problem
 from sstep_verify.runs.floating_point import restore, restore_with_warning
-from sstep_verify.runs.shared_state import SharedState
 from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.trajectory import RAISED, Asked, Raised, Trajectory, fingerprint
 
@@ -21,6 +29,12 @@ NOT_OF_THE_RUN = (InputError, MissingExtraError, MemoryError, ArithmeticError, N
 
 DRAWS_LOOKED_AT = 1 << 12
 """First blocks of a run whose bits are compared before and after it: a stream keeps what it drew."""
+
+
+MODULES: tuple[ModuleType, ...] = (builtins, math, os, np, np.linalg, scipy.linalg)
+"""Modules whose functions judges call."""
+
+LIMIT = "the recursion limit"
 
 
 def asked_of(request: RunRequest) -> Asked:
@@ -74,7 +88,7 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     Notes
     -----
     Whatever the solver does to them, NumPy's treatment of floating-point errors, the filters of warnings,
-    functions that all modules share and the recursion limit (`sstep_verify.runs.shared_state`) are as
+    functions that all modules share and the recursion limit (`SharedState`) are as
     before afterwards, and while the observer is called. The floating-point environment is that of IEEE
     arithmetic as the run begins; what the run left of it is in `Trajectory.altered`.
     """
@@ -128,6 +142,31 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     changed = [name for name, digest in before.items() if after.get(name) != digest]
     asked = replace(asked, ended=ended[0] if ended else None, changed=(*changed, *replaced))
     return replace(result, asked=asked, altered=tuple(sorted(left)), raised=raised)
+
+
+class SharedState:
+    """Names of `MODULES` with what they stand for now, and the recursion limit."""
+
+    def __init__(self) -> None:
+        self._limit = sys.getrecursionlimit()
+        self._names: list[tuple[ModuleType, Mapping[str, object]]] = [
+            (module, dict(vars(module))) for module in MODULES
+        ]
+
+    def put_back(self) -> tuple[str, ...]:
+        """Put back what is no longer what it was, and say what that was; a name that is new stays."""
+        replaced = []
+        if sys.getrecursionlimit() != self._limit:
+            if sys.getrecursionlimit() < self._limit:  # A higher one harms nobody.
+                replaced.append(LIMIT)
+            sys.setrecursionlimit(self._limit)
+        for module, names in self._names:
+            now = vars(module)
+            for name, value in names.items():
+                if name not in now or now[name] is not value:
+                    replaced.append(f"{module.__name__}.{name}")
+                    setattr(module, name, value)
+        return tuple(replaced)
 
 
 def _of_the_run(error: BaseException) -> bool:

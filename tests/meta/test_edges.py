@@ -12,9 +12,9 @@ from judged import by_s
 
 from sstep_verify.checks import box, trajectory, window_replay
 from sstep_verify.checks.recorded import kernel_entries
+from sstep_verify.checks.shared.asked import on_held
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Window
-from sstep_verify.checks.shared.held import on_held
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (

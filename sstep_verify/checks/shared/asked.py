@@ -1,6 +1,7 @@
-"""How a check is asked: on the streams that runs logged, and in IEEE arithmetic.
+"""How a check is asked: on the problem as it was held and the streams that runs logged, in IEEE arithmetic.
 
-The index stream of a program that logs what it drew is known only after its runs.
+A run is judged against the problem as the declared precision holds it (rounding/held.py). The index stream
+of a program that logs what it drew is known only after its runs.
 
 Of a run that was made in another arithmetic than IEEE's, a PASS stands: what the run left is within the
 bound. A FAIL stands where the run's arithmetic is not its cause. Numbers that are taken as 0 because they
@@ -20,9 +21,12 @@ import numpy as np
 from sstep_verify.checks.contract_items import FINITE
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.finding import unbounded
+from sstep_verify.checks.shared.outcome import verdict_on
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.streams import logged_stream
 from sstep_verify.rounding.arithmetic import flushed_to_zero
+from sstep_verify.rounding.held import held_problem
 from sstep_verify.runs.floating_point import SHORTENED, SUBNORMAL, restore, restore_with_warning
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
@@ -32,6 +36,11 @@ APART = (
     "they with one exact run; let the program draw from a fixed seed."
 )
 """Why a check that needs several runs of a program says nothing of it."""
+
+BEYOND = (
+    "A number of the data, a target or a parameter is beyond the range of this precision, in which the "
+    "solver holds it, so nothing is promised of its runs."
+)
 
 
 def with_draws(case: Case, runs: Iterable[Trajectory]) -> Case | None:
@@ -85,6 +94,31 @@ def cases_to_judge(
         alone = replace(case, s_values=(s,))
         drawn = with_draws(alone, check.wanted(alone, trajectories).values())
         yield drawn or alone, drawn is not None
+
+
+def on_held(check: Check) -> Check:
+    """The check, which judges runs on the problem that their solver held."""
+    if check.given:
+        return check
+
+    def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+        held = held_problem(case.problem, case.declaration)
+        if held is None:
+            return [_beyond(check.id, case, s) for s in case.s_values if check.applies(case, s)]
+        if held is case.problem:
+            return check.judge(case, trajectories, oracle)
+        truth = oracle.kept(f"held {held.digest}", lambda: Oracle(held))
+        verdicts = check.judge(replace(case, problem=held), trajectories, truth)
+        return [replace(verdict, problem=case.problem.label) for verdict in verdicts]
+
+    return replace(check, judge=judge)
+
+
+def _beyond(check: str, case: Case, s: int) -> Verdict:
+    """The verdict on a run whose solver cannot hold its problem."""
+    return verdict_on(
+        check, case, s, Status.VACUOUS, unbounded(""), BEYOND, units="", planned=0, executed=0
+    )
 
 
 def in_ieee(check: Check) -> Check:
