@@ -52,22 +52,16 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     """
     if not loggable(case):
         return []
-    judges = StepJudge(case, oracle), StepJudge(case, oracle, judge=False)
+    step_judge = StepJudge(case, oracle)
     verdicts: list[Verdict] = []
     for s in case.s_values:
         between = s > 1 and right_at_one(case, verdicts)
-        verdicts.append(_judge_run(case, s, trajectories[run_key(s)], judges, oracle, between=between))
+        verdicts.append(_judge_run(case, s, trajectories[run_key(s)], step_judge, between=between))
     return verdicts
 
 
 def _judge_run(
-    case: Case,
-    s: int,
-    trajectory: Trajectory,
-    judges: tuple[StepJudge, StepJudge],
-    oracle: Oracle,
-    *,
-    between: bool,
+    case: Case, s: int, trajectory: Trajectory, step_judge: StepJudge, *, between: bool
 ) -> Verdict:
     units = "value of a coordinate" if case.problem.is_svm else "residual of a block system, one entry"
     length = trajectory.length
@@ -78,10 +72,10 @@ def _judge_run(
             CHECK, case, s, Status.FAIL, broken, f"{broken.what}.",
             units=units, planned=length, executed=0, evidence=evidence, signs=broken.signs,
         )  # fmt: skip
-    judged = judges[0].run(trajectory)
-    exact = exact_steps(case, trajectory, judged, judges[1], oracle)
-    terms = step_terms(case, s, trajectory, judged, exact)
-    evidence |= _evidence(judged, length)
+    judged = step_judge.run(trajectory)
+    exact = exact_steps(judged)
+    terms = step_terms(judged, exact)
+    evidence |= _evidence(judged)
     if not (judged.worst or exact):
         reason = (
             f"None of {judged.judged} judged steps has a finite bound: a kernel entry, a product or a "
@@ -92,17 +86,17 @@ def _judge_run(
             reason if length else "There is nothing to judge: the run is of no steps.",
             units=units, planned=length, executed=0, terms=terms, evidence=evidence,
         )  # fmt: skip
-    worst = [_worded(case, trajectory, judged.worst)] if judged.worst else []
+    worst = [_worded(judged, judged.worst)] if judged.worst else []
     finding, each = decisive([*worst, *exact]), False
     if judged.wrong.size:
-        finding, each = diagnosed(finding, case, trajectory, judged, judges[0], oracle, between=between)
+        finding, each = diagnosed(finding, judged, between=between)
     exact_ratios = [f"{step.what}: ratio {step.ratio:.3g}" for step in exact]
     evidence |= finding.details | {"exact steps": exact_ratios}
     seen = {term.name for term in terms if term.status is Status.PASS}
     hidden = [name for name in core(min(s, max(length, 1))) if name not in seen]
     status = Status.VACUOUS if finding.status is Status.PASS and hidden else finding.status
     return verdict_on(
-        CHECK, case, s, status, finding, _reason(case, trajectory, judged, finding, status, terms, hidden),
+        CHECK, case, s, status, finding, _reason(judged, finding, status, terms, hidden),
         units=units, planned=length, executed=judged.decided, terms=terms, evidence=evidence,
         signs=finding.signs, each=each,
     )  # fmt: skip
@@ -159,16 +153,15 @@ def _broken_at(
     return wrong(f"{what}: {why}", window=Window(0, iteration), signs=tuple(signs))
 
 
-def _worded(case: Case, trajectory: Trajectory, worst: Finding) -> Finding:
+def _worded(judged: JudgedRun, worst: Finding) -> Finding:
     """The step with the largest ratio, with what was compared."""
-    assert trajectory.log is not None
     iteration = worst.window.begin
-    drawn = case.stream.blocks(trajectory.start + iteration, trajectory.start + iteration + 1)[0]
-    logged = trajectory.log[iteration]
+    drawn, logged = judged.step(iteration)
     where = (
         f"coordinate {drawn[0]}" if drawn.size == 1 else f"block of {drawn.size} from coordinate {drawn[0]}"
     )
-    missing = f" ({_not_numbers(trajectory.log)})" if np.isnan(logged).any() else ""
+    log = judged.trajectory.log
+    missing = f" ({_not_numbers(log)})" if log is not None and np.isnan(logged).any() else ""
     what = (
         f"step {iteration + 1}, {where}, logged {float(logged[0])!r}{missing}, "
         "against the judge's step from the same a"
@@ -176,14 +169,14 @@ def _worded(case: Case, trajectory: Trajectory, worst: Finding) -> Finding:
     return replace(worst, what=what)
 
 
-def _evidence(judged: JudgedRun, steps: int) -> dict[str, object]:
+def _evidence(judged: JudgedRun) -> dict[str, object]:
     events = {
         name: {"steps": int(count), "first": int(first) + 1}
         for name, count, first in zip(EVENTS, judged.tally.events, judged.tally.first, strict=True)
         if count
     }
     return {
-        "steps": {"judged": judged.judged, "of": steps},
+        "steps": {"judged": judged.judged, "of": judged.trajectory.length},
         "events": events,
         "steps over their bound": judged.wrong.size,
         NAMED: [],
@@ -191,20 +184,15 @@ def _evidence(judged: JudgedRun, steps: int) -> dict[str, object]:
 
 
 def _reason(
-    case: Case,
-    trajectory: Trajectory,
-    judged: JudgedRun,
-    finding: Finding,
-    status: Status,
-    terms: Sequence[Term],
-    hidden: Sequence[str],
+    judged: JudgedRun, finding: Finding, status: Status, terms: Sequence[Term], hidden: Sequence[str]
 ) -> str:
+    length = judged.trajectory.length
     words = [
-        f"{judged.judged} of {trajectory.length} steps of the {case.declaration.name} solver judged, each "
-        f"from its own a; {finding.what}: measured {finding.measured:.3g}, bound {finding.bound:.3g} "
+        f"{judged.judged} of {length} steps of the {judged.case.declaration.name} solver judged, each from "
+        f"its own a; {finding.what}: measured {finding.measured:.3g}, bound {finding.bound:.3g} "
         "(bounds/step/)."
     ]
-    if judged.judged < trajectory.length:
+    if judged.judged < length:
         words.append(
             "Judged are whole stretches, chosen after the run. A defect that strikes each step by itself "
             f"with probability {RARE:g} is missed with probability {missed(judged.judged):.1g}; one "

@@ -13,8 +13,9 @@ from stepped import DROPPED, stepped_solver
 from sstep_verify.checks import step_replay
 from sstep_verify.checks.shared.case import plain_request
 from sstep_verify.checks.steps.causes import corrections
-from sstep_verify.checks.steps.judged import JudgedRun
+from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.tally import empty_tally
+from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, LinearKernel, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.quantities import BOUNDARY, KERNEL, LOWER, SAME, STREAM, TAIL, WRITE_BACK
 from sstep_verify.verdict import Status
@@ -133,14 +134,14 @@ def test_a_correction_is_at_fault_where_no_first_step_of_a_window_is_wrong(name)
     loss, kernel, block = CASES[name]
     tested = stepped_solver(False)
     case, _ = small_case(loss, kernel, block=block, s_values=(S,), solver=tested)
-    run = tested.run(plain_request(case, S))
+    run = tested.run(replace(plain_request(case, S), log=True))
     draws = case.stream.blocks(0, run.length)
     later = np.flatnonzero(np.arange(run.length) % S)
     again = np.array([k for k in later if np.isin(draws[k], draws[k - k % S : k]).any()])
 
     def found(wrong):
-        judged_run = JudgedRun(run.length, run.length, None, np.array(wrong), empty_tally(1))
-        return corrections(case, run, judged_run)
+        judge, length = StepJudge(case, Oracle(case.problem)), run.length
+        return corrections(JudgedRun(judge, run, length, length, None, np.array(wrong), empty_tally(1)))
 
     assert later.size > 35
     assert found(later) == [KERNEL]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Trajectory
 
 STRETCH = 1 << 12
-"""Coordinates drawn in the steps that are judged in one call."""
+"""Coordinates drawn in the steps that are judged in one call, at most."""
 
 NOTHING = -1.0
 """In place of the largest number: no number is smaller, so that nothing is promised."""
@@ -45,6 +46,10 @@ class JudgedRun:
 
     Parameters
     ----------
+    judge : StepJudge
+        Who judged them.
+    trajectory : Trajectory
+        The run, which has a log.
     judged, decided : int
         Steps judged, and those of them with a finite bound.
     worst : Finding or None
@@ -57,11 +62,23 @@ class JudgedRun:
         Events and quantities.
     """
 
+    judge: StepJudge
+    trajectory: Trajectory
     judged: int
     decided: int
     worst: Finding | None
     wrong: np.ndarray
     tally: Tally
+
+    @property
+    def case(self) -> Case:
+        """The case of the run."""
+        return self.judge.case
+
+    def step(self, iteration: int) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates that a step drew, and the values that the log has for them, shape (b,) each."""
+        draws, log = self.judge.logged(self.trajectory, iteration, iteration + 1)
+        return draws[0], log[0]
 
 
 class StepJudge:
@@ -78,35 +95,34 @@ class StepJudge:
     """
 
     def __init__(self, case: Case, oracle: Oracle, *, judge: bool = True):
-        self._case, self._judge, problem = case, judge, case.problem
-        self._block = None if problem.is_svm else block_of(case.stream.block)
+        self.case, self.oracle, self._judge = case, oracle, judge
+        self._block = None if case.problem.is_svm else block_of(case.stream.block)
         self.rows = JudgeRows(case, oracle, judge=judge)
+
+    @cached_property
+    def exact(self) -> StepJudge:
+        """The judge whose bounds are the solver's share alone, for exact steps."""
+        return StepJudge(self.case, self.oracle, judge=False)
 
     def run(self, trajectory: Trajectory) -> JudgedRun:
         """Judge the steps of a run that has a log."""
-        steps, width, block = trajectory.length, trajectory.s, self._case.stream.block
-        per_call = max(STRETCH // (width * block), 1) * width
-        tally = empty_tally(min(per_call, max(steps, 1)))
-        worst, judged, decided, position = None, 0, 0, 0
-        wrong = [np.empty(0, dtype=np.int64)]
+        stretches = self._stretches(trajectory)
+        steps = np.concatenate([np.arange(0), *(np.arange(begin, end) for begin, end in stretches)])
+        tally, judged, position = empty_tally(steps.size), 0, 0
         state, drift = self._beginning(trajectory)
-        for begin, end in self._stretches(trajectory):
+        for begin, end in stretches:
             self._skip(trajectory, state, position, begin)
-            for first in range(begin, end, per_call):
-                last = min(first + per_call, end)
-                self._judge_steps(trajectory, state, tally, drift, first, last)
-                distance, bound = tally.distance[: last - first], tally.bound[: last - first]
-                finite = np.isfinite(bound)
-                judged, decided = judged + last - first, decided + int(finite.sum())
-                wrong.append(first + np.flatnonzero(finite & ~(distance <= bound)))
-                ratio = np.where(finite, distance_ratios(distance, bound), -1.0)
-                place = int(ratio.argmax())
-                if finite[place] and (worst is None or ratio[place] > worst.ratio):
-                    size = float(np.nan_to_num(distance[place], nan=np.inf, posinf=np.inf))
-                    step = Window(first + place, first + place + 1)
-                    worst = Finding("", size, size, float(bound[place]), step)
-            position = end
-        return JudgedRun(judged, decided, worst, np.concatenate(wrong), tally)
+            self._judge_steps(trajectory, state, tally.part(judged), drift, begin, end)
+            judged, position = judged + end - begin, end
+        distance, bound = tally.distance, tally.bound
+        finite, worst = np.isfinite(bound), None
+        if finite.any():
+            place = int(np.where(finite, distance_ratios(distance, bound), -1.0).argmax())
+            size = float(np.nan_to_num(distance[place], nan=np.inf, posinf=np.inf))
+            step = Window(int(steps[place]), int(steps[place]) + 1)
+            worst = Finding("", size, size, float(bound[place]), step)
+        wrong = steps[finite & ~(distance <= bound)]
+        return JudgedRun(self, trajectory, judged, int(finite.sum()), worst, wrong, tally)
 
     def step_bounds(self, trajectory: Trajectory, iteration: int) -> np.ndarray:
         """The bounds of one step again, from the start of its window: one (K-SVM), or one an entry (b,)."""
@@ -128,9 +144,15 @@ class StepJudge:
     def formed(self, trajectory: Trajectory) -> Formed:
         """What all steps of a run formed."""
         tally = empty_tally(trajectory.length)
-        formed = empty_formed(trajectory.length, self._case.stream.block)
+        formed = empty_formed(trajectory.length, self.case.stream.block)
         self._judge_from(trajectory, tally, 0, trajectory.length, formed=formed)
         return formed
+
+    def logged(self, trajectory: Trajectory, begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates drawn in iterations begin..end-1, and logged values, shape (steps, b) each."""
+        assert trajectory.log is not None
+        draws = self.case.stream.blocks(trajectory.start + begin, trajectory.start + end)
+        return draws, np.ascontiguousarray(trajectory.log[begin:end], dtype=np.float64)
 
     def alpha_before(self, trajectory: Trajectory, iteration: int) -> np.ndarray:
         """The run's own a before a step, shape (m,)."""
@@ -140,11 +162,11 @@ class StepJudge:
 
     def constants(self, width: int) -> ClipConstants | SolveConstants:
         """What the bounds of all steps of windows of s are made from."""
-        problem, declaration, factored = self._case.problem, self._case.declaration, self.rows.factored
+        problem, declaration, factored = self.case.problem, self.case.declaration, self.rows.factored
         counts = problem.samples, problem.samples, width
         if problem.is_svm:
             return clip_constants(declaration, *counts, problem.dual, factored, judge=self._judge)
-        solved = self._case.stream.block, problem.ridge.penalty
+        solved = self.case.stream.block, problem.ridge.penalty
         return solve_constants(declaration, *counts, *solved, factored, judge=self._judge)
 
     def _stretches(self, trajectory: Trajectory) -> list[tuple[int, int]]:
@@ -152,7 +174,7 @@ class StepJudge:
         steps, width = trajectory.length, trajectory.s
         wanted = max(BUDGET, int(SHARE * steps))
         # Weights drift from step to step, so that none can be left out.
-        if steps <= wanted or self._case.declaration.state:
+        if steps <= wanted or self.case.declaration.state:
             return [(0, steps)] if steps else []
         length = -(-wanted // PARTS // width) * width
         slots = -(-steps // length)
@@ -162,21 +184,16 @@ class StepJudge:
 
     def _beginning(self, trajectory: Trajectory) -> tuple[State, WeightsDrift | None]:
         """The state before the first step, and the drift of weights that are carried beside it."""
-        case, alpha = self._case, np.array(trajectory.alphas[0], dtype=np.float64)
+        case, alpha = self.case, np.array(trajectory.alphas[0], dtype=np.float64)
         state = state_of(case.problem, alpha, case.stream.block)
         if not case.declaration.state:
             return state, None
         return state, WeightsDrift(case.problem, case.declaration, alpha, trajectory.start, trajectory.s)
 
-    def _draws_and_log(self, trajectory: Trajectory, begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
-        assert trajectory.log is not None
-        draws = self._case.stream.blocks(trajectory.start + begin, trajectory.start + end)
-        return draws, np.ascontiguousarray(trajectory.log[begin:end], dtype=np.float64)
-
     def _skip(self, trajectory: Trajectory, state: State, begin: int, end: int) -> None:
         """Take the log's word for some steps."""
         for first in range(begin, end, 1 << 16):
-            draws, log = self._draws_and_log(trajectory, first, min(first + (1 << 16), end))
+            draws, log = self.logged(trajectory, first, min(first + (1 << 16), end))
             # Of a repeated coordinate the last value stays.
             state.alpha[draws[:-1].ravel()] = log[:-1].ravel()
             state.last[:], state.step[:] = draws[-1], log[-1] - state.alpha[draws[-1]]
@@ -190,7 +207,7 @@ class StepJudge:
         state, drift = self._beginning(trajectory)
         self._skip(trajectory, state, 0, begin)
         if drift is not None and begin:
-            drift.along(*self._draws_and_log(trajectory, 0, begin))
+            drift.along(*self.logged(trajectory, 0, begin))
         self._judge_steps(trajectory, state, tally, drift, begin, end, **how)
 
     def _judge_steps(
@@ -210,12 +227,11 @@ class StepJudge:
         All of them are looked at for what each quantity does, or sampled stretches. What they form is
         written down where there is room for it, from its beginning.
         """
-        case, width, constants = self._case, trajectory.s, self.constants(trajectory.s)
-        draws, log = self._draws_and_log(trajectory, begin, end)
+        case, width, constants = self.case, trajectory.s, self.constants(trajectory.s)
+        draws, log = self.logged(trajectory, begin, end)
         errors = np.zeros(end - begin) if drift is None else drift.along(draws, log)
-        step = end - begin
-        if not self.rows.whole:
-            step = max(self.rows.most // (width * case.stream.block), 1) * width
+        most = STRETCH if self.rows.whole else min(STRETCH, self.rows.most)
+        step = max(most // (width * case.stream.block), 1) * width
         for first in range(0, end - begin, step):
             part, at = slice(first, min(first + step, end - begin)), begin + first
             closing = begin + part.stop == trajectory.length
@@ -226,7 +242,7 @@ class StepJudge:
                 sums = sums._replace(largest=NOTHING)
             of_stretch = constants._replace(sums=sums)
             clip, solve = (of_stretch, None) if case.problem.is_svm else (None, of_stretch)
-            counts = tally._replace(distance=tally.distance[part], bound=tally.bound[part])
+            counts = tally.part(first)
             room = Formed(*(values[part] for values in formed or empty_formed(0, case.stream.block)))
             judge_steps(
                 self.rows.of(stretch.draws), state, stretch, sums, clip, solve, self._block, counts,

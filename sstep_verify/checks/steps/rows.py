@@ -94,9 +94,8 @@ class JudgeRows:
 
     @property
     def most(self) -> int:
-        """Distinct coordinates that a stretch should not exceed; m where all rows are kept."""
-        samples = self._case.problem.samples
-        return samples if self.whole else max(STRETCH_WORDS // samples, 1)
+        """Coordinates drawn that a stretch should not exceed, where not all rows are kept."""
+        return max(STRETCH_WORDS // self._case.problem.samples, 1)
 
     def of(self, draws: np.ndarray) -> Rows:
         """Rows of at least the coordinates drawn."""

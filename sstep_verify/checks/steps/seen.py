@@ -12,11 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, ratios, term_of, unbounded
-from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
+from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.tally import CLIP_HIGH, CLIP_LOW, EVENTS, NAMES, REPEATED, Tally
-from sstep_verify.oracle.facade import MOST_BITS, Oracle
+from sstep_verify.oracle.facade import MOST_BITS
 from sstep_verify.quantities import (
     BOUNDARY,
     LOWER,
@@ -28,7 +27,6 @@ from sstep_verify.quantities import (
     WRITE_BACK,
 )
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import SEEN, Term
 
 EXACT_WORDS = 1 << 16
@@ -41,23 +39,8 @@ BITS = 192
 """Precision a step is replayed with at first: one step loses few bits."""
 
 
-def exact_steps(
-    case: Case, trajectory: Trajectory, judged: JudgedRun, judge: StepJudge, oracle: Oracle
-) -> list[Finding]:
-    """Replay steps of a run exactly.
-
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectory : Trajectory
-        A run with a log.
-    judged : JudgedRun
-        What the float64 judge found.
-    judge : StepJudge
-        Gives the solver's share of a step's bound.
-    oracle : Oracle
-        Replays.
+def exact_steps(judged: JudgedRun) -> list[Finding]:
+    """Replay steps of a judged run exactly.
 
     Returns
     -------
@@ -65,22 +48,22 @@ def exact_steps(
         One per step replayed that has a bound; with the smallest relative error, by quantity, that it was
         certain to show, of those that it shows best.
     """
-    words = case.problem.samples * case.stream.block
-    if words > case.replay_limit:
+    words = judged.case.problem.samples * judged.case.stream.block
+    if words > judged.case.replay_limit:
         return []
     most = max(EXACT_WORDS // words, 1)
-    why = _notable(case, trajectory, judged)
-    telling = _telling(trajectory, judged, judge) if most > len(why) else {}
+    why = _notable(judged)
+    telling = _telling(judged) if most > len(why) else {}
     for iteration, errors in telling.items():
         why.setdefault(iteration, f"{next(iter(errors))} shows best")
     findings = (
-        _exact(case, trajectory, iteration, why[iteration], judge, oracle, telling.get(iteration, {}))
+        _exact(judged, iteration, why[iteration], telling.get(iteration, {}))
         for iteration in list(why)[:most]
     )
     return [finding for finding in findings if finding.bound < math.inf]
 
 
-def _telling(trajectory: Trajectory, judged: JudgedRun, judge: StepJudge) -> dict[int, dict[str, float]]:
+def _telling(judged: JudgedRun) -> dict[int, dict[str, float]]:
     """Iterations made before each step that shows a quantity best, and the errors it shows, by quantity.
 
     It is sought in the window of the step at which the float64 judge would see it best.
@@ -91,9 +74,9 @@ def _telling(trajectory: Trajectory, judged: JudgedRun, judge: StepJudge) -> dic
         best = int(judged.tally.best[number])
         if best < 0 or name in ENDS:
             continue
-        window = best // trajectory.s
+        window = best // judged.trajectory.s
         if window not in windows:
-            windows[window] = judge.window(trajectory, best)
+            windows[window] = judged.judge.exact.window(judged.trajectory, best)
         tally = windows[window]
         if 0.0 < tally.relative[number] < math.inf:
             errors = telling.setdefault(int(tally.best[number]), {})
@@ -101,7 +84,7 @@ def _telling(trajectory: Trajectory, judged: JudgedRun, judge: StepJudge) -> dic
     return telling
 
 
-def _notable(case: Case, trajectory: Trajectory, judged: JudgedRun) -> dict[int, str]:
+def _notable(judged: JudgedRun) -> dict[int, str]:
     """Iterations and why: the worst step, the first wrong one, the first of each event, a seeded one."""
     if judged.worst is None:
         return {}
@@ -111,25 +94,16 @@ def _notable(case: Case, trajectory: Trajectory, judged: JudgedRun) -> dict[int,
     for name, first in zip(EVENTS, judged.tally.first.tolist(), strict=True):
         if first >= 0:
             notable.setdefault(first, f"first {name}")
-    generator = np.random.Generator(np.random.PCG64(case.seed))
-    notable.setdefault(int(generator.integers(trajectory.length)), "seeded")
+    generator = np.random.Generator(np.random.PCG64(judged.case.seed))
+    notable.setdefault(int(generator.integers(judged.trajectory.length)), "seeded")
     return notable
 
 
-def _exact(
-    case: Case,
-    trajectory: Trajectory,
-    iteration: int,
-    why: str,
-    judge: StepJudge,
-    oracle: Oracle,
-    detection_limit: dict[str, float],
-) -> Finding:
-    drawn = case.stream.blocks(trajectory.start + iteration, trajectory.start + iteration + 1)[0]
+def _exact(judged: JudgedRun, iteration: int, why: str, detection_limit: dict[str, float]) -> Finding:
+    trajectory, judge, (drawn, logged) = judged.trajectory, judged.judge.exact, judged.step(iteration)
     before = judge.alpha_before(trajectory, iteration)
     after = before.copy()
-    assert trajectory.log is not None
-    after[drawn] = trajectory.log[iteration]
+    after[drawn] = logged
     bounds = judge.step_bounds(trajectory, iteration)
     what = f"step {iteration + 1} ({why}) in exact arithmetic"
     bound = float(bounds.max())
@@ -139,7 +113,7 @@ def _exact(
         return Finding(what, math.inf, math.inf, bound, detection_limit=detection_limit)
     bits = BITS
     while True:
-        lower, upper = oracle.step_error(case.problem, before, after, drawn, bits)
+        lower, upper = judge.oracle.step_error(judged.case.problem, before, after, drawn, bits)
         place = int(np.argmax(ratios(upper, bounds)))
         finding = Finding(
             what, float(lower[place]), float(upper[place]), float(bounds[place]),
@@ -151,60 +125,42 @@ def _exact(
         bits *= 2
 
 
-def step_terms(
-    case: Case, s: int, trajectory: Trajectory, judged: JudgedRun, exact: Sequence[Finding]
-) -> tuple[Term, ...]:
-    """One record per quantity that the steps of a run have.
-
-    Parameters
-    ----------
-    case : Case
-        The case.
-    s : int
-        Iterations per window.
-    trajectory : Trajectory
-        The run.
-    judged : JudgedRun
-        What judging its steps found.
-    exact : sequence of Finding
-        Steps replayed in exact arithmetic.
-    """
-    problem, width = case.problem, min(s, max(trajectory.length, 1))
+def step_terms(judged: JudgedRun, exact: Sequence[Finding]) -> tuple[Term, ...]:
+    """One record per quantity that the steps of a run have, of which some were replayed exactly."""
+    case, length, s = judged.case, judged.trajectory.length, judged.trajectory.s
     shown = {name: error for step in exact if step.decided for name, error in step.detection_limit.items()}
     terms = []
-    for name in problem.quantities(case.declaration.update, width, case.stream.block):
-        if name == TAIL and trajectory.length % s == 0:
-            continue
-        if name == BOUNDARY and trajectory.length <= s:
+    for name in case.problem.quantities(case.declaration.update, min(s, max(length, 1)), case.stream.block):
+        if (name == TAIL and length % s == 0) or (name == BOUNDARY and length <= s):
             continue
         if name == WRITE_BACK:
-            terms.append(_write_back(case, trajectory))
+            terms.append(_write_back(judged))
             continue
         place = NAMES.index(name)
         seen, effect = int(judged.tally.seen[place]), float(judged.tally.relative[place])
         limit = min(SEEN / effect if effect > 0.0 else math.inf, shown.get(name, math.inf))
         counts = int(judged.tally.planned[0]), int(judged.tally.looked[0]), seen
-        reason = _why_not(case, name, trajectory, judged)
-        terms.append(term_of(name, limit, *counts, reason))
+        terms.append(term_of(name, limit, *counts, _why_not(name, judged)))
     return tuple(terms)
 
 
-def _write_back(case: Case, trajectory: Trajectory) -> Term:
+def _write_back(judged: JudgedRun) -> Term:
     """Stored values are compared bit for bit at every recorded iteration."""
+    trajectory = judged.trajectory
     pairs = zip(trajectory.alphas[:-1], trajectory.alphas[1:], strict=True)
     moved = sum(not np.array_equal(before, after) for before, after in pairs)
     compared = trajectory.iterations.size - 1
-    limit = unit_roundoff(case.declaration.precision) if moved else math.inf
+    limit = unit_roundoff(judged.case.declaration.precision) if moved else math.inf
     why = "a does not move between recorded iterations"
     return term_of(WRITE_BACK, limit, compared, compared, moved, why)
 
 
-def _why_not(case: Case, name: str, trajectory: Trajectory, judged: JudgedRun) -> str:
-    events = judged.tally.events
+def _why_not(name: str, judged: JudgedRun) -> str:
+    events, trajectory = judged.tally.events, judged.trajectory
     if name == STALE and trajectory.length <= trajectory.s and not trajectory.alphas[0].any():
         return "the run is a single window from a = 0, where every stale product is 0"
     if name == UPPER and not events[CLIP_HIGH]:
-        return f"no coordinate reaches C = {case.problem.boxed.upper:g}"
+        return f"no coordinate reaches C = {judged.case.problem.boxed.upper:g}"
     if name == LOWER and not events[CLIP_LOW]:
         return "no step is clipped at 0"
     if name in (SAME, OVERLAP) and not events[REPEATED]:

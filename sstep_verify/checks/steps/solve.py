@@ -26,6 +26,11 @@ from sstep_verify.compiled import compiled, compiled_borrowing
 from sstep_verify.diagnosis.factors import BOTH, DIAGONAL, explain
 from sstep_verify.rounding.sums import FROZEN
 
+QUANTITIES = (
+    STALE, SAMPLES, PENALTY, CURVATURE, OFF_DIAGONAL, KERNEL, SAME, OVERLAP, BOUNDARY, STREAM, TAIL,
+)  # fmt: skip
+"""Quantities of a step."""
+
 
 @compiled_borrowing
 def judge_solved_step(rows, state, block, stretch, step, constants, progress, tail, tally, formed):
@@ -63,8 +68,11 @@ def judge_solved_step(rows, state, block, stretch, step, constants, progress, ta
         _write_down(formed, rows, block, drawn, step)
     if looked:
         tally.looked[0] += 1
-        _effects(rows, state, block, drawn, logged, scale)
-        _look(tally, state, block, constants, progress.steps == 0, tail, failed)
+        _effects(rows, state, block, drawn, logged, constants, tail)
+        for quantity in QUANTITIES:
+            _note(tally, quantity, state, block, constants, failed)
+        if failed:
+            _explain(tally, state.effects, block, constants.modulus)
 
 
 @compiled
@@ -80,20 +88,24 @@ def _write_down(formed, rows, block, drawn, step):
 
 
 @compiled_borrowing
-def _effects(rows, state, block, drawn, logged, scale):
-    """What each quantity adds to the residual, in ``state.effects``, beside the product's parts."""
-    effects, samples = state.effects, float(state.alpha.size)
+def _effects(rows, state, block, drawn, logged, constants, tail):
+    """What each quantity adds to the residual, in ``state.effects``, beside the product's parts.
+
+    That is 0 where it does not act.
+    """
+    effects, samples, scale = state.effects, constants.modulus, 1.0 / constants.penalty
     for place in range(drawn.size):
         i = drawn[place]
         row = rows.table[rows.slot[i], ENTRIES]
         applied, increment, product = block.applied[place], block.increment[place], state.product[place]
-        judge_own = row[i] * scale * increment
+        others = applied - row[i] * scale * increment - samples * increment
+        frozen = samples * (state.alpha[i] - state.first[i])
         effects[CURVATURE, place] = applied
-        effects[OVERLAP, place] = samples * (state.alpha[i] - state.first[i])
+        effects[OVERLAP, place] = frozen if constants.sums.form == FROZEN else 0.0
         effects[SAMPLES, place] = samples * state.alpha[i]
         effects[PENALTY, place] = product + applied - samples * increment
-        effects[OFF_DIAGONAL, place] = applied - judge_own - samples * increment
-        effects[TAIL, place] = applied
+        effects[OFF_DIAGONAL, place] = others if drawn.size > 1 else 0.0
+        effects[TAIL, place] = applied if tail else 0.0
         late = 0.0
         if state.last[0] >= 0:
             for other in range(drawn.size):
@@ -109,48 +121,29 @@ def _effects(rows, state, block, drawn, logged, scale):
 
 
 @compiled_borrowing
-def _look(tally, state, block, constants, first, tail, failed):
-    """Note what an error in each quantity would have shown, and which factors explain a wrong step."""
-    frozen = constants.sums.form == FROZEN
-    _note(tally, STALE, 1.0, 0.0, state, block, failed)
-    _note(tally, SAMPLES, 1.0, 1.0, state, block, failed)
-    _note(tally, PENALTY, 0.5, 1.0, state, block, failed)
-    # Of twice the system a solver gets half the increment.
-    _note(tally, CURVATURE, 0.5, 0.0, state, block, failed)
-    if block.left.size > 1:
-        largest = 0.0
-        for place in range(block.left.size):
-            largest = max(largest, block.sizes[place, place])
-        # The increment without them is at least this share of the right one.
-        _note(tally, OFF_DIAGONAL, 1.0, constants.modulus / largest, state, block, failed)
-    _note(tally, KERNEL, 1.0, 0.0, state, block, failed)
-    _note(tally, SAME, 1.0, 0.0, state, block, failed)
-    if frozen:
-        _note(tally, OVERLAP, 1.0, 0.0, state, block, failed)
-    if state.last[0] >= 0:
-        if first:
-            _note(tally, BOUNDARY, 1.0, 0.0, state, block, failed)
-        _note(tally, STREAM, 1.0, 0.0, state, block, failed)
-    if tail:
-        _note(tally, TAIL, 1.0, 0.0, state, block, failed)
-    if failed:
-        _explain(tally, state.effects, block, float(state.alpha.size), frozen)
-
-
-@compiled_borrowing
-def _note(tally, quantity, change, share, state, block, failed):
+def _note(tally, quantity, state, block, constants, failed):
     """Note what an error in a quantity would have shown.
 
-    Leaving it out stands for a relative change of it by `change`, each unit of which adds its effect to the
-    residual at the logged increment. `share` is what is left of that, in the 2-norm, at the increment
-    that a solver without the quantity makes, at least; 0 where that solver leaves every entry as it is.
+    A relative change of it adds its effect to the residual at the logged increment, per unit. Leaving it
+    out stands for a change by 1; of twice the system, or of K / lambda, a solver gets half the increment.
     """
     effect, left = state.effects[quantity], block.left
-    size, remainder = 0.0, np.inf
+    size, remainder, share = 0.0, np.inf, 0.0
+    change = 0.5 if quantity in (PENALTY, CURVATURE) else 1.0
     for value, bound in zip(effect, left):  # noqa: B905 compiled code knows no strict
         size = _larger(size, value, bound)
     if failed:
         remainder = min(_without(block, effect, -change), _without(block, effect, change))
+    # What is left of the effect, in the 2-norm, at the increment that a solver without the quantity makes,
+    # at least; 0 where that solver leaves every entry as it is.
+    if quantity in (SAMPLES, PENALTY):
+        share = 1.0
+    elif quantity == OFF_DIAGONAL:
+        largest = 0.0
+        for place in range(left.size):
+            largest = max(largest, block.sizes[place, place])
+        # The increment without them is at least this share of the right one.
+        share = constants.modulus / largest
     # Some entry is over its bound by as much as the whole is over the bounds' norm.
     sure = size if share == 0.0 else share * norm(effect) / norm(left)
     note_effects(tally, quantity, change * sure, size, 1.0, remainder, failed)
@@ -175,13 +168,11 @@ def _without(block, effect, change):
 
 
 @compiled_borrowing
-def _explain(tally, effects, block, samples, frozen):
+def _explain(tally, effects, block, samples):
     """Note what a factor on a quantity would have to be to explain the residual of a wrong step."""
     for place in range(block.left.size):
         left, bound = block.residual[place], block.left[place]
-        for which in (STALE, CURVATURE, PENALTY, OFF_DIAGONAL, KERNEL, SAME):
-            explain(tally, which, left, effects[which, place], bound)
-        if frozen:
-            explain(tally, OVERLAP, left, effects[OVERLAP, place], bound)
+        for quantity in (STALE, CURVATURE, PENALTY, OFF_DIAGONAL, KERNEL, SAME, OVERLAP):
+            explain(tally, quantity, left, effects[quantity, place], bound)
         explain(tally, BOTH, left, effects[KERNEL, place] + effects[SAME, place], bound)
         explain(tally, DIAGONAL, left, samples * block.increment[place], bound)

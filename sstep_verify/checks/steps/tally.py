@@ -66,8 +66,8 @@ class Tally(NamedTuple):
     Parameters
     ----------
     distance, bound : ndarray, shape (steps,)
-        Per step of the stretch judged last: logged against judged, and the bound on it; of a block, of the
-        entry of which the ratio is largest.
+        Per step judged: logged against judged, and the bound on it; of a block, of the entry of which the
+        ratio is largest.
     events, first : ndarray of int64, shape (events,)
         How often each event happened, and the iteration where it first did (-1: never).
     now, planned, looked : ndarray of int64, shape (1,)
@@ -103,6 +103,10 @@ class Tally(NamedTuple):
     high: np.ndarray
     fits: np.ndarray
 
+    def part(self, first: int) -> Tally:
+        """The same, with the steps from one on."""
+        return self._replace(distance=self.distance[first:], bound=self.bound[first:])
+
 
 def empty_formed(steps: int, block: int) -> Formed:
     """Room for what `steps` steps of b coordinates form; nothing is promised yet."""
@@ -114,7 +118,7 @@ def empty_formed(steps: int, block: int) -> Formed:
 
 
 def empty_tally(steps: int) -> Tally:
-    """A tally with nothing in it, for stretches of at most `steps` steps."""
+    """A tally with nothing in it, for `steps` steps."""
     count = len(NAMES)
     now, planned, looked = np.zeros((3, 1), dtype=np.int64)
     seen, acts, best, reproduced = np.zeros((4, count), dtype=np.int64)

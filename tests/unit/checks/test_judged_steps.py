@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from production_runs import KERNELS, problem_of, stream_of
@@ -74,8 +76,8 @@ def test_exact_steps_show_less_than_the_float64_judge_needs_and_replay_what_they
     case, run = logged(task)
     oracle = Oracle(case.problem)
     found = StepJudge(case, oracle).run(run)
-    replayed = exact_steps(case, run, found, StepJudge(case, oracle, judge=False), oracle)
-    by_judge = {term.name: term.detection_limit for term in step_terms(case, run.s, run, found, [])}
+    replayed = exact_steps(found)
+    by_judge = {term.name: term.detection_limit for term in step_terms(found, [])}
     detection_limit = {name: error for step in replayed for name, error in step.detection_limit.items()}
     assert {"stale-product", "kernel-correction", "curvature"} <= set(detection_limit)
     for name, error in detection_limit.items():
@@ -88,7 +90,7 @@ def test_exact_steps_show_less_than_the_float64_judge_needs_and_replay_what_they
     changed = run.log.copy()
     changed[number, 0] += 1e-9
     wrong = type(run)(run.s, run.start, run.iterations, run.alphas, log=changed)
-    again = exact_steps(case, wrong, found, StepJudge(case, oracle, judge=False), oracle)
+    again = exact_steps(replace(found, trajectory=wrong))
     assert Status.FAIL in {one.status for one in again if f"step {number + 1} " in one.what}
 
 
@@ -117,12 +119,12 @@ def test_an_exact_step_takes_more_digits_only_while_its_radius_is_not_small_besi
 ):
     case, run = logged(task)
     oracle = Counting(case.problem)
-    judge, found = StepJudge(case, oracle, judge=False), StepJudge(case, oracle).run(run)
-    precisions, steps = oracle.precisions, exact_steps(case, run, found, judge, oracle)
+    found = StepJudge(case, oracle).run(run)
+    precisions, steps = oracle.precisions, exact_steps(found)
     assert precisions == [seen.BITS] * len(steps)
     precisions.clear()
     monkeypatch.setattr(seen, "BITS", 32)
-    for again, step in zip(exact_steps(case, run, found, judge, oracle), steps, strict=True):
+    for again, step in zip(exact_steps(found), steps, strict=True):
         assert again.upper - again.lower <= again.bound * 2.0**-10
         assert again.bound == step.bound
     # A value that is certainly clipped has no radius.
@@ -167,7 +169,7 @@ def test_weights_that_drift_are_seen_and_right_ones_are_not(task, recompute):
 
 def terms_of(case, run):
     found = StepJudge(case, Oracle(case.problem)).run(run)
-    return {term.name: term for term in step_terms(case, run.s, run, found, [])}
+    return {term.name: term for term in step_terms(found, [])}
 
 
 @pytest.mark.parametrize("task", TASKS)
