@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.step.clip import stored_bound, unclipped_bound
-from sstep_verify.checks.steps.rows import ENTRIES, right_hand_side_error, tell_apart
+from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, right_hand_side_error, tell_apart
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
     CLIP_HIGH,
@@ -39,12 +39,12 @@ from sstep_verify.verdict import SEEN
 
 
 @compiled_borrowing
-def judge_clipped_step(rows, state, stretch, step, constants, progress, tail, tally, formed):
+def judge_clipped_step(rows, state, block, stretch, step, constants, progress, tail, tally):
     """Judge one step: its gradient, its unclipped and clipped value, and what these could have shown.
 
     Parameters
     ----------
-    rows, state, stretch, tally, formed
+    rows, state, block, stretch, tally
         As in `windows.judge_steps`.
     step : int
         Its place in the stretch.
@@ -62,7 +62,7 @@ def judge_clipped_step(rows, state, stretch, step, constants, progress, tail, ta
     product = state.product[0] = state.signs[i] * np.dot(row, state.signed)
     linear = state.linear[i]
     slope = product - linear + shift * value
-    curvature = row[i] + shift
+    curvature, off = row[i] + shift, rows.table[slot, ERRORS, i]
     # The shift may meet each earlier increment by itself (rounding/sums.py); `repeats` counts this one.
     corrections = (progress.steps + (max(repeats - 2, 0) if shift > 0.0 else 0), 0)
     error, size = right_hand_side_error(
@@ -77,27 +77,23 @@ def judge_clipped_step(rows, state, stretch, step, constants, progress, tail, ta
     error = error if known else np.inf
     if curvature > 0.0:
         new, knot = value - slope / curvature, box.threshold / curvature
-        unclipped = unclipped_bound(constants, error, curvature, rows.diagonal[i], value, new, knot)
+        unclipped = unclipped_bound(constants, error, curvature, off, value, new, knot)
         bound = stored_bound(constants, unclipped, repeats, moved, value, new, knot)
     else:
         # A zero row without a shift: the linear term decides at which end the step ends, K-SVM the upper.
         new, knot, unclipped, bound = finish_flat(box, linear), 0.0, np.inf, np.inf
         decided = abs(linear) != box.threshold
-        if decided and row[i] + rows.diagonal[i] + shift == 0.0 and abs(new) < np.inf:
+        if decided and row[i] + off + shift == 0.0 and abs(new) < np.inf:
             bound = stored_bound(constants, 0.0, repeats, moved, value, new, knot)
     clipped, free = finish(box, new, knot), soft(new, knot)
     end = FREE if box.lower < free < box.upper else CLIP_LOW if free <= box.lower else CLIP_HIGH
     failed = count_step(tally, step, abs(logged - clipped), bound, end)
     tally.planned[0] += 1
-    looked = unclipped < np.inf
-    if not (looked or formed.value.size):
-        return
-    tell_apart(rows, state, stretch.draws[step], 1.0, progress)
-    if formed.value.size:
-        formed.gradient[step, 0], formed.gradient_bound[step, 0] = slope, error * OUTWARD
-        formed.curvature[step, 0, 0], formed.curvature_error[step, 0, 0] = curvature, rows.diagonal[i]
-    if looked:
+    block.right[0], block.right_bound[0], block.system[0, 0] = slope, error * OUTWARD, curvature
+    block.left[0] = bound
+    if unclipped < np.inf:
         tally.looked[0] += 1
+        tell_apart(rows, state, stretch.draws[step], 1.0, progress)
         # A wrong quantity moves the unclipped value, which is known up to its own bound only.
         ended = (new, clipped, box, knot, max(unclipped, bound), logged, failed)
         _look(tally, state, constants, row, i, curvature, ended, progress.steps == 0)

@@ -14,9 +14,8 @@ from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, distance_ratios
 from sstep_verify.checks.shared.sample import after_run
-from sstep_verify.checks.steps.residual import block_of
 from sstep_verify.checks.steps.rows import JudgeRows
-from sstep_verify.checks.steps.tally import Formed, Tally, empty_formed, empty_tally
+from sstep_verify.checks.steps.tally import Formed, Tally, block_of, empty_formed, empty_tally
 from sstep_verify.checks.steps.windows import State, Stretch, judge_steps, state_of
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Trajectory
@@ -96,7 +95,7 @@ class StepJudge:
 
     def __init__(self, case: Case, oracle: Oracle, *, judge: bool = True):
         self.case, self.oracle, self._judge = case, oracle, judge
-        self._block = None if case.problem.is_svm else block_of(case.stream.block)
+        self._block = block_of(case.stream.block)
         self.rows = JudgeRows(case, oracle, judge=judge)
 
     @cached_property
@@ -127,10 +126,7 @@ class StepJudge:
     def step_bounds(self, trajectory: Trajectory, iteration: int) -> np.ndarray:
         """The bounds of one step again, from the start of its window: one (K-SVM), or one an entry (b,)."""
         begin = iteration // trajectory.s * trajectory.s
-        tally = empty_tally(trajectory.s)
-        self._judge_from(trajectory, tally, begin, iteration + 1)
-        if self._block is None:
-            return tally.bound[iteration - begin : iteration - begin + 1]
+        self._judge_from(trajectory, empty_tally(trajectory.s), begin, iteration + 1)
         return self._block.left.copy()
 
     def window(self, trajectory: Trajectory, iteration: int) -> Tally:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from sstep_verify.bounds.step.solve import LU, factored, solve_error, solve_errors, solve_numbers
@@ -17,45 +15,6 @@ SMALLEST = 2.0**-1074
 
 SQUARE_ROOT_OF_SMALLEST = 2.0**-537
 """Root of the smallest float64 number."""
-
-
-class Block(NamedTuple):
-    """Scratch of one block step of a K-RR.
-
-    Parameters
-    ----------
-    right, right_bound : ndarray, shape (b,)
-        Right-hand side, and bounds on its error, infinite where nothing is promised.
-    increment, rounding, reach : ndarray, shape (b,)
-        The logged increment, its e_t, and both sizes together.
-    applied, error : ndarray, shape (b,)
-        G times the increment, errors of the right-hand side.
-    residual, left : ndarray, shape (b,)
-        What the increment leaves of the right-hand side, and bounds on that.
-    system, sizes, given, judge_error, factor : ndarray, shape (b, b)
-        The block system G, bounds on its entries' sizes, on the errors of the solver's entries and of the
-        judge's, and its Cholesky factor.
-    """
-
-    right: np.ndarray
-    right_bound: np.ndarray
-    increment: np.ndarray
-    rounding: np.ndarray
-    reach: np.ndarray
-    applied: np.ndarray
-    error: np.ndarray
-    residual: np.ndarray
-    left: np.ndarray
-    system: np.ndarray
-    sizes: np.ndarray
-    given: np.ndarray
-    judge_error: np.ndarray
-    factor: np.ndarray
-
-
-def block_of(block: int) -> Block:
-    """Scratch for steps of b coordinates."""
-    return Block._make((*np.zeros((9, block)), *np.zeros((5, block, block))))
 
 
 @compiled_borrowing

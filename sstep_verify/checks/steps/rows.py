@@ -40,8 +40,6 @@ class Rows(NamedTuple):
         Per coordinate, side by side as a step reads them: kernel entries in float64; what roundings of
         products with them are relative to; bounds on the errors of the entries, solver's and judge's
         together (K-RR: both over lambda).
-    diagonal : ndarray, shape (m,)
-        The errors of each coordinate's own entry (K-SVM).
     system, judge_error : ndarray, shape (c, m)
         Bounds on the errors of the solver's entries over lambda, and of the judge's (K-RR; else empty).
     largest : ndarray, shape (c,)
@@ -51,7 +49,6 @@ class Rows(NamedTuple):
     """
 
     table: np.ndarray
-    diagonal: np.ndarray
     system: np.ndarray
     judge_error: np.ndarray
     largest: np.ndarray
@@ -103,11 +100,10 @@ class JudgeRows:
         if not self.whole:
             columns, slot = np.unique(draws), np.zeros(samples, dtype=np.int64)
             slot[columns] = np.arange(columns.size)
-            return self._bounded(self.entries(columns), columns, slot)
+            return self._bounded(self.entries(columns), slot)
         if self._every is None:
-            every = np.arange(samples, dtype=np.int64)
             entries = kept_entries(self._oracle, self._case.problem, self._case.declaration)
-            self._every = self._bounded(entries, every, every)
+            self._every = self._bounded(entries, np.arange(samples, dtype=np.int64))
         return self._every
 
     def entries(self, coordinates: np.ndarray) -> KernelEntries:
@@ -117,19 +113,18 @@ class JudgeRows:
             return kernel_entries(problem, declaration, coordinates)
         return kept_entries(self._oracle, problem, declaration).at(coordinates)
 
-    def _bounded(self, entries: KernelEntries, columns: np.ndarray, slot: np.ndarray) -> Rows:
+    def _bounded(self, entries: KernelEntries, slot: np.ndarray) -> Rows:
         problem, precision = self._case.problem, self._case.declaration.precision
-        diagonal, largest = np.zeros(slot.size), np.zeros(0)
+        largest = np.zeros(0)
         system, judge_error = np.zeros((2, 0, 0))
         if problem.is_svm:
             sizes, errors = entry_errors(entries, judge=self._judge)
-            diagonal[columns] = errors[np.arange(columns.size), columns]
         else:
             penalty = problem.ridge.penalty
             sizes, errors, system = ridge_errors(entries, penalty, precision, judge=self._judge)
             judge_error, largest = np.ascontiguousarray(entries.judge_error), (sizes + errors).max(axis=1)
         table = np.ascontiguousarray(np.stack((entries.values, sizes, errors), axis=1))
-        return Rows(table, diagonal, system, judge_error, largest, slot)
+        return Rows(table, system, judge_error, largest, slot)
 
 
 @compiled_borrowing

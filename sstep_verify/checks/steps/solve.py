@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.checks.steps.residual import judged_residual, norm, worst_entry
-from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, tell_apart
+from sstep_verify.checks.steps.rows import ENTRIES, tell_apart
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
     CURVATURE,
@@ -22,7 +22,7 @@ from sstep_verify.checks.steps.tally import (
     count_step,
     note_effects,
 )
-from sstep_verify.compiled import compiled, compiled_borrowing
+from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.diagnosis.factors import BOTH, DIAGONAL, explain
 from sstep_verify.rounding.sums import FROZEN
 
@@ -33,15 +33,13 @@ QUANTITIES = (
 
 
 @compiled_borrowing
-def judge_solved_step(rows, state, block, stretch, step, constants, progress, tail, tally, formed):
+def judge_solved_step(rows, state, block, stretch, step, constants, progress, tail, tally):
     """Judge one step, by the entry of its residual that is largest beside its bound.
 
     Parameters
     ----------
-    rows, state, stretch, tally, formed
+    rows, state, block, stretch, tally
         As in `windows.judge_steps`.
-    block : Block
-        Scratch.
     step : int
         Its place in the stretch.
     constants : SolveConstants
@@ -59,32 +57,17 @@ def judge_solved_step(rows, state, block, stretch, step, constants, progress, ta
         worst = worst_entry(block)
         bound, distance = block.left[worst], abs(block.residual[worst])
     failed = count_step(tally, step, distance, bound, FREE)
-    looked, scale = bound < np.inf and solved and (failed or stretch.sampled), 1.0 / constants.penalty
-    if failed or stretch.sampled:
-        tally.planned[0] += 1
-    if looked or formed.value.size:
-        tell_apart(rows, state, drawn, scale, progress)
-    if formed.value.size:
-        _write_down(formed, rows, block, drawn, step)
-    if looked:
+    if not (failed or stretch.sampled):
+        return
+    tally.planned[0] += 1
+    if bound < np.inf and solved:
         tally.looked[0] += 1
+        tell_apart(rows, state, drawn, 1.0 / constants.penalty, progress)
         _effects(rows, state, block, drawn, logged, constants, tail)
         for quantity in QUANTITIES:
             _note(tally, quantity, state, block, constants, failed)
         if failed:
             _explain(tally, state.effects, block, constants.modulus)
-
-
-@compiled
-def _write_down(formed, rows, block, drawn, step):
-    """What a step formed, for what a run says that it used."""
-    for place in range(drawn.size):
-        i = drawn[place]
-        formed.gradient[step, place] = block.right[place]
-        formed.gradient_bound[step, place] = block.right_bound[place]
-        for other in range(drawn.size):
-            formed.curvature[step, place, other] = block.system[place, other]
-            formed.curvature_error[step, place, other] = rows.table[rows.slot[i], ERRORS, drawn[other]]
 
 
 @compiled_borrowing

@@ -1,4 +1,4 @@
-"""Counts kept by the judge of steps: events, quantities seen, mistakes that reproduce a wrong step.
+"""What the judge of steps writes: what a step formed; events, quantities seen, mistakes that reproduce it.
 
 The names of quantities stand here as numbers, for compiled code.
 """
@@ -25,6 +25,40 @@ EVENTS = ("free", "clip low", "clip high", "repeated", "thrice or more", "tail")
 """Events by number: what the judge's own step did, and what the stream holds."""
 
 FREE, CLIP_LOW, CLIP_HIGH, REPEATED, THRICE, TAIL_STEP = range(len(EVENTS))
+
+
+class Block(NamedTuple):
+    """Scratch of one block step; of a K-SVM's, with b = 1, only what is said of it.
+
+    Parameters
+    ----------
+    right, right_bound : ndarray, shape (b,)
+        Right-hand side (K-SVM: gradient), and bounds on its error, infinite where nothing is promised.
+    increment, rounding, reach : ndarray, shape (b,)
+        The logged increment, its e_t, and both sizes together.
+    applied, error : ndarray, shape (b,)
+        G times the increment, errors of the right-hand side.
+    residual, left : ndarray, shape (b,)
+        What the increment leaves of the right-hand side, and bounds on that (K-SVM: on the value stored).
+    system, sizes, given, judge_error, factor : ndarray, shape (b, b)
+        The block system G (K-SVM: the curvature), bounds on its entries' sizes, on the errors of the
+        solver's entries and of the judge's, and its Cholesky factor.
+    """
+
+    right: np.ndarray
+    right_bound: np.ndarray
+    increment: np.ndarray
+    rounding: np.ndarray
+    reach: np.ndarray
+    applied: np.ndarray
+    error: np.ndarray
+    residual: np.ndarray
+    left: np.ndarray
+    system: np.ndarray
+    sizes: np.ndarray
+    given: np.ndarray
+    judge_error: np.ndarray
+    factor: np.ndarray
 
 
 class Formed(NamedTuple):
@@ -106,6 +140,11 @@ class Tally(NamedTuple):
     def part(self, first: int) -> Tally:
         """The same, with the steps from one on."""
         return self._replace(distance=self.distance[first:], bound=self.bound[first:])
+
+
+def block_of(block: int) -> Block:
+    """Scratch for steps of b coordinates."""
+    return Block._make((*np.zeros((9, block)), *np.zeros((5, block, block))))
 
 
 def empty_formed(steps: int, block: int) -> Formed:

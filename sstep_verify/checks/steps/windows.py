@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sstep_verify.checks.steps.clip import judge_clipped_step
+from sstep_verify.checks.steps.rows import ERRORS, tell_apart
 from sstep_verify.checks.steps.solve import judge_solved_step
 from sstep_verify.checks.steps.tally import NAMES, REPEATED, SAME, STALE, TAIL_STEP, THRICE, event
 from sstep_verify.compiled import compiled, compiled_borrowing
@@ -148,14 +149,15 @@ def judge_steps(rows, state, stretch, sums, clip, solve, block, tally, formed):
         Of the bounds.
     clip, solve : ClipConstants and SolveConstants, one of them None
         Of the bounds of a K-SVM and of a K-RR.
-    block : Block or None
-        Further scratch, of a K-RR.
+    block : Block
+        Further scratch, and what a step formed.
     tally : Tally
         Out: distances, bounds, and what was seen.
     formed : Formed
         Out: what the steps formed; of no steps where that is not wanted.
     """
     steps, held = stretch.draws.shape[0], nonzero(state.alpha)
+    scale = 1.0 if solve is None else 1.0 / solve.penalty
     for begin in range(0, steps, stretch.width):
         end = min(begin + stretch.width, steps)
         tail = stretch.closing and end - begin < stretch.width
@@ -164,13 +166,11 @@ def judge_steps(rows, state, stretch, sums, clip, solve, block, tally, formed):
             begin_step(state, stretch.draws[step], tally, stretch.first + step, tail)
             if clip is None:
                 if solve is not None:
-                    judge_solved_step(
-                        rows, state, block, stretch, step, solve, progress, tail, tally, formed
-                    )
+                    judge_solved_step(rows, state, block, stretch, step, solve, progress, tail, tally)
             else:
-                judge_clipped_step(rows, state, stretch, step, clip, progress, tail, tally, formed)
+                judge_clipped_step(rows, state, block, stretch, step, clip, progress, tail, tally)
             if formed.value.size:
-                _write_down(formed, state, sums, stretch, step)
+                _write_down(formed, rows, state, block, sums, scale, stretch, step, progress)
             progress = follow_step(state, sums, stretch, step, progress)
         held = progress.held
         end_window(state, stretch.draws[begin:end])
@@ -196,17 +196,24 @@ def begin_step(state, drawn, tally, iteration, tail):
 
 
 @compiled
-def _write_down(formed, state, sums, stretch, step):
+def _write_down(formed, rows, state, block, sums, scale, stretch, step, progress):
     """What a step formed, whatever finishes it; no part of the loop, which is mostly made without."""
-    for place in range(stretch.draws.shape[1]):
-        i, value = stretch.draws[step, place], stretch.log[step, place]
+    drawn = stretch.draws[step]
+    tell_apart(rows, state, drawn, scale, progress)
+    for place in range(drawn.size):
+        i, value = drawn[place], stretch.log[step, place]
         draws, moved, size = state.drawn[i], state.moved[i], abs(value - state.alpha[i])
+        formed.gradient[step, place] = block.right[place]
+        formed.gradient_bound[step, place] = block.right_bound[place]
         formed.product[step, place] = state.product[place]
         formed.stale[step, place] = state.effects[STALE, place]
         formed.same[step, place] = state.effects[SAME, place]
         formed.value[step, place], formed.moved[step, place] = state.alpha[i], moved
         formed.draws[step, place] = draws
         formed.increment_error[step, place] = increment_error(sums, draws, moved, size, value)
+        for other in range(drawn.size):
+            formed.curvature[step, place, other] = block.system[place, other]
+            formed.curvature_error[step, place, other] = rows.table[rows.slot[i], ERRORS, drawn[other]]
 
 
 @compiled_borrowing
