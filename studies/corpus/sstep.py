@@ -95,7 +95,7 @@ class SStep:
         self, blocks: np.ndarray, s: int, a0: np.ndarray, log: np.ndarray | None = None
     ) -> np.ndarray:
         """All iterations, in windows of s."""
-        a = a0.astype(self.type)
+        a, self.s = a0.astype(self.type), s
         for begin in range(0, len(blocks), s):
             a, values = self.window(a, blocks[begin : begin + s])
             if log is not None:
@@ -161,12 +161,12 @@ class SStep:
 
     def window(self, a: np.ndarray, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A at the window's end, and the values that its steps left."""
-        drawn, b = blocks.ravel(), blocks.shape[1]
-        labels = self.labels()
+        drawn, b, labels = blocks.ravel(), blocks.shape[1], self.labels()
         self.rows = labels[drawn][:, None] * self.entries(drawn) * labels
         products = self.products_of(drawn, a)
         increments, values = np.empty(0, self.type), np.empty(blocks.shape, self.type)
-        start, a = a, a.copy()
+        self.blocks, self.start, self.a = blocks, a, a.copy()
+        start, a = self.start, self.a
         for k, B in enumerate(blocks):
             places, before = np.arange(k * b, k * b + b), start if self.way.update == "frozen" else a
             now = self.current(before, B, drawn[: k * b], increments)

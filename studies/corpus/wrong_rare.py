@@ -24,18 +24,9 @@ ULP = 1 + 2.0**-52
 class TailUncorrected(SStep):
     """The correction is left out in the last window where it is short."""
 
-    def solve(
-        self, blocks: np.ndarray, s: int, a0: np.ndarray, log: np.ndarray | None = None
-    ) -> np.ndarray:
-        self.s = s
-        return super().solve(blocks, s, a0, log)
-
-    def window(self, a: np.ndarray, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        self.short = len(blocks) < self.s
-        return super().window(a, blocks)
-
     def correction(self, r: int, drawn: np.ndarray, increments: np.ndarray) -> Any:
-        return self.type(0) if self.short else super().correction(r, drawn, increments)
+        short = len(self.blocks) < self.s
+        return self.type(0) if short else super().correction(r, drawn, increments)
 
 
 class ThirdDrawMissed(SStep):

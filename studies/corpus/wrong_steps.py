@@ -78,12 +78,8 @@ class CorrectionAtOddPlaces(SStep):
     """The correction is left out in every second step of a window."""
 
     def correction(self, r: int, drawn: np.ndarray, increments: np.ndarray) -> Any:
-        b = max(1, self.block)
-        return self.type(0) if (r // b) % 2 else super().correction(r, drawn, increments)
-
-    def window(self, a: np.ndarray, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        self.block = blocks.shape[1]
-        return super().window(a, blocks)
+        odd = r // self.blocks.shape[1] % 2
+        return self.type(0) if odd else super().correction(r, drawn, increments)
 
 
 class CorrectionOff(SStep):
@@ -97,23 +93,13 @@ class OverlapDropped(SStep):
     """A coordinate drawn again in a window is taken at its value of the window's start."""
 
     def current(self, a: np.ndarray, B: np.ndarray, past: np.ndarray, increments: np.ndarray) -> np.ndarray:
-        after = past.size != increments.size  # Only then these are the values that a step leaves.
-        return super().current(a, B, past, increments) if after else a[B]
+        return self.start[B]
 
-    def window(self, a: np.ndarray, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        drawn, b = blocks.ravel(), blocks.shape[1]
-        self.rows = self.labels()[drawn][:, None] * self.entries(drawn) * self.labels()
-        products, start = self.products_of(drawn, a), a
-        increments, values, a = np.empty(0, self.type), np.empty(blocks.shape, self.type), a.copy()
-        for k, B in enumerate(blocks):
-            places = np.arange(k * b, k * b + b)
-            full = np.array(
-                [products[r] + self.correction(r, drawn, increments) for r in places], self.type
-            )
-            theta, _ = self.step(B, start[B], full, self.rows[places][:, B])
-            increments = np.append(increments, theta)
-            a[B] = values[k] = a[B] + theta
-        return a, values
+    def step(
+        self, B: np.ndarray, now: np.ndarray, product: np.ndarray, square: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        theta, _ = super().step(B, now, product, square)
+        return theta, self.a[B] + theta
 
 
 class StaleA(SStep):
