@@ -21,8 +21,7 @@ from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import RunRequest, Solver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
-from studies.alarms.lengths import longest_sum
-from studies.alarms.parts import parts_of_bound
+from studies.alarms.bounds import longest_sum, parts_of_bound
 from studies.alarms.problems import stored_as
 from studies.alarms.variants import Variant
 from studies.coverage.freedoms import declared_values, planned_values

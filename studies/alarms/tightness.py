@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from sstep_verify.checks.step_replay import CHECK as STEPS
-from studies.alarms.lengths import ADDED_UP
+from studies.alarms.bounds import ADDED_UP
 from studies.reporting.sensitivity.alarms import Ratios, Shares, TightnessRow
 
 WANTED = 0.02

@@ -26,20 +26,6 @@ INNER = "for (int64_t l = 0; l < m; l++) {\n            if (!ridge)"
 
 
 @dataclass(frozen=True)
-class Edit:
-    """A text of the C program and what stands in its place.
-
-    Parameters
-    ----------
-    before, after : str
-        The text, which the source holds once, and its replacement.
-    """
-
-    before: str
-    after: str
-
-
-@dataclass(frozen=True)
 class Edited:
     """An edited program with its label.
 
@@ -49,13 +35,13 @@ class Edited:
         As of `Labelled`.
     ranks : tuple of int
         Numbers of ranks on which it is judged.
-    edits : tuple of Edit
-        What is changed.
+    edits : tuple of (str, str)
+        Texts of the source, each of which it holds once, and what stands in their place.
     """
 
     id: str
     ranks: tuple[int, ...]
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[tuple[str, str], ...] = ()
     tasks: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
     breaks: tuple[str, ...] = ()
@@ -67,41 +53,41 @@ PROGRAMS = (
     Edited(
         "c reversed",
         (2,),
-        (Edit(INNER, "for (int64_t l = m - 1; l >= 0; l--) {\n            if (!ridge)"),),
+        ((INNER, "for (int64_t l = m - 1; l >= 0; l--) {\n            if (!ridge)"),),
     ),
     Edited(
-        "c upper end ignored", (1,), (Edit("? problem.penalty : INFINITY;", "? INFINITY : INFINITY;"),),
+        "c upper end ignored", (1,), (("? problem.penalty : INFINITY;", "? INFINITY : INFINITY;"),),
         SVM, RBF, ("S-3.9",), "every step",
     ),
     Edited(
-        "c correction dropped", (2,), (Edit("products[r] += u[drawn[t]] * increments[t];", ";"),),
+        "c correction dropped", (2,), (("products[r] += u[drawn[t]] * increments[t];", ";"),),
         SVM, RBF, ("S-3.5",), "after the first step of a window",
     ),
     Edited(
         "c labels inside", (1,),
         # Labels go into the inner products, the panel gets none.
-        (Edit("sums[l] += values[e] * row[columns[e]];",
-              "sums[l] += values[e] * row[columns[e]] * "
-              "(ridge ? 1 : problem.targets[i] * problem.targets[l]);"),
-         Edit("if (!ridge) panel[j * m + l] *= problem.targets[drawn[j]] * problem.targets[l];", "")),
+        (("sums[l] += values[e] * row[columns[e]];",
+          "sums[l] += values[e] * row[columns[e]] * "
+          "(ridge ? 1 : problem.targets[i] * problem.targets[l]);"),
+         ("if (!ridge) panel[j * m + l] *= problem.targets[drawn[j]] * problem.targets[l];", "")),
         SVM, RBF, ("S-1.2",), "every step",
     ),
     Edited(
-        "c reductions skipped", (2,), (Edit(REDUCTION, f"if (windows % 2 == 0) {REDUCTION}"),),
+        "c reductions skipped", (2,), ((REDUCTION, f"if (windows % 2 == 0) {REDUCTION}"),),
         RIDGE, POLYNOMIAL, ("S-1.8",), "every step",
     ),
     Edited(
         "c columns of a rank missing", (2,),
-        (Edit("keep_features(n * rank / size", "keep_features(rank == 1 ? n : n * rank / size"),),
+        (("keep_features(n * rank / size", "keep_features(rank == 1 ? n : n * rank / size"),),
         RIDGE, POLYNOMIAL, ("S-1.8",), "every step",
     ),
     Edited(
         "c kernel before the reduction", (2,),
-        (Edit(REDUCTION, ""), Edit(FUNCTION, f"{FUNCTION}\n    {REDUCTION}")),
+        ((REDUCTION, ""), (FUNCTION, f"{FUNCTION}\n    {REDUCTION}")),
         RIDGE, POLYNOMIAL, ("S-1.8",), "every step",
     ),
     Edited(
-        "c m in every entry of a block", (1,), (Edit("(r == c ? (double)m : 0)", "(double)m"),),
+        "c m in every entry of a block", (1,), (("(r == c ? (double)m : 0)", "(double)m"),),
         RIDGE, POLYNOMIAL, ("S-1.4",), "block of several coordinates",
     ),
 )  # fmt: skip
@@ -119,12 +105,10 @@ def compiler() -> str | None:
 def compiled(program: Edited, mpicc: str, room: Path) -> Path:
     """The program, compiled in a folder."""
     source = SOURCE.read_text("utf-8")
-    for edit in program.edits:
-        if source.count(edit.before) != 1:
-            raise SystemExit(
-                f"{program.id}: the source holds {edit.before!r} {source.count(edit.before)} times"
-            )
-        source = source.replace(edit.before, edit.after)
+    for before, after in program.edits:
+        if (count := source.count(before)) != 1:
+            raise SystemExit(f"{program.id}: the source holds {before!r} {count} times")
+        source = source.replace(before, after)
     path = room / program.id.replace(" ", "_")
     path.with_suffix(".c").write_text(source, "utf-8")
     words = [mpicc, "-O2", "-std=c99", f"-I{EXAMPLES}", "-o", str(path), str(path.with_suffix(".c")), "-lm"]

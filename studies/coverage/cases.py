@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -63,15 +64,38 @@ class Planned:
     drawn: Drawn | None
 
 
-class WithVariant:
-    """A solver and another variant of it, by the name that a request carries."""
+Change = Callable[[Solver, RunRequest, Trajectory], Trajectory]
+Wanted = Callable[[RunRequest], bool]
 
-    def __init__(self, solver: Solver, variant: Solver):
-        self._solver, self._variant, self.declaration = solver, variant, solver.declaration
+
+def always(request: RunRequest) -> bool:
+    """Every run."""
+    return True
+
+
+class Either:
+    """A solver some of whose runs are made by another one.
+
+    Parameters
+    ----------
+    solver, other : Solver
+        The solver, and the one that makes those runs.
+    wanted : callable
+        Which runs these are, by request.
+    change : callable, optional
+        What becomes of them then.
+    """
+
+    def __init__(self, solver: Solver, other: Solver, wanted: Wanted, change: Change | None = None):
+        self._solver, self._other, self._wanted, self._change = solver, other, wanted, change
+        self.declaration = solver.declaration
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
-        """The run of the one that is asked for."""
-        return (self._variant if request.variant else self._solver).run(request, observe)
+        """The run, by the solver that is to make it."""
+        if not self._wanted(request):
+            return self._solver.run(request, observe)
+        made = self._other.run(request, observe)
+        return self._change(self._other, request, made) if self._change else made
 
 
 def planned(generator: np.random.Generator, row: dict[str, str]) -> Planned:
@@ -123,7 +147,7 @@ def planned(generator: np.random.Generator, row: dict[str, str]) -> Planned:
     values = declared_values(solver.declaration) | planned_values(
         case, s, row["data"], wide, row["written"]
     )
-    return Planned(WithVariant(solver, variant), case, values, drawn)
+    return Planned(Either(solver, variant, lambda request: bool(request.variant)), case, values, drawn)
 
 
 def _drawn(generator: np.random.Generator, row: dict[str, str], problem: Problem, stream: Any) -> Drawn:

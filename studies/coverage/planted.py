@@ -8,7 +8,7 @@ it then breaks its own promise.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -16,14 +16,11 @@ import numpy as np
 
 from sstep_verify.quantities import CURVATURE, KERNEL, STALE
 from sstep_verify.recurrence.mutation import Mutation, left_out
-from sstep_verify.solver import Observer, RunRequest, Solver
+from sstep_verify.solver import RunRequest, Solver
 from sstep_verify.trajectory import Trajectory
-from studies.coverage.cases import Planned
+from studies.coverage.cases import Change, Either, Planned, Wanted, always
 from studies.legal.draws import one_of
 from studies.legal.solver import LegalSolver
-
-Change = Callable[[Solver, RunRequest, Trajectory], Trajectory]
-Wanted = Callable[[RunRequest], bool]
 
 STEPS = (STALE, CURVATURE, KERNEL)
 """Quantities of a step that are left out, one at a time; the last only of windows of several steps."""
@@ -80,59 +77,24 @@ def _ulp(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
     return replace(made, alphas=alphas)
 
 
-def _always(request: RunRequest) -> bool:
-    return True
-
-
 LEFT: dict[str, tuple[str, Change, Wanted]] = {
-    "contract": ("a run cut short", _cut, _always),
-    "optimum": ("a run that made no step", _still, _always),
-    "kernel-entries": ("other entries", _entries, _always),
-    "message-count": ("communication in every iteration", _counts, _always),
-    "rank-coherence": ("a rank that goes its own way", _digests, _always),
-    "claim-honesty": ("the value of an earlier a", _claims, _always),
+    "contract": ("a run cut short", _cut, always),
+    "optimum": ("a run that made no step", _still, always),
+    "kernel-entries": ("other entries", _entries, always),
+    "message-count": ("communication in every iteration", _counts, always),
+    "rank-coherence": ("a rank that goes its own way", _digests, always),
+    "claim-honesty": ("the value of an earlier a", _claims, always),
 }
 """What is planted in what runs leave, by check, and in which runs."""
 
 BOUNDED = "metamorphic-bounded"
 
 WHOLE: dict[str, tuple[Mutation, Wanted]] = {
-    "box": (Mutation("clip left out", leak=1, upper=None), _always),
-    BOUNDED: (left_out(KERNEL), _always),
+    "box": (Mutation("clip left out", leak=1, upper=None), always),
+    BOUNDED: (left_out(KERNEL), always),
     "sstep-equals-classical": (left_out(KERNEL), lambda request: request.s > 1),
 }
 """What is planted in steps, by checks whose verdicts do not name a quantity of these."""
-
-
-class PlantedSolver:
-    """A solver with a defect.
-
-    Parameters
-    ----------
-    right, wrong : Solver
-        The solver, and the one that makes those runs that are wrong.
-    wanted : callable
-        Which runs are wrong, by request.
-    change : callable, optional
-        What becomes of them then.
-    """
-
-    def __init__(
-        self,
-        right: Solver,
-        wrong: Solver,
-        wanted: Wanted,
-        change: Change | None = None,
-    ):
-        self._right, self._wrong, self._wanted, self._change = right, wrong, wanted, change
-        self.declaration = right.declaration
-
-    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
-        """The run, wrong if it is to be."""
-        if not self._wanted(request):
-            return self._right.run(request, observe)
-        made = self._wrong.run(request, observe)
-        return self._change(self._wrong, request, made) if self._change else made
 
 
 def planted(
@@ -166,21 +128,18 @@ def planted(
     }
     if check in anywhere:
         name, change, wanted = anywhere[check]
-        return name, [PlantedSolver(right, right, wanted, change)]
+        return name, [Either(right, right, wanted, change)]
     if check == "residual-gap":
         changes = [partial(_skipped, place) for place in range(case.problem.samples)]
-        return "an update left out", [PlantedSolver(right, right, _always, one) for one in changes]
+        return "an update left out", [Either(right, right, always, one) for one in changes]
     known = [name for name in STEPS if name in seen]
     if drawn is None or not (known or check in WHOLE):
         return "", []
-    mutation, wanted = WHOLE.get(check) or (left_out(one_of(generator, known)), _always)
+    mutation, wanted = WHOLE.get(check) or (left_out(one_of(generator, known)), always)
     if drawn.declaration.state and not mutation.stale:
         return "", []  # there is no stale product in a step from what is carried
     wrong = LegalSolver(replace(drawn, planted=mutation))
     if check == BOUNDED:
-        others, steps = (
-            PlantedSolver(right, right, elsewhere, _alone),
-            PlantedSolver(right, wrong, elsewhere),
-        )
-        return "what other samples or steps give left out", [others, steps]
-    return mutation.name, [PlantedSolver(right, wrong, wanted)]
+        solvers: list[Solver] = [Either(right, right, elsewhere, _alone), Either(right, wrong, elsewhere)]
+        return "what other samples or steps give left out", solvers
+    return mutation.name, [Either(right, wrong, wanted)]

@@ -21,10 +21,9 @@ from studies.corpus.listing import PRODUCTION, Entry, corpus
 from studies.corpus.production_edits import Edit, edits, unedited
 from studies.reporting.sensitivity.corpus import Judged
 from studies.sensitivity.cases import CaseFound, judged_cases
-from studies.sensitivity.definition import Study
+from studies.sensitivity.definition import Piece, Study
 from studies.sensitivity.edited import HangError, judged_edited
 from studies.sensitivity.grading import graded, place_right
-from studies.sensitivity.piece import Piece
 from studies.sensitivity.rivalry import opinions
 
 SECONDS = {"python": 3.0, "program": 8.0, "production": 15.0}
@@ -64,12 +63,12 @@ def corpus_pieces(study: Study) -> list[Piece]:
     asked = {entry.id: Asked(entry, entry.id not in plain, study.shrink) for entry in chosen}
     for entry in chosen:
         groups.setdefault(_together(entry), []).append(entry)
-    pieces = []
+    pieces: list[Piece] = []
     for group in groups.values():
         for first in range(0, len(group), TOGETHER):
             part = group[first : first + TOGETHER]
             cost = sum(SECONDS[entry.kind] for entry in part)
-            pieces.append(Piece({entry.id: asked[entry.id] for entry in part}, cost))
+            pieces.append(({entry.id: asked[entry.id] for entry in part}, cost))
     return pieces
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -10,6 +11,9 @@ from sstep_verify.campaign.toml_values import expect, refuse_rest, take
 from sstep_verify.errors import InputError
 
 STUDIES = ("corpus", "limits", "alarms", "adversary")
+
+Piece = tuple[Mapping[str, Any], float]
+"""What one process works on at a time: items by name, and rough cost in seconds."""
 
 
 @dataclass(frozen=True)

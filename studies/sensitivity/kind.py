@@ -14,7 +14,6 @@ from sstep_verify.reporting import results as report
 from studies.power import CAMPAIGNS, DIGEST, campaigns_judged
 from studies.reporting.sensitivity.document import Sensitivity
 from studies.sensitivity.definition import Study, read_study, refuse_twice
-from studies.sensitivity.sentence import sentence
 from studies.sensitivity.studies import STUDIES, StudyOutcome
 
 if TYPE_CHECKING:
@@ -45,9 +44,9 @@ class SensitivityKind(Kind):
         refuse_twice(definition.families, definition.source)
         found = []
         for study in definition.families:
-            for piece in STUDIES[study.study].pieces(study):
-                items = {f"{study.study}/{name}": item for name, item in piece.items.items()}
-                found.append(Unit(tuple(items), Work(study.study, items), cost=piece.cost))
+            for named, cost in STUDIES[study.study].pieces(study):
+                items = {f"{study.study}/{name}": item for name, item in named.items()}
+                found.append(Unit(tuple(items), Work(study.study, items), cost=cost))
         wanted = chosen(only, [key for unit in found for key in unit.keys])
         left = [(unit, tuple(key for key in unit.keys if key in wanted)) for unit in found]
         return [Unit(keys, unit.work, cost=unit.cost) for unit, keys in left if keys]
@@ -57,7 +56,7 @@ class SensitivityKind(Kind):
         work: Work = unit.work
         for key in unit.keys:
             if key not in setting.finished:
-                yield STUDIES[work.study].made(key, work.items[key])
+                yield StudyOutcome(key, **{work.study: STUDIES[work.study].run(work.items[key])})
 
     def key(self, outcome: StudyOutcome) -> str:
         """Study and name."""
@@ -67,13 +66,11 @@ class SensitivityKind(Kind):
         """The document of every study, and what all of them say in one sentence."""
         order = {key: place for place, key in enumerate(key for unit in units for key in unit.keys)}
         outcomes = sorted(state.outcomes, key=lambda one: order[one.key])
-        parts = {
-            study.study: STUDIES[study.study].document(
-                [one for one in outcomes if one.key.startswith(f"{study.study}/")]
-            )
-            for study in plan.definition.families
-        }
-        document = Sensitivity(**{name: part for name, part in parts.items() if part is not None})
+        made: dict[str, list[Any]] = {}
+        for one in outcomes:
+            name = one.key.partition("/")[0]
+            made.setdefault(name, []).append(getattr(one, name))
+        document = Sensitivity(**{name: STUDIES[name].summary(parts) for name, parts in made.items()})
         return Assembled(
             report.Summary(
                 sentence(document, len(order), len(outcomes), state),
@@ -88,6 +85,18 @@ class SensitivityKind(Kind):
             },
             documents={"sensitivity": document},
         )
+
+
+def sentence(found: Sensitivity, planned: int, made: int, state: State) -> str:
+    """One sentence on mistakes killed, limits and false alarms, what must not be, and what is missing."""
+    parts = list(found.sentences) or ["too few runs for a limit" if made else "nothing was measured"]
+    if broken := found.broken:
+        parts.append(f"does not hold: {broken[0]}" + f", and {len(broken) - 1} more" * (len(broken) > 1))
+    if made < planned:
+        parts.append(f"{planned - made} of {planned} pieces not finished")
+    if failures := len(state.internal):
+        parts.append(f"{failures} internal errors")
+    return ("interrupted: " if state.interrupted else "") + "; ".join(parts)
 
 
 KIND = SensitivityKind()

@@ -14,8 +14,7 @@ from studies.reporting.sensitivity.alarms import AlarmOutcome
 from studies.reporting.sensitivity.corpus import CorpusDocument, Judged
 from studies.reporting.sensitivity.limit_outcomes import LimitOutcome
 from studies.sensitivity import corpus
-from studies.sensitivity.definition import Study
-from studies.sensitivity.piece import Piece
+from studies.sensitivity.definition import Piece, Study
 
 
 @dataclass(frozen=True)
@@ -32,38 +31,16 @@ class StudyOutcome:
 
 @dataclass(frozen=True)
 class Made:
-    """A study by its functions.
+    """A study by its functions: to its pieces, of an item what came of it, of all that its document."""
 
-    Parameters
-    ----------
-    name : str
-        Its name, and that of its field in `StudyOutcome`.
-    pieces : callable
-        `Study` to pieces.
-    run : callable
-        An item to what came of it.
-    summary : callable
-        What came of all items to the study's document.
-    """
-
-    name: str
     pieces: Callable[[Study], Sequence[Piece]]
     run: Callable[[Any], Any]
     summary: Callable[[Sequence[Any]], Any]
 
-    def made(self, key: str, item: Any) -> StudyOutcome:
-        """The outcome of an item."""
-        return StudyOutcome(key, **{self.name: self.run(item)})
-
-    def document(self, outcomes: Sequence[StudyOutcome]) -> Any:
-        """The document; None if nothing came of it."""
-        found = [getattr(one, self.name) for one in outcomes]
-        return self.summary(found) if found else None
-
 
 def _alarm_pieces(study: Study) -> list[Piece]:
     return [
-        Piece({f"{unit.group}, runs from {unit.first}": unit}, unit.runs / per_second(unit.group))
+        ({f"{unit.group}, runs from {unit.first}": unit}, unit.runs / per_second(unit.group))
         for unit in alarms.units(study.runs, study.seed, study.design)
     ]
 
@@ -74,28 +51,17 @@ def per_second(group: str) -> float:
 
 
 def _limit_pieces(study: Study) -> list[Piece]:
-    return [
-        Piece({unit.id: unit}, float(unit.wanted)) for unit in limits.units(study.seed, small=study.small)
-    ]
+    return [({unit.id: unit}, float(unit.wanted)) for unit in limits.units(study.seed, small=study.small)]
 
 
 STUDIES = {
-    one.name: one
-    for one in (
-        Made(
-            "corpus",
-            corpus.corpus_pieces,
-            corpus.judged,
-            lambda found: CorpusDocument(tuple(found)),
-        ),
-        Made("limits", _limit_pieces, limits.run, limits.summary),
-        Made("alarms", _alarm_pieces, alarms.run, alarms.summary),
-        Made(
-            "adversary",
-            lambda study: [Piece({"worst cases found": None}, 20.0)],
-            lambda _: adversary.replay(),
-            lambda found: found[0],
-        ),
-    )
+    "corpus": Made(corpus.corpus_pieces, corpus.judged, lambda found: CorpusDocument(tuple(found))),
+    "limits": Made(_limit_pieces, limits.run, limits.summary),
+    "alarms": Made(_alarm_pieces, alarms.run, alarms.summary),
+    "adversary": Made(
+        lambda study: [({"worst cases found": None}, 20.0)],
+        lambda _: adversary.replay(),
+        lambda found: found[0],
+    ),
 }
-"""The studies by name."""
+"""The studies by name, which is that of a field of `StudyOutcome`."""

@@ -16,7 +16,7 @@ from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.plain import DIGITS
 from studies.reporting.stability.answers import TENFOLD, Answer, Growth, SafeBand, WorseRun
 from studies.reporting.stability.document import StabilityRun
-from studies.reporting.stability.summary import ROUNDOFF, middle, precision_of
+from studies.reporting.stability.summary import ROUNDOFF, extreme, in_units, middle, precision_of
 from studies.stability.exponents import finite_losses, fitted_exponent, mean_exponent
 
 BAND = 2
@@ -47,8 +47,8 @@ def answers(runs: Iterable[StabilityRun], cases: Iterable[Case]) -> tuple[Answer
             task,
             growth(own, known, ROUNDOFF[precision]),
             compared_runs(own),
-            _largest([loss for run in _judged(own) for loss in run.loss[1:]]),
-            _largest([loss for run in _judged(own) for loss in run.largest_loss[1:]]),
+            extreme([loss for run in _judged(own) for loss in run.loss[1:]]),
+            extreme([loss for run in _judged(own) for loss in run.largest_loss[1:]]),
             worse_runs(own, ROUNDOFF[precision]),
             safe_bands(own, ROUNDOFF[precision]),
         )
@@ -120,8 +120,8 @@ def worse_runs(runs: Iterable[StabilityRun], roundoff: float) -> tuple[WorseRun,
             run.attained,
             run.seed,
             run.s[place],
-            _units(run.error[place], roundoff),
-            _units(run.error[0], roundoff),
+            in_units(run.error[place], roundoff),
+            in_units(run.error[0], roundoff),
             run.loss[place],
             run.noise,
             _exceeds(run.loss[place], run.noise),
@@ -159,7 +159,7 @@ def _band(place: int, runs: list[StabilityRun], roundoff: float) -> SafeBand:
         scenarios=len(runs),
         noise=floor,
         s=tuple(steps),
-        largest=tuple(_largest([loss for loss, _ in losses[s]]) for s in steps),
+        largest=tuple(extreme([loss for loss, _ in losses[s]]) for s in steps),
         beyond=tuple(sum(_exceeds(loss, own) for loss, own in losses[s]) for s in steps),
         within_noise=_up_to(steps, outside_noise),
         within_ten=_up_to(steps, [s in held for s in steps]),
@@ -190,10 +190,6 @@ def _size(loss: float | None) -> float:
     return math.inf if loss is None else loss
 
 
-def _largest(losses: Sequence[float | None]) -> float | None:
-    return None if None in losses else max((loss for loss in losses if loss is not None), default=None)
-
-
 def _again(run: StabilityRun, s: int, roundoff: float) -> tuple[int, float | None]:
     """Orders in which a run was made again, and the loss factor of the median errors over them."""
     look = next((look for look in run.again if look.s == s), None)
@@ -201,7 +197,3 @@ def _again(run: StabilityRun, s: int, roundoff: float) -> tuple[int, float | Non
         return 0, None
     error, classical = (math.inf if value is None else value for value in (look.error, look.classical))
     return look.orders, loss_factor(error, classical, roundoff)
-
-
-def _units(value: float | None, roundoff: float) -> float | None:
-    return None if value is None else value / roundoff

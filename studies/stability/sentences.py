@@ -21,6 +21,7 @@ from studies.reporting.stability.document import StabilityRun
 from studies.reporting.stability.summary import (
     ROUNDOFF,
     form_of,
+    in_units,
     middle,
     power,
     precision_of,
@@ -104,7 +105,7 @@ def _noise(runs: list[StabilityRun], cases: dict[str, Case], unit: float) -> str
     return (
         f"{text}; the largest of them is {_number(loss)} ({form_of(cases[top.case])}, "
         f"{short_name(cases[top.case])}, condition {power(top.condition)}, s = {top.s[place]}: "
-        f"{_number(_units(top.error[place], unit))} against {_number(_units(top.error[0], unit))} unit "
+        f"{_number(in_units(top.error[place], unit))} against {_number(in_units(top.error[0], unit))} unit "
         "roundoffs)"
     )
 
@@ -188,10 +189,6 @@ def _losses_at_ends(
 
 def _ratio(first: float | None, last: float | None) -> float | None:
     return last / first if first and last is not None else None
-
-
-def _units(value: float | None, unit: float) -> float | None:
-    return None if value is None else value / unit
 
 
 def _number(value: float | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -34,7 +35,6 @@ from studies.reporting.stability.answers import TENFOLD
 from studies.reporting.stability.document import SecondLook, StabilityRun
 from studies.reporting.stability.summary import middle
 from studies.stability.definition import ScenarioUnit
-from studies.stability.noise import noise_factor
 
 REPLAY_POINTS = 8
 """Places, evenly over the run, where windows shorter than the recording interval are kept for replay."""
@@ -233,3 +233,14 @@ class _FormRuns:
             noise=noise,
             again=self._second_looks(dict(zip(self._errors, losses, strict=True))),
         )
+
+
+def noise_factor(errors: Sequence[float], roundoff: float) -> float:
+    """Largest over smallest error of runs that differ only in the order of their sums.
+
+    What a loss factor may be without any loss: at least 1, and infinite if a run broke down. As in
+    `measures.stability.loss_factor`, an error below one unit roundoff counts as one.
+    """
+    if not all(math.isfinite(error) for error in errors):
+        return math.inf
+    return max(max(errors), roundoff) / max(min(errors), roundoff)

@@ -107,6 +107,11 @@ def extreme(values: Sequence[float | None]) -> float | None:
     return None if None in values else max((value for value in values if value is not None), default=None)
 
 
+def in_units(value: float | None, unit: float) -> float | None:
+    """An error in unit roundoffs; None of a run that broke down."""
+    return None if value is None else value / unit
+
+
 def precision_of(case: Case) -> str:
     """Precision of the runs of a case."""
     return str(case.parameters["precision"])
@@ -174,8 +179,8 @@ def rows(stability: Stability, cases: Iterable[Case]) -> list[Row]:
                 top.worst,
                 f"condition {condition_of(top)}, s = {top.s}",
                 extreme([cell.largest_worst for cell in stepped]),
-                None if low is None else low / unit,
-                None if high is None else high / unit,
+                in_units(low, unit),
+                in_units(high, unit),
                 max((cell.ratio for cell in own if cell.ratio is not None), default=None),
             )
         )

@@ -23,8 +23,7 @@ from studies.reporting.sensitivity.alarms import AlarmsDocument
 from studies.reporting.sensitivity.document import Sensitivity
 from studies.reporting.sensitivity.part import RIVALS
 from studies.sensitivity.definition import STUDIES
-from studies.sensitivity.kind import KIND
-from studies.sensitivity.sentence import sentence
+from studies.sensitivity.kind import KIND, sentence
 
 REPORT = Path(__file__).parents[3] / "reports" / "sensitivity" / "results.json"
 

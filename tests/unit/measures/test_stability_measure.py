@@ -8,7 +8,7 @@ import pytest
 from sstep_verify.errors import InputError
 from sstep_verify.measures.stability import against_classical, errors_at, loss_factor, significant_bits
 from sstep_verify.trajectory import Trajectory
-from studies.stability.noise import noise_factor
+from studies.stability.units import noise_factor
 
 U = 2.0**-53
 
