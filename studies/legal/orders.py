@@ -19,6 +19,12 @@ from studies.legal.draws import TYPES, Drawn
 Step = tuple[Any, Any, Any, Any]
 """What a step left in its coordinates; its gradient, curvature and increment."""
 
+Terms = tuple[list[Any], list[Any]]
+"""Terms of a row's product with a, and of its corrections."""
+
+Finished = tuple[Any, Any, Any] | None
+"""New values, curvature and increments of a step."""
+
 
 def kernel_matrix(drawn: Drawn, sums: Sums) -> np.ndarray:
     """Kernel entries by the declared formulas, shape (m, m)."""
@@ -65,18 +71,43 @@ def made_window(
 
     Fewer than asked for, and NaN, where a factorisation fails.
     """
-    steps: list[Step] = []
+    kind: Any = matrix.dtype.type
+    problem, updated = drawn.problem, bool(drawn.planted.kernel)  # Without corrections updates come late.
+    signs = problem.targets.astype(kind) if problem.is_svm else np.ones(problem.samples, dtype=kind)
+    right_hand_side, finish = (_gradient, _clipped) if problem.is_svm else (_residual, _solved)
+    steps, made = list[Step](), list[Any]()
     with np.errstate(all="ignore"):
-        window = _svm_window if drawn.problem.is_svm else _ridge_window
-        end = window(drawn, sums, matrix, start.astype(matrix.dtype), blocks, steps, carried)
-        if carried is not None and not drawn.planted.kernel:  # corrections are lost, so updates come late
-            carried.form(np.array(end))
-    return kept(np.array(end)), steps
+        start = start.astype(kind)
+        a: list[Any] = list(start)  # with frozen updates as well: start plus the increments so far
+        for block in blocks.tolist():
+            right = []
+            for i in block:
+                if carried is not None and carried.name != "weights":
+                    right.append(carried.values[i])
+                    continue
+                if carried is None:
+                    products = _products(drawn, sums, i, matrix, start, signs, made)
+                else:
+                    products = list(signs[i] * (problem.dense[i].astype(kind) * carried.values)), []
+                right.append(right_hand_side(drawn, sums, kind, i, a[i], products))
+            step = finish(drawn, sums, matrix, block, [a[i] for i in block], right)
+            if step is None:
+                return np.full(problem.samples, np.nan), steps
+            values, curvature, increments = step
+            for i, value, theta in zip(block, values, increments, strict=True):
+                made.append((i, theta))
+                if carried is not None and updated:
+                    carried.add(i, theta)
+                a[i] = value
+            steps.append((values, right, curvature, increments))
+        if carried is not None and not updated:
+            carried.form(np.array(a))
+    return kept(np.array(a)), steps
 
 
 def _products(
     drawn: Drawn, sums: Sums, row: int, matrix: np.ndarray, start: Any, signs: Any, made: list[Any]
-) -> tuple[list[Any], list[Any]]:
+) -> Terms:
     """Terms of row i's product with a, and of its corrections: from entries, or together by way of A'v."""
     if drawn.declaration.increments == "summed":
         totals: dict[int, Any] = {}
@@ -99,7 +130,7 @@ def _products(
     return terms[0], terms[1]
 
 
-def _sum(drawn: Drawn, sums: Sums, terms: tuple[list[Any], list[Any]], constants: list[Any]) -> Any:
+def _sum(drawn: Drawn, sums: Sums, terms: Terms, constants: list[Any]) -> Any:
     """Sum of a step's products, corrections and constants, all at once or the products first.
 
     In an order that is declared the products are a sum of their own, to which the others are added.
@@ -112,104 +143,65 @@ def _sum(drawn: Drawn, sums: Sums, terms: tuple[list[Any], list[Any]], constants
     return sums.add([*products, *corrections, *constants])
 
 
-def _from_weights(drawn: Drawn, row: int, sign: Any, weights: np.ndarray) -> tuple[list[Any], list[Any]]:
-    """Terms of row i's product with carried weights."""
-    return list(sign * (drawn.problem.dense[row].astype(weights.dtype) * weights)), []
+def _gradient(drawn: Drawn, sums: Sums, kind: Any, i: int, value: Any, products: Terms) -> Any:
+    """K-SVM: the gradient at a coordinate."""
+    shift = _shift(drawn, kind)
+    return _sum(drawn, sums, products, [kind(-1), *([shift * value] if drawn.problem.hinge.shift else [])])
 
 
-def _off(drawn: Drawn, kind: Any, curvature: Any) -> Any:
-    """The curvature with what is planted in it."""
-    if drawn.planted is NONE:
-        return curvature
-    return curvature * kind(float(drawn.planted.curvature))
+def _shift(drawn: Drawn, kind: Any) -> Any:
+    loss, factor = drawn.problem.hinge, kind(drawn.choices.get("scale", 1))
+    return kind(1) / (kind(2) * kind(loss.C)) * factor if loss.shift else kind(0)
 
 
-def _svm_window(
-    drawn: Drawn,
-    sums: Sums,
-    matrix: np.ndarray,
-    start: np.ndarray,
-    blocks: np.ndarray,
-    steps: list[Step],
-    carried: Carried | None,
-) -> list[Any]:
+def _clipped(
+    drawn: Drawn, sums: Sums, matrix: np.ndarray, block: list[int], now: list[Any], right: list[Any]
+) -> Finished:
+    """K-SVM: the new value of a coordinate, its curvature, its increment."""
     kind: Any = matrix.dtype.type
-    loss, update, planted = drawn.problem.hinge, drawn.declaration.update, drawn.planted
-    factor = kind(drawn.choices.get("scale", 1))
-    labels, C = drawn.problem.targets.astype(kind), kind(loss.C) / factor
-    shift = kind(1) / (kind(2) * kind(loss.C)) * factor if loss.shift else kind(0)
+    (i,), (value,), (gradient,) = block, now, right
+    loss, planted, choices = drawn.problem.hinge, drawn.planted, drawn.choices
+    C, shift = kind(loss.C) / kind(choices.get("scale", 1)), _shift(drawn, kind)
     upper = kind(np.inf) if loss.shift or planted.upper is None else C
     lower = kind(-np.inf) if planted.leak else kind(0)
-    a, made = list(start), list[Any]()
-    for (i,) in blocks.tolist():
-        value = a[i]  # with frozen updates: start plus the increments so far
-        if carried is not None and carried.name == "gradient":
-            gradient = carried.values[i]
-        else:
-            products = (
-                _products(drawn, sums, i, matrix, start, labels, made)
-                if carried is None
-                else _from_weights(drawn, i, labels[i], carried.values)
-            )
-            gradient = _sum(drawn, sums, products, [kind(-1), *([shift * value] if loss.shift else [])])
-        eta = (matrix[i, i] + shift) * kind(float(planted.curvature)) + kind(
-            drawn.choices.get("constant", 0)
-        )
-        if eta == 0:
-            new = upper
-        else:
-            quotient = gradient * (kind(1) / eta) if drawn.choices["reciprocal"] else gradient / eta
-            new = np.minimum(np.maximum(value - quotient, lower), upper)
-        theta = new - value
-        made.append((i, theta))
-        if carried is not None and planted.kernel:
-            carried.add(i, theta)
-        a[i] = new if update == "in-place" else value + theta
-        steps.append(([a[i]], [gradient], [[eta]], [theta]))
-    return a
+    eta = (matrix[i, i] + shift) * kind(float(planted.curvature)) + kind(choices.get("constant", 0))
+    if eta == 0:
+        new = upper
+    else:
+        quotient = gradient * (kind(1) / eta) if choices["reciprocal"] else gradient / eta
+        new = np.minimum(np.maximum(value - quotient, lower), upper)
+    theta = new - value
+    return [new if drawn.declaration.update == "in-place" else value + theta], [[eta]], [theta]
 
 
-def _ridge_window(
-    drawn: Drawn,
-    sums: Sums,
-    matrix: np.ndarray,
-    start: np.ndarray,
-    blocks: np.ndarray,
-    steps: list[Step],
-    carried: Carried | None,
-) -> list[Any]:
-    kind: Any = matrix.dtype.type
+def _residual(drawn: Drawn, sums: Sums, kind: Any, i: int, value: Any, products: Terms) -> Any:
+    """K-RR: the residual at a coordinate."""
     problem = drawn.problem
-    m, penalty, targets = kind(problem.samples), kind(problem.ridge.penalty), problem.targets.astype(kind)
-    m = m * kind(drawn.choices.get("scale", 1))
-    a, made = list(start), list[Any]()
-    ones = np.ones(problem.samples, dtype=kind)
-    for block in blocks:
-        right = []
-        for i in block:
-            if carried is not None and carried.name == "residual":
-                right.append(carried.values[i])
-                continue
-            terms = (
-                _products(drawn, sums, i, matrix, start, ones, made)
-                if carried is None
-                else _from_weights(drawn, i, kind(1), carried.values)
-            )
-            if drawn.choices["divided"] == "sum":
-                terms = [-(_sum(drawn, sums, terms, []) / penalty)], []
-            else:
-                terms = [-(one / penalty) for one in terms[0]], [-(one / penalty) for one in terms[1]]
-            right.append(_sum(drawn, sums, terms, [targets[i], -(m * a[i])]))
-        system = np.array([[matrix[i, j] / penalty for j in block] for i in block], dtype=kind)
-        system += m * np.eye(block.size, dtype=kind)
-        system = _off(drawn, kind, system)
-        change = solved(drawn, sums, kind, system, np.array(right, dtype=kind))
-        if change is None:
-            return [np.nan] * problem.samples
-        for i, step in zip(block, change, strict=True):
-            made.append((i, step))
-            if carried is not None and drawn.planted.kernel:
-                carried.add(int(i), step)
-            a[i] = a[i] + step  # frozen as well: start plus the increments so far
-        steps.append(([a[i] for i in block], right, system, change))
-    return a
+    penalty, m = kind(problem.ridge.penalty), _samples(drawn, kind)
+    if drawn.choices["divided"] == "sum":
+        products = [-(_sum(drawn, sums, products, []) / penalty)], []
+    else:
+        products = [-(one / penalty) for one in products[0]], [-(one / penalty) for one in products[1]]
+    return _sum(drawn, sums, products, [kind(problem.targets[i]), -(m * value)])
+
+
+def _samples(drawn: Drawn, kind: Any) -> Any:
+    return kind(drawn.problem.samples) * kind(drawn.choices.get("scale", 1))
+
+
+def _solved(
+    drawn: Drawn, sums: Sums, matrix: np.ndarray, block: list[int], now: list[Any], right: list[Any]
+) -> Finished:
+    """K-RR: the new values of a block, its system, its increments; None where a factorisation fails."""
+    kind: Any = matrix.dtype.type
+    penalty = kind(drawn.problem.ridge.penalty)
+    system = np.array([[matrix[i, j] / penalty for j in block] for i in block], dtype=kind)
+    system += _samples(drawn, kind) * np.eye(len(block), dtype=kind)
+    if drawn.planted is not NONE:
+        system = system * kind(float(drawn.planted.curvature))
+    change = solved(drawn, sums, kind, system, np.array(right, dtype=kind))
+    return (
+        None
+        if change is None
+        else ([x + step for x, step in zip(now, change, strict=True)], system, change)
+    )

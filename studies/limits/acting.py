@@ -50,13 +50,9 @@ def acting_in(scenario: Scenario, names: Iterable[str]) -> frozenset[str]:
 def measure_limits(unit: LimitUnit) -> LimitOutcome:
     """Draw problems until each quantity acted in as many runs as wanted, or no more may be drawn.
 
-    Whether a quantity acts is decided before anything is judged (`descent.acting_terms`). A quantity that
-    acted often enough is looked at no longer: its runs are the first ones drawn.
-
-    Parameters
-    ----------
-    unit : LimitUnit
-        A unit of limits; one stratum in one precision or more.
+    Whether a quantity acts is decided before anything is judged (`descent.acting_terms`). A quantity
+    that acted often enough is looked at no longer: its runs are the first ones drawn. The unit is one
+    of limits: one stratum in one precision or more.
     """
     generator = np.random.Generator(np.random.PCG64(unit.seed))
     (samples,), (s,) = unit.samples, unit.s

@@ -24,16 +24,10 @@ from sstep_verify.trajectory import Trajectory
 
 
 def dose_of(name: str, relative: float, precision: str) -> tuple[Mutation, float]:
-    """The mutation of a dose, and the dose that it is once its factor is rounded.
+    """The mutation of a dose in a quantity, and the dose that it is once its factor is rounded.
 
-    Parameters
-    ----------
-    name : str
-        Quantity of a step.
-    relative : float
-        Relative error asked for; a switch is left out, whatever the size, which is a dose of 1.
-    precision : str
-        Type that the factor is rounded to: next to 1 it knows no errors below its roundoff.
+    Next to 1 a factor knows no errors below the precision's roundoff. A switch is left out, whatever
+    relative error is asked for, which is a dose of 1.
     """
     if off_by(name, Fraction(0)) is None:
         return left_out(name), 1.0

@@ -13,7 +13,6 @@ from sstep_verify.scenarios.draws import draw_balanced_scenario
 from sstep_verify.verdict import Verdict
 from studies.limits.acting import acting_in, is_switch
 from studies.limits.judged import JudgedRuns, detection_limit, failed, shown
-from studies.limits.rival_doses import RivalRuns
 from studies.limits.trials import JUDGES, DosedRuns
 from studies.reporting.sensitivity.limit_outcomes import DosePair, LimitOutcome, LimitUnit
 
@@ -28,11 +27,6 @@ def measure_doses(unit: LimitUnit) -> LimitOutcome:
     """Give doses to as many pairs of a drawn problem and a quantity that acts in it as wanted.
 
     Where a verdict is certain to show a switch left out, that is tried as well, in every problem.
-
-    Parameters
-    ----------
-    unit : LimitUnit
-        A unit of doses, of one precision.
     """
     generator = np.random.Generator(np.random.PCG64(unit.seed))
     (precision,) = unit.precisions
@@ -104,5 +98,5 @@ def _pair(runs: JudgedRuns, verdicts: list[Verdict], name: str) -> DosePair | No
         runs.precision,
         name,
         trials,
-        RivalRuns(runs, name).doses(),
+        dosed.rivals(),
     )

@@ -32,19 +32,10 @@ FEW_DRAWN, FEW_PAIRS = 60, 3
 
 
 def units(seed: int = 0, *, small: bool = False) -> list[LimitUnit]:
-    """What is to be measured.
+    """Limits per task, kernel, m and s, in float32 for one kernel; doses per task, kernel and precision.
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the study, >= 0; every unit has one of its own, made from it and its id.
-    small : bool
-        Only one stratum of each K-SVM, and a few pairs of each task, for half a minute.
-
-    Returns
-    -------
-    list of LimitUnit
-        Limits per task, kernel, m and s, in float32 for one kernel; doses per task, kernel and precision.
+    Every unit has a seed of its own, made from that of the study and its id. A small study has only one
+    stratum of each K-SVM, and a few pairs of each task, for half a minute.
     """
     kernels, sizes = (("rbf",), SIZES[:1]) if small else (KERNEL_NAMES, SIZES)
     samples, widths = zip(*sizes, strict=True)

@@ -1,16 +1,22 @@
-"""Trials of one check: doses of an error in one quantity of a run, and where the verdict turns."""
+"""Doses of an error in one quantity of a run: where the verdict of a check turns, and what rivals say."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property, partial
+
+import numpy as np
 
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.rounding.arithmetic import unit_roundoff
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.verdict import SEEN, Status
 from studies.limits.dosed import dose_of
 from studies.limits.judged import JudgedRuns, Runs
-from studies.reporting.sensitivity.limit_outcomes import DoseTrial
+from studies.reporting.sensitivity.limit_outcomes import DoseTrial, RivalDose
+from studies.rivals import RIVALS, Answers, Rival
 
 EITHER = "either"
 """Name of the two checks together: a campaign is red if one of them is."""
@@ -29,6 +35,9 @@ PARTS = 4
 
 RESOLVED = 8
 """Roundoffs from which on doses can be told apart: a factor next to 1 holds multiples of two."""
+
+SMALLEST = 26
+"""Rivals are asked about doses of four to the power of minus this, and up to 1."""
 
 
 def first_true(low: int, high: int, holds: Callable[[int], bool]) -> int | None:
@@ -59,6 +68,7 @@ class DosedRuns:
         self._runs, self._quantity = runs, quantity
         self._made: dict[float, Runs | None] = {}
         self._failed: dict[tuple[str, float], bool] = {}
+        self._finals: dict[tuple[int | None, int], np.ndarray] = {}
 
     def dose(self, relative: float) -> float:
         """The dose that is made of the one asked for."""
@@ -99,3 +109,39 @@ class DosedRuns:
             certain=len(large),
             missed=sum(not turned(one) for one in large),
         )
+
+    def answers(self, rival: Rival, place: int | None) -> Answers:
+        """What a rival looks at of a dose of four to the power of the place; None: of no error."""
+        runs, s = self._runs, self._runs.scenario.s
+        own = self._final(place, 1) if rival.asks_own else None
+        return Answers(
+            runs.problem, runs.precision, s, self._final(place, s), self._trusted[0], own, self._trusted[1]
+        )
+
+    def _final(self, place: int | None, s: int) -> np.ndarray:
+        if (place, s) not in self._finals:
+            relative = 0.0 if place is None else 4.0**place
+            mutation, _ = dose_of(self._quantity, relative, self._runs.precision)
+            self._finals[place, s] = self._runs.final(mutation, s)
+        return self._finals[place, s]
+
+    def rivals(self) -> tuple[RivalDose, ...]:
+        """The smallest dose that each rival refuses, to a factor of four."""
+        told = []
+        for rival in RIVALS:
+            right = rival.accepts(self.answers(rival, None))
+            if right is not None:
+                place = first_true(-SMALLEST, 0, partial(self._refused, rival)) if right else None
+                told.append(RivalDose(rival.name, not right, None if place is None else 4.0**place))
+        return tuple(told)
+
+    def _refused(self, rival: Rival, place: int) -> bool:
+        return rival.accepts(self.answers(rival, place)) is False
+
+    @cached_property
+    def _trusted(self) -> tuple[np.ndarray, ...]:
+        """The final a of the classical method by the reference, in the precision and in longdouble."""
+        runs = self._runs
+        request = RunRequest(runs.problem, runs.stream, 1, runs.scenario.iterations, initial=runs.initial)
+        solvers = (ReferenceSolver(kind, "classical") for kind in (runs.precision, "longdouble"))
+        return tuple(np.asarray(one.run(request).final, dtype=np.float64) for one in solvers)

@@ -20,7 +20,6 @@ from studies.limits.acting import acting_in, is_switch, measure_limits
 from studies.limits.dosed import dose_of
 from studies.limits.doses import measure_doses
 from studies.limits.judged import JudgedRuns, detection_limit, failed, shown
-from studies.limits.rival_doses import RivalRuns
 from studies.limits.rows import dose_rows, overall_rows, rival_rows
 from studies.limits.trials import EITHER, DosedRuns, first_true
 from studies.reporting.sensitivity.limit_outcomes import DosePair, DoseTrial, LimitUnit, RivalDose
@@ -157,16 +156,16 @@ def test_doses_of_a_unit_and_what_rivals_make_of_them():
 
 
 def test_own_classical_does_not_see_what_is_wrong_for_every_s(runs):
-    told = {one.rival: one for one in RivalRuns(runs, quantities.CURVATURE).doses()}
+    told = {one.rival: one for one in DosedRuns(runs, quantities.CURVATURE).rivals()}
     assert told["allclose 1e-5"].dose < 1e-2
-    kernel = {one.rival: one for one in RivalRuns(runs, quantities.KERNEL).doses()}
+    kernel = {one.rival: one for one in DosedRuns(runs, quantities.KERNEL).rivals()}
     assert kernel["own classical 1e-8"].dose <= kernel["allclose 1e-5"].dose
 
 
 @pytest.mark.parametrize("quantity", [quantities.CURVATURE, quantities.KERNEL])
 def test_a_rival_refuses_the_dose_that_is_told_and_accepts_a_quarter_of_it(runs, quantity):
-    made = RivalRuns(runs, quantity)
-    told = {one.rival: one.dose for one in made.doses()}
+    made = DosedRuns(runs, quantity)
+    told = {one.rival: one.dose for one in made.rivals()}
     found = 0
     for rival in RIVALS:
         if (dose := told.get(rival.name)) is None:
