@@ -140,21 +140,10 @@ def level_of(check: str) -> int:
 
 
 def of_verdict(check: str, task: str, signs: Iterable[str] = ()) -> tuple[Sentence, ...]:
-    """The sentences that a verdict is about.
+    """The sentences that a verdict of a check is about.
 
-    Parameters
-    ----------
-    check : str
-        Check id.
-    task : {"svm-l1", "svm-l2", "krr"}
-        Task of the problem.
-    signs : iterable of str
-        Names of what was found wrong, the most likely first: mistakes, quantities, items of the check.
-
-    Returns
-    -------
-    tuple of Sentence
-        Those that the signs break, in their order; where there are none, those that the check claims.
+    Those that the signs break, in their order: names of what was found wrong, the most likely first,
+    such as mistakes, quantities, items of the check. Where there are none, those that the check claims.
     """
     known = [sentence for sentence in decided_by(check) if task in sentence.tasks]
     named = [sentence for sign in signs for sentence in known if sign in sentence.signs]

@@ -95,19 +95,7 @@ class ThreadCommunicator:
 def on_threads(
     ranks: int, function: Callable[..., Any], *arguments: Any, order: str = "forward"
 ) -> list[Any]:
-    """What ``function(communicator, *arguments)`` returned on each rank, or the error it raised.
-
-    Parameters
-    ----------
-    ranks : int
-        How many (P).
-    function : callable
-        What every rank does.
-    *arguments
-        What it is called with, the same on all ranks.
-    order : str
-        One of `ORDERS`.
-    """
+    """What ``function(communicator, *arguments)`` returned on each rank, or the error it raised."""
     board, barrier = [None] * ranks, threading.Barrier(ranks)
     answers: list[Any] = [None] * ranks
 

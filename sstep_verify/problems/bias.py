@@ -35,20 +35,7 @@ def require_usable(bias: float, kernel: Kernel) -> None:
 
 
 def with_constant_feature(data: Any, bias: float) -> Any:
-    """Append a constant feature.
-
-    Parameters
-    ----------
-    data : ndarray or csr_array, shape (m, n)
-        Samples by features (A).
-    bias : float
-        Value of the feature (B); 0 appends none.
-
-    Returns
-    -------
-    ndarray or csr_array, shape (m, n + 1)
-        A fresh matrix, dense or CSR as `data`; `data` itself if the value is 0.
-    """
+    """A fresh matrix with a constant feature appended, dense or CSR as the data; the data if it is 0."""
     if not bias:
         return data
     parts: list[Any] = [data, np.full((data.shape[0], 1), bias)]

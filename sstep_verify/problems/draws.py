@@ -117,17 +117,7 @@ many (the second), and follows Floyd elsewhere."""
 def seeded_blocks(
     kind: str, samples: int, block: int, length: int, seed: int, begin: int, end: int
 ) -> np.ndarray:
-    """Blocks begin..end-1 of a stream, int64, shape (end - begin, b).
-
-    Parameters
-    ----------
-    kind : {"uniform", "epochs"}
-        As `IndexStream` describes them.
-    samples, block, length, seed : int
-        As for `IndexStream`.
-    begin, end : int
-        0 <= begin <= end <= length.
-    """
+    """Blocks begin..end-1 of an `IndexStream` of kind uniform or epochs, shape (end - begin, b)."""
     if begin == end:
         return np.empty((0, block), dtype=np.int64)
     parts = []

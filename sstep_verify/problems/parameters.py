@@ -14,14 +14,7 @@ _SHOWN = 60
 
 
 def positive(owner: str, name: str, value: object) -> float:
-    """A positive parameter as a float.
-
-    Parameters
-    ----------
-    owner, name : str
-        Words of the message: ``RBF kernel``, ``sigma``.
-    value : object
-        What was handed in.
+    """A positive parameter as a float; messages name owner and name: ``RBF kernel``, ``sigma``.
 
     Raises
     ------

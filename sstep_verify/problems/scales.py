@@ -15,13 +15,7 @@ from sstep_verify.problems.problem import Problem
 
 
 def scales(problem: Problem) -> dict[str, float]:
-    """Known factors c by name, for the parameters of one problem; those that are no normal number left out.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    """
+    """Known factors c by name, for the parameters of one problem, that are finite and not 0."""
     m, parameter = float(problem.samples), problem.loss.parameter
     p = problem.loss.symbol
     factors = {

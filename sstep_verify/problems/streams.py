@@ -194,13 +194,7 @@ def logged_stream(stream: IndexStream, drawn: np.ndarray) -> IndexStream:
 def distinct_length(
     kind: str, seed: int, samples: int, block: int, length: int, *, replacement: bool
 ) -> int:
-    """How many of the first blocks of a stream come before one that holds a coordinate twice.
-
-    Parameters
-    ----------
-    kind, seed, samples, block, length, replacement
-        As for `IndexStream`; `length` where no block does.
-    """
+    """How many first blocks come before one that holds a coordinate twice; `length` if none does."""
     if not replacement or block == 1 or kind not in draws.GENERATORS:
         return length
     repeat = draws.first_repeat(draws.blocks(kind, seed, samples, block, length, replacement=True))

@@ -57,13 +57,7 @@ def restore() -> tuple[str, ...]:
 
 
 def restore_with_warning(when: str) -> None:
-    """The same before something that is judged, or judges, or after foreign code; told by a warning.
-
-    Parameters
-    ----------
-    when : str
-        Before or after what, for the `EnvironmentWarning`.
-    """
+    """The same before something that judges, or after foreign code, by an `EnvironmentWarning`."""
     if deviations := restore():
         warnings.warn(
             f"{when} this process had {', '.join(deviations)}, as a library built with -ffast-math sets "

@@ -62,14 +62,7 @@ def near_converged(problem: Problem, precision: str) -> np.ndarray:
 
     K-SVM: the result of `SWEEPS` cyclic sweeps of the reference from zero. K-RR: the solution of
     ``(K/lambda + m I) a = y`` in float64. Rounding leaves it a distance of about 2**-24 from there, and
-    hides most of what differs between linear algebra libraries.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    precision : {"float64", "float32"}
-        With float32 the vector is representable there.
+    hides most of what differs between linear algebra libraries. With float32 it is representable there.
     """
     upper = np.inf
     if problem.is_svm:
@@ -109,7 +102,7 @@ def acting_terms(
     *,
     of_run: bool = False,
 ) -> frozenset[str]:
-    """Terms of the s-step recurrence (the paper's form) that have an effect somewhere in a run.
+    """Quantities of the s-step recurrence (the paper's form) that have an effect somewhere in a run.
 
     A term has an effect in a window if making it larger or smaller by `CHANGE` throughout the window moves
     a at the window's end, either way, by at least ``SHARE CHANGE`` times what the window moved it (by
@@ -118,26 +111,9 @@ def acting_terms(
     change of it) is left out instead, which is a change by all of it. A window's boundary acts only where
     a window comes after, and the tail where the last window is short and moves a.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem, small.
-    stream : IndexStream
-        Its index stream; the run goes through all of it.
-    s : int
-        Steps per window.
-    initial : ndarray, shape (m,), optional
-        Start vector (a0).
-    terms : collection of str
-        Quantities that are looked at (`sstep_verify.quantities`).
-    of_run : bool
-        Whether an effect is held against the most that any window of the run moved a, not against what its
-        own window did: near the optimum a window moves a by nothing but rounding errors.
-
-    Returns
-    -------
-    frozenset of str
-        Some of `terms`.
+    The run goes through all of the stream. With `of_run` an effect is held against the most that any
+    window of the run moved a, not against what its own window did: near the optimum a window moves a by
+    nothing but rounding errors.
     """
     finisher = _finisher(problem)
     known = quantities.quantities_of(problem.loss.task, "frozen", s, stream.block)

@@ -34,12 +34,7 @@ BITS = 24
 
 
 def condition_levels(epsilon: float = 2.0**-52) -> tuple[float, float, float]:
-    """The three condition numbers LAPACK's testers use: ``2, sqrt(0.1/eps), 0.1/eps``.
-
-    Parameters
-    ----------
-    epsilon : float
-        Machine epsilon eps = 2u of the precision under test.
+    """The three condition numbers LAPACK's testers use: ``2, sqrt(0.1/eps), 0.1/eps``; eps = 2u.
 
     Source: LAPACK, TESTING/LIN, subroutine DLATB4 (CNDNUM, BADC1, BADC2).
     """
@@ -140,16 +135,7 @@ def orthonormal_columns(rows: int, columns: int, generator: np.random.Generator)
 def with_singular_values(left: np.ndarray, values: np.ndarray, right: np.ndarray) -> np.ndarray:
     """``U diag(sigma) V'``, summed in order of the columns: r + 1 roundings per term at most.
 
-    Parameters
-    ----------
-    left, right : ndarray, shapes (m, r) and (n, r)
-        Orthonormal columns (U, V).
-    values : ndarray, shape (r,)
-        Singular values (sigma).
-
-    Returns
-    -------
-    ndarray, shape (m, n)
+    U, shape (m, r), and V, shape (n, r), have orthonormal columns.
     """
     product = np.zeros((left.shape[0], right.shape[0]))
     for column, value in enumerate(values.tolist()):

@@ -148,19 +148,7 @@ def searched(cell: Cell, method: str, seconds: float, seed: int) -> Best:
 def search(seconds: float, seed: int, cells: Sequence[Cell] = CELLS) -> Iterator[HardCase]:
     """Search every cell by every method, with so many seconds each.
 
-    Parameters
-    ----------
-    seconds : float
-        Time for a method on a cell.
-    seed : int
-        Seed of all.
-    cells : sequence of Cell
-        What is searched.
-
-    Yields
-    ------
-    HardCase
-        The worst of each cell, beside the worst of random draws.
+    The worst of each cell is told, beside the worst of random draws.
     """
     for cell in cells:
         found = {method: searched(cell, method, seconds, seed) for method in METHODS}

@@ -43,15 +43,6 @@ def longest_sum(check: str, case: Case, s: int) -> int:
     Of a step or window: that of a kernel row's product with a and the corrections, read back from the
     bound's own constant, or the judge's where that is longer and the solver no coarser; of a kernel entry,
     that over the features.
-
-    Parameters
-    ----------
-    check : str
-        Id of the check.
-    case : Case
-        The case.
-    s : int
-        Iterations per window.
     """
     problem, declared = case.problem, case.declaration
     entries = sum_roundings(problem.features, declared.summation)
@@ -73,14 +64,7 @@ def longest_sum(check: str, case: Case, s: int) -> int:
 def parts_of_bound(case: Case, run: Trajectory, oracle: Oracle) -> dict[str, float]:
     """Shares of the bound of the step with the largest ratio; none if it is infinite, or a clip decides it.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectory : Trajectory
-        A run with a log.
-    oracle : Oracle
-        Keeps kernel entries.
+    The run has a log; the oracle keeps kernel entries.
     """
     judge = StepJudge(case, oracle)
     worst = judge.run(run).worst

@@ -124,22 +124,11 @@ def judged_run(
     parts: bool = False,
     start: bool = True,
 ) -> Judged:
-    """Have a correct solver make the runs that checks need, and judge them.
+    """Have a correct solver make the runs that checks need, named beside the contract, and judge them.
 
-    Parameters
-    ----------
-    variant : Variant
-        The solver.
-    scenario : Scenario
-        What it solves.
-    checks : sequence of str
-        Ids of checks beside the contract.
-    exact : bool
-        Whether step-replay repeats notable steps in exact arithmetic; without it all is compiled float64.
-    parts : bool
-        Whether to look at what the bound of the worst step is made of.
-    start : bool
-        Whether to begin from the scenario's start vector.
+    With `exact` step-replay repeats notable steps in exact arithmetic; without it all is compiled
+    float64. With `parts` it is looked at what the bound of the worst step is made of; with `start` the
+    run begins from the scenario's start vector.
     """
     solver, problem = variant.solver(scenario), stored_as(scenario.problem(), variant.storage)
     declared, s = solver.declaration, scenario.s

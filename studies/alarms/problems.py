@@ -28,21 +28,10 @@ def drawn_problem(
     precision: str,
     samples: int = 24,
 ) -> Scenario:
-    """Draw a scenario for a solver of some tasks, kernels and precision.
+    """Draw a scenario for a solver of some tasks, kernels and precision; m is limited but in edge families.
 
     A solver in float32 gets data that float32 holds, or that it is to round; others now and then data of
     the range and digits of float32.
-
-    Parameters
-    ----------
-    generator : numpy.random.Generator
-        Source of the numbers.
-    tasks, kernels : sequences of str
-        What to choose from.
-    precision : str
-        Of the solver.
-    samples : int
-        Largest m of what is no edge family.
     """
     held = "float32" if generator.random() < (0.5 if precision == "float32" else 0.15) else "float64"
     if generator.random() < EDGES:

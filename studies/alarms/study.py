@@ -57,16 +57,10 @@ COUNTED = (*FIELDS.values(), "undecided", "absent")
 
 
 def units(runs: int, seed: int, design: int = 0) -> list[AlarmUnit]:
-    """The pieces of a study.
+    """The pieces of a study of about so many runs; where numbers overflow none is judged.
 
-    Parameters
-    ----------
-    runs : int
-        Runs that are drawn, about; fewer are judged, for where numbers overflow no bound is finite.
-    seed : int
-        Seed of the study.
-    design : int
-        Runs for cells of the coverage table beside them, at most, for all processors, tasks and kernels.
+    With `design` so many runs, at most, for cells of the coverage table beside them, for all
+    processors, tasks and kernels.
     """
     found = []
     for name, group in GROUPS.items():

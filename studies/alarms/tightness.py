@@ -31,15 +31,7 @@ ALL_STEPS = "the errors of all steps, added up"
 
 
 def tightness(ratios: Iterable[Ratios], shares: Iterable[Shares]) -> tuple[TightnessRow, ...]:
-    """One row for every check, task, kernel and precision.
-
-    Parameters
-    ----------
-    ratios : iterable of Ratios
-        What pieces of a study found; several may be of the same kind.
-    shares : iterable of Shares
-        What the bounds of some steps are made of.
-    """
+    """One row for every check, task, kernel and precision, of what the pieces of a study found."""
     found = defaultdict[Key, list[Ratios]](list)
     for one in ratios:
         found[one.check, one.task, one.kernel, one.precision].append(one)

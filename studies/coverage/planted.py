@@ -102,16 +102,7 @@ def planted(
 ) -> tuple[str, list[Solver]]:
     """Solvers of a plan with a defect, of which a check has to refuse one; none where none can be planted.
 
-    Parameters
-    ----------
-    check : str
-        Id of a check that passed the run.
-    seen : sequence of str
-        What its verdict was certain to show.
-    plan : Planned
-        Solver and case.
-    generator : numpy.random.Generator
-        Chooses among quantities.
+    The check passed the run, and its verdict was certain to show what is `seen`.
     """
     right, drawn, case = plan.solver, plan.drawn, plan.case
 

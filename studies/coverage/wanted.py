@@ -58,14 +58,8 @@ def wanted(number: int) -> Wanted:
 def numbers(first: int, runs: int, cells: Cells) -> Iterator[int]:
     """Numbers of runs for cells of one task and kernel, as long as these lack decided ones.
 
-    Parameters
-    ----------
-    first : int
-        Number of the first cell's first run.
-    runs : int
-        How many, at most.
-    cells : dict
-        Decided runs, to which each run is added before the next number is asked for.
+    At most so many, from the number of the first cell's first run; to `cells`, the decided runs, each
+    run is added before the next number is asked for.
     """
     # On each processor a fifth more than its part, for cells that one of them decides too seldom.
     share, tried, place = -(-6 * ENOUGH // (5 * len(CORES))), Counter[int](), CROSSED[first // STRIDE]

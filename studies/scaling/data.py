@@ -18,14 +18,7 @@ Loaded = tuple[Profile, str]
 
 
 def load_profile(item: DataItem, directory: str | None) -> Loaded:
-    """The profile of an entry of a family's data.
-
-    Parameters
-    ----------
-    item : DataItem
-        The entry.
-    directory : str or None
-        Folder of the data sets.
+    """The profile of an entry of a family's data, from the folder of the data sets.
 
     Raises
     ------

@@ -133,14 +133,7 @@ def _product(family: ScalingFamily) -> list[ScalingUnit]:
 
 
 def read_scaling(table: dict, where: str) -> ScalingFamily:
-    """The family of one ``[[scaling]]`` table.
-
-    Parameters
-    ----------
-    table : dict
-        The table, as TOML gives it; it is emptied.
-    where : str
-        File and place, for messages.
+    """The family of one ``[[scaling]]`` table as TOML gives it, which is emptied.
 
     Raises
     ------

@@ -39,13 +39,6 @@ class ScalingOutcome:
 def execute_unit(unit: ScalingUnit, directory: str | None) -> ScalingOutcome:
     """Predict one curve.
 
-    Parameters
-    ----------
-    unit : ScalingUnit
-        What is predicted.
-    directory : str or None
-        Folder of the data sets.
-
     Raises
     ------
     InputError

@@ -87,21 +87,11 @@ PLAIN = (contract.CHECK, step_replay.CHECK, box.CHECK, rank_coherence.CHECK, mes
 def judged_cases(
     definition: Definition, only: str, room: Path, *, whole: bool = True, shrink: float = 0.0
 ) -> Iterator[CaseFound]:
-    """Judge the cases of a campaign one after the other in this process; their runs are kept in `room`.
+    """Judge cases of a campaign in this process; their runs are kept in an empty room.
 
-    Parameters
-    ----------
-    definition : Definition
-        The campaign; its figures are left out, its checks are not.
-    only : str
-        What selects its cases.
-    room : Path
-        An empty folder.
-    whole : bool
-        Whether all checks judge; else those of `PLAIN` do, and all of them where none of these fails and
-        says which part of the solver is wrong.
-    shrink : float
-        Seconds in which a smaller problem is looked for that fails as the first case that fails does.
+    Figures are left out, checks are not: all of them judge, or where not `whole` those of `PLAIN`, and
+    all where none of these fails and says which part of the solver is wrong. In so many seconds of
+    `shrink` a smaller problem is looked for that fails as the first case that fails does.
     """
     # Not above: definitions know all kinds of campaigns, this one included.
     from sstep_verify.campaign.verdicts.expand import expand

@@ -31,20 +31,10 @@ def graded(
     place: bool,
     again: str,
 ) -> Judged:
-    """The record of a solver.
+    """The record of a solver: what its cases came to, as judged, and what rivals say of their runs.
 
-    Parameters
-    ----------
-    entry : Entry
-        The solver and its label.
-    cases : sequence of CaseFound
-        What its cases came to, in the order in which they were judged.
-    opinions : sequence of dict
-        What the rivals say of the runs of each case.
-    place : bool
-        Whether the telling verdict of the first failed case names the right place.
-    again : str
-        Command that judges it again.
+    `place` says whether the telling verdict of the first failed case names the right place, `again` by
+    which command it is judged again.
     """
     said = [one for case in cases for one in case.said]
     failed = [one.check for one in said if one.status is Status.FAIL]

@@ -26,20 +26,7 @@ Known = dict[str, Case]
 
 
 def answers(runs: Iterable[StabilityRun], cases: Iterable[Case]) -> tuple[Answer, ...]:
-    """Answer the questions for each precision and task.
-
-    Parameters
-    ----------
-    runs : iterable of StabilityRun
-        All runs.
-    cases : iterable of Case
-        Their cases.
-
-    Returns
-    -------
-    tuple of Answer
-        One for each precision and task with an s-step run, in the order of the runs.
-    """
+    """Answer the questions for each precision and task with an s-step run, in the order of the runs."""
     known = {case.id: case for case in cases}
     return tuple(
         Answer(

@@ -176,14 +176,7 @@ def _product(family: ScenarioFamily) -> Iterator[ScenarioUnit]:
 
 
 def read_scenario(table: dict, where: str) -> ScenarioFamily:
-    """The family of one ``[[scenario]]`` table.
-
-    Parameters
-    ----------
-    table : dict
-        The table, as TOML gives it; it is emptied.
-    where : str
-        File and place, for messages.
+    """The family of one ``[[scenario]]`` table as TOML gives it, which is emptied.
 
     Raises
     ------

@@ -38,18 +38,10 @@ class Exponent:
 
 
 def mean_exponent(scenarios: Iterable[Sequence[StabilityRun]]) -> Exponent | None:
-    """Mean over scenarios of the exponent of s in the loss factor, with Student's interval.
+    """Mean over two scenarios or more of the exponent of s in the loss, with Student's interval.
 
-    Parameters
-    ----------
-    scenarios : iterable of sequences of StabilityRun
-        The runs of each scenario, in one form or several; those with fewer than two finite factors of
-        s-step runs are left out.
-
-    Returns
-    -------
-    Exponent or None
-        None of fewer than two scenarios.
+    The runs of a scenario may be in several forms; those with fewer than two finite factors of s-step
+    runs are left out.
     """
     from scipy import stats  # Slow to import, and needed where something is fitted.
 
@@ -72,17 +64,7 @@ def mean_exponent(scenarios: Iterable[Sequence[StabilityRun]]) -> Exponent | Non
 def fitted_exponent(steps: Sequence[int], losses: Sequence[float]) -> Exponent | None:
     """Exponent of s by linear regression of the logarithms, with the interval of its slope.
 
-    Parameters
-    ----------
-    steps : sequence of int
-        Values of s.
-    losses : sequence of float
-        One factor for each, > 0.
-
-    Returns
-    -------
-    Exponent or None
-        None of fewer than three points.
+    None of fewer than three points.
     """
     from scipy import stats  # Slow to import, and needed where something is fitted.
 

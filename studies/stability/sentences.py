@@ -42,17 +42,7 @@ Losses = list[float | None]
 def sentences(runs: Sequence[StabilityRun], cases: Iterable[Case]) -> tuple[str, ...]:
     """Say, for each precision and task, how large the loss is, above what noise, and how it grows with s.
 
-    Parameters
-    ----------
-    runs : sequence of StabilityRun
-        All runs.
-    cases : iterable of Case
-        Their cases.
-
-    Returns
-    -------
-    tuple of str
-        One for each precision and task, and one on the condition; none if there is no s-step run.
+    One sentence for each precision and task, and one on the condition; none if there is no s-step run.
     """
     known = {case.id: case for case in cases}
     if not any(len(run.s) > 1 for run in runs):

@@ -65,18 +65,8 @@ class UnitOutcome:
 def execute_unit(unit: ScenarioUnit, again: str, artefacts: Path | None) -> UnitOutcome:
     """Run one scenario in its forms.
 
-    Parameters
-    ----------
-    unit : ScenarioUnit
-        The scenario.
-    again : str
-        The command that runs the campaign, for replay commands.
-    artefacts : Path or None
-        Where artefacts of FAIL and INCONCLUSIVE are collected.
-
-    Returns
-    -------
-    UnitOutcome
+    `again` is the command that runs the campaign; in `artefacts` those of FAIL and INCONCLUSIVE are
+    collected.
     """
     family = unit.family
     problem, stream = unit.scenario.problem(), unit.scenario.stream()

@@ -10,23 +10,11 @@ from studies.reporting.stability.summary import power
 
 
 def merged(case: str, label: str, judged: Sequence[tuple[float, Verdict]]) -> list[Verdict]:
-    """Merge the verdicts of one case: one per check and s.
+    """Merge the verdicts of one case, each with its condition: one per check and s, in the order of s.
 
     FAIL and INCONCLUSIVE of any run stand; else the case passes if some run could have shown a missing
     term and none did, as it is with the windows of one run. Counts are added up, the smallest
     detectable error kept, and the comparison that is told is the one with the largest ratio.
-
-    Parameters
-    ----------
-    case, label : str
-        Id and words of the case.
-    judged : sequence of (float, Verdict)
-        Condition and verdict of each run.
-
-    Returns
-    -------
-    list of Verdict
-        In the order of s.
     """
     members: dict[tuple[int, str], list[tuple[float, Verdict]]] = {}
     for condition, verdict in judged:
