@@ -15,9 +15,10 @@ bounds/step/residual.py, to which underflow adds ``underflow (1 + 1/lambda)``. B
 corrections, in any order. With weights carried from step to step, what they may have drifted by is
 added (bounds/step/drift.py). Nothing is promised where omega, 1/lambda or a sum of terms may overflow.
 
-*Curvature.* K-SVM: ``|eta^ - (K_ii + omega)| <= delta_ii + gamma_3 eta``, and the smallest number where
-omega may underflow. K-RR, entry by entry: ``|G^_ij - G_ij| <= delta_ij / lambda + gamma_3 |G_ij|``; what
-underflows in a product and a quotient adds the smallest number twice.
+*Curvature.* K-SVM: ``|eta^ - (K_ii + omega)| <= delta_ii + gamma_3 (eta + delta_ii)``, and the smallest
+number where omega may underflow. K-RR, entry by entry: ``|G^_ij - G_ij| <= d_ij + gamma_3 (|G_ij| + d_ij)``
+with ``d_ij = delta_ij / lambda``; what underflows in a product and a quotient adds the smallest number
+twice.
 
 *Increment,* from the solver's own g^ and eta^. They are what the step used, or those numbers rounded once
 when they were written down, so each is known up to a factor 1 + u. The unclipped new value is
@@ -53,58 +54,41 @@ from sstep_verify.bounds.step.clip import ClipConstants, stored_bound, unclipped
 from sstep_verify.bounds.step.residual import SolveConstants
 from sstep_verify.bounds.step.solve import solve_error, solve_numbers
 from sstep_verify.compiled import compiled
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm_upper, smallest_subnormal, unit_roundoff
-from sstep_verify.rounding.finisher import finish, finish_flat
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm_upper, unit_roundoff
+from sstep_verify.rounding.finisher import finish, finish_flat, soft
 from sstep_verify.rounding.sums import IN_PLACE, accumulation_error
 
 OWN = unit_roundoff("float64")
 """Unit roundoff of the judge (u64)."""
 
 
-def clip_curvature_bounds(curvature: np.ndarray, error: np.ndarray, constants: ClipConstants) -> np.ndarray:
-    """Bounds on eta, of the shape of it.
-
-    Parameters
-    ----------
-    curvature, error : ndarray
-        eta as the judge has it, and what the kernel entry in it may be off by, the solver's and the judge's
-        together.
-    constants : ClipConstants
-        Of the steps.
-    """
-    with np.errstate(invalid="ignore", over="ignore"):
-        off = error + constants.curvature * np.abs(curvature)
-        off = (off + constants.underflow_error * (constants.shift > 0.0)) * OUTWARD
-        return np.where(curvature + off <= constants.sums.largest, off, np.inf)
-
-
-def system_bounds(
-    systems: np.ndarray, error: np.ndarray, penalty: float, precision: str, largest: float
+def curvature_bounds(
+    curvature: np.ndarray, error: np.ndarray, u: float, underflow: float, largest: float
 ) -> np.ndarray:
-    """Bounds on the solver's entries of the matrices G, shape (H, b, b).
+    """Bounds on eta of K-SVM, or on the entries of the matrices G of K-RR, shape (H, b, b).
 
     Parameters
     ----------
-    systems, error : ndarray, shape (H, b, b)
-        The matrices as the judge has them, and what the kernel entries over lambda may be off by.
-    penalty : float
-        Regularisation (lambda).
-    precision : str
-        Of the solver.
+    curvature, error : ndarray, shape (H, b, b)
+        These as the judge has them, and what the kernel entries in them (K-RR: over lambda) may be off by,
+        the solver's and the judge's together.
+    u : float
+        Unit roundoff of the solver.
+    underflow : float
+        What numbers that underflow may cost an entry.
     largest : float
         Size that no number on the way may exceed.
     """
     with np.errstate(all="ignore"):
-        roundings = gamma(3, unit_roundoff(precision)) + gamma(3, OWN)
-        bound = error + roundings * (np.abs(systems) + error)
-        bound = (bound + 4.0 * smallest_subnormal(precision)) * OUTWARD
-        promised = np.trace(np.abs(systems) + bound, axis1=1, axis2=2) <= largest
-        promised &= penalty * largest >= 1.0
+        size = np.abs(curvature)
+        bound = error + (gamma(3, u) + gamma(3, OWN)) * (size + error)
+        bound = (bound + underflow) * OUTWARD
+        promised = np.trace(size + bound, axis1=1, axis2=2) <= largest
         return np.where(np.isnan(bound) | ~promised[:, None, None], np.inf, bound)
 
 
 @compiled
-def clip_increments(formed, used, constants, recorded, found):
+def clip_increments(formed, used, constants, recorded, increments):
     """Judge the increments of K-SVM steps by the gradient and the curvature that they say they used.
 
     Parameters
@@ -112,33 +96,35 @@ def clip_increments(formed, used, constants, recorded, found):
     formed : Formed
         Values before the steps, their coordinates' draws and moves; see checks/steps/tally.py.
     used : tuple of ndarray, shape (H,)
-        Recorded gradient, curvature and increment.
+        Recorded gradient and curvature.
     constants, recorded : ClipConstants
         Of the steps; and those of `recorded_constants`.
-    found : ndarray, shape (2, H)
-        Out: distance and bound of each increment.
+    increments : ndarray, shape (3, H)
+        Out: what each increment should be, a bound on its distance from that, and how far the unclipped
+        value lies beyond the box.
     """
-    gradient, curvature, increment = used
+    gradient, curvature = used
     u, box = constants.sums.u, constants.box
     for step in range(gradient.size):
         value, g, eta = formed.value[step, 0], gradient[step], curvature[step]
         draws, moved = formed.draws[step, 0], formed.moved[step, 0]
-        bound, clipped = np.inf, 0.0
+        bound, clipped, beyond = np.inf, value, 0.0
         apart = 2.0 * accumulation_error(constants.sums, draws, moved)
         if eta > 0.0:
             new, knot = value - g / eta, box.threshold / eta
             clipped = finish(box, new, knot)
-            error = u * abs(g)
-            free = unclipped_bound(recorded, error, eta, 0.0, value, new, knot)
+            beyond = soft(new, knot) - clipped
+            free = unclipped_bound(recorded, u * abs(g), eta, 0.0, value, new, knot)
             if free < np.inf:
                 bound = stored_bound(recorded, free + apart, draws, moved, value, new, knot)
         elif eta == 0.0 and abs(g) > box.threshold and abs(finish_flat(box, -g)) < np.inf:
             clipped, bound = finish_flat(box, -g), constants.end_error
+            beyond = np.inf if g < 0.0 else -np.inf
         change = clipped - value
         if bound < np.inf:
             bound = bound + apart
             bound += u * (abs(change) + bound) + OWN * abs(change)
-        found[0, step], found[1, step] = abs(increment[step] - change), bound * OUTWARD
+        increments[0, step], increments[1, step], increments[2, step] = change, bound * OUTWARD, beyond
 
 
 def recorded_constants(constants: ClipConstants) -> ClipConstants:

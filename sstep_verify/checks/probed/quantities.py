@@ -7,11 +7,10 @@ import numpy as np
 from sstep_verify.bounds.step.clip import ClipConstants
 from sstep_verify.bounds.step.probed import (
     OWN,
-    clip_curvature_bounds,
     clip_increments,
+    curvature_bounds,
     recorded_constants,
     solve_increment,
-    system_bounds,
 )
 from sstep_verify.bounds.step.residual import SolveConstants
 from sstep_verify.checks.probed.compared import (
@@ -25,7 +24,8 @@ from sstep_verify.checks.probed.compared import (
 )
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import ratios
-from sstep_verify.checks.steps.judged import StepJudge
+from sstep_verify.checks.steps.judged import NOTHING, StepJudge
+from sstep_verify.checks.steps.tally import NAMES
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.quantities import CURVATURE as SYSTEM
 from sstep_verify.quantities import (
@@ -41,7 +41,13 @@ from sstep_verify.quantities import (
     UPPER,
     WRITE_BACK,
 )
-from sstep_verify.rounding.arithmetic import OUTWARD, largest_normal, norm_lower, norm_upper
+from sstep_verify.rounding.arithmetic import (
+    OUTWARD,
+    largest_normal,
+    norm_lower,
+    norm_upper,
+    smallest_subnormal,
+)
 from sstep_verify.trajectory import Trajectory
 
 BOTH, TURNED = "correction-dropped", "sign of the increment"
@@ -123,16 +129,14 @@ def _gradient(run: ProbedRun, gradient: np.ndarray) -> Compared:
     formed, problem = run.formed, run.case.problem
     sign = 1.0 if problem.is_svm else -1.0
     with np.errstate(over="ignore", invalid="ignore"):
-        both = formed.product - formed.stale
-        left_out = {STALE: -sign * formed.stale}
+        effects = {name: -sign * formed.effects[:, NAMES.index(name)] for name in (STALE, KERNEL, SAME)}
+        left_out = {STALE: effects[STALE]}
         if problem.loss.labelled:
             left_out[LABELS] = -2.0 * formed.product
         elif not problem.is_svm:
             left_out[SAMPLES] = problem.samples * formed.value
         if run.width > 1:
-            left_out[BOTH] = -sign * both
-            left_out[KERNEL] = -sign * (both - formed.same)
-            left_out[SAME] = -sign * formed.same
+            left_out |= {BOTH: effects[KERNEL] + effects[SAME], **effects}
         if problem.is_svm and problem.boxed.shift:
             left_out[OMEGA] = -problem.boxed.shift * formed.value
     return compared(GRADIENT, gradient, formed.gradient, formed.gradient_bound, left_out)
@@ -140,11 +144,14 @@ def _gradient(run: ProbedRun, gradient: np.ndarray) -> Compared:
 
 def _curvature_bound(run: ProbedRun) -> np.ndarray:
     """Bounds on the curvature of each step, shape (H, b, b)."""
-    curvature, error, constants = run.formed.curvature, run.formed.curvature_error, run.constants
+    constants, formed = run.constants, run.formed
+    sums = constants.sums
     if isinstance(constants, ClipConstants):
-        return clip_curvature_bounds(curvature, error, constants)
-    precision = run.case.declaration.precision
-    return system_bounds(curvature, error, constants.penalty, precision, largest_normal(precision))
+        underflow, largest = constants.underflow_error * (constants.shift > 0.0), sums.largest
+    else:
+        underflow = 4.0 * smallest_subnormal(run.case.declaration.precision)
+        largest = sums.largest if constants.penalty * sums.largest >= 1.0 else NOTHING
+    return curvature_bounds(formed.curvature, formed.curvature_error, sums.u, underflow, largest)
 
 
 def _curvature(run: ProbedRun, curvature: np.ndarray, bound: np.ndarray) -> Compared:
@@ -165,28 +172,15 @@ def _clipped(
     run: ProbedRun, gradient: np.ndarray, curvature: np.ndarray, increment: np.ndarray
 ) -> Compared:
     """The increments of a K-SVM, each as far as it rests on the gradient and the curvature recorded."""
-    constants, value = run.constants, run.formed.value[:, 0]
+    constants, increments = run.constants, np.zeros((3, run.steps))
     assert isinstance(constants, ClipConstants)
-    box, bounds = constants.box, np.zeros((2, run.steps))
-    g, eta, change = (
-        np.ascontiguousarray(values, dtype=np.float64).reshape(run.steps)
-        for values in (gradient, curvature, increment)
-    )
-    clip_increments(run.formed, (g, eta, change), constants, recorded_constants(constants), bounds)
-    with np.errstate(all="ignore"):
-        free = value - g / eta
-        if box.threshold:
-            knot = box.threshold / eta
-            free = np.maximum(free - knot, 0.0) + np.minimum(free + knot, 0.0)
-        expected = np.clip(free, box.lower, box.upper) - value
-        for end, without in ((box.upper, -g), (box.lower, g)):
-            expected = np.where((eta == 0.0) & (without > box.threshold), end - value, expected)
-        beyond = free - np.clip(free, box.lower, box.upper)
+    used = tuple(np.asarray(values, dtype=np.float64).ravel() for values in (gradient, curvature))
+    clip_increments(run.formed, used, constants, recorded_constants(constants), increments)
+    expected, bound, beyond = increments
     left_out = {TURNED: -2.0 * expected, LOWER: np.minimum(beyond, 0.0)}
-    if np.isfinite(box.upper):
+    if np.isfinite(constants.box.upper):
         left_out[UPPER] = np.maximum(beyond, 0.0)
-    left_out = {name: np.nan_to_num(moved, nan=0.0) for name, moved in left_out.items()}
-    return compared(INCREMENT, change, expected, bounds[1], left_out)
+    return compared(INCREMENT, increment, expected, bound, left_out)
 
 
 def _solved(

@@ -69,9 +69,11 @@ class Formed(NamedTuple):
     gradient, gradient_bound : ndarray, shape (steps, b)
         Gradient (K-RR: right-hand side), and how far the solver's may be from it; infinite where nothing is
         promised.
-    product, stale, same : ndarray, shape (steps, b)
-        Product of the kernel row with a in it, and of that what a at the window's start and what the
-        coordinate's own increments make.
+    effects : ndarray, shape (steps, quantities, b)
+        What a at the window's start, the increments of others and the coordinate's own make of the product
+        of the kernel row with a.
+    product : ndarray, shape (steps, b)
+        That product.
     value, moved, increment_error : ndarray, shape (steps, b)
         Value before the step, |a| at the window's start plus the sizes of the increments since, e_t.
     draws : ndarray of int64, shape (steps, b)
@@ -83,9 +85,8 @@ class Formed(NamedTuple):
 
     gradient: np.ndarray
     gradient_bound: np.ndarray
+    effects: np.ndarray
     product: np.ndarray
-    stale: np.ndarray
-    same: np.ndarray
     value: np.ndarray
     moved: np.ndarray
     increment_error: np.ndarray
@@ -148,12 +149,10 @@ def block_of(block: int) -> Block:
 
 
 def empty_formed(steps: int, block: int) -> Formed:
-    """Room for what `steps` steps of b coordinates form; nothing is promised yet."""
+    """Room for what `steps` steps of b coordinates form."""
     shape = steps, block
-    draws = np.zeros(shape, dtype=np.int64)
-    formed = Formed._make((*np.zeros((8, *shape)), draws, *np.zeros((2, *shape, block))))
-    formed.gradient_bound[:] = formed.curvature_error[:] = np.inf
-    return formed
+    arrays = [*np.zeros((2, *shape)), np.zeros((steps, len(NAMES), block)), *np.zeros((4, *shape))]
+    return Formed._make((*arrays, np.zeros(shape, dtype=np.int64), *np.zeros((2, *shape, block))))
 
 
 def empty_tally(steps: int) -> Tally:

@@ -12,7 +12,7 @@ import numpy as np
 from sstep_verify.checks.steps.clip import judge_clipped_step
 from sstep_verify.checks.steps.rows import ERRORS, tell_apart
 from sstep_verify.checks.steps.solve import judge_solved_step
-from sstep_verify.checks.steps.tally import NAMES, REPEATED, SAME, STALE, TAIL_STEP, THRICE, event
+from sstep_verify.checks.steps.tally import NAMES, REPEATED, TAIL_STEP, THRICE, event
 from sstep_verify.compiled import compiled, compiled_borrowing
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.sums import increment_error
@@ -200,14 +200,13 @@ def _write_down(formed, rows, state, block, sums, scale, stretch, step, progress
     """What a step formed, whatever finishes it; no part of the loop, which is mostly made without."""
     drawn = stretch.draws[step]
     tell_apart(rows, state, drawn, scale, progress)
+    formed.effects[step] = state.effects
     for place in range(drawn.size):
         i, value = drawn[place], stretch.log[step, place]
         draws, moved, size = state.drawn[i], state.moved[i], abs(value - state.alpha[i])
         formed.gradient[step, place] = block.right[place]
         formed.gradient_bound[step, place] = block.right_bound[place]
         formed.product[step, place] = state.product[place]
-        formed.stale[step, place] = state.effects[STALE, place]
-        formed.same[step, place] = state.effects[SAME, place]
         formed.value[step, place], formed.moved[step, place] = state.alpha[i], moved
         formed.draws[step, place] = draws
         formed.increment_error[step, place] = increment_error(sums, draws, moved, size, value)
