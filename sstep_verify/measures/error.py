@@ -64,7 +64,7 @@ def drift(trajectory: Recorded, exact: Recorded) -> Drift:
     ----------
     trajectory : Trajectory
         What a solver left behind, started at the same place of the same stream.
-    exact : HighPrecisionTrajectory
+    exact : EnclosedTrajectory
         The exact trajectory.
 
     Raises

@@ -22,7 +22,7 @@ def errors_at(trajectory: Recorded, exact: Recorded, iterations: Sequence[int]) 
 
     Parameters
     ----------
-    trajectory, exact : Trajectory and HighPrecisionTrajectory
+    trajectory, exact : Trajectory and EnclosedTrajectory
         Recorded at least at these iterations.
     iterations : sequence of int
         Where to compare.

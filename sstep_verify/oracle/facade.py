@@ -16,10 +16,6 @@ from sstep_verify.oracle.replay.panel import PanelColumns
 from sstep_verify.oracle.replay.replay import replay_window
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclosed_trajectory
-from sstep_verify.oracle.trajectories.high_precision import (
-    HighPrecisionTrajectory,
-    high_precision_trajectory,
-)
 from sstep_verify.oracle.trajectories.mutated import mutated_states
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.recurrence.mutation import Mutation
@@ -187,6 +183,6 @@ class Oracle:
 
     def trajectory(
         self, problem: Problem, stream: IndexStream, iterations: int, at: Iterable[int]
-    ) -> HighPrecisionTrajectory:
-        """The classical trajectory of a stream to many digits; a measure, not a proof."""
-        return high_precision_trajectory(problem, stream, iterations, at=at)
+    ) -> EnclosedTrajectory:
+        """The same of a stream from zero."""
+        return self.enclosed(problem, np.zeros(problem.samples), stream.blocks(0, iterations), at)

@@ -13,7 +13,7 @@ from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.measures.stability import errors_at, loss_factor
-from sstep_verify.oracle.trajectories.high_precision import high_precision_trajectory
+from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.scenarios.scenario import Scenario
@@ -172,7 +172,7 @@ def loss_of(variant: Variant, scenario: Scenario) -> float:
                 one.run(RunRequest(problem, stream, width, length, record=ends))
                 for one, width in ((solver, s), *((one, 1) for one in classical))
             ]
-            exact = high_precision_trajectory(problem, stream, length, ends)
+            exact = Oracle(problem).trajectory(problem, stream, length, ends)
         except (*NO_RUN, *NO_TRUTH):
             return 0.0
         error, *plains = (float(errors_at(run, exact, ends).max()) for run in runs)

@@ -21,7 +21,7 @@ from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.measures.error import relative_error
 from sstep_verify.measures.stability import against_classical, errors_at
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.oracle.trajectories.high_precision import HighPrecisionTrajectory
+from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.problems.transforms import permute_features, relabel
 from sstep_verify.rounding.arithmetic import unit_roundoff
@@ -146,7 +146,7 @@ class _FormRuns:
         form: str,
         problem: Problem,
         stream: IndexStream,
-        exact: HighPrecisionTrajectory,
+        exact: EnclosedTrajectory,
     ):
         self._unit, self._problem, self._stream, self._exact = unit, problem, stream, exact
         self._classical: Solver

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,16 @@ class EnclosedTrajectory:
     states: dict[int, Any]
     errors: np.ndarray
     bits: int
+
+    @property
+    def iterations(self) -> np.ndarray:
+        """The wanted iterations, ascending, shape (k,)."""
+        return np.array(sorted(self.states), dtype=np.int64)
+
+    @cached_property
+    def alphas(self) -> np.ndarray:
+        """The dual vector at them in float64, shape (k, m)."""
+        return np.array([[float(value) for value in self.states[k]] for k in self.iterations.tolist()])
 
 
 def enclosed_trajectory(

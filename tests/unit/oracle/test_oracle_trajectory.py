@@ -1,0 +1,43 @@
+"""Exact trajectories: the same from Arb and from the reference in mpmath."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.oracle.witness import trajectory
+from sstep_verify.problems import (
+    Hinge,
+    IndexStream,
+    LinearKernel,
+    PolynomialKernel,
+    Problem,
+    RBFKernel,
+    Ridge,
+    SquaredHinge,
+)
+
+KERNELS = [LinearKernel(), PolynomialKernel(3, 0.5), RBFKernel(0.7)]
+LOSSES = [Hinge(0.3), SquaredHinge(0.3), Ridge(1e-3)]
+M = 12
+
+
+def _case(kernel, loss, block=1, length=60):
+    generator = np.random.default_rng(7)
+    data = generator.standard_normal((M, 3))
+    data[4] = 0.0
+    targets = np.sign(generator.standard_normal(M))
+    return Problem("random", data, targets, kernel, loss), IndexStream("uniform", M, block, length, seed=2)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_arb_and_the_reference_in_mpmath_round_to_the_same_float64(kernel, loss):
+    problem, stream = _case(kernel, loss, block=1 if loss.task != "krr" else 5)
+    ours = Oracle(problem).trajectory(problem, stream, 60, [0, 1, 17, 60])
+    theirs = [[0.0] * M, *trajectory(problem, stream, 256)]
+    assert ours.iterations.tolist() == [0, 1, 17, 60]
+    assert ours.alphas.tolist() == [[float(value) for value in theirs[k]] for k in (0, 1, 17, 60)]
+    assert ours.alphas[0].tolist() == [0.0] * M
+    assert ours.alphas[-1].any()
