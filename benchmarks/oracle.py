@@ -118,7 +118,7 @@ def measure(kernels: tuple[str, ...], directory: str | None) -> list[Line]:
                         kernel=name,
                         m=m,
                         certificate=seconds,
-                        digits=found[PENALTY].digits,
+                        digits=found.digits,
                         mpmath=mpmath[1] * (m / mpmath[0]) ** 3,
                         mpmath_measured=m <= MOST_MPMATH,
                         arb=arb[1] * (m / arb[0]) ** 3,

@@ -96,7 +96,7 @@ def _ridge(reading: Reading) -> tuple[float, float]:
     size = norm_upper(rough)
     if not norm_upper(vector - rough) <= (NEAR + FAR) * size:
         return math.inf, 0.0
-    known = ridge_optimum(problem)[problem.ridge.penalty]
+    known = ridge_optimum(problem)
     norm = norm_lower(known.alpha) - known.error
     if not norm > 0:
         return math.inf, 0.0

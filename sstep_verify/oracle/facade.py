@@ -39,14 +39,10 @@ class Oracle:
     ----------
     problem : Problem
         Any of the problems; its data and kernel are used.
-    penalties : tuple of float
-        All values of lambda that will be asked for, so that K-RR optima share one pass over the kernel.
     """
 
-    def __init__(self, problem: Problem, penalties: tuple[float, ...] = ()):
+    def __init__(self, problem: Problem):
         self._problem = problem
-        self._penalties = penalties
-        self._ridge: dict[float, RidgeOptimum] = {}
         self._kept: dict[Hashable, Any] = {}
         self._owned: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
@@ -172,10 +168,7 @@ class Oracle:
 
     def ridge_optimum(self, problem: Problem) -> RidgeOptimum:
         """The solution of a K-RR, with a proven distance from the exact one."""
-        penalty = problem.ridge.penalty
-        if penalty not in self._ridge:
-            self._ridge.update(ridge_optimum(problem, tuple(dict.fromkeys((*self._penalties, penalty)))))
-        return self._ridge[penalty]
+        return self.kept(("optimum", problem.ridge), lambda: ridge_optimum(problem))
 
     def svm_optimum(self, problem: Problem) -> SvmOptimum:
         """An enclosure of the optimal value of a K-SVM."""

@@ -42,7 +42,7 @@ def run(tmp_path, monkeypatch, capsys):
 def ridge():
     data = load("small_regression")
     problem = Problem("small", data.data, data.targets, LinearKernel(), Ridge(0.1))
-    return ridge_optimum(problem)[0.1].alpha
+    return ridge_optimum(problem).alpha
 
 
 def svm():

@@ -56,7 +56,7 @@ def test_the_optimal_value_it_uses_holds_the_certified_one(loss):
 
 def test_the_solution_it_uses_lies_at_the_certified_one_within_its_error():
     case, tested = small_case(Ridge(0.05), RBFKernel(0.3), block=3, iterations=64, claims=CLAIM)
-    certificate = certify_ridge(case.problem, 30)[0.05]
+    certificate = certify_ridge(case.problem, 30)
     used = Oracle(case.problem).ridge_optimum(case.problem)
     exact = [Fraction(text) for text in certificate.alpha]
     square = sum((Fraction(x) - y) ** 2 for x, y in zip(used.alpha.tolist(), exact, strict=True))
@@ -69,7 +69,7 @@ def test_the_solution_it_uses_lies_at_the_certified_one_within_its_error():
 
 def test_an_optimum_moved_by_more_than_its_error_is_seen():
     case, _ = small_case(Ridge(0.05), RBFKernel(0.3), block=3, iterations=8)
-    certificate = certify_ridge(case.problem, 30)[0.05]
+    certificate = certify_ridge(case.problem, 30)
     used = Oracle(case.problem).ridge_optimum(case.problem)
     moved = np.array(used.alpha)
     moved[0] += 4 * used.error + float(certificate.radius)

@@ -24,7 +24,7 @@ from sstep_verify.oracle.certificate.certify_svm import certify_svm
 from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.oracle.verify.kernel import ball_ends, verifying_arithmetic
 from sstep_verify.oracle.verify.record import CertificateError
-from sstep_verify.oracle.verify.ridge import prove_ridge
+from sstep_verify.oracle.verify.ridge import RidgeProof
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.solver import Declaration
 
@@ -105,7 +105,7 @@ def test_a_maker_that_states_too_much_hands_nothing_out(loss, monkeypatch):
 
 def test_no_digit_is_no_statement():
     problem = Problem("wide", np.array([[1.0], [2.0]]), np.array([1.0, -1.0]), LinearKernel(), Ridge(1.0))
-    certificate = certify_ridge(problem, 20)[1.0]
+    certificate = certify_ridge(problem, 20)
     wide = replace(certificate, radius="1e9", digits=0)
     verify_certificate(wide, problem.data, problem.targets)
     with pytest.raises(CertificateError, match="digits"):
@@ -114,9 +114,9 @@ def test_no_digit_is_no_statement():
 
 def test_digits_are_of_the_least_that_the_norm_may_be():
     problem = Problem("third", np.eye(3), np.array([1.0, 0.5, 0.25]), LinearKernel(), Ridge(1.0))
-    certificate = certify_ridge(problem, 20)[1.0]
+    certificate = certify_ridge(problem, 20)
     arithmetic = verifying_arithmetic(certificate.bits)
-    low, high = ball_ends(prove_ridge(problem, {1.0: certificate.alpha}, arithmetic)[1.0].norm)
+    low, high = ball_ends(RidgeProof(problem, certificate.alpha, arithmetic).norm)
     assert low < high
     text = f"{round((low + high) / 2 * 10**400)}e-403"
     between = replace(certificate, radius=text, digits=3)
@@ -130,7 +130,7 @@ def test_entries_with_exponents_of_hundreds_of_digits_are_proved(loss):
     """exp(-2**1200) is no rational that could be held."""
     data = np.array([[2.0**600], [-(2.0**600)], [0.0]])
     problem = Problem("apart", data, np.array([1.0, 1.0, -1.0]), RBFKernel(1.0), loss)
-    made = certify_svm(problem, 20) if problem.is_svm else certify_ridge(problem, 20)[1.0]
+    made = certify_svm(problem, 20) if problem.is_svm else certify_ridge(problem, 20)
     assert made.digits == 20
     verify_certificate(made, data, problem.targets)
 

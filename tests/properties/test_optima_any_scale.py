@@ -246,10 +246,7 @@ def judged(seed: int) -> tuple[str, list[str]]:
     """How a problem fared: its kind, and what was false or refused."""
     problem = drawn(seed)
     kind = f"{problem.loss.task} {problem.kernel.name}"
-    if problem.is_svm:
-        certificate = certify_svm(problem, DIGITS)
-    else:
-        certificate = certify_ridge(problem, DIGITS)[problem.ridge.penalty]
+    certificate = certify_svm(problem, DIGITS) if problem.is_svm else certify_ridge(problem, DIGITS)
     truth = Truth(problem)
     found = falsehoods(truth, certificate) + false_optimum(truth) + false_values(truth, seed)
     found += false_verdicts(truth)

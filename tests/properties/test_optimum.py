@@ -114,7 +114,7 @@ def test_the_ridge_enclosure_contains_the_exact_solution(problem):
         for i, row in enumerate(_gram(problem))
     ]
     exact = _solution(matrix, [Fraction(t) for t in problem.targets.tolist()])
-    optimum = ridge_optimum(problem)[problem.loss.penalty]
+    optimum = ridge_optimum(problem)
     distance = sum((Fraction(a) - b) ** 2 for a, b in zip(optimum.alpha.tolist(), exact, strict=True))
     assert distance <= Fraction(optimum.error) ** 2
     assert optimum.relative <= TARGET

@@ -159,7 +159,7 @@ def test_what_a_gap_proves_of_a_is_true(drawn, closeness):
 @given(problems(losses=("krr",)), st.integers(0, 8))
 def test_what_a_residual_proves_of_a_is_true(drawn, closeness):
     problem, alpha, _ = drawn
-    optimum = ridge_optimum(problem)[problem.ridge.penalty]
+    optimum = ridge_optimum(problem)
     point = optimum.alpha + (alpha - optimum.alpha) * 10.0**-closeness
     values = optimum_ridge.ridge_values(problem, Declaration("any"), point)
     distance = float(np.linalg.norm(point - optimum.alpha))

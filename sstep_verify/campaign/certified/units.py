@@ -88,7 +88,7 @@ def load_for(unit: OptimumUnit, directory: str | None) -> DataSet:
 def _certified(problem: Problem, digits: int) -> Certificate:
     if problem.is_svm:
         return certify_svm(problem, digits)
-    return certify_ridge(problem, digits)[problem.ridge.penalty]
+    return certify_ridge(problem, digits)
 
 
 def _row(

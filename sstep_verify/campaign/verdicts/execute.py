@@ -114,7 +114,7 @@ def execute_group(
                 yield Finished(error=f"{spec.id}: {told}", kind=REFUSED)
             continue
         if oracle is None:
-            oracle = Oracle(case.problem, tuple(dict.fromkeys(item.parameter for item in group.specs)))
+            oracle = Oracle(case.problem)
             shared = SharedReferences(case.problem, oracle, whole=memory_of(spec, case).whole)
         if spec.id in finished:
             continue

@@ -172,7 +172,7 @@ def _prove(problem, digits):
         return certify_svm(problem, digits)
     from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
 
-    return certify_ridge(problem, digits)[problem.ridge.penalty]
+    return certify_ridge(problem, digits)
 
 
 def _summary(problem, certificate):

@@ -53,26 +53,23 @@ class RidgeOptimum:
         return float(rounded_up(self.error / norm)) if norm > 0 else np.inf
 
 
-def ridge_optimum(problem: Problem, penalties: tuple[float, ...] = ()) -> dict[float, RidgeOptimum]:
-    """Enclose the K-RR solutions of several penalties, which share the passes over the exact kernel.
+def ridge_optimum(problem: Problem) -> RidgeOptimum:
+    """Enclose the solution of a K-RR.
 
     Parameters
     ----------
     problem : Problem
         A K-RR.
-    penalties : tuple of float
-        Regularisation parameters (lambda), each > 0; empty: that of the problem.
 
     Returns
     -------
-    dict of float to RidgeOptimum
-        By penalty. The error is proved whatever it is; the aim is 2**-52, as rounding a* to float64 costs
-        up to 2**-53.
+    RidgeOptimum
+        The error is proved whatever it is; the aim is 2**-52, as rounding a* to float64 costs up to 2**-53.
 
     Raises
     ------
     InputError
-        If the problem is a K-SVM or a penalty is not positive and finite.
+        If the problem is a K-SVM.
 
     Notes
     -----
@@ -80,16 +77,11 @@ def ridge_optimum(problem: Problem, penalties: tuple[float, ...] = ()) -> dict[f
     """
     if problem.is_svm:
         raise InputError(f"{problem.label}: ridge_optimum needs a K-RR problem; use svm_optimum")
-    keep = problem.samples <= DENSE_SAMPLES
-    certificates = certify_ridge(problem, DIGITS, penalties, keep=keep)
-    optima = {}
-    for penalty, certificate in certificates.items():
-        alpha, rounding = _rounded(certificate.alpha)
-        with Balls(BITS).working():
-            ball = rounding + Balls(BITS).from_fraction(Fraction(certificate.radius))
-            error = magnitude_interval(ball)[1]
-        optima[penalty] = RidgeOptimum(alpha, error, certificate.how)
-    return optima
+    certificate = certify_ridge(problem, DIGITS, keep=problem.samples <= DENSE_SAMPLES)
+    alpha, rounding = _rounded(certificate.alpha)
+    with Balls(BITS).working():
+        error = magnitude_interval(rounding + Balls(BITS).from_fraction(Fraction(certificate.radius)))[1]
+    return RidgeOptimum(alpha, error, certificate.how)
 
 
 @dataclass(frozen=True, eq=False)

@@ -66,10 +66,10 @@ def lower_rows(problem: Problem, arithmetic: Balls, places: Sequence[int] = ()) 
             yield list(columns.values(i, i + 1))
 
 
-def kernel_products(problem: Problem, arithmetic: Balls, vectors: list[list[Any]]) -> tuple[Any, list[Any]]:
-    """``K X`` and the diagonal of K, which is never held whole: from one triangle, some rows at a time.
+def kernel_products(problem: Problem, arithmetic: Balls, vector: list[Any]) -> tuple[Any, list[Any]]:
+    """``K x`` and the diagonal of K, which is never held whole: from one triangle, some rows at a time.
 
-    The linear kernel needs no entries: ``K X = A (A' X)``.
+    The linear kernel needs no entries: ``K x = A (A' x)``.
 
     Parameters
     ----------
@@ -77,40 +77,34 @@ def kernel_products(problem: Problem, arithmetic: Balls, vectors: list[list[Any]
         The problem.
     arithmetic : Balls
         Arithmetic of the products.
-    vectors : list of k lists of m balls
-        Columns of X.
+    vector : list of m balls
+        The vector (x).
 
     Returns
     -------
-    products : list of k lists of m balls
-    diagonal : list of m balls
+    products, diagonal : list of m balls
     """
-    m, k = problem.samples, len(vectors)
-    given = [list(row) for row in zip(*vectors, strict=True)]
+    m, given = problem.samples, [[x] for x in vector]
     with arithmetic.working():
         if problem.kernel.linear:
             data = arb_mat([[arithmetic.number(x) for x in row] for row in problem.dense.tolist()])
             squares = (sum((x * x for x in row), arithmetic.number(0)) for row in data.tolist())
-            return _columns(data * (data.transpose() * arb_mat(given))), list(squares)
+            return (data * (data.transpose() * arb_mat(given))).entries(), list(squares)
         diagonal: list[Any] = []
-        total, rows = arb_mat(m, k), lower_rows(problem, arithmetic)
+        total, rows = arb_mat(m, 1), lower_rows(problem, arithmetic)
         for block in iter(lambda: list(islice(rows, ROWS_TOGETHER)), []):
             begin, count = len(diagonal), len(block)
             end = begin + count
             diagonal += [row[-1] for row in block]
             within = [[block[max(i, j)][begin + min(i, j)] for j in range(count)] for i in range(count)]
             rows_products = arb_mat(within) * arb_mat(given[begin:end])
-            above = arb_mat(0, k)
+            above = arb_mat(0, 1)
             if begin:
                 before = arb_mat([row[:begin] for row in block])
                 rows_products = rows_products + before * arb_mat(given[:begin])
                 above = before.transpose() * arb_mat(given[begin:end])
-            total = total + arb_mat(m, k, above.entries() + rows_products.entries() + [0] * ((m - end) * k))
-        return _columns(total), diagonal
-
-
-def _columns(values: Any) -> list[list[Any]]:
-    return values.transpose().tolist()
+            total = total + arb_mat(m, 1, above.entries() + rows_products.entries() + [0] * (m - end))
+        return total.entries(), diagonal
 
 
 def point_of(problem: Problem, arithmetic: Balls, decimals: Sequence[str]) -> list[Any]:

@@ -8,7 +8,7 @@ K_ii K_jj``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -33,13 +33,11 @@ class RidgeProof:
     Parameters
     ----------
     problem : Problem
-        A K-RR; its penalty is not used.
+        A K-RR.
+    decimals : sequence of m str
+        The point (x).
     arithmetic : Balls
-        Arithmetic of the proof.
-    penalty : float
-        Regularisation (lambda).
-    point, image, diagonal : list of m balls
-        The point x, K x, and the diagonal of K.
+        Arithmetic of the proof: makers and verifiers take that of `verifying_arithmetic`.
 
     Attributes
     ----------
@@ -47,14 +45,19 @@ class RidgeProof:
         Upper bounds on ``||y - M x||`` and on ``||x - a*||``.
     gap, objective, norm : ball
         Enclosures of the gap of x, of the optimal dual value, and of ``||x||``.
+
+    Raises
+    ------
+    CertificateError
+        If the point has another number of coordinates than the data have samples.
     """
 
-    def __init__(
-        self, problem: Problem, arithmetic: Balls, penalty: float, point: list, image: list, diagonal: list
-    ):
+    def __init__(self, problem: Problem, decimals: Sequence[str], arithmetic: Balls):
         self._arithmetic, self._samples = arithmetic, problem.samples
+        point = point_of(problem, arithmetic, decimals)
+        image, diagonal = kernel_products(problem, arithmetic, point)
         with arithmetic.working():
-            zero, self._penalty = arithmetic.number(0), arithmetic.number(penalty)
+            zero, self._penalty = arithmetic.number(0), arithmetic.number(problem.ridge.penalty)
             targets = [arithmetic.number(y) for y in problem.targets.tolist()]
             pairs = zip(image, point, strict=True)
             whole = [value / self._penalty + self._samples * x for value, x in pairs]
@@ -94,33 +97,6 @@ class RidgeProof:
         must_have_digits(certificate.digits, Fraction(certificate.radius), ball_ends(self.norm)[0])
 
 
-def prove_ridge(
-    problem: Problem, points: Mapping[float, Sequence[str]], arithmetic: Balls
-) -> dict[float, RidgeProof]:
-    """What points prove of a K-RR; they share the pass over the kernel.
-
-    Parameters
-    ----------
-    problem : Problem
-        A K-RR; its penalty is not used.
-    points : mapping of float to sequence of m str
-        By penalty a point in decimals.
-    arithmetic : Balls
-        Arithmetic of the proof: makers and verifiers take that of `verifying_arithmetic`.
-
-    Raises
-    ------
-    CertificateError
-        If a point has another number of coordinates than the data have samples.
-    """
-    balls = {penalty: point_of(problem, arithmetic, decimals) for penalty, decimals in points.items()}
-    images, diagonal = kernel_products(problem, arithmetic, list(balls.values()))
-    return {
-        penalty: RidgeProof(problem, arithmetic, penalty, point, image, diagonal)
-        for (penalty, point), image in zip(balls.items(), images, strict=True)
-    }
-
-
 def verify_ridge(problem: Problem, certificate: RidgeCertificate) -> None:
     """Prove all statements of a certificate about a problem.
 
@@ -129,5 +105,4 @@ def verify_ridge(problem: Problem, certificate: RidgeCertificate) -> None:
     CertificateError
         At the first field whose statement is not proved.
     """
-    arithmetic, penalty = verifying_arithmetic(certificate.bits), problem.ridge.penalty
-    prove_ridge(problem, {penalty: certificate.alpha}, arithmetic)[penalty].check(certificate)
+    RidgeProof(problem, certificate.alpha, verifying_arithmetic(certificate.bits)).check(certificate)

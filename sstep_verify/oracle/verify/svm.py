@@ -79,7 +79,7 @@ class SvmProof:
         signs = [int(label) for label in problem.targets]
         with arithmetic.working():
             signed = [sign * x for sign, x in zip(signs, point, strict=True)]
-        (products,), diagonal = kernel_products(problem, arithmetic, [signed])
+        products, diagonal = kernel_products(problem, arithmetic, signed)
         with arithmetic.working():
             zero, penalty = arithmetic.number(0), arithmetic.number(problem.hinge.C)
             images = [sign * value for sign, value in zip(signs, products, strict=True)]

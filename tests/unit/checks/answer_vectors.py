@@ -31,7 +31,7 @@ def small(loss, kernel) -> Problem:
 
 def optimum(problem: Problem) -> np.ndarray:
     """Its certified optimum."""
-    found = svm_optimum(problem) if problem.is_svm else ridge_optimum(problem)[problem.ridge.penalty]
+    found = svm_optimum(problem) if problem.is_svm else ridge_optimum(problem)
     return found.alpha
 
 
