@@ -16,9 +16,9 @@ from sstep_verify.solvers.production import ProductionSolver
 
 def small_case(
     loss, kernel=None, *, block=1, samples=12, features=4, iterations=75, s_values=(1, 4, 16), scale=1.0,
-    solver=None, **options,
+    solver=None, diagnose=False, **options,
 ):  # fmt: skip
-    """A drawn problem with its case, and the solver it declares."""
+    """A drawn problem with its case, whose failures nobody explains, and the solver it declares."""
     generator = np.random.Generator(np.random.PCG64(3))
     data = generator.standard_normal((samples, features)) * scale
     targets = np.where(np.arange(samples) % 3 == 0, 1.0, -1.0)
@@ -35,9 +35,15 @@ def small_case(
         tested.declaration,
         points={s: measuring_points(iterations, s) for s in s_values},
         replay_command="again",
+        diagnose=diagnose,
         **options,
     )
     return case, tested
+
+
+def named_case(loss, kernel=None, **options):
+    """The same, and what explains a failure is looked for."""
+    return small_case(loss, kernel, diagnose=True, **options)
 
 
 def by_s(verdicts, s_values):

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from checks.test_check_window_replay_quantities import with_mistake
-from judged import judged, small_case
+from judged import judged, named_case
 
 pytest.importorskip("flint", reason="python-flint is absent: install the extra [exact]")
 
@@ -96,7 +96,7 @@ SOLVED = [
 @pytest.mark.parametrize("check", ["trajectory", "window-replay"])
 @pytest.mark.parametrize(("loss", "kernel", "solver", "first", "second"), SOLVED)
 def test_two_mistakes_in_what_is_solved_are_named_together(loss, kernel, solver, first, second, check):
-    case, tested = small_case(
+    case, tested = named_case(
         loss, kernel, block=1 + 2 * isinstance(loss, Ridge), solver=solver, s_values=(1, 4), samples=8
     )
     for verdict in judged(CHECKS[check], case, tested).values():
@@ -125,7 +125,7 @@ LOGGED = [
 
 @pytest.mark.parametrize(("solver", "named"), LOGGED)
 def test_of_a_log_what_is_solved_instead_is_named_and_breaks_its_sentences(solver, named):
-    case, tested = small_case(Hinge(0.5), RBFKernel(0.3), solver=solver, s_values=(4,), samples=8)
+    case, tested = named_case(Hinge(0.5), RBFKernel(0.3), solver=solver, s_values=(4,), samples=8)
     verdict = judged(step_replay, case, tested)[4]
     assert verdict.status is Status.FAIL
     assert named <= set(verdict.evidence["likely causes"]), verdict.reason
@@ -147,10 +147,10 @@ def test_single_precision_is_named_where_it_was_used_and_nowhere_else():
 
     for log, check in ((True, "step-replay"), (False, "window-replay"), (False, "trajectory")):
         tested = CallableSolver(solve, Declaration("single", rbf="difference", log=log))
-        case, _ = small_case(Hinge(5.0), RBFKernel(0.3), solver=tested, s_values=(4,), samples=8)
+        case, _ = named_case(Hinge(5.0), RBFKernel(0.3), solver=tested, s_values=(4,), samples=8)
         verdict = judged(CHECKS[check], case, tested)[4]
         assert verdict.evidence["likely causes"] == [SINGLE], verdict.reason
-    case, tested = small_case(
+    case, tested = named_case(
         Hinge(0.5), RBFKernel(0.3), solver=with_mistake(Mutation("off", curvature=1 + Fraction(1, 10**9)))
     )
     assert SINGLE not in judged(window_replay, case, tested)[4].reason
@@ -166,7 +166,7 @@ PAIRS = [
 @pytest.mark.parametrize("check", ["trajectory", "window-replay"])
 @pytest.mark.parametrize(("loss", "first", "second"), PAIRS)
 def test_two_mistakes_in_the_steps_are_named_together(loss, first, second, check):
-    case, solver = small_case(
+    case, solver = named_case(
         loss, RBFKernel(0.3), solver=with_mistake(joined(first, second)), s_values=(4,), samples=6
     )
     verdict = judged(CHECKS[check], case, solver)[4]

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 from checks.test_check_window_replay_quantities import with_mistake
-from judged import judged, small_case
+from judged import judged, named_case
 from plant import plant
 
 from sstep_verify.checks import box, contract, trajectory, window_replay
@@ -79,18 +79,18 @@ def assert_breaks(verdict, *numbers):
 @pytest.mark.parametrize("kernel", [RBFKernel(0.3), PolynomialKernel(2, 0.5)], ids=lambda one: one.name)
 @pytest.mark.parametrize("matrix_of", [labels_inside, labels_inside_and_outside])
 def test_labels_inside_the_kernel_are_named_from_the_data_alone(kernel, matrix_of):
-    case, solver = small_case(Hinge(0.5), kernel, solver=svm(matrix_of), s_values=(1, 4))
+    case, solver = named_case(Hinge(0.5), kernel, solver=svm(matrix_of), s_values=(1, 4))
     for verdict in judged(window_replay, case, solver).values():
         assert verdict.status is Status.FAIL
         assert verdict.sentences[0] == "S-1.2", verdict.reason  # Others explain a single failed window too.
         assert "labels inside the kernel" in verdict.reason
-    case, solver = small_case(Hinge(0.5), kernel, solver=svm(labels_outside), s_values=(4,))
+    case, solver = named_case(Hinge(0.5), kernel, solver=svm(labels_outside), s_values=(4,))
     assert judged(window_replay, case, solver)[4].status is Status.PASS
 
 
 def test_labels_inside_the_kernel_are_named_from_the_panel():
     with plant(run, INSIDE):
-        case, solver = small_case(Hinge(0.5), RBFKernel(0.3), s_values=(4,))
+        case, solver = named_case(Hinge(0.5), RBFKernel(0.3), s_values=(4,))
         for check in (kernel_entries, window_replay):
             assert_breaks(judged(check, case, solver)[4], "S-1.2")
 
@@ -98,7 +98,7 @@ def test_labels_inside_the_kernel_are_named_from_the_panel():
 @pytest.mark.parametrize("loss", [Hinge(0.5), Ridge(0.05)], ids=str)
 def test_a_dropped_overlap_is_named(loss):
     tested = with_mistake(Mutation("overlap-dropped", overlap=0))
-    case, solver = small_case(loss, solver=tested, s_values=(1, 4), samples=6)
+    case, solver = named_case(loss, solver=tested, s_values=(1, 4), samples=6)
     verdicts = judged(window_replay, case, solver)
     assert verdicts[1].status is Status.PASS
     assert verdicts[4].status is Status.FAIL
@@ -106,7 +106,7 @@ def test_a_dropped_overlap_is_named(loss):
 
 
 def test_a_c_that_is_ignored_is_named():
-    case, solver = small_case(Hinge(0.5), RBFKernel(0.3), solver=svm(labels_outside, clip=False))
+    case, solver = named_case(Hinge(0.5), RBFKernel(0.3), solver=svm(labels_outside, clip=False))
     for check in (box, window_replay):
         assert_breaks(judged(check, case, solver)[4], "S-3.9")
 
@@ -114,7 +114,7 @@ def test_a_c_that_is_ignored_is_named():
 @pytest.mark.parametrize("block", [1, 2])
 def test_m_off_the_diagonal_is_named(block):
     tested = CallableSolver(m_in_every_entry, DECLARED)
-    case, solver = small_case(Ridge(0.05), LinearKernel(), block=block, solver=tested, s_values=(1, 4))
+    case, solver = named_case(Ridge(0.05), LinearKernel(), block=block, solver=tested, s_values=(1, 4))
     for verdict in judged(window_replay, case, solver).values():
         assert_breaks(verdict, "S-1.4")
         assert "m in every entry" in verdict.reason
@@ -122,20 +122,20 @@ def test_m_off_the_diagonal_is_named(block):
 
 def test_a_coordinate_that_moved_undrawn_is_named():
     tested = svm(labels_outside, shift=1)
-    case, solver = small_case(Hinge(0.5), solver=tested, s_values=(4,), samples=24, iterations=12)
+    case, solver = named_case(Hinge(0.5), solver=tested, s_values=(4,), samples=24, iterations=12)
     for check in (window_replay, trajectory):
         assert_breaks(judged(check, case, solver)[4], "S-2.2", "S-3.12")
 
 
 def test_a_passed_check_names_what_it_claims():
-    case, solver = small_case(Hinge(0.5), s_values=(4,))
+    case, solver = named_case(Hinge(0.5), s_values=(4,))
     verdict = judged(window_replay, case, solver)[4]
     assert (verdict.status, verdict.sentences) == (Status.PASS, ("S-3.1",))
     assert "Breaks" not in verdict.reason
 
 
 def test_one_iteration_too_many_is_named():
-    case, solver = small_case(Hinge(0.5), s_values=(4,))
+    case, solver = named_case(Hinge(0.5), s_values=(4,))
     case = dataclasses.replace(case, iterations=72, points={})
     request = plain_request(case, 4)
     longer = dataclasses.replace(request, iterations=73, record=())
@@ -146,14 +146,14 @@ def test_one_iteration_too_many_is_named():
 
 
 def test_a_run_that_one_mistake_reproduces_is_told_that_one():
-    case, solver = small_case(Hinge(0.5), RBFKernel(0.3), solver=svm(labels_inside), s_values=(1, 4))
+    case, solver = named_case(Hinge(0.5), RBFKernel(0.3), solver=svm(labels_inside), s_values=(1, 4))
     for verdict in judged(trajectory, case, solver).values():
         assert_breaks(verdict, "S-1.2")
         assert "correction" not in verdict.reason
 
 
 def test_a_run_without_corrections_is_not_told_that_one_is_missing():
-    case, solver = small_case(Hinge(0.5), RBFKernel(0.3), s_values=(1, 4))
+    case, solver = named_case(Hinge(0.5), RBFKernel(0.3), s_values=(1, 4))
     other = dataclasses.replace(case.problem, kernel=RBFKernel(0.37))
     runs = {
         key: solver.run(dataclasses.replace(request, problem=other))
@@ -184,7 +184,7 @@ def scaled_panels(trajectory):
     ],
 )
 def test_causes_of_wrong_entries_fit_task_kernel_and_ranks(loss, kernel, told, kept_back):
-    case, solver = small_case(loss, kernel, s_values=(4,))
+    case, solver = named_case(loss, kernel, s_values=(4,))
     verdict = judged(kernel_entries, case, solver, scaled_panels)[4]
     assert_breaks(verdict, "S-1.8")
     causes = verdict.reason.partition("Likely causes: ")[2].partition(" Breaks ")[0]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from judged import judged, small_case
+from judged import judged, named_case
 from stepped import DROPPED, stepped_solver
 
 from sstep_verify.checks import step_replay
@@ -32,7 +32,7 @@ S = 8
 def verdict_of(name, frozen, **factors):
     loss, kernel, block = CASES[name]
     tested = stepped_solver(frozen, **factors)
-    case, _ = small_case(loss, kernel, block=block, s_values=(S,), solver=tested)
+    case, _ = named_case(loss, kernel, block=block, s_values=(S,), solver=tested)
     return judged(step_replay, case, tested)[S]
 
 
@@ -84,7 +84,7 @@ def test_detection_limit_errors_are_small():
 @pytest.mark.parametrize("change", ["stored", "log", "shape", "missing", "number", "undrawn"])
 def test_a_log_that_is_not_that_of_the_run_fails(change):
     tested = stepped_solver()
-    case, _ = small_case(Hinge(0.4), RBFKernel(0.3), s_values=(S,), solver=tested)
+    case, _ = named_case(Hinge(0.4), RBFKernel(0.3), s_values=(S,), solver=tested)
 
     def altered(run):
         log, alphas = run.log.copy(), run.alphas.copy()
@@ -123,7 +123,7 @@ def test_the_quantity_left_out_is_named():
 def test_a_step_that_shows_nothing_is_vacuous():
     loss = CASES["svm-l1"][0]
     tested = stepped_solver()
-    case, _ = small_case(loss, RBFKernel(1e6), s_values=(S,), solver=tested)
+    case, _ = named_case(loss, RBFKernel(1e6), s_values=(S,), solver=tested)
     verdict = judged(step_replay, case, tested)[S]
     assert verdict.status is Status.VACUOUS
     assert "kernel-correction" in verdict.reason
@@ -133,7 +133,7 @@ def test_a_step_that_shows_nothing_is_vacuous():
 def test_a_correction_is_at_fault_where_no_first_step_of_a_window_is_wrong(name):
     loss, kernel, block = CASES[name]
     tested = stepped_solver(False)
-    case, _ = small_case(loss, kernel, block=block, s_values=(S,), solver=tested)
+    case, _ = named_case(loss, kernel, block=block, s_values=(S,), solver=tested)
     run = tested.run(replace(plain_request(case, S), log=True))
     draws = case.stream.blocks(0, run.length)
     later = np.flatnonzero(np.arange(run.length) % S)

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from checks.test_check_window_replay_quantities import with_mistake
-from judged import judged, small_case
+from judged import judged, named_case
 
 from sstep_verify import judge
 from sstep_verify.checks import step_replay, trajectory, window_replay
@@ -66,7 +66,7 @@ def test_what_one_run_cannot_tell_apart_a_further_one_does(penalty, name, s):
 
 
 def test_of_the_run_alone_both_are_named_and_nothing_else_of_the_verdict_changes():
-    case, tested = small_case(Ridge(0.5), solver=ridge_of(LAMBDAS[0][0]))
+    case, tested = named_case(Ridge(0.5), solver=ridge_of(LAMBDAS[0][0]))
     case = replace(case, problem=HALF, stream=STREAM, s_values=(4,), iterations=30, points={})
     alone = judged(step_replay, case, tested)[4]
     assert set(alone.evidence[NAMED]) == set(BOTH)
@@ -156,7 +156,7 @@ KINDS += [(Ridge(0.05), Mutation(M_ON_DIAGONAL, diagonal=Fraction(1, 6)))]
 @pytest.mark.parametrize("check", [trajectory, window_replay], ids=["trajectory", "window-replay"])
 @pytest.mark.parametrize(("loss", "mutation"), KINDS, ids=lambda one: getattr(one, "name", None))
 def test_a_mistake_that_acts_seldom_is_named(loss, mutation, check):
-    case, tested = small_case(
+    case, tested = named_case(
         loss, RBFKernel(0.3), block=1 + isinstance(loss, Ridge), solver=with_mistake(mutation),
         s_values=(8,), samples=6,
     )  # fmt: skip

@@ -8,7 +8,7 @@ import dataclasses
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from judged import assert_teaches, judged, small_case
+from judged import assert_teaches, judged, named_case
 from plant import plant
 
 from sstep_verify.checks.recorded import kernel_entries as check
@@ -26,7 +26,7 @@ KERNELS = [LinearKernel(), PolynomialKernel(3, 0.5), RBFKernel(0.3)]
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 @pytest.mark.parametrize("loss", [Hinge(0.5), Ridge(0.05)], ids=str)
 def test_right_panels_pass(loss, kernel, keep_gram):
-    case, tested = small_case(loss, kernel, solver=ProductionSolver(keep_gram=keep_gram))
+    case, tested = named_case(loss, kernel, solver=ProductionSolver(keep_gram=keep_gram))
     verdicts = judged(check, case, tested)
     assert sorted(verdicts) == [1, 4, 16]
     for verdict in verdicts.values():
@@ -40,7 +40,7 @@ def test_right_panels_pass(loss, kernel, keep_gram):
 
 
 def test_right_sparse_panels_pass():
-    case, tested = small_case(Hinge(0.5), RBFKernel(0.3))
+    case, tested = named_case(Hinge(0.5), RBFKernel(0.3))
     data = np.where(np.abs(case.problem.dense) < 0.7, 0.0, case.problem.dense)
     case = dataclasses.replace(case, problem=dataclasses.replace(case.problem, data=sp.csr_array(data)))
     assert {v.status for v in judged(check, case, tested).values()} == {Status.PASS}
@@ -58,7 +58,7 @@ def test_right_sparse_panels_pass():
 )  # fmt: skip
 def test_a_planted_defect_fails_with_a_reason(kernel, module, old, new, named):
     with plant(module, (old, new)):
-        verdicts = judged(check, *small_case(Hinge(0.5), kernel))
+        verdicts = judged(check, *named_case(Hinge(0.5), kernel))
     assert verdicts[16].status is Status.FAIL
     assert verdicts[16].ratio > 1
     assert_teaches(verdicts[16])
@@ -84,7 +84,7 @@ def _exposing(case, entries_of):
     "name", ["labels inside the kernel", "norms dropped", "kernel applied before the reduction"]
 )
 def test_a_named_defect_is_named(name):
-    case, tested = small_case(Hinge(0.5), RBFKernel(0.3))
+    case, tested = named_case(Hinge(0.5), RBFKernel(0.3))
 
     def defective(case, panel):
         return panel_defects(case.problem, case.declaration, panel.columns)[name].values
@@ -95,7 +95,7 @@ def test_a_named_defect_is_named(name):
 
 
 def test_one_wrong_entry_among_all_is_found():
-    case, tested = small_case(Hinge(0.5), samples=40, s_values=(16,))
+    case, tested = named_case(Hinge(0.5), samples=40, s_values=(16,))
 
     def disturbed(case, panel):
         entries = panel.entries.copy()
@@ -108,14 +108,14 @@ def test_one_wrong_entry_among_all_is_found():
 
 
 def test_a_value_that_is_not_finite_fails():
-    case, tested = small_case(Hinge(0.5), s_values=(4,))
+    case, tested = named_case(Hinge(0.5), s_values=(4,))
     change = _exposing(case, lambda case, panel: np.full_like(panel.entries, np.nan))
     assert judged(check, case, tested, change=change)[4].status is Status.FAIL
 
 
 @pytest.mark.parametrize("dtype", ["float32", "longdouble"])
 def test_the_bound_is_that_of_the_declared_precision(dtype):
-    case, tested = small_case(Hinge(0.5), s_values=(4,))
+    case, tested = named_case(Hinge(0.5), s_values=(4,))
 
     def entries(case, panel):
         data = case.problem.dense.astype(dtype)
@@ -129,14 +129,14 @@ def test_the_bound_is_that_of_the_declared_precision(dtype):
 
 
 def test_an_identity_matrix_says_nothing_of_the_data():
-    case, tested = small_case(Hinge(1.0), RBFKernel(1.0), scale=100.0)
+    case, tested = named_case(Hinge(1.0), RBFKernel(1.0), scale=100.0)
     for verdict in judged(check, case, tested).values():
         assert verdict.status is Status.VACUOUS
         assert "features lost" in verdict.reason
 
 
 def test_no_panel_is_no_verdict_unless_one_was_promised():
-    case, tested = small_case(Hinge(0.5))
+    case, tested = named_case(Hinge(0.5))
     empty = lambda trajectory: dataclasses.replace(trajectory, panels={})  # noqa: E731
     promised = judged(check, case, tested, change=empty)
     assert {verdict.status for verdict in promised.values()} == {Status.INCONCLUSIVE}
@@ -147,6 +147,6 @@ def test_no_panel_is_no_verdict_unless_one_was_promised():
 
 
 def test_a_run_that_is_not_asked_keeps_no_panel():
-    case, tested = small_case(Hinge(0.5))
+    case, tested = named_case(Hinge(0.5))
     request = dataclasses.replace(check.DECLARED.runs(case)["panels/s=4"], expose_panels=False)
     assert tested.run(request).panels == {}

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from judged import judged, small_case
+from judged import judged, named_case
 from plant import plant
 
 from sstep_verify.checks import step_replay
@@ -51,7 +51,7 @@ class Declared:
 
 def case_of(seed=1, **parts):
     """A small case whose stream has another seed."""
-    case, tested = small_case(**parts)
+    case, tested = named_case(**parts)
     stream = case.stream
     return replace(
         case, stream=IndexStream("uniform", stream.samples, stream.block, stream.length, seed)
@@ -76,7 +76,7 @@ def term(verdict, name):
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @pytest.mark.parametrize(("loss", "block"), [(Hinge(0.5), 1), (SquaredHinge(0.5), 1), (Ridge(0.1), 3)])
 def test_every_step_of_a_right_run_is_judged_and_passes(loss, block, form):
-    case, tested = small_case(loss, LinearKernel(), block=block, solver=ProductionSolver(**form))
+    case, tested = named_case(loss, LinearKernel(), block=block, solver=ProductionSolver(**form))
     for verdict in judged(step_replay, case, tested).values():
         assert verdict.status is Status.PASS, verdict.reason
         assert verdict.evidence["steps"] == {"judged": 75, "of": 75}
@@ -178,7 +178,7 @@ def changed(place, value):
     ids=["none", "short", "flat", "one ulp", "NaN"],
 )
 def test_a_log_that_does_not_lead_to_what_was_recorded_fails(change, words):
-    case, tested = small_case(**SVM)
+    case, tested = named_case(**SVM)
     for verdict in judged(step_replay, case, tested, change).values():
         assert verdict.status is Status.FAIL
         assert words in verdict.reason
@@ -195,13 +195,13 @@ def test_a_value_that_no_right_step_gives_fails_in_log_and_record_alike(loss, bl
         log[-1] = alphas[-1, case.stream.blocks(74, 75)[0]] = value
         return replace(trajectory, log=log, alphas=alphas)
 
-    case, tested = small_case(loss, RBFKernel(0.1), block=block)
+    case, tested = named_case(loss, RBFKernel(0.1), block=block)
     for verdict in judged(step_replay, case, tested, broken).values():
         assert verdict.status is Status.FAIL, verdict.reason
 
 
 def test_a_coordinate_that_moved_without_being_drawn_fails():
-    case, tested = small_case(**SVM, iterations=5)
+    case, tested = named_case(**SVM, iterations=5)
     (alone, *_) = set(range(12)) - set(case.stream.blocks(0, 5).ravel().tolist())
 
     def moved(trajectory):
@@ -223,7 +223,7 @@ def test_a_value_changed_in_log_and_record_alike_fails():
         log[-1] = alphas[-1, case.stream.blocks(74, 75)[0, 0]] = value
         return replace(trajectory, log=log, alphas=alphas)
 
-    case, tested = small_case(**SVM)
+    case, tested = named_case(**SVM)
     for verdict in judged(step_replay, case, tested, off).values():
         assert verdict.status is Status.FAIL
         assert "the first is step 75" in verdict.reason
@@ -247,13 +247,13 @@ def test_values_in_float32_declared_float64_fail():
         log, alphas = (np.float64(np.float32(values)) for values in (trajectory.log, trajectory.alphas))
         return replace(trajectory, log=log, alphas=alphas)
 
-    case, tested = small_case(**SVM)
+    case, tested = named_case(**SVM)
     for verdict in judged(step_replay, case, tested, rounded).values():
         assert verdict.status is Status.FAIL
 
 
 def test_another_stream_than_the_case_s_fails():
-    case, tested = small_case(Ridge(0.1), PolynomialKernel(2, 1.0), block=3)
+    case, tested = named_case(Ridge(0.1), PolynomialKernel(2, 1.0), block=3)
     other = case_of(2, loss=Ridge(0.1), kernel=PolynomialKernel(2, 1.0), block=3)[0]
     trajectories = {key: tested.run(request) for key, request in step_replay.runs(other).items()}
 

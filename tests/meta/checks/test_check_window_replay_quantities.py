@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from judged import judged, small_case
+from judged import judged, named_case
 from mutable_runs import mutable_sstep_bdcd, mutable_sstep_dcd
 from sstep_reference.arithmetic import Float
 
@@ -41,7 +41,7 @@ def test_a_bound_as_wide_as_the_box_is_vacuous_also_for_the_classical_method(s):
         return alpha
 
     solver = CallableSolver(garbage, Declaration("garbage"))
-    case, _ = small_case(Hinge(1.0), RBFKernel(1.0), solver=solver, s_values=(s,))
+    case, _ = named_case(Hinge(1.0), RBFKernel(1.0), solver=solver, s_values=(s,))
     verdict = judged(window_replay, moved(case, 1e8), solver)[s]
     assert verdict.status is Status.VACUOUS
     assert all(name in verdict.reason for name in core(s))
@@ -50,7 +50,7 @@ def test_a_bound_as_wide_as_the_box_is_vacuous_also_for_the_classical_method(s):
 @pytest.mark.parametrize(("loss", "block"), LOSSES)
 @pytest.mark.parametrize("update", ["in-place", "frozen"])
 def test_quantities_are_those_of_the_run(loss, block, update):
-    verdicts = judged(window_replay, *small_case(loss, block=block, solver=ProductionSolver(update=update)))
+    verdicts = judged(window_replay, *named_case(loss, block=block, solver=ProductionSolver(update=update)))
     for s, verdict in verdicts.items():
         wanted = [one.name for one in quantities_of(loss.task, update, s, block)]
         assert [term.name for term in verdict.terms] == wanted
@@ -63,7 +63,7 @@ def test_quantities_are_those_of_the_run(loss, block, update):
 def test_a_wrong_upper_end_fails_where_it_is_reached_and_is_named_unseen_elsewhere(factor):
     production = ProductionSolver()
     for C, reached in ((0.02, True), (50.0, False)):
-        case, _ = small_case(Hinge(C), RBFKernel(0.5), s_values=(4,))
+        case, _ = named_case(Hinge(C), RBFKernel(0.5), s_values=(4,))
         wrong = dataclasses.replace(case.problem, loss=Hinge(C * factor))
 
         def run(request, observe=None, wrong=wrong):
@@ -104,7 +104,7 @@ def test_the_mistake_that_was_made_is_named(loss, block):
     )
     for mistake in tried:
         # Far from the optimum, where most quantities act, and where 4 divides what is run.
-        case, solver = small_case(
+        case, solver = named_case(
             loss, block=block, solver=with_mistake(mistake), s_values=(4,), iterations=12, samples=6
         )
         verdict = judged(window_replay, case, solver)[4]
@@ -116,7 +116,7 @@ def test_the_mistake_that_was_made_is_named(loss, block):
 
 
 def test_wide_balls_raise_the_precision_and_not_the_measured_error():
-    case, solver = small_case(SquaredHinge(1.0), samples=40, iterations=1200, s_values=(600,), features=8)
+    case, solver = named_case(SquaredHinge(1.0), samples=40, iterations=1200, s_values=(600,), features=8)
     verdict = judged(window_replay, case, solver)[600]
     assert verdict.status is Status.PASS
     assert max(window["bits"] for window in verdict.evidence["windows"]) > FIRST_BITS
@@ -125,7 +125,7 @@ def test_wide_balls_raise_the_precision_and_not_the_measured_error():
 
 
 def test_wrong_entries_and_a_right_recurrence_are_told_apart():
-    case, solver = small_case(SquaredHinge(2.0), s_values=(4,))
+    case, solver = named_case(SquaredHinge(2.0), s_values=(4,))
     wrong = dataclasses.replace(case.problem, data=np.asarray(case.problem.data) * 1.001)
 
     def run(request):
@@ -138,7 +138,7 @@ def test_wrong_entries_and_a_right_recurrence_are_told_apart():
 
 
 def test_a_panel_that_could_hide_a_wrong_kernel_sharpens_nothing():
-    case, solver = small_case(Hinge(1.0), RBFKernel(1.0), s_values=(4,))
+    case, solver = named_case(Hinge(1.0), RBFKernel(1.0), s_values=(4,))
     far = moved(case, 1e8)
     assert judged(kernel_entries, far, solver)[4].status is Status.VACUOUS
     verdict = judged(window_replay, far, solver)[4]
@@ -150,7 +150,7 @@ def test_a_panel_that_could_hide_a_wrong_kernel_sharpens_nothing():
 
 def test_a_kernel_defect_that_is_none_on_this_input_hides_nothing():
     """Labels all alike: inside a linear kernel they change no entry."""
-    case, solver = small_case(Hinge(0.5), LinearKernel(), s_values=(4,))
+    case, solver = named_case(Hinge(0.5), LinearKernel(), s_values=(4,))
     same = dataclasses.replace(case.problem, targets=np.ones(12))
     verdict = judged(kernel_entries, dataclasses.replace(case, problem=same), solver)[4]
     assert verdict.status is Status.PASS
@@ -159,7 +159,7 @@ def test_a_kernel_defect_that_is_none_on_this_input_hides_nothing():
 
 
 def test_undecided_windows_are_no_execution():
-    case, solver = small_case(Ridge(1e-3), block=4, solver=ProductionSolver(), s_values=(4,), windows=8)
+    case, solver = named_case(Ridge(1e-3), block=4, solver=ProductionSolver(), s_values=(4,), windows=8)
     data = np.asarray(case.problem.data).copy()
     data[:2] *= 1e9  # blocks with these samples are too ill-conditioned for any promise
     long = dataclasses.replace(case, problem=dataclasses.replace(case.problem, data=data))

@@ -47,15 +47,17 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    ("loss", "kernel", "block", "spoil"),
+    ("loss", "kernel", "block", "spoil", "diagnose"),
     [
-        (*CASES[0], None),
-        *((*case, _spoil) for case in CASES[:2]),
-        pytest.param(*CASES[2], _spoil, marks=pytest.mark.nightly),
+        (*CASES[0], None, True),
+        *((*case, _spoil, False) for case in CASES[:2]),
+        *(pytest.param(*case, _spoil, True, marks=pytest.mark.nightly) for case in CASES[1:]),
     ],
 )
-def test_every_check_judges_its_artefact_as_it_judged_the_runs(tmp_path, loss, kernel, block, spoil):
-    case = dataclasses.replace(drawn_case(loss, kernel, block), variants={})
+def test_every_check_judges_its_artefact_as_it_judged_the_runs(
+    tmp_path, loss, kernel, block, spoil, diagnose
+):
+    case = dataclasses.replace(drawn_case(loss, kernel, block), variants={}, diagnose=diagnose)
     runs, judged = _judged(case, spoil)
     passed, failed = set(), set()
     for check, verdicts in judged:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from judged import judged, small_case
+from judged import judged, named_case
 
 from sstep_verify.checks import sstep_equals_classical, window_replay
 from sstep_verify.checks.recorded import kernel_entries as kernel_entries_check
@@ -28,7 +28,7 @@ from sstep_verify.verdict import Status
 
 @pytest.mark.parametrize(("loss", "block"), [(Hinge(0.5), 1), (SquaredHinge(2.0), 1), (Ridge(0.05), 3)])
 def test_a_window_that_no_other_problem_explains_is_put_down_to_none(loss, block):
-    case, solver = small_case(loss, RBFKernel(0.3), block=block, s_values=(4,), iterations=8)
+    case, solver = named_case(loss, RBFKernel(0.3), block=block, s_values=(4,), iterations=8)
 
     def change(run):
         alphas = run.alphas.copy()
@@ -43,7 +43,7 @@ def test_a_window_that_no_other_problem_explains_is_put_down_to_none(loss, block
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_panel_without_an_entry_is_what_is_wrong_and_no_error_of_a_check(whole):
-    case, solver = small_case(Hinge(0.5), s_values=(4,), iterations=16)
+    case, solver = named_case(Hinge(0.5), s_values=(4,), iterations=16)
 
     class Empty:
         declaration = solver.declaration
@@ -67,7 +67,7 @@ def test_a_panel_without_an_entry_is_what_is_wrong_and_no_error_of_a_check(whole
 
 @pytest.mark.parametrize(("loss", "block"), [(Hinge(0.5), 1), (SquaredHinge(2.0), 1), (Ridge(0.05), 3)])
 def test_coordinates_that_were_not_written_down_are_not_compared(loss, block):
-    case, solver = small_case(loss, RBFKernel(0.3), block=block, s_values=(4,), iterations=24)
+    case, solver = named_case(loss, RBFKernel(0.3), block=block, s_values=(4,), iterations=24)
     known = np.ones(12, dtype=bool)
     known[case.stream.blocks(0, 4)[:2].ravel()[:2]] = False
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from judged import judged, small_case
+from judged import judged, named_case
 from production_runs import KERNELS, problem_of
 
 from sstep_verify.checks import box, contract, optimum
@@ -73,7 +73,7 @@ def test_conventions_of_a_power_are_told():
 
 @pytest.mark.parametrize("update", ["in-place", "frozen"])
 def test_causes_are_those_of_the_end_and_of_the_update(update):
-    case, tested = small_case(Hinge(0.1), s_values=(16,), solver=ProductionSolver(update=update))
+    case, tested = named_case(Hinge(0.1), s_values=(16,), solver=ProductionSolver(update=update))
     for upper in (True, False):
 
         def change(run, upper=upper):
@@ -91,7 +91,7 @@ def test_causes_are_those_of_the_end_and_of_the_update(update):
 
 @pytest.mark.parametrize(("end", "beyond"), [(LOWER, -1e-4), (UPPER, 0.1 + 1e-4)])
 def test_what_is_tolerated_beside_the_box_is_tolerated_at_both_ends(end, beyond):
-    case, tested = small_case(Hinge(0.1), s_values=(4,))
+    case, tested = named_case(Hinge(0.1), s_values=(4,))
 
     def change(run):
         alphas = run.alphas.copy()
@@ -104,7 +104,7 @@ def test_what_is_tolerated_beside_the_box_is_tolerated_at_both_ends(end, beyond)
 
 
 def test_below_zero_nothing_is_allowed_for_the_rounding_of_c():
-    case, tested = small_case(Hinge(0.1), s_values=(4,))
+    case, tested = named_case(Hinge(0.1), s_values=(4,))
     case = replace(case, declaration=replace(case.declaration, precision="float32"))
     room = float(np.float32(0.1)) - 0.1
 
@@ -140,7 +140,7 @@ def test_a_factor_is_told_where_it_is_none_of_the_known_ones(factor, told):
 @pytest.mark.parametrize("kernel", [LinearKernel(), RBFKernel(0.5)])
 @pytest.mark.parametrize("loss", [Hinge(0.5), Ridge(0.05)])
 def test_what_is_scaled_up_is_larger_and_what_is_scaled_down_smaller(loss, kernel):
-    case, _ = small_case(loss, kernel, s_values=(4,))
+    case, _ = named_case(loss, kernel, s_values=(4,))
     found = {one.name: one for one in exact_relations.relations(case)}
     for part in ("data", "targets") if isinstance(loss, Ridge) else ("data",):
         for way, sign in (("up", 1), ("down", -1)):
@@ -154,7 +154,7 @@ def test_what_is_scaled_up_is_larger_and_what_is_scaled_down_smaller(loss, kerne
 
 
 def test_each_of_several_violations_breaks_its_sentence():
-    case, tested = small_case(Hinge(1.0), s_values=(4,))
+    case, tested = named_case(Hinge(1.0), s_values=(4,))
     run = tested.run(plain_request(case, 4))
     alphas = run.alphas.copy()
     alphas[0, 0] = 0.5
@@ -167,7 +167,7 @@ def test_each_of_several_violations_breaks_its_sentence():
 
 @pytest.mark.parametrize("loss", [Hinge(1.0), Ridge(0.05)])
 def test_one_start_is_planned_and_tried_for_an_optimum(loss):
-    case, tested = small_case(loss, RBFKernel(0.5), s_values=(4,), iterations=400)
+    case, tested = named_case(loss, RBFKernel(0.5), s_values=(4,), iterations=400)
     verdict = judged(
         optimum,
         replace(case, claims={"tolerance": 1e-3}),
@@ -182,7 +182,7 @@ def test_one_start_is_planned_and_tried_for_an_optimum(loss):
 @pytest.mark.parametrize("loss", [Hinge(1.0), SquaredHinge(1.0), Ridge(0.05)])
 def test_what_an_optimum_is_judged_by_are_plain_numbers(loss, size):
     """Also where what was written down is most of the bound, which multiplies a list by the answer."""
-    case, tested = small_case(loss, RBFKernel(0.5), s_values=(4,), iterations=400)
+    case, tested = named_case(loss, RBFKernel(0.5), s_values=(4,), iterations=400)
 
     def ended(run):
         rounding = None if size is None else np.full(run.alphas.shape, size)
