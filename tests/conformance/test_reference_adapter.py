@@ -67,7 +67,9 @@ def case_of(kernel, loss, block: int, declaration: Declaration, s_values=S_VALUE
     stream = IndexStream("uniform", SAMPLES, block, ITERATIONS, seed=3)
     points = {s: tuple(range(s, ITERATIONS, s)) for s in s_values}
     problem = problem_of(kernel, loss)
-    return Case("drawn", problem, stream, s_values, ITERATIONS, declaration, points, windows=5)
+    return Case(
+        "drawn", problem, stream, s_values, ITERATIONS, declaration, points, windows=5, diagnose=False
+    )
 
 
 def kernels_of(precision: str, loss, block: int) -> list:

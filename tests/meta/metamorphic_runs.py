@@ -29,7 +29,7 @@ def make_case(loss, kernel=None, block=1, solver=None, scale=1.0, samples=12, sp
     problem = Problem("drawn", data, targets, kernel or LinearKernel(), loss)
     stream = IndexStream("uniform", samples, block, 75, seed=1)
     declaration = (solver or ProductionSolver()).declaration
-    arguments = {"windows": 6, "replay_command": "again", **changes}
+    arguments = {"windows": 6, "replay_command": "again", "diagnose": False, **changes}
     return Case("drawn", problem, stream, S_VALUES, 75, declaration, **arguments)
 
 

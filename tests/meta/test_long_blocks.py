@@ -38,7 +38,11 @@ def statuses(check, case, tested) -> set[Status]:
 
 
 @pytest.mark.parametrize("check", [step_replay, window_replay], ids=["step-replay", "window-replay"])
-@pytest.mark.parametrize("kernel", [LinearKernel(), RBFKernel(0.1)], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize(
+    "kernel",
+    [LinearKernel(), pytest.param(RBFKernel(0.1), marks=pytest.mark.nightly)],
+    ids=lambda kernel: kernel.name,
+)
 def test_they_are_judged_right(kernel, check):
     case, tested = case_of(kernel)
     assert statuses(check, case, tested) == {Status.PASS}

@@ -59,7 +59,7 @@ def case_of(request: RunRequest, solver: PlantedSolver) -> Case:
     ends = (*range(S, ITERATIONS, S), ITERATIONS)
     return Case(
         "planted", request.problem, request.stream, (S,), ITERATIONS, solver.declaration,
-        points={S: ends}, windows=len(ends), replay_command="again",
+        points={S: ends}, windows=len(ends), replay_command="again", diagnose=False,
     )  # fmt: skip
 
 

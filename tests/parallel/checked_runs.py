@@ -95,7 +95,7 @@ def case_of(problem: Problem, solver: Solver, s_values: Iterable[int] = (1, 4, 1
     points = {s: measuring_points(ITERATIONS, s) for s in s_values}
     return Case(
         "small", problem, stream, s_values, ITERATIONS, solver.declaration, points=points, windows=3,
-        **changes,
+        diagnose=False, **changes,
     )  # fmt: skip
 
 

@@ -54,7 +54,7 @@ def judged_scenario(scenario: Scenario, form: str) -> list[Verdict]:
     ends = (*range(s, length, s), length)
     case = Case(
         scenario.id, scenario.problem(), scenario.stream(), (s,), length, solver.declaration,
-        points={s: ends}, windows=len(ends),
+        points={s: ends}, windows=len(ends), diagnose=False,
     )  # fmt: skip
     return verdicts(case, solver, ON_DRAWN, initial=scenario.initial())
 
