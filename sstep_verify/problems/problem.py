@@ -74,6 +74,11 @@ class Problem:
         """Number of features (n)."""
         return self.data.shape[1]
 
+    @cached_property
+    def longest_sample(self) -> int:
+        """Entries of a sample that may not be 0, at most: those stored (CSR), or all n."""
+        return int(np.diff(self.data.indptr).max()) if self.is_sparse else self.features
+
     @property
     def is_svm(self) -> bool:
         """Whether steps are ended by a clip: True for K-SVM, False for K-RR."""

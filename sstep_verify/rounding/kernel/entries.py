@@ -89,7 +89,9 @@ def kernel_entries(problem: Problem, declaration: Declaration, rows: np.ndarray)
         solver_error = np.where(within, entries.solver_error, np.inf)
     factored = factored_products(problem, declaration, rows)
     entries = replace(entries, solver_error=solver_error, factored=factored)
-    if max(problem.samples, problem.features) >= MOST_TERMS:
+    # Of a difference of two samples as many entries may be others than 0 as of both together.
+    terms = min(2 * problem.longest_sample, problem.features)
+    if max(problem.samples, terms) >= MOST_TERMS:
         unknown = np.full_like(solver_error, np.inf)
         entries = replace(entries, judge_error=unknown, solver_error=unknown)
     return scaled_entries(entries, problem, rows, declaration.precision) if declaration.scaled else entries

@@ -8,6 +8,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Float
 
@@ -149,6 +150,9 @@ def test_nothing_is_promised_where_a_bound_would_sum_more_terms_than_it_is_raise
         problem = Problem("wide", np.eye(2, features), np.array([1.0, -1.0]), kernel, Hinge(1.0))
         entries = kernel_entries(problem, Declaration("any"), np.arange(2))
         assert np.isfinite(entries.magnitude).all() == promised
+    hashed = sp.csr_array(np.eye(2, MOST_TERMS))  # What is not stored is no term.
+    problem = Problem("hashed", hashed, np.array([1.0, -1.0]), kernel, Hinge(1.0))
+    assert np.isfinite(kernel_entries(problem, Declaration("any"), np.arange(2)).magnitude).all()
     dual, known = problem.dual, KernelEntries(*np.zeros((3, 2, 2)))
     for drawn, promised in ((MOST_TERMS - 1, True), (MOST_TERMS, False)):
         counts = (
