@@ -77,7 +77,8 @@ class Problem:
     @cached_property
     def longest_sample(self) -> int:
         """Entries of a sample that may not be 0, at most: those stored (CSR), or all n."""
-        return int(np.diff(self.data.indptr).max()) if self.is_sparse else self.features
+        data: Any = self.data
+        return int(np.diff(data.indptr).max()) if self.is_sparse else self.features
 
     @property
     def is_svm(self) -> bool:
