@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any, TypeVar
 
 from sstep_verify import quantities
+from studies import grouped
 from studies.limits.statistics import share_interval, tolerance_limit
 from studies.limits.trials import EITHER, JUDGES
 from studies.reporting.sensitivity.document import OURS
@@ -143,10 +144,7 @@ def _by_quantity(item: Any) -> Key:
 
 def _groups(items: Iterable[Item], key: Callable[[Item], Key]) -> list[list[Item]]:
     """Items of the same key, in the order of keys."""
-    groups: dict[Key, list[Item]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return [groups[one] for one in sorted(groups)]
+    return [items for _, items in sorted(grouped(items, key).items())]
 
 
 def _told(value: float | None) -> float | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from sstep_verify.campaign.artefact import read_artefact
 from sstep_verify.campaign.loop.messages import heard_by
+from studies import grouped
 from studies.corpus.c_solvers import c_solvers, compiler
 from studies.corpus.labelled_set import EQUIVALENT, LABELLED
 from studies.corpus.listing import PRODUCTION, Entry, corpus
@@ -54,17 +55,14 @@ class Asked:
 
 def corpus_pieces(study: Study) -> list[Piece]:
     """The solvers that a study asks for; edits of one case together."""
-    groups: dict[str, list[Entry]] = {}
     chosen = _distinct()[:: study.every]
     edited = [entry.id for entry in chosen if entry.kind == "production" and not entry.right]
     judged_edits = edited[:: study.edits]
     left_out, plain = set(edited) - set(judged_edits), set(judged_edits) - set(judged_edits[:: study.whole])
     chosen = [entry for entry in chosen if entry.id not in left_out]
     asked = {entry.id: Asked(entry, entry.id not in plain, study.shrink) for entry in chosen}
-    for entry in chosen:
-        groups.setdefault(_together(entry), []).append(entry)
     pieces: list[Piece] = []
-    for group in groups.values():
+    for group in grouped(chosen, _together).values():
         for first in range(0, len(group), TOGETHER):
             part = group[first : first + TOGETHER]
             cost = sum(SECONDS[entry.kind] for entry in part)

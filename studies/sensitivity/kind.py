@@ -11,6 +11,7 @@ from sstep_verify.campaign.loop.messages import State
 from sstep_verify.campaign.selection import chosen
 from sstep_verify.power.statement import deciding_digest
 from sstep_verify.reporting import results as report
+from studies import grouped
 from studies.power import CAMPAIGNS, DIGEST, campaigns_judged
 from studies.reporting.sensitivity.document import Sensitivity
 from studies.sensitivity.definition import Study, read_study, refuse_twice
@@ -66,11 +67,13 @@ class SensitivityKind(Kind):
         """The document of every study, and what all of them say in one sentence."""
         order = {key: place for place, key in enumerate(key for unit in units for key in unit.keys)}
         outcomes = sorted(state.outcomes, key=lambda one: order[one.key])
-        made: dict[str, list[Any]] = {}
-        for one in outcomes:
-            name = one.key.partition("/")[0]
-            made.setdefault(name, []).append(getattr(one, name))
-        document = Sensitivity(**{name: STUDIES[name].summary(parts) for name, parts in made.items()})
+        made = grouped(outcomes, lambda one: one.key.partition("/")[0])
+        document = Sensitivity(
+            **{
+                name: STUDIES[name].summary([getattr(one, name) for one in found])
+                for name, found in made.items()
+            }
+        )
         return Assembled(
             report.Summary(
                 sentence(document, len(order), len(outcomes), state),

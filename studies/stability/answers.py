@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from sstep_verify.measures.stability import loss_factor
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.plain import DIGITS
+from studies import grouped
 from studies.reporting.stability.answers import TENFOLD, Answer, Growth, SafeBand, WorseRun
 from studies.reporting.stability.document import StabilityRun
 from studies.reporting.stability.summary import ROUNDOFF, extreme, in_units, middle, precision_of
@@ -45,12 +46,8 @@ def answers(runs: Iterable[StabilityRun], cases: Iterable[Case]) -> tuple[Answer
 
 def by_task(runs: Iterable[StabilityRun], cases: Known) -> dict[tuple[str, str], list[StabilityRun]]:
     """Runs with an s-step run by precision and task."""
-    groups: dict[tuple[str, str], list[StabilityRun]] = {}
-    for run in runs:
-        if len(run.s) > 1:
-            case = cases[run.case]
-            groups.setdefault((precision_of(case), case.task), []).append(run)
-    return groups
+    stepped = (run for run in runs if len(run.s) > 1)
+    return grouped(stepped, lambda run: (precision_of(cases[run.case]), cases[run.case].task))
 
 
 def compared_runs(runs: Iterable[StabilityRun]) -> int:
@@ -67,10 +64,10 @@ def above_rounding(run: StabilityRun, roundoff: float) -> bool:
 def growth(runs: Sequence[StabilityRun], cases: Known, roundoff: float) -> Growth:
     """Mean exponent of s in the loss factor, over the scenarios that can be told from rounding."""
     counted = [run for run in runs if above_rounding(run, roundoff)]
-    scenarios: dict[tuple, list[StabilityRun]] = {}
-    for run in counted:
-        case = cases[run.case]
-        scenarios.setdefault((case.kernel, case.block, run.condition, run.seed), []).append(run)
+    scenarios = grouped(
+        counted,
+        lambda run: (cases[run.case].kernel, cases[run.case].block, run.condition, run.seed),
+    )
     largest = largest_by_s(counted)
     found, worst = mean_exponent(scenarios.values()), fitted_exponent([*largest], [*largest.values()])
     noises = [run.noise for run in counted if run.noise is not None]
@@ -123,10 +120,10 @@ def worse_runs(runs: Iterable[StabilityRun], roundoff: float) -> tuple[WorseRun,
 
 def safe_bands(runs: Iterable[StabilityRun], roundoff: float) -> tuple[SafeBand, ...]:
     """For each band of u * condition with runs in it, the s up to which no run in it loses."""
-    bands: dict[int, list[StabilityRun]] = {}
-    for run in _judged(runs):
-        condition = run.attained or run.condition
-        bands.setdefault(math.floor(math.log10(roundoff * condition) / BAND), []).append(run)
+    bands = grouped(
+        _judged(runs),
+        lambda run: math.floor(math.log10(roundoff * (run.attained or run.condition)) / BAND),
+    )
     return tuple(_band(place, bands[place], roundoff) for place in sorted(bands))
 
 

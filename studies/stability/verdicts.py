@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sstep_verify.verdict import SEVERITY, Status, Term, Verdict
+from studies import grouped
 from studies.reporting.stability.summary import power
 
 
@@ -16,9 +17,7 @@ def merged(case: str, label: str, judged: Sequence[tuple[float, Verdict]]) -> li
     term and none did, as it is with the windows of one run. Counts are added up, the smallest
     detectable error kept, and the comparison that is told is the one with the largest ratio.
     """
-    members: dict[tuple[int, str], list[tuple[float, Verdict]]] = {}
-    for condition, verdict in judged:
-        members.setdefault((verdict.s, verdict.check), []).append((condition, verdict))
+    members = grouped(judged, lambda item: (item[1].s, item[1].check))
     return [_merged(case, label, members[key]) for key in sorted(members)]
 
 
@@ -67,11 +66,8 @@ def _status(statuses: list[Status]) -> Status:
 
 
 def _terms(verdicts: list[Verdict]) -> tuple[Term, ...]:
-    members: dict[str, list[Term]] = {}
-    for verdict in verdicts:
-        for term in verdict.terms:
-            members.setdefault(term.name, []).append(term)
-    return tuple(_term(terms) for terms in members.values())
+    members = grouped((term for verdict in verdicts for term in verdict.terms), lambda term: term.name)
+    return tuple(map(_term, members.values()))
 
 
 def _term(terms: list[Term]) -> Term:

@@ -13,6 +13,7 @@ from sstep_verify.reporting.figures import svg
 from sstep_verify.reporting.figures.panels import slug
 from sstep_verify.reporting.figures.svg import Figure
 from sstep_verify.reporting.results import Results
+from studies import grouped
 from studies.reporting.scaling.curves import ScalingFigure, draw_scaling, scaling_text
 from studies.reporting.scaling.document import MARKS, Mark, PaperClaim, Scaling, ScalingPoint
 
@@ -112,12 +113,8 @@ def drawn(results: Results) -> ScalingPart:
 def _figures(scaling: Scaling, cases: dict[str, Case]) -> Iterable[ScalingFigure]:
     panels = [(cases[curve.case], curve) for curve in scaling.curves]
     taken = {"verdicts", "terms", "runs"}
-    for name in dict.fromkeys(case.dataset for case, _ in panels):
-        own = [panel for panel in panels if panel[0].dataset == name]
-        rows = dict.fromkeys((case.task, case.block) for case, _ in own)
-        grid = tuple(
-            tuple(panel for panel in own if (panel[0].task, panel[0].block) == row) for row in rows
-        )
+    for name, own in grouped(panels, lambda panel: panel[0].dataset).items():
+        grid = tuple(map(tuple, grouped(own, lambda panel: (panel[0].task, panel[0].block)).values()))
         first = own[0][0]
         title = f"{name}, {first.samples:,} × {first.features:,}"
         yield ScalingFigure(slug(f"scaling {name}", taken), title, grid)

@@ -18,6 +18,7 @@ from sstep_verify.reporting.figures.svg import (
     rules,
     text,
 )
+from studies import grouped
 from studies.reporting.stability.answers import TENFOLD, Answer, SafeBand
 from studies.reporting.stability.summary import brief
 
@@ -34,11 +35,8 @@ KINDS = (
 
 def draw_frontier(answers: Sequence[Answer]) -> str:
     """Draw the figure: bars from s = 1 up to the largest safe s, and the largest factor of each band."""
-    rows: dict[str, list[Answer]] = {}
-    for answer in answers:
-        rows.setdefault(answer.precision, []).append(answer)
     drawn, y, width = [], 0.0, 0.0
-    for row in rows.values():
+    for row in grouped(answers, lambda answer: answer.precision).values():
         for place, answer in enumerate(row):
             x = place * (LEFT + WIDTH + GAP)
             drawn.append(moved(_panel(answer), x, y))

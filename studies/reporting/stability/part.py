@@ -10,6 +10,7 @@ from sstep_verify.reporting.figures import svg
 from sstep_verify.reporting.figures.svg import Figure
 from sstep_verify.reporting.page import html
 from sstep_verify.reporting.results import Results
+from studies import grouped
 from studies.reporting.stability.answers import TENFOLD, Answer
 from studies.reporting.stability.curves import ErrorCurves, curves_text, draw_curves
 from studies.reporting.stability.document import Stability
@@ -110,10 +111,7 @@ def _overview(stability: Stability, cases: list[Case], full: float) -> list[Figu
         )
         for case in cases
     }
-    grid = tuple(
-        tuple(one for one in maps.values() if one.precision == precision)
-        for precision in dict.fromkeys(one.precision for one in maps.values())
-    )
+    grid = tuple(map(tuple, grouped(maps.values(), lambda one: one.precision).values()))
     figure = HeatMaps("loss-overview", "All kernels, blocks, forms and seeds together", grid, full)
     return [Figure(figure.slug, figure.title, heat_text(figure, pooled), draw_heat(figure, pooled))]
 
@@ -127,42 +125,34 @@ def write(results: Results, part: StabilityPart, folder: Path) -> None:
 
 def _heat_maps(cases: list[Case], full: float) -> list[HeatMaps]:
     found = []
-    for precision, form in dict.fromkeys((precision_of(case), form_of(case)) for case in cases):
-        for task in dict.fromkeys(case.task for case in cases):
-            own = [
-                case
-                for case in cases
-                if (precision_of(case), form_of(case), case.task) == (precision, form, task)
-            ]
-            if own:
-                title = f"{TASK_WORDS.get(task, task)}, {precision}, {FORM_WORDS.get(form, form)}"
-                grid = tuple(
-                    tuple(HeatMap(case.id, short_name(case), precision) for case in row)
-                    for row in _by_block(own)
-                )
-                found.append(HeatMaps(f"loss-{precision}-{form}-{task}", title, grid, full))
+    for (precision, form), part in grouped(cases, lambda case: (precision_of(case), form_of(case))).items():
+        for task, own in grouped(part, _task).items():
+            title = f"{TASK_WORDS.get(task, task)}, {precision}, {FORM_WORDS.get(form, form)}"
+            grid = tuple(
+                tuple(HeatMap(case.id, short_name(case), precision) for case in row)
+                for row in grouped(own, _block).values()
+            )
+            found.append(HeatMaps(f"loss-{precision}-{form}-{task}", title, grid, full))
     return found
 
 
 def _error_curves(cases: list[Case]) -> list[ErrorCurves]:
     found = []
-    for precision in dict.fromkeys(precision_of(case) for case in cases):
-        for task in dict.fromkeys(case.task for case in cases):
-            own = [case for case in cases if (precision_of(case), case.task) == (precision, task)]
-            if own:
-                grid = tuple(
-                    tuple(
-                        tuple(case for case in row if case.kernel == kernel)
-                        for kernel in dict.fromkeys(case.kernel for case in row)
-                    )
-                    for row in _by_block(own)
-                )
-                title = f"{TASK_WORDS.get(task, task)}, {precision}"
-                found.append(ErrorCurves(f"error-{precision}-{task}", title, precision, grid))
+    for precision, part in grouped(cases, precision_of).items():
+        for task, own in grouped(part, _task).items():
+            grid = tuple(
+                tuple(map(tuple, grouped(row, lambda case: case.kernel).values()))
+                for row in grouped(own, _block).values()
+            )
+            title = f"{TASK_WORDS.get(task, task)}, {precision}"
+            found.append(ErrorCurves(f"error-{precision}-{task}", title, precision, grid))
     return found
 
 
-def _by_block(cases: list[Case]) -> tuple[tuple[Case, ...], ...]:
-    """One row of a figure for each block size."""
-    blocks = dict.fromkeys(case.block for case in cases)
-    return tuple(tuple(case for case in cases if case.block == block) for block in blocks)
+def _task(case: Case) -> str:
+    return case.task
+
+
+def _block(case: Case) -> int:
+    """A row of a figure has one block size."""
+    return case.block

@@ -9,6 +9,7 @@ from statistics import median
 
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.figures.panels import TASK_WORDS
+from studies import grouped
 from studies.reporting.stability.document import Stability, StabilityRun
 
 ROUNDOFF = {"float32": 2.0**-24, "float64": 2.0**-53}
@@ -59,9 +60,7 @@ def cells(
     stability: Stability, name: Callable[[StabilityRun], str] = lambda run: run.case
 ) -> dict[tuple[str, float, int], Cell]:
     """All cells by case (or by another name of a run, which pools), condition and s, in document order."""
-    members: dict[tuple[str, float], list[StabilityRun]] = {}
-    for run in stability.runs:
-        members.setdefault((name(run), run.condition), []).append(run)
+    members = grouped(stability.runs, lambda run: (name(run), run.condition))
     return {
         (case, condition, s): _cell(case, condition, s, runs)
         for (case, condition), runs in members.items()
