@@ -20,6 +20,7 @@ from sstep_verify.reporting.figures.svg import (
     rules,
     text,
 )
+from studies.reporting import placed
 from studies.reporting.scaling.document import ScalingCurve, ScalingPoint
 
 WIDTH, HEIGHT = 270, 150  # of the plot inside one panel
@@ -59,14 +60,14 @@ def draw_scaling(figure: ScalingFigure) -> str:
     curves = [curve for row in figure.rows for _, curve in row]
     ranks = sorted({point.ranks for curve in curves for point in curve.points})
     axis = log_axis([getattr(p, name) for curve in curves for p in curve.points for name, _ in PROGRAMS])
-    parts, y = [], 0.0
-    for row in figure.rows:
-        for place, (case, curve) in enumerate(row):
-            part = _panel(case, curve, axis, ranks, first=place == 0)
-            parts.append(moved(part, place * (LEFT + WIDTH + GAP), y))
-        y += TOP + HEIGHT + BOTTOM
-    parts.append(moved(_legend(), LEFT, y))
-    return document(max(map(len, figure.rows)) * (LEFT + WIDTH + GAP) + 14, y + LEGEND, parts)
+    across, down = LEFT + WIDTH + GAP, TOP + HEIGHT + BOTTOM
+    panels = [
+        [_panel(case, curve, axis, ranks, first=place == 0) for place, (case, curve) in enumerate(row)]
+        for row in figure.rows
+    ]
+    bottom = down * len(panels)
+    parts = [*placed(panels, across, down), moved(_legend(), LEFT, bottom)]
+    return document(max(map(len, panels)) * across + 14, bottom + LEGEND, parts)
 
 
 def scaling_text(figure: ScalingFigure) -> str:

@@ -19,6 +19,7 @@ from sstep_verify.reporting.figures.svg import (
     rules,
     text,
 )
+from studies.reporting import placed
 from studies.reporting.stability.heat import Cells
 from studies.reporting.stability.summary import ROUNDOFF, condition_of, form_of, short_name
 
@@ -73,19 +74,14 @@ def draw_curves(curves: ErrorCurves, cells: Cells) -> str:
     ids = {case.id for case in curves.cases}
     shown = [cell.error for cell in cells.values() if cell.case in ids and cell.condition in conditions]
     axis = log_axis([*shown, unit])
-    drawn, y, width = [], 0.0, 0.0
-    for row in curves.rows:
-        for place, panel in enumerate(row):
-            x = place * (LEFT + WIDTH + GAP)
-            part = _panel(panel, conditions, cells, axis, unit)
-            drawn.append(moved(part, x, y))
-            width = max(width, x + LEFT + WIDTH + 14)
-        y += TOP + HEIGHT + BOTTOM
+    across, down = LEFT + WIDTH + GAP, TOP + HEIGHT + BOTTOM
+    panels = [[_panel(panel, conditions, cells, axis, unit) for panel in row] for row in curves.rows]
+    width, bottom = max(map(len, panels)) * across - GAP + 14, down * len(panels)
     first = {cell.condition: condition_of(cell) for cell in cells.values() if cell.case in ids}
     words = [first[condition] for condition in conditions]
     forms = list(dict.fromkeys(form_of(case) for case in curves.cases))
-    drawn.append(moved(_legend(words, forms), LEFT, y))
-    return document(max(width, LEFT + 190 * len(words)), y + LEGEND, drawn)
+    drawn = [*placed(panels, across, down), moved(_legend(words, forms), LEFT, bottom)]
+    return document(max(width, LEFT + 190 * len(words)), bottom + LEGEND, drawn)
 
 
 def curves_text(curves: ErrorCurves, cells: Cells) -> str:

@@ -19,6 +19,7 @@ from sstep_verify.reporting.figures.svg import (
     text,
 )
 from studies import grouped
+from studies.reporting import placed
 from studies.reporting.stability.answers import TENFOLD, Answer, SafeBand
 from studies.reporting.stability.summary import brief
 
@@ -35,15 +36,12 @@ KINDS = (
 
 def draw_frontier(answers: Sequence[Answer]) -> str:
     """Draw the figure: bars from s = 1 up to the largest safe s, and the largest factor of each band."""
-    drawn, y, width = [], 0.0, 0.0
-    for row in grouped(answers, lambda answer: answer.precision).values():
-        for place, answer in enumerate(row):
-            x = place * (LEFT + WIDTH + GAP)
-            drawn.append(moved(_panel(answer), x, y))
-            width = max(width, x + LEFT + WIDTH + GAP)
-        y += TOP + HEIGHT + BOTTOM
-    drawn.append(moved(_legend(), LEFT, y))
-    return document(width, y + LEGEND, drawn)
+    across, down = LEFT + WIDTH + GAP, TOP + HEIGHT + BOTTOM
+    rows = grouped(answers, lambda answer: answer.precision).values()
+    panels = [list(map(_panel, row)) for row in rows]
+    bottom = down * len(panels)
+    drawn = [*placed(panels, across, down), moved(_legend(), LEFT, bottom)]
+    return document(max(map(len, panels)) * across, bottom + LEGEND, drawn)
 
 
 def frontier_text(answers: Sequence[Answer]) -> str:
