@@ -51,7 +51,7 @@ from sstep_verify.bounds.box import accumulation_error, largest_clipped, largest
 from sstep_verify.problems import Problem, SquaredHinge
 from sstep_verify.problems.kernels import parameters_of
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, unit_roundoff
-from sstep_verify.rounding.block.factorisation import factorisation_error, factors_size
+from sstep_verify.rounding.block.factorisation import solve_bound
 from sstep_verify.rounding.kernel.entries import kernel_entries, some_rows
 from sstep_verify.solver import Declaration
 
@@ -188,11 +188,12 @@ class _RidgeStep:
         error = gamma(roundings, u) * right + 2 * (samples + drawn) * largest * off / penalty
         system = np.full((block, block), entry / penalty) + samples * np.eye(block)
         given = block * (off / penalty + 3 * u * (entry / penalty + samples))
-        moved = given + factorisation_error(system, given, samples, declaration)
+        solve = solve_bound(system, given, samples, declaration)
+        moved = given + solve.error
         step = 2 * root * (right + error) / samples
         broken = not moved <= samples / 2
         # Factors and substitutions; the division by lambda may come last.
-        inner = 4 * block**2 * factors_size(system, given, declaration) * max(right + error + step, 1.0)
+        inner = 4 * block**2 * solve.largest * max(right + error + step, 1.0)
         self.largest = np.inf if broken else max(right * max(1.0, 2 * penalty), inner)
         self.local = (root * error + moved * step) / samples + u * root * (largest + step)
         self.local = np.inf if broken else self.local

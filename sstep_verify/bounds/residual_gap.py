@@ -36,7 +36,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.block.energy import largest_energy
-from sstep_verify.rounding.block.factorisation import factorisation_error
+from sstep_verify.rounding.block.factorisation import solve_bound
 from sstep_verify.rounding.carried import CarriedSamples
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.right_hand_side import NO_QUOTIENT, Quotient, quotients
@@ -235,7 +235,7 @@ class DriftBound:
         system = np.full((block, block), largest)
         # Lambda, the quotient and the sum with m round an entry of the block system.
         given = block * off + gamma(3, self._u) * norm(system)
-        solve = given + factorisation_error(system, given, problem.samples, self._declaration)
+        solve = given + solve_bound(system, given, problem.samples, self._declaration).error
         drawn = counts > 0
 
         def trial(theta: float) -> float:

@@ -146,14 +146,6 @@ def gamma(k: float, u: float) -> float:
     return k * u / (1.0 - k * u) if k * u < 1.0 else np.inf
 
 
-def cholesky_error(block: int, u: float) -> float:
-    """Backward error of a solve by Cholesky's factorisation, over the trace of the b x b system.
-
-    Source: Higham 2002, Theorems 10.3 and 10.4, with a rounding more in each of the three stages.
-    """
-    return gamma(3 * block + 4, u) / (1 - gamma(block + 2, u))
-
-
 def sum_roundings(terms: int, summation: str) -> int:
     """Roundings that any one term of an inner product goes through, its product included.
 

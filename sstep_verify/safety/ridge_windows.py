@@ -31,9 +31,10 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
-from sstep_verify.bounds.step.solve import solve_error
+from sstep_verify.bounds.step.solve import solve_underflow
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, norm_upper, rounded_up
+from sstep_verify.rounding.block.factorisation import solve_error
 from sstep_verify.safety.every_window import EveryWindow, RowSizes, Sums, diagonal_lower, row_sizes
 from sstep_verify.solver import Declaration
 
@@ -84,13 +85,12 @@ class RidgeWindows(EveryWindow):
         if not (trace <= constants.sums.largest and self._penalty * constants.sums.largest >= 1.0):
             return math.inf
         given = block * float(errors.largest.max()) + constants.system * whole
-        change = given + solve_error(constants, trace, given, block)
+        change = given + solve_error(constants.factors, trace, given, 0.0, block)
         increment = longest / math.sqrt(samples)
         rounding = constants.sums.u * math.sqrt(block) * float(size.max())
-        lost_terms = 1.0 + 1.0 / self._penalty + constants.growth * trace
         worst = norm_upper(np.partition(error, error.size - block)[-block:])
         left = worst + change * (increment + rounding) + whole * rounding
-        left += constants.sums.underflow * lost_terms * block
+        left += solve_underflow(constants, trace, block)
         return float(rounded_up(left, 64)) if left < math.inf else math.inf
 
 

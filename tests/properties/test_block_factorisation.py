@@ -20,7 +20,7 @@ from sstep_verify.bounds.step.residual import solve_constants
 from sstep_verify.bounds.step.solve import factored, solve_errors
 from sstep_verify.errors import InputError
 from sstep_verify.rounding.arithmetic import OUTWARD
-from sstep_verify.rounding.block.factorisation import factorisation_error
+from sstep_verify.rounding.block.factorisation import solve_bound
 from sstep_verify.solver import Declaration
 from sstep_verify.solvers.production import block_solve
 
@@ -93,7 +93,7 @@ def test_backward_errors_stay_within_their_bound(name, solve):
         if name == "cholesky":
             held = np.triu(held) + np.triu(held, 1).T
         declaration = Declaration("tested", precision=precision, factorisation=name)
-        bound = factorisation_error(np.abs(np.float64(matrix)), given, least, declaration)
+        bound = solve_bound(np.abs(np.float64(matrix)), given, least, declaration).error
         promised = given + bound < least
         event("promised" if promised else "nothing promised")
         if not promised:
@@ -120,7 +120,8 @@ def entries_allowed(name, precision, matrix, x, given, least) -> np.ndarray | No
     """What it may leave of each by the judge's own factors; None where they say nothing."""
     block, sizes = len(x), np.abs(np.float64(x))
     declaration = Declaration("tested", precision=precision, factorisation=name)
-    constants = solve_constants(declaration, 8, 8, 1, block, 1.0)._replace(modulus=least)
+    constants = solve_constants(declaration, 8, 8, 1, block, 1.0)
+    constants = constants._replace(factors=constants.factors._replace(modulus=least))
     factor, bound = np.zeros((2, block, block)), np.zeros(block)
     system, trace = np.float64(matrix), float(np.trace(matrix)) * OUTWARD
     assert factored(system, factor[0])
@@ -141,7 +142,7 @@ def test_what_a_solution_leaves_of_each_entry_stays_within_what_the_factors_allo
         if name == "cholesky":
             held = np.triu(held) + np.triu(held, 1).T
         declaration = Declaration("tested", precision=precision, factorisation=name)
-        by_trace = factorisation_error(np.abs(np.float64(matrix)), given, least, declaration)
+        by_trace = solve_bound(np.abs(np.float64(matrix)), given, least, declaration).error
         if not given + by_trace < least:
             return
         x = solve(precision, held, rhs)
@@ -173,14 +174,14 @@ def test_a_larger_error_of_one_entry_is_beyond_what_the_factors_allow():
     assert (entries_left(matrix, x, rhs) <= allowed).all()
     assert entries_left(matrix, wrong, rhs)[1] > allowed[1]
     # The bound by the trace is that of the largest pivot, for all entries alike.
-    by_trace = factorisation_error(matrix, 0.0, 2.0, Declaration("tested", factorisation="ldl"))
+    by_trace = solve_bound(matrix, 0.0, 2.0, Declaration("tested", factorisation="ldl")).error
     assert not exceeds(matrix, wrong, rhs, by_trace)[0]
 
 
 def test_an_error_of_three_bounds_is_found():
     matrix = np.array([[4.0, 1.0], [1.0, 3.0]])
     declaration = Declaration("tested", factorisation="ldl")
-    bound = factorisation_error(matrix, 0.0, 2.0, declaration)
+    bound = solve_bound(matrix, 0.0, 2.0, declaration).error
     rhs = np.array([1.0, 2.0])
     x = np.linalg.solve(matrix + 3 * bound * np.eye(2), rhs)
     assert exceeds(matrix, x, rhs, bound)[0]
@@ -189,11 +190,11 @@ def test_an_error_of_three_bounds_is_found():
 def test_where_elimination_may_break_down_nothing_is_promised():
     matrix = np.full((4, 4), 1e9) + np.eye(4)
     declaration = Declaration("tested", precision="float32", factorisation="ldl")
-    assert np.isinf(factorisation_error(matrix, 0.0, 1.0, declaration))
+    assert np.isinf(solve_bound(matrix, 0.0, 1.0, declaration).error)
     with pytest.raises(SingularSystemError):
         Float("float32").solve(list(np.float32(matrix)), np.ones(4, dtype=np.float32))
 
 
 def test_an_unknown_factorisation_is_named():
     with pytest.raises(InputError, match=r"factorisation 'qr' of the tested solver is unknown"):
-        factorisation_error(np.eye(2), 0.0, 1.0, Declaration("tested", factorisation="qr"))
+        Declaration("tested", factorisation="qr")

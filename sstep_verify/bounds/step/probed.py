@@ -52,9 +52,10 @@ import numpy as np
 
 from sstep_verify.bounds.step.clip import ClipConstants, stored_bound, unclipped_bound
 from sstep_verify.bounds.step.residual import SolveConstants
-from sstep_verify.bounds.step.solve import solve_error, solve_numbers
+from sstep_verify.bounds.step.solve import solve_underflow
 from sstep_verify.compiled import compiled
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm_upper, unit_roundoff
+from sstep_verify.rounding.block.factorisation import solve_error, solve_numbers
 from sstep_verify.rounding.finisher import finish, finish_flat, soft
 from sstep_verify.rounding.sums import IN_PLACE, accumulation_error
 
@@ -159,15 +160,13 @@ def solve_increment(
         trace = float(np.trace(size)) * OUTWARD
         if not (np.isfinite(right).all() and trace <= constants.sums.largest and given < np.inf):
             return 0.0, np.inf
-        change = solve_error(constants, trace, given, block) + norm_upper(system - system.T)
-        underflow = (
-            constants.sums.underflow * (1.0 + 1.0 / constants.penalty + constants.growth * trace) * block
-        )
-        room = constants.modulus - change - given
+        change = solve_error(constants.factors, trace, given, 0.0, block) + norm_upper(system - system.T)
+        underflow = solve_underflow(constants, trace, block)
+        room = constants.factors.modulus - change - given
         most = 2.0 * (norm_upper(right) + underflow) / room * OUTWARD if room > 0.0 else np.inf
         long = norm_upper(increment) if np.isfinite(increment).all() else np.inf
         numbers = solve_numbers(
-            constants, trace, given, block, norm_upper(right) + underflow + min(most, long)
+            constants.factors, trace, given, block, norm_upper(right) + underflow + min(most, long)
         )
         if not numbers <= constants.sums.largest or not change < np.inf:
             return 0.0, np.inf

@@ -38,11 +38,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.bounds.step.solve import FACTORISATIONS
-from sstep_verify.declaration import Declaration, Factorisation
-from sstep_verify.errors import InputError
+from sstep_verify.declaration import Declaration
 from sstep_verify.rounding.arithmetic import gamma, rounded_up, smallest_subnormal, unit_roundoff
-from sstep_verify.rounding.block.factorisation import elimination_error, pivot_growth, relative_error
+from sstep_verify.rounding.block.factorisation import LDL, Factors, factors_of
 from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.rounding.right_hand_side import Quotient, quotients
 from sstep_verify.rounding.sums import (
@@ -64,34 +62,23 @@ class SolveConstants(NamedTuple):
         Of the right-hand sides.
     system : float
         gamma_3 of the entries of G.
-    backward, eliminate : float
-        Factor of trace(G) in the backward error of the factorisation; what elimination without pivoting
-        may move G by, over trace(G).
+    factors : Factors
+        Of the factorisation; the size of G is its trace.
     solve, doubt : float
         gamma of the product of the factors; what the factorisations of solver and judge may move G by,
         over trace(G).
-    growth : float
-        What an entry of the factors' product may be at most, over trace(G).
-    factorisation : int
-        `CHOLESKY`, `LDL` or `LU` of bounds/step/solve.py.
     judge : float
         gamma of the judge's own product G D.
-    modulus : float
-        A number that no eigenvalue of G is below (m).
     penalty : float
         Regularisation (lambda).
     """
 
     sums: SumConstants
     system: float
-    backward: float
-    eliminate: float
+    factors: Factors
     solve: float
     doubt: float
-    growth: float
-    factorisation: int
     judge: float
-    modulus: float
     penalty: float
 
 
@@ -121,20 +108,9 @@ def solve_constants(
         Cost of products formed from the samples, where the solver may do so.
     judge : bool
         Whether the judge's own float64 evaluation is part of the bound.
-
-    Raises
-    ------
-    InputError
-        If the factorisation is unknown.
     """
-    name, drawn = declaration.factorisation, width * block
-    if name not in FACTORISATIONS:
-        raise InputError(
-            f"factorisation {name!r} of the {declaration.name} solver is unknown; "
-            f"known: {', '.join(FACTORISATIONS)}"
-        )
+    drawn, factors = width * block, factors_of(declaration, block, float(samples))
     u, judge_u = unit_roundoff(declaration.precision), unit_roundoff("float64") if judge else 0.0
-    backward, eliminate = _factorisation(name, block, u)
     additions = (min(drawn, samples) if declaration.increments == "summed" else drawn) + width
     operations = (samples + drawn) * (1.0 + factored.length) + 3 * block * (block + 3) + 8
     sums = sum_constants(
@@ -144,24 +120,12 @@ def solve_constants(
     return SolveConstants(
         sums=sums,
         system=gamma(3, u),
-        backward=backward,
-        eliminate=eliminate,
-        solve=backward / 2.0 if name == "ldl" and block > 1 else backward,
+        factors=factors,
+        solve=factors.backward / 2.0 if factors.kind == LDL and block > 1 else factors.backward,
         doubt=2.0 * (gamma(block + 8, u) + gamma(block + 8, unit_roundoff("float64"))),
-        growth=pivot_growth(block, u) if name == "lu" else 2.0,
-        factorisation=FACTORISATIONS[name],
         judge=gamma(block + 10, judge_u),
-        modulus=float(samples),
         penalty=penalty,
     )
-
-
-def _factorisation(name: Factorisation, block: int, u: float) -> tuple[float, float]:
-    """Factors of trace(G): backward error of the solve, what elimination may move G by."""
-    relative = relative_error(name, block, u)
-    if name == "lu" and block > 1:
-        return relative * pivot_growth(block, u), 0.0  # max |G| <= trace(G), as G is positive definite
-    return relative, elimination_error(block, u) if name == "ldl" and block > 1 else 0.0
 
 
 def ridge_errors(

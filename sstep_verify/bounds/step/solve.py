@@ -34,34 +34,15 @@ import numpy as np
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.rounding.arithmetic import OUTWARD
 
-CHOLESKY, LDL, LU = 0, 1, 2
-FACTORISATIONS = {"cholesky": CHOLESKY, "ldl": LDL, "lu": LU}
-
 
 @compiled_borrowing
-def solve_numbers(constants, trace, given, block, size):
-    """Bound on any number of one block solve: it may overflow though right-hand side and increment do not.
-
-    `size` bounds the norms of these together; the rest is as for `solve_error`.
-    """
-    return 4.0 * block**2 * constants.growth * (trace + np.sqrt(block) * given) * max(size, 1.0)
-
-
-@compiled_borrowing
-def solve_error(constants, trace, given, block):
-    """Bound on ``||dG||_2`` of one block solve by the trace of G; infinite where it may break down.
-
-    `given` bounds the Frobenius norm of the error of the system held, which is not included.
-    Source: rounding/block/factorisation.py.
-    """
-    if constants.factorisation == CHOLESKY:
-        return constants.backward * (trace + np.sqrt(block) * given) * OUTWARD
-    if constants.factorisation == LDL and block > 1:
-        moved = (given + constants.eliminate * trace) * OUTWARD
-        if not moved <= (constants.modulus - moved) / (4.0 * np.sqrt(block)) / OUTWARD:
-            return np.inf
-        return constants.backward * trace * OUTWARD
-    return constants.backward * (trace + given) * OUTWARD
+def solve_underflow(constants, trace, block):
+    """What numbers of a step that underflow add to what it leaves of its right-hand side (residual.py)."""
+    return (
+        constants.sums.underflow
+        * (1.0 + 1.0 / constants.penalty + constants.factors.growth * trace)
+        * block
+    )
 
 
 @compiled_borrowing
@@ -100,8 +81,8 @@ def solve_errors(constants, factor, sizes, doubt, trace, bound):
     judge's Cholesky factor of G, `sizes` bound the computed increment, and `doubt` (f) how far the matrices
     of which the solver's and the judge's factors are exact may be from G.
     """
-    theta = doubt / (constants.modulus - doubt) * OUTWARD
-    if not (doubt < constants.modulus and theta <= 0.125):
+    theta = doubt / (constants.factors.modulus - doubt) * OUTWARD
+    if not (doubt < constants.factors.modulus and theta <= 0.125):
         return np.inf
     block = sizes.size
     for column in range(block):

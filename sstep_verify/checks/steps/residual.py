@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.step.solve import LU, factored, solve_error, solve_errors, solve_numbers
+from sstep_verify.bounds.step.solve import factored, solve_errors, solve_underflow
 from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, right_hand_side_error
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.rounding.arithmetic import OUTWARD
+from sstep_verify.rounding.block.factorisation import LU, solve_error, solve_numbers
 from sstep_verify.rounding.sums import increment_error
 
 SMALLEST = 2.0**-1074
@@ -68,18 +69,16 @@ def judged_residual(rows, state, block, drawn, logged, constants, drift, progres
         i = drawn[place]
         spread = max(spread, state.bounded[i])
         block.increment[place] = logged[place] - state.alpha[i]
-    backward = solve_error(constants, trace, given, count)
+    backward = solve_error(constants.factors, trace, given, 0.0, count)
     change = given + backward
-    underflow_error = (
-        constants.sums.underflow * (1.0 + 1.0 / constants.penalty + constants.growth * trace) * count
-    )
+    underflow_error = solve_underflow(constants, trace, count)
     # What an increment may be at most, whatever was logged: G - dG is at least (modulus - change) I. Twice
     # that, and a, are more than its rounding and that of what is stored.
     most, right = np.inf, norm(block.right) + norm(block.error) + underflow_error + drift
-    if change < constants.modulus:
-        most = 2.0 * (right / (constants.modulus - change) + np.sqrt(count) * spread)
+    if change < constants.factors.modulus:
+        most = 2.0 * (right / (constants.factors.modulus - change) + np.sqrt(count) * spread)
     length = norm(block.increment)
-    if not solve_numbers(constants, trace, given, count, right + min(most, length)) <= largest:
+    if not solve_numbers(constants.factors, trace, given, count, right + min(most, length)) <= largest:
         return np.inf, 0.0, False
     if most < largest and not length <= most:
         return most, length, False
@@ -92,7 +91,7 @@ def judged_residual(rows, state, block, drawn, logged, constants, drift, progres
 @compiled_borrowing
 def _right_hand_side(rows, state, block, drawn, constants, drift, progress):
     """Set the right-hand side r, bounds on its error, and G; False where a number may overflow."""
-    scale, samples, sums = 1.0 / constants.penalty, constants.modulus, constants.sums
+    scale, samples, sums = 1.0 / constants.penalty, constants.factors.modulus, constants.sums
     underflow_error = sums.underflow * (1.0 + 1.0 / constants.penalty)
     additions = progress.distinct if sums.summed else progress.steps * drawn.size
     corrections = (progress.most + additions, progress.most if sums.summed else 0)
@@ -176,6 +175,6 @@ def _left(state, block, drawn, logged, constants, of_system):
     shared = np.inf
     if not backward < np.inf:
         return np.inf
-    if (constants.factorisation != LU or count == 1) and factored(block.system, block.factor):
+    if (constants.factors.kind != LU or count == 1) and factored(block.system, block.factor):
         shared = solve_errors(constants, block.factor, block.reach, doubt, trace, block.left)
     return min(shared, backward) * norm(block.reach)

@@ -67,7 +67,7 @@ def judge_solved_step(rows, state, block, stretch, step, constants, progress, ta
         for quantity in QUANTITIES:
             _note(tally, quantity, state, block, constants, failed)
         if failed:
-            _explain(tally, state.effects, block, constants.modulus)
+            _explain(tally, state.effects, block, constants.factors.modulus)
 
 
 @compiled_borrowing
@@ -76,7 +76,7 @@ def _effects(rows, state, block, drawn, logged, constants, tail):
 
     That is 0 where it does not act.
     """
-    effects, samples, scale = state.effects, constants.modulus, 1.0 / constants.penalty
+    effects, samples, scale = state.effects, constants.factors.modulus, 1.0 / constants.penalty
     for place in range(drawn.size):
         i = drawn[place]
         row = rows.table[rows.slot[i], ENTRIES]
@@ -126,7 +126,7 @@ def _note(tally, quantity, state, block, constants, failed):
         for place in range(left.size):
             largest = max(largest, block.sizes[place, place])
         # The increment without them is at least this share of the right one.
-        share = constants.modulus / largest
+        share = constants.factors.modulus / largest
     # Some entry is over its bound by as much as the whole is over the bounds' norm.
     sure = size if share == 0.0 else share * norm(effect) / norm(left)
     note_effects(tally, quantity, change * sure, size, 1.0, remainder, failed)

@@ -47,25 +47,108 @@ are at most ``|L^||U^||x^|`` and sums of b of these.
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 import numpy as np
 
-from sstep_verify.declaration import Declaration, Factorisation
+from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.declaration import Declaration
 from sstep_verify.rounding.arithmetic import (
     OUTWARD,
-    cholesky_error,
     gamma,
     rounded_up,
     smallest_subnormal,
     unit_roundoff,
 )
 
+CHOLESKY, LDL, LU = range(3)
 
-def factorisation_error(
-    system: np.ndarray, given: float, modulus: float, declaration: Declaration
-) -> float:
-    """Bound the norm of the backward error of one block solve.
+
+class Factors(NamedTuple):
+    """What the declared factorisation may do to a system G of b coordinates.
+
+    Parameters
+    ----------
+    kind : int
+        `CHOLESKY`, `LDL` or `LU`.
+    backward, eliminate : float
+        Backward error of a solve, and what elimination without pivoting may move G by, over its size: the
+        trace, or for LU the largest entry, which is no larger.
+    growth : float
+        What an entry of ``|L^||U^|`` may be at most, over the size.
+    modulus : float
+        A number that no eigenvalue of G is below (m).
+    """
+
+    kind: int
+    backward: float
+    eliminate: float
+    growth: float
+    modulus: float
+
+
+def factors_of(declaration: Declaration, block: int, modulus: float) -> Factors:
+    """Of blocks of b coordinates; Cholesky's counts have a rounding more in each of the three stages."""
+    u, single = unit_roundoff(declaration.precision), block == 1
+    match declaration.factorisation:
+        case "cholesky":
+            return Factors(CHOLESKY, gamma(3 * block + 4, u) / (1 - gamma(block + 2, u)), 0.0, 2.0, modulus)
+        case "ldl":
+            backward = gamma(2, u) if single else 2 * gamma(3 * block + 12, u)
+            return Factors(LDL, backward, 2 * gamma(block + 8, u), 2.0, modulus)
+        case "lu":
+            # A thousand doublings exceed every eigenvalue of G already, and do not overflow.
+            growth = (2 * (1 + u) ** 4) ** min(block - 1, 1000)
+            backward = gamma(2, u) if single else gamma(3 * block + 6, u) * block * (block + 1) / 2
+            return Factors(LU, backward * growth, 0.0, growth, modulus)
+        case _:
+            assert_never(declaration.factorisation)
+
+
+@compiled_borrowing
+def solve_error(factors, size, given, underflow, block):
+    """Bound on ``||dG||_2`` of one block solve; infinite where the factorisation may break down.
+
+    `given` bounds the Frobenius norm of the error of the system held (e), which is not included;
+    `underflow` what underflow adds.
+    """
+    if factors.kind == CHOLESKY:
+        return factors.backward * (size + np.sqrt(block) * given) + underflow
+    if block == 1:
+        return factors.backward * (size + given)
+    if factors.kind == LU:
+        return factors.backward * (size + given) + underflow
+    moved = (given + factors.eliminate * size + underflow) * OUTWARD
+    if not moved <= (factors.modulus - moved) / (4.0 * np.sqrt(block)) / OUTWARD:
+        return np.inf
+    return factors.backward * size + underflow
+
+
+@compiled_borrowing
+def factors_size(factors, size, given, block):
+    """Bound on any entry of ``|L^||U^|`` (T)."""
+    return factors.growth * (size + (given if factors.kind == LU else np.sqrt(block) * given))
+
+
+@compiled_borrowing
+def solve_numbers(factors, size, given, block, length):
+    """Bound on any number of one block solve: it may overflow though right-hand side and increment do not.
+
+    `length` bounds the norms of these together.
+    """
+    return 4.0 * block**2 * factors_size(factors, size, given, block) * max(length, 1.0)
+
+
+class SolveBound(NamedTuple):
+    """Of one block solve: ``||dG||_2`` at most, T, what underflow adds to the right-hand side's norm."""
+
+    error: float
+    largest: float
+    underflow: float
+
+
+def solve_bound(system: np.ndarray, given: float, modulus: float, declaration: Declaration) -> SolveBound:
+    """Bound one block solve.
 
     Parameters
     ----------
@@ -77,75 +160,10 @@ def factorisation_error(
         A number that no eigenvalue of G is below (m).
     declaration : Declaration
         Precision and factorisation.
-
-    Returns
-    -------
-    float
-        Bound on ``||dG||_2``, `given` not included; infinite where the factorisation may break down.
-
     """
-    u, block = unit_roundoff(declaration.precision), system.shape[0]
-    trace = float(np.trace(system))
-    underflow = (
-        block**2
-        * (2 + factors_size(system, given, declaration))
-        * smallest_subnormal(declaration.precision)
-    )
-    relative = relative_error(declaration.factorisation, block, u)
-    if declaration.factorisation == "cholesky":
-        return relative * (trace + np.sqrt(block) * given) + underflow
-    if block == 1:
-        return relative * (trace + given)
-    match declaration.factorisation:
-        case "ldl":
-            moved = (given + elimination_error(block, u) * trace + underflow) * OUTWARD
-            if not moved <= (modulus - moved) / (4 * np.sqrt(block)) / OUTWARD:
-                return np.inf
-            return (relative * trace + underflow) * OUTWARD
-        case "lu":
-            size = factors_size(system, given, declaration)
-            return (relative * size + underflow) * OUTWARD
-        case _:
-            assert_never(declaration.factorisation)
-
-
-def relative_error(factorisation: Factorisation, block: int, u: float) -> float:
-    """Backward error of one solve over trace(G), by LU over the largest entry after `pivot_growth`."""
-    if factorisation == "cholesky":
-        return cholesky_error(block, u)
-    if block == 1:
-        return gamma(2, u)
-    match factorisation:
-        case "ldl":
-            return 2 * gamma(3 * block + 12, u)
-        case "lu":
-            return gamma(3 * block + 6, u) * block * (block + 1) / 2
-        case _:
-            assert_never(factorisation)
-
-
-def elimination_error(block: int, u: float) -> float:
-    """What elimination without pivoting may move G by, over trace(G)."""
-    return 2 * gamma(block + 8, u)
-
-
-def pivot_growth(block: int, u: float) -> float:
-    """What partial pivoting may multiply the largest entry by.
-
-    A thousand doublings exceed every eigenvalue of G already, and do not overflow.
-    """
-    return (2 * (1 + u) ** 4) ** min(block - 1, 1000)
-
-
-def factors_size(system: np.ndarray, given: float, declaration: Declaration) -> float:
-    """Bound on any entry of ``|L^||U^|`` (T); parameters as in `factorisation_error`."""
-    block = system.shape[0]
-    if declaration.factorisation == "lu":
-        return pivot_growth(block, unit_roundoff(declaration.precision)) * (float(np.max(system)) + given)
-    return 2.0 * (float(np.trace(system)) + np.sqrt(block) * given)
-
-
-def solve_underflow(system: np.ndarray, given: float, declaration: Declaration) -> float:
-    """Bound on the norm of what underflow in one block solve adds to its right-hand side."""
-    block, size = system.shape[0], factors_size(system, given, declaration)
-    return float(rounded_up(block**2 * (1 + 3 * block * size) * smallest_subnormal(declaration.precision)))
+    block, subnormal = system.shape[0], smallest_subnormal(declaration.precision)
+    factors, given = factors_of(declaration, block, float(modulus)), float(given)
+    size = float(np.max(system) if factors.kind == LU else np.trace(system))
+    largest = factors_size(factors, size, given, block)
+    error = solve_error(factors, size, given, block**2 * (2 + largest) * subnormal, block)
+    return SolveBound(error, largest, rounded_up(block**2 * (1 + 3 * block * largest) * subnormal))

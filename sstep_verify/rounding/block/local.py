@@ -46,7 +46,7 @@ from sstep_verify.rounding.arithmetic import (
     unit_roundoff,
 )
 from sstep_verify.rounding.block.energy import smallest_eigenvalue
-from sstep_verify.rounding.block.factorisation import factorisation_error, factors_size, solve_underflow
+from sstep_verify.rounding.block.factorisation import solve_bound
 from sstep_verify.rounding.right_hand_side import Quotient, right_hand_sides
 
 
@@ -132,18 +132,18 @@ class RidgeLocalErrors:
         draws, increment = self._steps.draws[self._step], self._steps.increments[self._step]
         system, errors = self.system(draws), self._right.errors[np.ix_(draws, draws)]
         given = norm_upper(errors) + gamma(3, self._u) * norm_upper(system)
-        solve = factorisation_error(system, given, modulus, self._declaration)
-        shrink = 1.0 - (given + solve) / modulus
+        solve = solve_bound(system, given, modulus, self._declaration)
+        changed = given + solve.error
+        shrink = 1.0 - changed / modulus
         if not shrink > 0.0:
             return None
         terms, error = self._residual(draws)
-        residual = rounded_up(error + solve_underflow(system, given, self._declaration))
-        numerator = norm_upper(residual) + (given + solve) * (norm_upper(increment) + change)
+        residual = rounded_up(error + solve.underflow)
+        numerator = norm_upper(residual) + changed * (norm_upper(increment) + change)
         distance = float(rounded_up(numerator / (modulus * shrink)))
         size = rounded_up(np.abs(increment) + change + distance)
-        factors = factors_size(system, given, self._declaration)
         # Entries of G and of its factors are numbers too, however small the right-hand side is.
-        numbers = 4.0 * draws.size**2 * factors * max(norm_upper(terms) + norm_upper(size), 1.0)
+        numbers = 4.0 * draws.size**2 * solve.largest * max(norm_upper(terms) + norm_upper(size), 1.0)
         numbers = max(numbers, float(np.max(self._right.largest[draws])))
         weights = self._right.weights + float(self._right.heights @ self._moved)
         if not max(numbers, self._scale * float(np.max(terms)), weights) <= self._limit:
@@ -154,7 +154,7 @@ class RidgeLocalErrors:
         self._drawn[draws] += 1
         self._step += 1
         entries = errors + gamma(3, self._u) * system
-        return StepErrors(draws, residual, entries, solve, size, rounding, distance, modulus)
+        return StepErrors(draws, residual, entries, solve.error, size, rounding, distance, modulus)
 
     def _residual(self, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Bounds on the terms of a block's right-hand side and on its error, each of shape (b,)."""
