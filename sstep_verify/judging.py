@@ -106,7 +106,7 @@ def judge(
             return verdict
         from sstep_verify.diagnosis.apart import told_apart
 
-        both = [one for one in chosen if one.id in (CONTRACT, verdict.check)]
+        both = [check for check in chosen if check.id in (CONTRACT, verdict.check)]
         return told_apart(
             verdict,
             problem,
@@ -124,16 +124,16 @@ def _judged(solver: ForeignSolver, case: Case, first: Check, *others: Check) -> 
     from sstep_verify.oracle.facade import Oracle
     from sstep_verify.runs.make import make_run
 
-    def made(requests: Iterable[Mapping[str, RunRequest]]) -> dict[str, Trajectory]:
+    def runs_of(requests: Iterable[Mapping[str, RunRequest]]) -> dict[str, Trajectory]:
         return {key: make_run(solver, request) for key, request in merge_requests(requests).items()}
 
     oracle = Oracle(case.problem)
-    runs = made(check.runs(case) for check in (first, *others))
+    runs = runs_of(check.runs(case) for check in (first, *others))
     drawn = with_draws(case, runs.values())
     if drawn is None:
         raise InputError(f"{case.declaration.name}: {APART}")
     case, verdicts = drawn, first.judge(drawn, runs, oracle)
-    if not _ended(runs, verdicts) and (later := made(check.continued(case, runs) for check in others)):
+    if not _ended(runs, verdicts) and (later := runs_of(check.continued(case, runs) for check in others)):
         runs |= later
         verdicts = first.judge(case, runs, oracle)
     if _ended(runs, verdicts):

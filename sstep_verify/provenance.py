@@ -90,12 +90,24 @@ def collect(
 
 def processor() -> str | None:
     """Model of the processor."""
-    return _quietly(_cpu)
+    with contextlib.suppress(Exception):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() in ("model name", "Model", "cpu model"):
+                return value.strip()
+        return platform.processor() or platform.machine()
+    return None
 
 
 def peak_memory() -> int | None:
     """Largest resident memory of this process and its ended children so far, in bytes."""
-    return _quietly(_peak_memory)
+    with contextlib.suppress(Exception):
+        import resource
+
+        users = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
+        peak = max(resource.getrusage(who).ru_maxrss for who in users)
+        return peak if sys.platform == "darwin" else peak * 1024
+    return None
 
 
 def without_names(text: str) -> str:
@@ -159,25 +171,8 @@ def _blas() -> list[dict[str, object]]:
     return sorted(libraries, key=str)
 
 
-def _cpu() -> str | None:
-    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
-        name, _, value = line.partition(":")
-        if name.strip() in ("model name", "Model", "cpu model"):
-            return value.strip()
-    return platform.processor() or platform.machine()
-
-
 def _system() -> str:
     """Distribution, kernel release and architecture; `platform.node` (the host name) is left out."""
     release = _quietly(lambda: platform.freedesktop_os_release()["PRETTY_NAME"])
     parts = [release, platform.system(), platform.release(), platform.machine()]
     return " ".join(filter(None, parts))
-
-
-def _peak_memory() -> int:
-    import resource
-
-    peak = max(
-        resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    )
-    return peak if sys.platform == "darwin" else peak * 1024

@@ -154,7 +154,8 @@ def of_verdict(check: str, task: str, signs: Iterable[str] = ()) -> tuple[Senten
 
 def breaks(numbers: Iterable[str], *, each: bool = False) -> str:
     """What a reason says last: the sentences that are broken, each of them or one or another."""
-    words = [one.words for number in numbers for one in specification().sentences if one.number == number]
+    every = specification().sentences
+    words = [sentence.words for number in numbers for sentence in every if sentence.number == number]
     joined = f"; {'and' if each else 'or'} ".join(words)
     return f" Breaks {joined}." if words else ""
 

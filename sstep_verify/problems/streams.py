@@ -128,10 +128,10 @@ class IndexStream:
         if not 0 <= begin <= end <= self.length:
             raise InputError(f"blocks {begin}..{end} asked of an index stream of {self.length} blocks")
         drawn = self._drawn(begin, end)
-        found = drawn if self.relabel is None else relabelling(self.samples, self.relabel)[1][drawn]
-        # Whatever it is made from, so that loops over it are compiled once.
-        found.flags.writeable = False
-        return found
+        blocks = drawn if self.relabel is None else relabelling(self.samples, self.relabel)[1][drawn]
+        # Whatever they are made from, so that loops over them are compiled once.
+        blocks.flags.writeable = False
+        return blocks
 
     def _drawn(self, begin: int, end: int) -> np.ndarray:
         """The blocks before any renumbering."""
