@@ -10,7 +10,7 @@ place.
 
 from __future__ import annotations
 
-from typing import assert_never
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -41,8 +41,15 @@ CAUSES = "the clip is missing or is applied to the increment"
 UPPER_CAUSE = ", the box has another upper end (nu = C for L1, none for L2)"
 FROZEN_CAUSE = ", increments of a coordinate drawn twice are added without the overlap term"
 
+ORIGINS = {
+    "in-place": "a clipped value is stored as it is: 0, or C as its precision holds it",
+    "added": "rounding of a + theta, theta = (clipped value) - a (bounds/box.py)",
+    "frozen": "landing error of a sum of up to {} increments a window (bounds/box.py)",
+}
+"""Where the bound comes from, by the declared update."""
 
-def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[Verdict]:
+
+def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterator[Verdict]:
     """Compare every recorded a of a plain run with the box; the oracle is not used."""
     upper, alphas = case.problem.hinge.upper, trajectory.alphas
     if alphas.dtype != np.longdouble:
@@ -65,19 +72,11 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[V
         UPPER: _finding(case, trajectory, above, allowed[1], f"above nu = {upper:g}"),
     }
     passed = [end for end, finding in ends.items() if finding.status is Status.FAIL]
-    match case.declaration.update:
-        case "in-place":
-            origin = "a clipped value is stored as it is: 0, or C as its precision holds it"
-        case "added":
-            origin = "rounding of a + theta, theta = (clipped value) - a (bounds/box.py)"
-        case "frozen":
-            origin = f"landing error of a sum of up to {times} increments a window (bounds/box.py)"
-        case _:
-            assert_never(case.declaration.update)
+    origin = ORIGINS[case.declaration.update].format(times)
     causes = CAUSES + (UPPER_CAUSE if UPPER in passed else "") + (FROZEN_CAUSE if times > 1 else "")
     if beside:
         origin = f"{beside:.3g} that is tolerated or was rounded away, and {origin}"
-    verdict = record(
+    yield record(
         CHECK,
         case,
         s,
@@ -92,7 +91,6 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[V
         signs=passed,
         each=True,
     )
-    return [verdict]
 
 
 def _finding(case: Case, trajectory: Trajectory, beyond: np.ndarray, bound: float, where: str) -> Finding:

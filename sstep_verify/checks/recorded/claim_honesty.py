@@ -10,6 +10,7 @@ a value may overflow in its precision (bounds/optimum/reported.py).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 
@@ -41,14 +42,14 @@ RIDGE_CAUSES = CAUSES.format("a factor (1/2, 1/m, lambda)")
 ORIGIN = "error of evaluating the value in the declared precision, and its printed decimals"
 
 
-def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[Verdict]:
+def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterator[Verdict]:
     """Compare what a run reports with the truth; the oracle is not used, for that needs no optimum.
 
     Known are objective, primal, dual, gap, residual (K-RR), iterations, and "prediction N" of training
     sample N; a claim of another name is INCONCLUSIVE. A run that reports nothing has no verdict.
     """
     if not trajectory.claims:
-        return []
+        return
     true = _True(case, trajectory)
     findings, effects = [], []
     for name, claim in trajectory.claims.items():
@@ -64,7 +65,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[V
     effect, bound = most_visible(effects, (math.inf, 0.0))
     still = f"the same value at the run's start is certain to differ by {effect:.2g} only"
     counts = len(findings), executed(findings)
-    verdict = record(
+    yield record(
         CHECK,
         case,
         s,
@@ -84,7 +85,6 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[V
         ],
         each=True,
     )
-    return [verdict]
 
 
 def _wide(finding: Finding) -> bool:

@@ -9,6 +9,8 @@ declared formulas, whatever the order of summation.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from sstep_verify.checks.recorded.panel_rows import PanelRows
@@ -43,7 +45,7 @@ def _requests(case: Case, s: int) -> dict[str, RunRequest]:
     return {f"panels/s={s}": short}
 
 
-def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[Verdict]:
+def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterator[Verdict]:
     """Compare exposed panels with the oracle's exact kernel values; INCONCLUSIVE where there are none."""
     panels = sorted((begin, panel) for begin, panel in trajectory.panels.items() if panel.entries.size)
     judged = [PanelRows(case, begin, panel, oracle) for begin, panel in panels]
@@ -56,7 +58,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[V
     named = [one.words for one in suspects]
     executed = sum(rows.compared for rows in judged)
     planned = executed or case.problem.samples
-    verdict = record(
+    yield record(
         CHECK,
         case,
         s,
@@ -74,7 +76,6 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[V
         signs=[name for one in suspects for name in one.names],
         each=len(suspects) == 1,
     )
-    return [verdict]
 
 
 def _terms(

@@ -14,7 +14,7 @@ One process counts what it would send. Counts alone are evidence that s was used
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
@@ -57,7 +57,7 @@ def _windows(iterations: int, s: int) -> int:
 
 def _judge(
     case: Case, s: int, oracle: Oracle, whole: Trajectory, half: Trajectory | None = None
-) -> list[Verdict]:
+) -> Iterator[Verdict]:
     """Compare the counts of a plain run with the declared exchange; the oracle is not used.
 
     Of exchange per-window what is beyond the first half of the run is compared: the set-up, whatever it
@@ -71,7 +71,7 @@ def _judge(
     if case.declaration.exchange != PER_WINDOW:
         expected = expected_counts(case, s, whole)
     elif half is None:
-        return []
+        return
     else:
         counts = {name: counts[name] - half.counters[name] for name in counts.keys() & half.counters.keys()}
         steps, windows = steps - half.length, windows - _windows(half.length, s)
@@ -93,7 +93,7 @@ def _judge(
     if missing := ", ".join(name for name in due if name not in known):
         what = f"the declared exchange is not counted, or what is due not known: {missing} missing"
         findings.append(Finding(what, 0.0, math.inf, 0.0))
-    verdict = record(
+    yield record(
         CHECK,
         case,
         s,
@@ -116,7 +116,6 @@ def _judge(
         ],
         each=True,
     )
-    return [verdict]
 
 
 def _others(case: Case, trajectory: Trajectory) -> list[Finding]:

@@ -11,6 +11,7 @@ a in another scale, sign or order than ours, and steps without a log.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -63,39 +64,48 @@ def _requests(case: Case, s: int) -> dict[str, RunRequest]:
     return {f"{CHECK}/s={s}": replace(request, iterations=length, record=())}
 
 
-def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[Verdict]:
+def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterator[Verdict]:
     """Judge the recorded quantities of a run; the oracle keeps kernel entries."""
-    return [_verdict(case, s, trajectory, oracle)]
-
-
-def _verdict(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdict:
     if fault := malformed(case, trajectory):
-        return verdict_on(
+        yield verdict_on(
             CHECK, case, s, Status.FAIL, wrong(fault), f"{fault}.",
             units="shapes", planned=max(trajectory.length, 1), executed=0, signs=("panels",),
         )  # fmt: skip
-    if not trajectory.length:
-        return verdict_on(
+    elif not trajectory.length:
+        yield verdict_on(
             CHECK, case, s, Status.VACUOUS, unbounded(""), "No step was made.",
             units="steps", planned=1, executed=0,
         )  # fmt: skip
+    else:
+        yield _verdict(case, s, oracle, trajectory)
+
+
+def _verdict(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Verdict:
+    """The verdict on the steps of a run that is not malformed."""
     with np.errstate(over="ignore", invalid="ignore"):  # overflow is part of what is judged
         run = ProbedRun(case, trajectory, oracle)
         quantities = run.quantities()
         first = first_out(quantities, run.width)
-        terms = tuple(_term(one, *effects) for one in quantities for effects in one.effects.items())
-    counts = [f"{one.judged} of {one.distance.size} {one.name}" for one in quantities]
+        terms = tuple(
+            _term(quantity, *effects) for quantity in quantities for effects in quantity.effects.items()
+        )
+    by_name = {quantity.name: quantity for quantity in quantities}
+    counts = [f"{each.judged} of {each.distance.size} {name}" for name, each in by_name.items()]
     words = [
         f"{run.steps} steps of the {case.declaration.name} solver; values judged: {', '.join(counts)}."
     ]
     evidence: dict[str, object] = {
         "steps recorded": run.steps,
         "values": {
-            one.name: {"judged": one.judged, "of": one.distance.size, "out": one.out} for one in quantities
+            name: {"judged": each.judged, "of": each.distance.size, "out": each.out}
+            for name, each in by_name.items()
         },
-        "largest ratios": {one.name: float(one.ratio.max(initial=0.0)) for one in quantities},
+        "largest ratios": {name: float(each.ratio.max(initial=0.0)) for name, each in by_name.items()},
     }
-    planned, judged = sum(one.distance.size for one in quantities), sum(one.judged for one in quantities)
+    planned, judged = (
+        sum(each.distance.size for each in quantities),
+        sum(each.judged for each in quantities),
+    )
     signs: list[str] = []
     if first is not None:
         quantity, step = first
@@ -105,17 +115,18 @@ def _verdict(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verd
         evidence["first out of its bound"] = {"quantity": quantity.name, "iteration": step + 1}
         evidence["likely causes"] = [f"{part} left out" for part in quantity.without()]
     else:
-        finding = _largest(quantities)
-        hidden = {term.name for term in terms if not term.seen}
-        status = Status.PASS if judged and hidden.isdisjoint(_core(quantities)) else Status.VACUOUS
+        largest = [each.finding(int(each.ratio.argmax())) for each in quantities if each.distance.size]
+        finding = max([Finding("", 0.0, 0.0, 0.0), *largest], key=lambda finding: finding.ratio)
+        core = {_name(each, part) for each in quantities for part in CORE.get(each.name, ())}
+        hidden = core & {term.name for term in terms if not term.seen}
+        status = Status.PASS if judged and not hidden else Status.VACUOUS
         words.append(
             f"All that were judged are within their bounds; largest ratio {finding.ratio:.3g} "
             "(bounds/step/probed.py)."
             if judged
             else "None has a finite bound."
         )
-    names = {one.name for one in quantities}
-    missing = [name for name in (GRADIENT, CURVATURE, STORED) if name not in names]
+    missing = [name for name in (GRADIENT, CURVATURE, STORED) if name not in by_name]
     if missing:
         words.append(f"Not written down, so not judged: {', '.join(missing)}.".replace(STORED, "increment"))
     if first is None and (not_seen := unseen(terms)):
@@ -127,27 +138,16 @@ def _verdict(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verd
     )  # fmt: skip
 
 
-def _largest(quantities: list[Compared]) -> Finding:
-    """The value with the largest ratio."""
-    steps = [one.finding(int(one.ratio.argmax())) for one in quantities if one.distance.size]
-    return max([Finding("", 0.0, 0.0, 0.0), *steps], key=lambda finding: finding.ratio)
+def _name(quantity: Compared, part: str) -> str:
+    return part if part in (DIAGONAL, TURNED, WRITE_BACK) else f"{part} in the {quantity.name}"
 
 
-def _name(one: Compared, part: str) -> str:
-    return part if part in (DIAGONAL, TURNED, WRITE_BACK) else f"{part} in the {one.name}"
-
-
-def _core(quantities: list[Compared]) -> set[str]:
-    parts = ((one, part) for one in quantities for part in CORE.get(one.name, ()))
-    return {_name(one, part) for one, part in parts if part in one.effects}
-
-
-def _term(one: Compared, part: str, effects: np.ndarray) -> Term:
+def _term(quantity: Compared, part: str, effects: np.ndarray) -> Term:
     """What leaving a part of a quantity out would have shown."""
     largest, seen = float(effects.max(initial=0.0)), int((effects > SEEN).sum())
-    reason = f"without it no {one.name} changes by more than {largest:.2g} of its bound"
+    reason = f"without it no {quantity.name} changes by more than {largest:.2g} of its bound"
     limit = SEEN / largest if largest > 0.0 else math.inf
-    return term_of(_name(one, part), limit, len(one.bound), one.decided, seen, reason)
+    return term_of(_name(quantity, part), limit, len(quantity.bound), quantity.decided, seen, reason)
 
 
 DECLARED = check_of_each_s(

@@ -9,6 +9,8 @@ alone, that they hold the same. The bound is 0.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case
@@ -40,14 +42,14 @@ def _shows(case: Case, trajectory: Trajectory) -> bool:
     )
 
 
-def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[Verdict]:
+def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterator[Verdict]:
     """Compare the digests of all ranks, whose number the case declares; the oracle is not used.
 
     A run on more than one rank has a verdict if it left digests of a, or if a witness saw that ranks were
     given other bits; INCONCLUSIVE if it left none, and its solver is one that has them to show (level 3).
     """
     if not _shows(case, trajectory):
-        return []
+        return
     ranks = case.declaration.ranks
     known = [k for k in trajectory.iterations.tolist() if k in trajectory.fingerprints]
     planned = int(trajectory.iterations.size) if case.declaration.level >= 3 else len(known)
@@ -61,7 +63,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[V
     if not findings:
         what = f"digests of a on {ranks} ranks: the run left none"
         findings = [Finding(what, 0.0, float(ranks), 0.0)]
-    verdict = record(
+    yield record(
         CHECK,
         case,
         s,
@@ -74,7 +76,6 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[V
         terms=tuple(terms),
         evidence={"ranks": ranks, "iterations": known, "collectives": collectives},
     )
-    return [verdict]
 
 
 def _own_way(trajectory: Trajectory, known: list[int], planned: int) -> Term:

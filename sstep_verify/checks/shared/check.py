@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -134,7 +134,7 @@ class Check:
 
 
 def check_of_each_s(
-    judge_runs: Callable[..., list[Verdict]],
+    judge_runs: Callable[..., Iterable[Verdict]],
     requests: Callable[[Case, int], dict[str, RunRequest]] = plain_run,
     *,
     applies: Callable[[Case, int], bool] = every_run,

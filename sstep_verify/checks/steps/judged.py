@@ -126,22 +126,19 @@ class StepJudge:
     def step_bounds(self, trajectory: Trajectory, iteration: int) -> np.ndarray:
         """The bounds of one step again, from the start of its window: one (K-SVM), or one an entry (b,)."""
         begin = iteration // trajectory.s * trajectory.s
-        self._judge_from(trajectory, empty_tally(trajectory.s), begin, iteration + 1)
+        self._judge_again(trajectory, begin, iteration + 1)
         return self._block.left.copy()
 
     def window(self, trajectory: Trajectory, iteration: int) -> Tally:
         """Judge the window again that holds a step; what its steps could have shown."""
         begin = iteration // trajectory.s * trajectory.s
         end = min(begin + trajectory.s, trajectory.length)
-        tally = empty_tally(end - begin)
-        self._judge_from(trajectory, tally, begin, end, looked=True)
-        return tally
+        return self._judge_again(trajectory, begin, end, looked=True)
 
     def formed(self, trajectory: Trajectory) -> Formed:
         """What all steps of a run formed."""
-        tally = empty_tally(trajectory.length)
         formed = empty_formed(trajectory.length, self.case.stream.block)
-        self._judge_from(trajectory, tally, 0, trajectory.length, formed=formed)
+        self._judge_again(trajectory, 0, trajectory.length, formed=formed)
         return formed
 
     def logged(self, trajectory: Trajectory, begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
@@ -198,13 +195,14 @@ class StepJudge:
             state.bounded[:] = state.moved[:] = np.abs(state.alpha)
             state.signed[:] = state.start[:] = state.signs * state.alpha
 
-    def _judge_from(self, trajectory: Trajectory, tally: Tally, begin: int, end: int, **how: Any) -> None:
-        """Judge iterations begin..end-1 of whole windows, of a run of which nothing else is judged."""
-        state, drift = self._beginning(trajectory)
+    def _judge_again(self, trajectory: Trajectory, begin: int, end: int, **how: Any) -> Tally:
+        """Judge iterations begin..end-1 of whole windows by themselves."""
+        tally, (state, drift) = empty_tally(end - begin), self._beginning(trajectory)
         self._skip(trajectory, state, 0, begin)
         if drift is not None and begin:
             drift.along(*self.logged(trajectory, 0, begin))
         self._judge_steps(trajectory, state, tally, drift, begin, end, **how)
+        return tally
 
     def _judge_steps(
         self,
@@ -238,9 +236,6 @@ class StepJudge:
                 sums = sums._replace(largest=NOTHING)
             of_stretch = constants._replace(sums=sums)
             clip, solve = (of_stretch, None) if case.problem.is_svm else (None, of_stretch)
-            counts = tally.part(first)
             room = Formed(*(values[part] for values in formed or empty_formed(0, case.stream.block)))
-            judge_steps(
-                self.rows.of(stretch.draws), state, stretch, sums, clip, solve, self._block, counts,
-                room,
-            )  # fmt: skip
+            rows, counts = self.rows.of(stretch.draws), tally.part(first)
+            judge_steps(rows, state, stretch, sums, clip, solve, self._block, counts, room)
