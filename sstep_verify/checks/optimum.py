@@ -157,18 +157,10 @@ def _verdict(
 ) -> Verdict:
     """The verdict on an enclosed gap, or distance from a*, and its bound.
 
-    Parameters
-    ----------
-    start : str, float, float
-        Where the run began: what it has, in words; at least how much of it; what it might have.
-    written : float
-        Part of the bound that is of how the vector was written down.
-    whole : float
-        The optimal value, or the norm of a*.
-    over : pair of float
-        Enclosure of what was measured over `whole`.
-    words : pair of str
-        Words for that and for the largest violation of the optimality rules, at most.
+    `start` is where the run began: what it has, in words, at least how much of it, and what it might have.
+    `written` is the part of the bound that is of how the vector was written down, `whole` the optimal value
+    or the norm of a*, `over` encloses what was measured over that, and `words` tell of it and of the
+    largest violation of the optimality rules, at most.
     """
     svm = case.problem.is_svm
     finding = Finding(what + reached(case, trajectory, *words), *enclosure, bound)

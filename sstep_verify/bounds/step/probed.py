@@ -68,17 +68,9 @@ def curvature_bounds(
 ) -> np.ndarray:
     """Bounds on eta of K-SVM, or on the entries of the matrices G of K-RR, shape (H, b, b).
 
-    Parameters
-    ----------
-    curvature, error : ndarray, shape (H, b, b)
-        These as the judge has them, and what the kernel entries in them (K-RR: over lambda) may be off by,
-        the solver's and the judge's together.
-    u : float
-        Unit roundoff of the solver.
-    underflow : float
-        What numbers that underflow may cost an entry.
-    largest : float
-        Size that no number on the way may exceed.
+    `curvature` are these as the judge has them, `error` is what the kernel entries in them (K-RR: over
+    lambda) may be off by, the solver's and the judge's together, `u` the solver's unit roundoff,
+    `underflow` what may underflow in an entry, `largest` the size that no number on the way may exceed.
     """
     with np.errstate(all="ignore"):
         size = np.abs(curvature)
@@ -92,17 +84,10 @@ def curvature_bounds(
 def clip_increments(formed, used, constants, recorded, increments):
     """Judge the increments of K-SVM steps by the gradient and the curvature that they say they used.
 
-    Parameters
-    ----------
-    formed : Formed
-        Values before the steps, their coordinates' draws and moves; see checks/steps/tally.py.
-    used : tuple of ndarray, shape (H,)
-        Recorded gradient and curvature.
-    constants, recorded : ClipConstants
-        Of the steps; and those of `recorded_constants`.
-    increments : ndarray, shape (3, H)
-        Out: what each increment should be, a bound on its distance from that, and how far the unclipped
-        value lies beyond the box.
+    These are `used`, shape (H,) each, and `formed` holds values before the steps, their coordinates' draws
+    and moves (checks/steps/tally.py); `constants` are of the steps, `recorded` those of
+    `recorded_constants`. Out, in `increments`, shape (3, H): what each increment should be, a bound on its
+    distance from that, and how far the unclipped value lies beyond the box.
     """
     gradient, curvature = used
     u, box = constants.sums.u, constants.box
@@ -143,16 +128,7 @@ def solve_increment(
 ) -> tuple[float, float]:
     """Distance and bound of the increment of one block, from the solver's own right-hand side and matrix.
 
-    Parameters
-    ----------
-    right, increment : ndarray, shape (b,)
-        Recorded right-hand side and increment.
-    system : ndarray, shape (b, b)
-        Recorded matrix.
-    given : float
-        Bound on how far that may be from the exact one, in the Frobenius norm.
-    constants
-        Of the steps.
+    `given` bounds how far that may be from the exact one, in the Frobenius norm.
     """
     block = right.size
     with np.errstate(all="ignore"):

@@ -118,14 +118,8 @@ def compared(
 ) -> Compared:
     """Compare values of one quantity; all arrays of k numbers for each of H steps, in any shape.
 
-    Parameters
-    ----------
-    name : str
-        One of `ORDER`.
-    recorded, expected, bound : ndarray
-        The run's values, the judge's, and bounds on their difference.
-    left_out : dict of str to ndarray
-        What leaving a part out adds to the judge's value.
+    `expected` are the judge's, `bound` those on the difference, `left_out` what leaving a part out adds to
+    the judge's value.
     """
     flat = len(recorded), -1
     recorded, expected, bound = recorded.reshape(flat), expected.reshape(flat), bound.reshape(flat)
@@ -161,16 +155,7 @@ def first_in_words(
 ) -> str:
     """Sentences on the first quantity out of its bound: where, how far, and what is likely wrong.
 
-    Parameters
-    ----------
-    quantities : sequence of Compared
-        All quantities.
-    out : tuple of (Compared, int)
-        The one that is out first, and its step.
-    draws : ndarray of int64, shape (H, b)
-        Coordinates drawn.
-    width : int
-        Steps per window (s).
+    `draws` are the coordinates of all steps, shape (H, b), `width` is s.
     """
     first, step = out
     within = "Everything before is within its bound" if len(quantities) > 1 else ""

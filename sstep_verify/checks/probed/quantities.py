@@ -55,17 +55,7 @@ BOTH, TURNED = "correction-dropped", "sign of the increment"
 
 
 class ProbedRun:
-    """A logged run with probes, beside what the judge formed in the places of its steps.
-
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectory : Trajectory
-        The run; it has a log and probes, of the right shapes.
-    oracle : Oracle
-        Keeps kernel entries.
-    """
+    """A logged run with probes, of the right shapes, beside what the judge formed in its steps' places."""
 
     def __init__(self, case: Case, trajectory: Trajectory, oracle: Oracle):
         assert trajectory.log is not None

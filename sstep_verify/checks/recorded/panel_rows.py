@@ -29,28 +29,24 @@ class PanelRows:
     """The rows of one panel that are compared, with their bounds."""
 
     def __init__(self, case: Case, begin: int, panel: Panel, oracle: Oracle):
-        self.case, self.begin, self._oracle = case, begin, oracle
+        self.case, self.begin, self._panel, self._oracle = case, begin, panel, oracle
         generator = np.random.Generator(np.random.PCG64(case.seed))
         chosen = generator.permutation(panel.columns.size)[:IN_FLOAT64]
         finite = np.where(np.isfinite(panel.entries), np.abs(panel.entries), np.inf)
         largest = int(np.argmax(finite.max(axis=1)))
         self._in_float64 = np.union1d(chosen, [largest])
-        samples = np.arange(case.problem.samples)
-        self.among = samples if panel.among is None else panel.among
+        self.among = np.arange(case.problem.samples) if panel.among is None else panel.among
         entries = kernel_entries(case.problem, case.declaration, panel.columns[self._in_float64])
-        entries = entries.among(self.among)
-        used = panel.entries[self._in_float64]
+        self._all = entries = entries.among(self.among)
         with np.errstate(invalid="ignore", divide="ignore"):
-            distance = np.abs(used - entries.values).astype(np.float64)
+            distance = np.abs(panel.entries[self._in_float64] - entries.values).astype(np.float64)
             # The difference is rounded once, relatively by u < OUTWARD - 1.
             self._lower = np.nan_to_num(distance / OUTWARD - entries.judge_error, nan=np.inf, posinf=np.inf)
             score = np.nan_to_num(distance / entries.solver_error, nan=0.0, posinf=np.inf)
         worst = int(self._in_float64[int(np.argmax(score.max(axis=1)))])
         self.rows = np.unique([worst, largest, *chosen[:SAMPLED]])
-        place = np.searchsorted(self._in_float64, self.rows)
-        self._all, self.entries = entries, entries.at(place)
+        self.entries = entries.at(np.searchsorted(self._in_float64, self.rows))
         self.used, self.columns = panel.entries[self.rows], panel.columns[self.rows]
-        self._panel = panel
 
     @property
     def compared(self) -> int:
@@ -60,13 +56,11 @@ class PanelRows:
     def findings(self) -> list[Finding]:
         """The worst entry of every row in balls, and of those in float64 where that already decides."""
         findings = [self._finding(row) for row in range(self.rows.size)]
-        row, column = np.unravel_index(
-            int(np.argmax(self._lower - self._all.solver_error)), self._lower.shape
-        )
-        lower, bound = float(self._lower[row, column]), float(self._all.solver_error[row, column])
+        worst = int(np.argmax(self._lower - self._all.solver_error))
+        lower, bound = float(self._lower.flat[worst]), float(self._all.solver_error.flat[worst])
         if lower > bound:
-            place = int(self._in_float64[row])
-            findings.append(Finding(self._what(place, int(column)), lower, lower, bound))
+            row, column = divmod(worst, self.among.size)
+            findings.append(Finding(self._what(int(self._in_float64[row]), column), lower, lower, bound))
         return findings
 
     @cached_property
@@ -146,19 +140,8 @@ def significant_digits(
 ) -> dict[str, float]:
     """Decimal digits kept and lost by all of several values, relative to the largest: evidence, no gate.
 
-    Parameters
-    ----------
-    values : ndarray
-        The exact values, or close to them.
-    measured, bound : ndarray
-        Errors measured, and bounds on them, of the same shape.
-    precision : {"float32", "float64", "longdouble"}
-        Arithmetic of the solver; it holds ``-log10(u)`` digits.
-
-    Returns
-    -------
-    dict of str to float
-        Digits "kept" and "lost", each "by bound" and "as measured", in 0..-log10(u).
+    "Kept" and "lost", each "by bound" on the errors and "as measured", in 0..-log10(u): what the precision
+    of the solver holds.
     """
     whole = -math.log10(unit_roundoff(precision))
     largest = float(np.abs(values).max(initial=0.0))

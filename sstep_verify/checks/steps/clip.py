@@ -42,18 +42,8 @@ from sstep_verify.verdict import SEEN
 def judge_clipped_step(rows, state, block, stretch, step, constants, progress, tail, tally):
     """Judge one step: its gradient, its unclipped and clipped value, and what these could have shown.
 
-    Parameters
-    ----------
-    rows, state, block, stretch, tally
-        As in `windows.judge_steps`.
-    step : int
-        Its place in the stretch.
-    constants : ClipConstants
-        Of the bounds.
-    progress : Progress
-        What its window did before.
-    tail : bool
-        Whether that is the run's last, short one.
+    `step` is its place in the stretch, `constants` are those of the bounds, `progress` is what its window
+    did before, and `tail` whether that is the run's last, short one; the rest is as for `judge_steps`.
     """
     sums, shift, box = constants.sums, constants.shift, constants.box
     i, logged = stretch.draws[step, 0], stretch.log[step, 0]

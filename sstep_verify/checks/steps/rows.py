@@ -70,14 +70,8 @@ def kept_entries(oracle: Oracle, problem: Problem, declaration: Declaration) -> 
 class JudgeRows:
     """Rows of the coordinates of a case.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    oracle : Oracle
-        Keeps the entries of a whole matrix for all cases that share data and kernel.
-    judge : bool
-        Whether the judge's own errors are part of the errors; False to compare with exact steps.
+    The oracle keeps the entries of a whole matrix for all cases that share data and kernel. `judge` says
+    whether the judge's own errors are part of the errors; they are not where steps are exact.
     """
 
     def __init__(self, case: Case, oracle: Oracle, *, judge: bool = True):

@@ -36,18 +36,8 @@ QUANTITIES = (
 def judge_solved_step(rows, state, block, stretch, step, constants, progress, tail, tally):
     """Judge one step, by the entry of its residual that is largest beside its bound.
 
-    Parameters
-    ----------
-    rows, state, block, stretch, tally
-        As in `windows.judge_steps`.
-    step : int
-        Its place in the stretch.
-    constants : SolveConstants
-        Of the bounds.
-    progress : Progress
-        What its window did before.
-    tail : bool
-        Whether that is the run's last, short one.
+    `step` is its place in the stretch, `constants` are those of the bounds, `progress` is what its window
+    did before, and `tail` whether that is the run's last, short one; the rest is as for `judge_steps`.
     """
     drawn, logged = stretch.draws[step], stretch.log[step]
     bound, distance, solved = judged_residual(
