@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from sstep_verify import CallableSolver, Declaration
-from sstep_verify.declaration import Factorisation
 from sstep_verify.problems import Problem
 from sstep_verify.solver import Solver
 from studies.corpus import wrong_problems, wrong_rare, wrong_steps
 from studies.corpus.labelled import L2, LINEAR, POLYNOMIAL, RBF, RIDGE, SVM, Labelled
-from studies.corpus.sstep import SStep, Way
+from studies.corpus.sstep import SStep
 
 Names = tuple[str, ...]
 
@@ -22,40 +21,38 @@ LATER_WINDOWS = "after the first window"
 AGAIN, THIRD = "coordinate drawn again in the window", "coordinate drawn a third time in the window"
 
 
-def declared(name: str, way: Way, log: bool, ulps: float = 4.0) -> Declaration:
+SUMMED = {"pairwise": "pairwise", "blocked": "blocked:4"}
+"""What is declared of an order of sums; any of the others."""
+
+
+def declared(name: str, log: bool, order: str, **choices: Any) -> Declaration:
     """What a solver that works in this way declares."""
-    factorisation: dict[str, Factorisation] = {"cholesky": "cholesky", "lu": "lu", "elimination": "ldl"}
-    return Declaration(
-        name,
-        precision=way.precision,
-        update=way.update,
-        increments=way.increments,
-        rbf=way.rbf,
-        clamped=way.clamped,
-        power=way.power,
-        products="rows" if way.products == "rows" else "any",
-        factorisation=factorisation[way.system],
-        summation={"pairwise": "pairwise", "blocked": "blocked:4"}.get(way.order, "any"),
-        function_ulps=ulps,
-        log=log,
-    )
+    usual: dict[str, Any] = {"products": "rows", "clamped": True, "power": "multiplication"}
+    return Declaration(name, log=log, summation=SUMMED.get(order, "any"), **(usual | choices))
 
 
-def callable_of(kind: type[SStep], way: Way, declaration: Declaration) -> Solver:
-    """A class of solvers as a function; its log is written where one is declared."""
+def callable_of(kind: type[SStep], order: str, way: Declaration, declaration: Declaration) -> Solver:
+    """A class of solvers as a function that works in a way; its log is written where one is declared."""
 
     def function(
         problem: Problem, blocks: np.ndarray, s: int, a0: np.ndarray, log: np.ndarray | None = None
     ) -> np.ndarray:
-        return kind(way, problem).solve(blocks, s, a0, log)
+        return kind(way, order, problem).solve(blocks, s, a0, log)
 
     return CallableSolver(function, declaration)
 
 
-def right(name: str, tasks: Names = (), kernels: Names = (), log: bool = True, **choices: Any) -> Labelled:
+def right(
+    name: str,
+    tasks: Names = (),
+    kernels: Names = (),
+    log: bool = True,
+    order: str = "forward",
+    **choices: Any,
+) -> Labelled:
     """A right solver that works in the way chosen."""
-    way = Way(**choices)
-    return Labelled(name, lambda: callable_of(SStep, way, declared(name, way, log)), tasks, kernels)
+    way = declared(name, log, order, **choices)
+    return Labelled(name, lambda: callable_of(SStep, order, way, way), tasks, kernels)
 
 
 def wrong(
@@ -67,18 +64,12 @@ def wrong(
     log: bool = True,
     suffix: str = "",
     equivalent: str = "",
-    **choices: Any,
 ) -> Labelled:
     """The solver with a mistake; it declares what the right one would."""
-    way, name = Way(**choices), kind.__name__ + suffix
+    name = kind.__name__ + suffix
+    way = declared(name, log, "forward")
     return Labelled(
-        name,
-        lambda: callable_of(kind, way, declared(name, way, log)),
-        tasks,
-        kernels,
-        breaks,
-        acts,
-        equivalent,
+        name, lambda: callable_of(kind, "forward", way, way), tasks, kernels, breaks, acts, equivalent
     )
 
 
@@ -86,10 +77,10 @@ def undeclared(
     name: str, tasks: Names, kernels: Names, *breaks: str, claims: dict[str, Any], **choices: Any
 ) -> Labelled:
     """A right solver of another declaration than its own."""
-    way = Way(**choices)
-    declaration = replace(declared(name, way, True), **claims)
+    way = declared(name, True, "forward", **choices)
+    declaration = replace(way, **claims)
     return Labelled(
-        name, lambda: callable_of(SStep, way, declaration), tasks, kernels, breaks, "every step"
+        name, lambda: callable_of(SStep, "forward", way, declaration), tasks, kernels, breaks, "every step"
     )
 
 
@@ -110,12 +101,12 @@ RIGHT = (
     right("differences", SVM, RBF, rbf="difference"),
     right("unclamped", SVM, RBF, clamped=False),
     right("pow", RIDGE, POLYNOMIAL, power="pow"),
-    right("lu", RIDGE, POLYNOMIAL, system="lu"),
-    right("elimination", RIDGE, POLYNOMIAL, system="elimination", log=False),
+    right("lu", RIDGE, POLYNOMIAL, factorisation="lu"),
+    right("elimination", RIDGE, POLYNOMIAL, factorisation="ldl", log=False),
     right("linear rows", SVM, LINEAR),
-    right("linear weights", L2, LINEAR, products="samples"),
+    right("linear weights", L2, LINEAR, products="any"),
     right("windows alone", log=False),
-    right("l1 linear weights windows", SVM, LINEAR, products="samples", log=False),
+    right("l1 linear weights windows", SVM, LINEAR, products="any", log=False),
     right("l1 polynomial reversed", SVM, POLYNOMIAL, order="reversed"),
     right("l1 differences extended", SVM, RBF, rbf="difference", order="extended"),
     right("l1 pairwise frozen", SVM, RBF, order="pairwise", update="frozen"),
@@ -124,21 +115,21 @@ RIGHT = (
     right("l2 polynomial pow", L2, POLYNOMIAL, power="pow", log=False),
     right("l2 added", L2, RBF, update="added"),
     right("l2 differences windows", L2, RBF, rbf="difference", log=False),
-    right("ridge linear weights", RIDGE, LINEAR, products="samples"),
-    right("ridge linear elimination", RIDGE, LINEAR, system="elimination"),
+    right("ridge linear weights", RIDGE, LINEAR, products="any"),
+    right("ridge linear elimination", RIDGE, LINEAR, factorisation="ldl"),
     right("ridge unclamped", RIDGE, RBF, clamped=False),
-    right("ridge float32 lu", RIDGE, RBF, precision="float32", rbf="difference", system="lu"),
+    right("ridge float32 lu", RIDGE, RBF, precision="float32", rbf="difference", factorisation="lu"),
     right("ridge float32 reversed", RIDGE, POLYNOMIAL, precision="float32", order="reversed", log=False),
-    right("ridge blocked lu", RIDGE, POLYNOMIAL, order="blocked", system="lu"),
+    right("ridge blocked lu", RIDGE, POLYNOMIAL, order="blocked", factorisation="lu"),
     right("ridge compensated frozen", RIDGE, POLYNOMIAL, order="compensated", update="frozen"),
     right("float32 compensated", precision="float32", order="compensated"),
     right("float32 extended", SVM, RBF, precision="float32", order="extended"),
     # A step log is one of float64, which does not hold a longdouble's digits.
-    right("longdouble", precision="longdouble", system="elimination", log=False),
+    right("longdouble", precision="longdouble", factorisation="ldl", log=False),
     right("l2 longdouble frozen", L2, RBF, precision="longdouble", update="frozen", log=False),
     right(
         "ridge longdouble differences", RIDGE, RBF,
-        precision="longdouble", rbf="difference", system="elimination", log=False,
+        precision="longdouble", rbf="difference", factorisation="ldl", log=False,
     ),
 )  # fmt: skip
 

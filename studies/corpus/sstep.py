@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sstep_verify.declaration import Distances, Increments, Power, Precision, Update
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 
 TYPES: dict[str, Any] = {"float32": np.float32, "float64": np.float64, "longdouble": np.longdouble}
 
 
-@dataclass(frozen=True)
-class Way:
-    """How a solver does what the specification leaves open.
-
-    Parameters
-    ----------
-    order : str
-        Order of sums: forward, reversed, pairwise, blocked (four terms each), compensated, or extended
-        (products and sums in long double, rounded once, as fused operations come near).
-    precision, update, increments, rbf, clamped, power, products
-        As in `Declaration`.
-    system : str
-        How block systems are solved: cholesky, lu, elimination; LAPACK's two have no long double.
-    """
-
-    order: str = "forward"
-    precision: Precision = "float64"
-    update: Update = "in-place"
-    increments: Increments = "separate"
-    rbf: Distances = "norm-expansion"
-    clamped: bool = True
-    power: Power = "multiplication"
-    products: str = "rows"
-    system: str = "cholesky"
-
-
 def in_order(order: str, x: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Sums of the products of x and z over their last axis."""
+    """Sums of the products of x and z over their last axis.
+
+    The order is forward, reversed, pairwise, blocked (four terms each), compensated, or extended: products
+    and sums in long double, rounded once, as fused operations come near.
+    """
     if order == "extended":
         wide = x.astype(np.longdouble) * z
         return np.add.reduce(wide, axis=-1).astype(np.result_type(x, z))
@@ -75,16 +52,18 @@ class SStep:
 
     Parameters
     ----------
-    way : Way
-        How.
+    declared : Declaration
+        How: what the specification leaves open, as the right solver declares it.
+    order : str
+        Order of sums, see `in_order`.
     problem : Problem
         What: K-SVM-L1, K-SVM-L2 or K-RR with a linear, polynomial or RBF kernel.
     """
 
-    def __init__(self, way: Way, problem: Problem) -> None:
-        self.way, self.task = way, problem.loss.task
+    def __init__(self, declared: Declaration, order: str, problem: Problem) -> None:
+        self.declared, self.order, self.task = declared, order, problem.loss.task
         self.kernel: Any = problem.kernel
-        self.type: Any = TYPES[way.precision]
+        self.type: Any = TYPES[declared.precision]
         self.A, self.y = problem.dense.astype(self.type), problem.targets.astype(self.type)
         self.m, self.penalty = self.y.size, self.type(problem.loss.parameter)
         self.upper = self.penalty if self.task == "svm-l1" else self.type(np.inf)
@@ -104,18 +83,18 @@ class SStep:
 
     def inner(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
         """Inner products over the features."""
-        return in_order(self.way.order, x, z)
+        return in_order(self.order, x, z)
 
     def entries(self, drawn: np.ndarray) -> np.ndarray:
         """Kernel of the drawn samples with all: c x m."""
         x, z = self.A[drawn][:, None], self.A[None]
         if self.kernel.name != "rbf":
             return self.function(self.inner(x, z))
-        if self.way.rbf == "difference":
+        if self.declared.rbf == "difference":
             return self.function(self.inner(x - z, x - z))
         norms = self.inner(self.A, self.A)
         distance = norms[drawn][:, None] + norms - 2 * self.inner(x, z)
-        return self.function(np.maximum(distance, 0) if self.way.clamped else distance)
+        return self.function(np.maximum(distance, 0) if self.declared.clamped else distance)
 
     def function(self, value: np.ndarray) -> np.ndarray:
         """Kernel from inner products, or RBF from squared distances."""
@@ -124,7 +103,7 @@ class SStep:
         if self.kernel.name == "rbf":
             return np.exp(-self.type(self.kernel.sigma) * value)
         base = self.type(self.kernel.offset) + value
-        if self.way.power == "pow":
+        if self.declared.power == "pow":
             return np.power(base, self.type(self.kernel.degree))
         power = base
         for _ in range(self.kernel.degree - 1):
@@ -138,24 +117,24 @@ class SStep:
     def products_of(self, drawn: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Products of the window's rows with a."""
         labels = self.labels()
-        if self.way.products == "rows" or self.kernel.name != "linear":
-            return in_order(self.way.order, self.rows, a)
-        weights = in_order(self.way.order, self.A.T, labels * a)
-        return labels[drawn] * in_order(self.way.order, self.A[drawn], weights)
+        if self.declared.products == "rows" or self.kernel.name != "linear":
+            return in_order(self.order, self.rows, a)
+        weights = in_order(self.order, self.A.T, labels * a)
+        return labels[drawn] * in_order(self.order, self.A[drawn], weights)
 
     def correction(self, r: int, drawn: np.ndarray, increments: np.ndarray) -> Any:
         """What the increments made so far in the window add to product r."""
         past = drawn[: increments.size]
-        if self.way.increments == "summed":
+        if self.declared.increments == "summed":
             past, place = np.unique(past, return_inverse=True)
             totals = np.zeros(past.size, self.type)
             np.add.at(totals, place, increments)
             increments = totals
-        return in_order(self.way.order, self.rows[r, past], increments)
+        return in_order(self.order, self.rows[r, past], increments)
 
     def current(self, a: np.ndarray, B: np.ndarray, past: np.ndarray, increments: np.ndarray) -> np.ndarray:
         """Values of a block before its step."""
-        if self.way.update != "frozen":
+        if self.declared.update != "frozen":
             return a[B]
         return np.array([a[i] + np.add.reduce(increments[past == i]) for i in B], self.type)
 
@@ -168,7 +147,7 @@ class SStep:
         self.blocks, self.start, self.a = blocks, a, a.copy()
         start, a = self.start, self.a
         for k, B in enumerate(blocks):
-            places, before = np.arange(k * b, k * b + b), start if self.way.update == "frozen" else a
+            places, before = np.arange(k * b, k * b + b), start if self.declared.update == "frozen" else a
             now = self.current(before, B, drawn[: k * b], increments)
             rows = self.rows[places]
             full = np.array(
@@ -176,7 +155,7 @@ class SStep:
             )
             theta, news = self.step(B, now, full, rows[:, B])
             increments = np.append(increments, theta)
-            if self.way.update == "frozen":
+            if self.declared.update == "frozen":
                 news = self.current(start, B, drawn[: (k + 1) * b], increments)
             a[B] = values[k] = news
         return a, values
@@ -192,7 +171,7 @@ class SStep:
         gradient, curvature = product - 1 + self.shift(now), square[0] + self.omega
         news = self.clip(now - gradient / curvature) if curvature[0] else np.full(1, self.upper)
         theta = news - now
-        return theta, news if self.way.update == "in-place" else now + theta
+        return theta, news if self.declared.update == "in-place" else now + theta
 
     def shift(self, now: np.ndarray) -> np.ndarray:
         """The diagonal shift's part of a gradient."""
@@ -208,9 +187,9 @@ class SStep:
 
     def system(self, G: np.ndarray, r: np.ndarray) -> np.ndarray:
         """Solution of a block system."""
-        if self.way.system == "lu":
+        if self.declared.factorisation == "lu":
             return np.linalg.solve(G, r)
-        if self.way.system == "cholesky":
+        if self.declared.factorisation == "cholesky":
             L = np.linalg.cholesky(G)
             return _back(L.T, _back(L[::-1, ::-1], r[::-1])[::-1])
         G, r = G.copy(), r.copy()

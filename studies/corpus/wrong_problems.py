@@ -11,27 +11,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
-from studies.corpus.sstep import SStep, Way
-
-
-class LabelsInside(SStep):
-    """K(y_i x_i, y_l x_l) in the place of y_i y_l K(x_i, x_l)."""
-
-    def __init__(self, way: Way, problem: Problem) -> None:
-        super().__init__(way, problem)
-        self.A = self.y[:, None] * self.A
-
-    def labels(self) -> np.ndarray:
-        return np.ones_like(self.y)
+from studies.corpus.sstep import SStep
 
 
 class LabelsInBoth(SStep):
     """y_i y_l K(y_i x_i, y_l x_l)."""
 
-    def __init__(self, way: Way, problem: Problem) -> None:
-        super().__init__(way, problem)
+    def __init__(self, declared: Declaration, order: str, problem: Problem) -> None:
+        super().__init__(declared, order, problem)
         self.A = self.y[:, None] * self.A
+
+
+class LabelsInside(LabelsInBoth):
+    """K(y_i x_i, y_l x_l) in the place of y_i y_l K(x_i, x_l)."""
+
+    def labels(self) -> np.ndarray:
+        return np.ones_like(self.y)
 
 
 class NormsLost(SStep):
@@ -46,9 +43,9 @@ class OtherKernel(SStep):
 
     changed: ClassVar[dict[str, Callable[[Any], Any]]]
 
-    def __init__(self, way: Way, problem: Problem) -> None:
+    def __init__(self, declared: Declaration, order: str, problem: Problem) -> None:
         changes = {name: change(getattr(problem.kernel, name)) for name, change in self.changed.items()}
-        super().__init__(way, replace(problem, kernel=replace(problem.kernel, **changes)))
+        super().__init__(declared, order, replace(problem, kernel=replace(problem.kernel, **changes)))
 
 
 class SigmaHalved(OtherKernel):
@@ -153,14 +150,14 @@ class MLost(SStep):
 class LambdaLost(SStep):
     """Kernel entries as they are, not divided by lambda."""
 
-    def __init__(self, way: Way, problem: Problem) -> None:
-        super().__init__(way, problem)
+    def __init__(self, declared: Declaration, order: str, problem: Problem) -> None:
+        super().__init__(declared, order, problem)
         self.penalty = self.type(1)
 
 
 class OmegaDoubled(SStep):
     """1/C in the place of 1/(2C), in gradient and curvature."""
 
-    def __init__(self, way: Way, problem: Problem) -> None:
-        super().__init__(way, problem)
+    def __init__(self, declared: Declaration, order: str, problem: Problem) -> None:
+        super().__init__(declared, order, problem)
         self.omega = 2 * self.omega
