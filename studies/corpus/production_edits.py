@@ -8,11 +8,9 @@ that name none.
 
 from __future__ import annotations
 
-import importlib
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import ModuleType
 
 FOLDER = Path(__file__).parent / "production"
 
@@ -62,11 +60,6 @@ class Edit:
             acts="",
             survives="right",
         )
-
-    @property
-    def planted(self) -> tuple[ModuleType, tuple[str, str]]:
-        """The module and the texts, for `plant.plant`."""
-        return importlib.import_module(self.module), (self.before, self.after)
 
 
 def edits() -> tuple[Edit, ...]:

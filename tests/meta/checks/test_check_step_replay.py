@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -62,8 +63,7 @@ def planted(name, seed=1, change=None, **parts):
     """Verdicts on a small case with an edit of the catalogue planted."""
     case, tested = case_of(seed, **parts)
     (edit,) = (edit for edit in edits() if edit.name == name)
-    module, texts = edit.planted
-    with plant(module, texts):
+    with plant(import_module(edit.module), (edit.before, edit.after)):
         return judged(step_replay, case, tested, change)
 
 

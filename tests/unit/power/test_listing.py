@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from sstep_verify.specification import specification
 from studies.corpus.listing import corpus
 from studies.corpus.places import PLACES
-from studies.corpus.production_edits import edits
 
 ENTRIES = corpus()
 
@@ -50,8 +48,3 @@ def test_equivalent_mistakes_are_few_and_explained():
 
 def test_every_place_is_used():
     assert {one.acts for one in ENTRIES if not one.right} == set(PLACES)
-
-
-@pytest.mark.parametrize("edit", edits(), ids=lambda edit: edit.name)
-def test_the_text_of_an_edit_stands_once_in_its_module(edit):
-    assert Path(edit.planted[0].__file__).read_text("utf-8").count(edit.before) == 1
