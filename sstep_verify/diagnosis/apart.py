@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -54,18 +54,8 @@ APART = 2.0**-16
 """Relative difference of the ends of two mistakes that tells them apart: far beyond rounding."""
 
 
-@dataclass(frozen=True)
-class Trial:
-    """A run that may tell mistakes apart: a problem and the coordinates drawn."""
-
-    problem: Problem
-    stream: IndexStream
-
-    def words(self, s: int) -> str:
-        """Its size in words."""
-        problem = self.problem
-        return f"m = {problem.samples}, n = {problem.features}, H = {self.stream.length}, s = {s}"
-
+Trial = tuple[Problem, IndexStream]
+"""A run that may tell mistakes apart: a problem and the coordinates drawn."""
 
 Judged = Callable[[Problem, IndexStream], list[Verdict]]
 """Has the solver make a run, and judges it as the first one was, without active diagnosis."""
@@ -96,18 +86,19 @@ def told_apart(verdict: Verdict, problem: Problem, declaration: Declaration, jud
         return verdict
     runs, until = list[str](), time.monotonic() + SECONDS
     trials = _trials(problem, declaration, s, verdict.block, left)
-    for trial in trials:
+    for other, stream in trials:
         if time.monotonic() > until:
             break
         try:
-            again = judged(trial.problem, trial.stream)
+            again = judged(other, stream)
         except (InputError, RefusedError):  # A solver need not take every problem.
             break
-        further = next((other for other in again if other.check == verdict.check), None)
+        further = next((one for one in again if one.check == verdict.check), None)
         if further is None:  # Another check has ended it: that run is not what was asked for.
             break
         more = _named(further)
-        runs.append(_said(trial.words(s), further.status, left.copy(), more))
+        size = f"m = {other.samples}, n = {other.features}, H = {stream.length}, s = {s}"
+        runs.append(_said(size, further.status, left.copy(), more))
         left[:] = [name for name in left if name in more] or left or more
         if len(left) == 1 or len(runs) == RUNS:
             break
@@ -167,19 +158,22 @@ def _trials(
     if not names:
         steps = min(LONGER // (block * problem.samples), 16 * max(s, 8)) // s * s
         if steps > s:
-            yield Trial(problem, IndexStream("uniform", problem.samples, block, steps, seed=1))
+            yield problem, IndexStream("uniform", problem.samples, block, steps, seed=1)
         return
     if s > MOST_STEPS:
         return
     length = max(WINDOWS, -(-STEPS // s)) * s + 1
     for samples in SAMPLES:
         for seed in range(SEEDS if samples >= max(block, 2) else 0):
-            trial = _small(problem, samples, seed, IndexStream("uniform", samples, block, length, seed))
-            if trial and _tells(trial.problem, declaration, trial.stream, s, names):
-                yield trial
+            other, stream = (
+                _small(problem, samples, seed),
+                IndexStream("uniform", samples, block, length, seed),
+            )
+            if other and _tells(other, declaration, stream, s, names):
+                yield other, stream
 
 
-def _small(problem: Problem, samples: int, seed: int, stream: IndexStream) -> Trial | None:
+def _small(problem: Problem, samples: int, seed: int) -> Problem | None:
     """A small problem of the same task and kernel; None where there is none."""
     generator = np.random.Generator(np.random.PCG64(seed))
     data = generator.standard_normal((samples, FEATURES))
@@ -192,7 +186,7 @@ def _small(problem: Problem, samples: int, seed: int, stream: IndexStream) -> Tr
     try:
         parameter, loss = PENALTY[problem.is_svm] * problem.loss.parameter, problem.loss
         loss = Ridge(parameter) if isinstance(loss, Ridge) else replace(loss, C=parameter)
-        return Trial(Problem("told apart", data, targets, kernel, loss), stream)
+        return Problem("told apart", data, targets, kernel, loss)
     except InputError:
         return None
 

@@ -83,6 +83,11 @@ class Candidate:
     mutation: Mutation = NONE
     precision: Literal["", "float32"] = ""
 
+    @property
+    def solved(self) -> tuple[int, str, str]:
+        """What is solved, from which rows, in which precision; those alike differ in their mutation."""
+        return id(self.problem), self.rows, self.precision
+
     def declared(self, declaration: Declaration) -> Declaration:
         """What a solver declares that is right but for what is wrong here."""
         return replace(declaration, precision=self.precision) if self.precision else declaration
@@ -178,7 +183,13 @@ class Suspects:
 
 
 def suspects_of(
-    problem: Problem, update: str, s: int, block: int, *, between: bool = False, largest: float = 0.0
+    problem: Problem,
+    update: str,
+    s: int,
+    block: int,
+    *,
+    between: bool = False,
+    ends: Iterable[np.ndarray] = (),
 ) -> Suspects:
     """The candidates for runs of one s.
 
@@ -192,8 +203,8 @@ def suspects_of(
         Iterations per window, coordinates per block (b).
     between : bool
         Whether only what relates the steps of a window can be wrong.
-    largest : float
-        Where a wrong upper end of the box would be, as `highest` tells it; 0 if that is not known.
+    ends : iterable of ndarray, shape (m,)
+        Some a of the run, which tell where a wrong upper end of the box would be.
     """
     known = mistakes(problem.kin, problem.quantities(update, s, block))
     if problem.is_svm and not problem.loss.labelled:
@@ -205,10 +216,12 @@ def suspects_of(
             mutation for mutation, relates in related if (relates if between else s > 1 or not relates)
         )
 
-    return Suspects(problem, possible(known), between, possible([*SELDOM, *_of_this(problem, largest)]))
+    return Suspects(
+        problem, possible(known), between, possible([*SELDOM, *_of_this(problem, _highest(ends))])
+    )
 
 
-def highest(alphas: Iterable[np.ndarray]) -> float:
+def _highest(alphas: Iterable[np.ndarray]) -> float:
     """The largest value in some a of shape (m,), if it stands at several coordinates; else 0.
 
     A value that none but one coordinate has is no end of a box that anything was clipped to.

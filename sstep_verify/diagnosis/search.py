@@ -9,8 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
+import numpy as np
+
+from sstep_verify.declaration import Declaration
 from sstep_verify.diagnosis.candidates import Candidate, Suspects
 from sstep_verify.diagnosis.other_problems import SOLVED_INSTEAD
+from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import gamma, unit_roundoff
+from sstep_verify.rounding.kernel.entries import KernelEntries
 
 PAIR_WORK = 1 << 24
 """Products that trying pairs may take, at the cheapest place: seconds."""
@@ -25,8 +31,8 @@ class Place(Protocol):
     def work(self, candidate: Candidate) -> int:
         """About how many products it takes to try a candidate here."""
 
-    def ended_by(self, candidates: Sequence[Candidate]) -> list[bool]:
-        """For each candidate, whether it ends here as the solver did, within its bound."""
+    def ended_by(self, alike: Sequence[Candidate]) -> list[bool]:
+        """For each of some candidates alike, whether it ends here as the solver did, within its bound."""
 
 
 def explanations(
@@ -62,8 +68,13 @@ def _explaining(candidates: Iterable[Candidate], places: Sequence[Place]) -> lis
     """Those that no place refutes; the cheapest place is asked first, the others about what is left."""
     left = list(candidates)
     for place in places:
-        if left:
-            left = [candidate for candidate, ends in zip(left, place.ended_by(left), strict=True) if ends]
+        groups: dict[tuple[int, str, str], list[Candidate]] = {}
+        for candidate in left:
+            groups.setdefault(candidate.solved, []).append(candidate)
+        ends: dict[Candidate, bool] = {}
+        for alike in groups.values():
+            ends.update(zip(alike, place.ended_by(alike), strict=True))
+        left = [candidate for candidate in left if ends[candidate]]
     return left
 
 
@@ -82,3 +93,47 @@ def _ranked(candidates: list[Candidate]) -> list[Candidate]:
     order = [*SOLVED_INSTEAD, *(name for candidate in candidates for name in candidate.names)]
     distinct = [candidate for candidate in candidates if by_name[candidate.names] is candidate]
     return sorted(distinct, key=lambda candidate: order.index(candidate.names[0]))
+
+
+def mistaken_reach(
+    problem: Problem,
+    declaration: Declaration,
+    entries: KernelEntries,
+    places: np.ndarray,
+    largest: np.ndarray,
+    steps: int,
+    s: int,
+) -> np.ndarray:
+    """What all steps of a K-SVM could round if each drew this coordinate, shape (c,).
+
+    In one step ``(gamma_k (|K_i| |a| + omega |a_i| + |p_i| + threshold) + delta_i |a|) / eta_i + u |a_i|``,
+    with k a count of all that a step sums. (The bound of the right run is 0 where that is clipped, which
+    another may not be.) Where float64 does not hold it, nothing is allowed.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-SVM.
+    declaration : Declaration
+        Its precision counts.
+    entries : KernelEntries
+        Kernel rows of the coordinates.
+    places : ndarray of int, shape (c,)
+        The coordinates.
+    largest : ndarray, shape (m,)
+        The largest |a| on the way.
+    steps, s : int
+        Steps made, and per window.
+    """
+    dual, u = problem.dual, unit_roundoff(declaration.precision)
+    shift, constant = dual.shift, np.abs(problem.linear[places]) + dual.threshold
+    with np.errstate(over="ignore", invalid="ignore"):
+        summed = np.abs(entries.values) @ largest + shift * largest[places] + constant
+        eta = entries.values[np.arange(places.size), places] + shift
+        error = (
+            gamma(problem.samples + problem.features + 2 * s + 8, u) * summed
+            + entries.solver_error @ largest
+        )
+        local = np.divide(error, eta, out=np.zeros(places.size), where=eta > 0) + u * largest[places]
+        reach = steps * local
+    return np.where(np.isfinite(reach), reach, 0.0)

@@ -93,9 +93,9 @@ class PanelRows:
         """Products of the compared entries."""
         return self.compared * candidate.problem.features
 
-    def ended_by(self, candidates: Sequence[Candidate]) -> list[bool]:
+    def ended_by(self, alike: Sequence[Candidate]) -> list[bool]:
         """Whether the compared entries are those of each candidate, up to rounding; no step makes them."""
-        return [each.mutation is NONE and each.holds(self.used) and self._fits(each) for each in candidates]
+        return [each.mutation is NONE and each.holds(self.used) and self._fits(each) for each in alike]
 
     def _fits(self, candidate: Candidate) -> bool:
         declared = candidate.declared(self.case.declaration)

@@ -9,8 +9,8 @@ import numpy as np
 from sstep_verify.bounds.optimum.svm import SvmValues
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.diagnosis.conventions import Answer
 from sstep_verify.diagnosis.hints import Explained, explained, in_words
-from sstep_verify.diagnosis.reading import Answer
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, unit_roundoff
 from sstep_verify.trajectory import GIVEN, Trajectory

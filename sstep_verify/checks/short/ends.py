@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,10 +13,9 @@ from sstep_reference.arithmetic import Balls
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.short.runs import ShortTruth, short_length
-from sstep_verify.diagnosis.candidates import Candidate, highest, suspects_of
+from sstep_verify.diagnosis.candidates import Candidate, suspects_of
 from sstep_verify.diagnosis.kernel_rows import rows_of
-from sstep_verify.diagnosis.reach import mistaken_reach
-from sstep_verify.diagnosis.search import explanations
+from sstep_verify.diagnosis.search import explanations, mistaken_reach
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.oracle.replay.panel import PanelColumns
 from sstep_verify.oracle.trajectories.mutated import mutated_states
@@ -55,33 +54,19 @@ class ShortRun:
         entries = 0 if candidate.mutation is not NONE else self.truth.places.size * problem.features
         return problem.samples * (short_length(self.truth.case) * self.truth.case.stream.block + entries)
 
-    def ended_by(self, candidates: Sequence[Candidate]) -> list[bool]:
+    def ended_by(self, alike: Sequence[Candidate]) -> list[bool]:
         """Whether a run of each candidate is as near to the run as rounding allows, at every point."""
-        if not np.isfinite(self.run.alphas).all():
-            return [False] * len(candidates)
-        alike: dict[tuple[int, str, str], list[Candidate]] = {}
-        for candidate in candidates:  # Mutants of one problem share its kernel entries.
-            key = id(candidate.problem), candidate.rows, candidate.precision
-            alike.setdefault(key, []).append(candidate)
-        near = {candidate: ends for group in alike.values() for candidate, ends in self._near(group)}
-        return [near[candidate] for candidate in candidates]
-
-    def _near(self, candidates: list[Candidate]) -> Iterable[tuple[Candidate, bool]]:
-        """Candidates that solve one problem from the same kernel rows, each with whether it is near."""
-        problem, rows = candidates[0].problem, candidates[0].rows
-        if not candidates[0].holds(self.run.alphas):
-            return [(candidate, False) for candidate in candidates]
-        truth = self._truth_of(candidates[0])
+        problem, rows, alphas = alike[0].problem, alike[0].rows, self.run.alphas
+        if not (np.isfinite(alphas).all() and alike[0].holds(alphas)):
+            return [False] * len(alike)
+        truth = self._truth_of(alike[0])
         declared = self.truth.case.declaration
         entries = rows_of(problem, declared, truth.places, rows) if rows else truth.entries
         try:
-            states = self._states(truth, entries if rows else None, candidates)
+            states = self._states(truth, entries if rows else None, alike)
         except SingularSystemError:
-            return [(candidate, False) for candidate in candidates]
-        return [
-            (candidate, self._passes(problem, truth, entries, exact))
-            for candidate, exact in zip(candidates, states, strict=True)
-        ]
+            return [False] * len(alike)
+        return [self._passes(problem, truth, entries, exact) for exact in states]
 
     def _truth_of(self, candidate: Candidate) -> ShortTruth:
         problem, case = candidate.problem, self.truth.case
@@ -95,7 +80,7 @@ class ShortRun:
         return self._others[key]
 
     def _states(
-        self, truth: ShortTruth, rows: KernelEntries | None, candidates: list[Candidate]
+        self, truth: ShortTruth, rows: KernelEntries | None, candidates: Sequence[Candidate]
     ) -> list[States | None]:
         """Exact states of each candidate; None where they are those of the truth."""
         if rows is None and all(candidate.mutation is NONE for candidate in candidates):
@@ -194,8 +179,7 @@ def causes_of(
     if first < short_length(case):
         shorter = ShortTruth(replace(case, short=first, s_values=(s,)), truth.oracle)
         places.append(ShortRun(shorter, s, run))
-    largest = highest(run.alphas)
     suspects = suspects_of(
-        case.problem, case.declaration.update, s, case.stream.block, between=between, largest=largest
+        case.problem, case.declaration.update, s, case.stream.block, between=between, ends=run.alphas
     )
     return explanations(suspects, places)

@@ -13,10 +13,9 @@ from sstep_reference import SingularSystemError
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.window.compare import RunWindow
-from sstep_verify.diagnosis.candidates import Candidate, highest, suspects_of
+from sstep_verify.diagnosis.candidates import Candidate, suspects_of
 from sstep_verify.diagnosis.kernel_rows import rows_of
-from sstep_verify.diagnosis.reach import mistaken_reach
-from sstep_verify.diagnosis.search import explanations
+from sstep_verify.diagnosis.search import explanations, mistaken_reach
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import WRITE_BACK
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out
@@ -58,20 +57,15 @@ class WindowEnd:
         entries = 0 if candidate.mutation is not NONE else problem.samples * problem.features
         return count * (self.window.draws.size + entries)
 
-    def ended_by(self, candidates: Sequence[Candidate]) -> list[bool]:
+    def ended_by(self, alike: Sequence[Candidate]) -> list[bool]:
         """Whether each candidate ends the window there."""
-        replayed: dict[tuple[int, str, str], tuple[Replay, np.ndarray] | None] = {}
-        answers = []
-        for candidate in candidates:
-            if self.panel is not None and candidate.mutation is NONE:
-                # Of what is solved the solver's own panel says nothing; what failed from it alone does.
-                answers.append(not self.alone)
-                continue
-            key = id(candidate.problem), candidate.rows, candidate.precision
-            if key not in replayed:
-                replayed[key] = self._replayed(candidate)
-            answers.append(self._ends(replayed[key], candidate))
-        return answers
+        # Of what is solved the solver's own panel says nothing; what failed from it alone does.
+        silent = [self.panel is not None and candidate.mutation is NONE for candidate in alike]
+        replayed = None if all(silent) else self._replayed(alike[0])
+        return [
+            not self.alone if says_nothing else self._ends(replayed, candidate)
+            for candidate, says_nothing in zip(alike, silent, strict=True)
+        ]
 
     def _replayed(self, candidate: Candidate) -> tuple[Replay, np.ndarray] | None:
         """The replay of what the candidate solves, and the bound on it; None where there is none."""
@@ -146,9 +140,9 @@ def causes_of(
         wrong = [part.end for part in parts if part.status is Status.FAIL]
         places += [replace(end, alone=len(wrong) == 1) for end in wrong]
         right += [part.end for part in parts if part.status is Status.PASS and part.source == "data"]
-    largest = highest(one.window.end for one in places)
+    ends = [place.window.end for place in places]
     suspects = suspects_of(
-        case.problem, case.declaration.update, s, case.stream.block, between=between, largest=largest
+        case.problem, case.declaration.update, s, case.stream.block, between=between, ends=ends
     )
     return explanations(suspects, places, right, pairs=pairs)
 

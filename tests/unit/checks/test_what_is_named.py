@@ -15,9 +15,8 @@ from sstep_verify.checks.metamorphic.scaling_range import kernel_span
 from sstep_verify.checks.shared.case import plain_request, run_key
 from sstep_verify.checks.shared.outcome import MOST
 from sstep_verify.diagnosis import kernel_rows, other_problems
-from sstep_verify.diagnosis.conventions import scaled
+from sstep_verify.diagnosis.conventions import Answer, scaled
 from sstep_verify.diagnosis.other_problems import DEGREE, mistaken_problems, other_kernel
-from sstep_verify.diagnosis.reading import Answer
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,
