@@ -31,7 +31,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.checks.metamorphic.bounded_relations import Relation, relations
+from sstep_verify.checks.metamorphic.bounded import LOST, ExactWindow, Relation, relations
 from sstep_verify.checks.metamorphic.shared import (
     affordable_steps,
     comparable,
@@ -39,13 +39,12 @@ from sstep_verify.checks.metamorphic.shared import (
     original_request,
     seen_first,
 )
-from sstep_verify.checks.metamorphic.window import LOST, ExactWindow
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding, Window, decisive
 from sstep_verify.checks.shared.outcome import executed, planted_term, record
 from sstep_verify.checks.window.choose import choose_windows
-from sstep_verify.checks.window.compare import RunWindow, WindowBounds
+from sstep_verify.checks.window.compare import RunWindow
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.rounding.held import held_problem
 from sstep_verify.solver import RunRequest
@@ -162,10 +161,9 @@ def _judge_run(
 ) -> Verdict:
     original = trajectories[metamorphic_key(s)]
     compared: dict[str, list[Finding]] = {relation.name: [] for relation in pairs}
-    bounds = WindowBounds(case)
     for window in _windows(case, original):
         recorded = _recorded(case, s, window, original, trajectories)
-        exact = ExactWindow(case, recorded, oracle, bounds)
+        exact = ExactWindow(case, recorded, oracle)
         for relation in pairs:
             ended = trajectories[metamorphic_key(s, relation.name, window.begin)].final
             compared[relation.name].append(exact.compare(relation, ended))

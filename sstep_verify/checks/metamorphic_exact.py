@@ -25,8 +25,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sstep_verify.checks.metamorphic.bitwise import blind, compare_bits
-from sstep_verify.checks.metamorphic.exact_relations import RESTART, Relation, relations, restart
+from sstep_verify.checks.metamorphic.exact import RESTART, Relation, blind, compare_bits, relations, restart
 from sstep_verify.checks.metamorphic.shared import metamorphic_key, original_request, seen_first
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check

@@ -118,7 +118,7 @@ def _judge_run(
     names = case.problem.quantities(update, width, case.stream.block)
     windows = choose_windows(case.problem, case.stream, trajectory, case.windows, case.seed, update)
     screened = screen.screen(case, s, trajectory, trajectories)
-    chosen = [*((trajectory, 0, window) for window in windows), *screened.notable]
+    chosen = [*((trajectory, window) for window in windows), *screened.notable]
     findings = _findings(case, chosen, screened.flagged, replays, names)
     replayed = len(findings) - len(chosen)
     findings += _unlike(case, trajectory, screened, replays)
@@ -127,8 +127,7 @@ def _judge_run(
     terms = term_records(names, findings)
     if replayed < len(screened.flagged) and not _failed(findings):
         # Beyond a bound that decides nothing: that is neither right nor wrong.
-        _, begin, finding = screened.flagged[replayed]
-        findings.append(replace(finding, window=finding.window.later(begin)))
+        findings.append(screened.flagged[replayed][1])
     if not findings:
         findings.append(unbounded("a run of no steps, of which there is nothing to judge"))
     status = decisive(promising(findings)).status
@@ -180,21 +179,21 @@ def _work(case: Case, window: Window) -> int:
 
 def _findings(
     case: Case,
-    chosen: list[tuple[Trajectory, int, Window]],
-    flagged: list[tuple[Trajectory, int, Finding]],
+    chosen: list[tuple[Trajectory, Window]],
+    flagged: list[tuple[Trajectory, Finding]],
     replays: WindowReplays,
     names: list[str],
 ) -> list[Finding]:
     """Replay chosen windows, then flagged ones as far as `CONFIRMED`, `REPLAYED` and `REPLAY_WORK` allow.
 
-    Each comes with its run, and with where in the plain run that begins. The effect of a quantity costs a
+    Each comes with its run. The effect of a quantity costs a
     replay of its own. Where a window is short all are computed; where it is long, those of the kernel
     correction and of what no window before showed.
     """
     findings: list[Finding] = []
     left, unseen, spent = PANEL_WORK, set(names), 0
-    further = [(run, begin, finding.window) for run, begin, finding in flagged]
-    for place, (trajectory, offset, window) in enumerate([*chosen, *further], -len(chosen)):
+    further = [(run, finding.window) for run, finding in flagged]
+    for place, (trajectory, window) in enumerate([*chosen, *further], -len(chosen)):
         work, words = _work(case, window), _panel_words(case, window.end - window.begin)
         if place >= 0:
             spent += work + words
@@ -210,7 +209,7 @@ def _findings(
             again=again,
             diagnose=case.diagnose and _failed(findings) < DIAGNOSED,
         )
-        findings.append(replace(finding, window=window.later(offset)))
+        findings.append(finding)
         unseen = {name for name in unseen if not finding.shows(name)}
         left -= words
     return findings

@@ -19,9 +19,6 @@ LOST, SPLIT = "features lost in the reduction", "kernel applied before the reduc
 LABELS, NORMS = "labels inside the kernel", "norms dropped"
 EVERYWHERE, BIAS = "m in every entry", "1 added to every kernel entry"
 
-WHOLE_MATRIX = 1024
-"""Samples up to which what planted defects put into the rows of all samples is found once for a case."""
-
 MOST_WORDS = 1 << 24
 """Largest data (m n) of which copies with other labels are made: 128 MiB each."""
 
@@ -148,40 +145,16 @@ def differs(problem: Problem, name: str, rows: np.ndarray, oracle: Oracle) -> bo
     return False
 
 
-class PanelSharpness:
-    """Which planted defects the rows of a panel would not show, and so a panel of such rows might hide.
+def hides_a_defect(problem: Problem, declaration: Declaration, rows: np.ndarray, oracle: Oracle) -> bool:
+    """Whether a panel of these rows might hide some planted defect.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    declaration : Declaration
-        Precision and formulas of the solver.
-    oracle : Oracle
-        Gives the right kernel.
+    One that differs from the right kernel in these rows and stays within twice bound A there.
     """
-
-    def __init__(self, problem: Problem, declaration: Declaration, oracle: Oracle):
-        self._problem, self._declaration, self._oracle = problem, declaration, oracle
-        self._all: dict[str, np.ndarray] | None = None
-
-    def hidden(self, rows: np.ndarray) -> list[str]:
-        """Defects that differ from the right kernel in these rows and stay within twice bound A there."""
-        unseen = [name for name, telling in self._telling(rows).items() if not telling.any()]
-        return [name for name in unseen if differs(self._problem, name, rows, self._oracle)]
-
-    def _telling(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Per defect, which of the rows show it."""
-        if self._problem.samples > WHOLE_MATRIX:
-            return self._shown(rows)
-        if self._all is None:
-            self._all = self._shown(np.arange(self._problem.samples))
-        return {name: telling[rows] for name, telling in self._all.items()}
-
-    def _shown(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        right = kernel_entries(self._problem, self._declaration, rows)
-        mutants = panel_defects(self._problem, self._declaration, rows)
-        return {name: np.any(shown(right, mutant) > 2.0, axis=1) for name, mutant in mutants.items()}
+    right = kernel_entries(problem, declaration, rows)
+    return any(
+        not (shown(right, mutant) > 2.0).any() and differs(problem, name, rows, oracle)
+        for name, mutant in panel_defects(problem, declaration, rows).items()
+    )
 
 
 def _sum(one: KernelEntries, other: KernelEntries) -> KernelEntries:

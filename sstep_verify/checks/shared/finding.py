@@ -32,10 +32,6 @@ class Window:
     end: int
     tags: tuple[str, ...] = ()
 
-    def later(self, iterations: int) -> Window:
-        """The same window of a run that began so many iterations before."""
-        return Window(iterations + self.begin, iterations + self.end, self.tags)
-
 
 @dataclass(frozen=True)
 class Finding:

@@ -18,14 +18,11 @@ from sstep_verify.quantities import STREAM, WRITE_BACK
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.rounding.carried import CarriedTerms, carried_terms
 from sstep_verify.rounding.kernel.bounded import panel_entries
-from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import SvmSteps
 from sstep_verify.trajectory import Panel
 from sstep_verify.verdict import SEEN
-
-WHOLE_MATRIX = 1024
-"""Samples up to which the float64 kernel rows of all samples are formed once for a case."""
 
 SMALL = 2.0**-10
 """Width of an enclosure, over the bound, up to which a ratio is that of the error and not of the width."""
@@ -73,56 +70,41 @@ class RunWindow:
         return self.draws.shape[0] < self.s
 
 
-class WindowBounds:
-    """Bounds of the windows of one case.
+def bounded(
+    case: Case,
+    replay: Replay,
+    window: RunWindow,
+    panel: Panel | None = None,
+    carried: CarriedTerms | None = None,
+) -> tuple[Replay, np.ndarray]:
+    """The replay with its bound, shape (k,); with the terms of a state that it does not start from.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
+    K-SVM, and K-RR from a panel: per distinct coordinate. K-RR from the data: the M-norm, followed by
+    the coordinates where the window is small enough to propagate its errors one by one.
     """
-
-    def __init__(self, case: Case):
-        self._case = case
-        self._all: KernelEntries | None = None
-
-    def of(
-        self, replay: Replay, window: RunWindow, panel: Panel | None, carried: CarriedTerms | None = None
-    ) -> tuple[Replay, np.ndarray]:
-        """The replay with its bound, shape (k,); with the terms of a state that it does not start from.
-
-        K-SVM, and K-RR from a panel: per distinct coordinate. K-RR from the data: the M-norm, followed by
-        the coordinates where the window is small enough to propagate its errors one by one.
-        """
-        problem, declaration, places = self._case.problem, self._case.declaration, replay.places
-        rows = self._rows(places) if panel is None else panel_entries(_rows_of(panel, places), places)
-        if carried is None and window.carried is not None:
-            carried = carried_terms(problem, declaration, places, window.draws.size, window.carried)
-        start, steps, windows = window.begin, replay.steps, window.windows
-        if isinstance(steps, SvmSteps):
-            bound = svm_window_bound(
-                rows, places, start, steps, problem.dual, declaration, carried, windows=windows
-            )
-            return replay, bound.radius
-        penalty = problem.ridge.penalty
-        arguments = rows, places, start, problem.targets, steps, penalty, declaration, carried
-        if panel is not None:
-            return replay, ridge_panel_bound(*arguments)
-        errors = ridge_window_errors(*arguments, windows=windows)
-        stored = windows > 1 and declaration.update == "frozen"
-        components = None if stored else ridge_component_bound(rows, places, errors, penalty)
-        if components is None:
-            return replay, np.array([errors.norm])
-        return replay.with_components(), np.concatenate([[errors.norm], components])
-
-    def _rows(self, places: np.ndarray) -> KernelEntries:
-        """Float64 kernel rows with bounds; of a small problem all rows are formed once."""
-        problem, declaration = self._case.problem, self._case.declaration
-        if problem.samples > WHOLE_MATRIX:
-            return kernel_entries(problem, declaration, places)
-        if self._all is None:
-            self._all = kernel_entries(problem, declaration, np.arange(problem.samples))
-        return self._all.at(places)
+    problem, declaration, places = case.problem, case.declaration, replay.places
+    if panel is None:
+        rows = kernel_entries(problem, declaration, places)
+    else:
+        rows = panel_entries(_rows_of(panel, places), places)
+    if carried is None and window.carried is not None:
+        carried = carried_terms(problem, declaration, places, window.draws.size, window.carried)
+    start, steps, windows = window.begin, replay.steps, window.windows
+    if isinstance(steps, SvmSteps):
+        bound = svm_window_bound(
+            rows, places, start, steps, problem.dual, declaration, carried, windows=windows
+        )
+        return replay, bound.radius
+    penalty = problem.ridge.penalty
+    arguments = rows, places, start, problem.targets, steps, penalty, declaration, carried
+    if panel is not None:
+        return replay, ridge_panel_bound(*arguments)
+    errors = ridge_window_errors(*arguments, windows=windows)
+    stored = windows > 1 and declaration.update == "frozen"
+    components = None if stored else ridge_component_bound(rows, places, errors, penalty)
+    if components is None:
+        return replay, np.array([errors.norm])
+    return replay.with_components(), np.concatenate([[errors.norm], components])
 
 
 def _rows_of(panel: Panel, places: np.ndarray) -> np.ndarray:

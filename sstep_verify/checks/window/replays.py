@@ -35,7 +35,7 @@ from sstep_verify.checks.shared.finding import (
 )
 from sstep_verify.checks.window.compare import (
     RunWindow,
-    WindowBounds,
+    bounded,
     compare,
     moved_undrawn,
     resolution,
@@ -44,7 +44,7 @@ from sstep_verify.checks.window.compare import (
 )
 from sstep_verify.checks.window.ends import WindowEnd
 from sstep_verify.diagnosis.candidates import Candidate
-from sstep_verify.diagnosis.kernel_rows import PanelSharpness
+from sstep_verify.diagnosis.kernel_rows import hides_a_defect
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import TAIL, WRITE_BACK
@@ -66,8 +66,6 @@ class WindowReplays:
 
     def __init__(self, case: Case, oracle: Oracle):
         self.case, self._oracle = case, oracle
-        self._bounds = WindowBounds(case)
-        self._sharpness = PanelSharpness(case.problem, case.declaration, oracle)
         self._state = case.declaration.state[0] if case.declaration.state else ""
         self._others: dict[tuple[int, str], WindowReplays] = {}
 
@@ -127,7 +125,7 @@ class WindowReplays:
             return wrong("", window=window, note=what)
         if not self.usable(panel, draws):
             return finding
-        sharp = not self._sharpness.hidden(np.unique(draws))
+        sharp = not hides_a_defect(case.problem, case.declaration, np.unique(draws), self._oracle)
         if again is not None:
             names = [name for name in names or () if name in again or not finding.shows(name)]
         return joined(finding, self._compared(recorded, panel, names, diagnose=diagnose), sharp=sharp)
@@ -170,7 +168,7 @@ class WindowReplays:
         """A wrong end, unless the bound itself promises nothing there."""
         # The end does not enter the exact steps that the bound is made of.
         replay = self._replay(replace(recorded, end=recorded.begin), None, FIRST_BITS)
-        if replay is not None and np.isfinite(self._bounds.of(replay, recorded, None)[1]).all():
+        if replay is not None and np.isfinite(bounded(self.case, replay, recorded)[1]).all():
             return wrong("", window=recorded.window, note=note)
         return unbounded("", math.inf, window=recorded.window, note=note)
 
@@ -199,7 +197,7 @@ class WindowReplays:
         while True:
             replay, bound = self._replay(recorded, panel, bits), np.empty(0)
             if replay is not None:
-                replay, bound = self._bounds.of(replay, recorded, panel)
+                replay, bound = bounded(self.case, replay, recorded, panel)
                 if not wide(replay, bound) or (before and settled(replay, bound, before)):
                     break
                 before = replay

@@ -117,10 +117,10 @@ class Screen:
         Windows that are within a finite bound, by the iteration of the plain run they begin at.
     within : Finding or None
         The one of them whose ratio is largest.
-    flagged : list of (Trajectory, int, Finding)
+    flagged : list of (Trajectory, Finding)
         Windows further than the bound, which decides nothing: they are to be replayed exactly; with the run
-        they are in and the iteration of the plain run at which that begins; the largest ratio first.
-    notable : list of (Trajectory, int, Window)
+        made again that they are in; the largest ratio first.
+    notable : list of (Trajectory, Window)
         The first windows in which each event happens, to be replayed as well.
     unlike : str
         Where a run made again did not arrive at what the plain run recorded; empty if it did.
@@ -131,14 +131,14 @@ class Screen:
 
     judged: set[int] = field(default_factory=set)
     within: Finding | None = None
-    flagged: list[tuple[Trajectory, int, Finding]] = field(default_factory=list)
-    notable: list[tuple[Trajectory, int, Window]] = field(default_factory=list)
+    flagged: list[tuple[Trajectory, Finding]] = field(default_factory=list)
+    notable: list[tuple[Trajectory, Window]] = field(default_factory=list)
     unlike: str = ""
     bridge: Finding | None = None
 
     def evidence(self) -> dict[str, object]:
         """Plain values for the report."""
-        findings = [finding for _, _, finding in self.flagged] or ([self.within] if self.within else [])
+        findings = [finding for _, finding in self.flagged] or ([self.within] if self.within else [])
         largest = findings[0] if findings else None
         return {
             "windows": len(self.judged) + len(self.flagged),
@@ -169,26 +169,28 @@ def screen(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Tra
         run = trajectories.get(stretch_key(s, begin, end))
         if run is None:
             continue
-        unlike = _first_unlike(plain, run, begin)
+        # Its iterations are counted as those of the plain run are.
+        run = replace(run, start=plain.start, iterations=run.iterations + begin)
+        unlike = _first_unlike(plain, run)
         like = unlike is None
         if unlike is not None and not screened.unlike:
             screened.unlike = f"made again, it had another a after iteration {unlike[1]}"
             screened.bridge = _bridge(case, plain, *unlike)
         for first, windows in _parts(case, run):
             for place in range(windows.ratio.size):
-                window = Window((first + place) * s, min((first + place + 1) * s, run.length))
+                window = Window(*run.iterations[first + place : first + place + 2].tolist())
                 finding = _compared(windows, place, window)
                 if finding.ratio > 1.0:
-                    screened.flagged.append((run, begin, finding))
+                    screened.flagged.append((run, finding))
                 elif like and np.isfinite(finding.bound):
-                    screened.judged.add(begin + window.begin)
+                    screened.judged.add(window.begin)
                     if screened.within is None or finding.ratio > screened.within.ratio:
-                        screened.within = replace(finding, window=window.later(begin))
+                        screened.within = finding
                 new = int(windows.events[place]) & ~events
                 if like and (tags := tuple(name for event, name in NOTABLE.items() if new & event)):
                     events |= new
-                    screened.notable.append((run, begin, replace(window, tags=tags)))
-    screened.flagged.sort(key=lambda place: -place[2].ratio)
+                    screened.notable.append((run, replace(window, tags=tags)))
+    screened.flagged.sort(key=lambda place: -place[1].ratio)
     return screened
 
 
@@ -199,11 +201,11 @@ def _compared(windows: Screened, place: int, window: Window) -> Finding:
     return Finding("", lower, distance, bound, window, source=SCREEN)
 
 
-def _first_unlike(plain: Trajectory, run: Trajectory, begin: int) -> tuple[int, int] | None:
+def _first_unlike(plain: Trajectory, run: Trajectory) -> tuple[int, int] | None:
     """Recorded part of the plain run after which the run made again is first another one; None if never."""
-    shared = [point for point in plain.iterations.tolist() if point - begin in run.iterations]
+    shared = np.intersect1d(plain.iterations, run.iterations).tolist()
     for before, after in pairwise(shared):
-        if not np.array_equal(plain.at(after), run.at(after - begin)):
+        if not np.array_equal(plain.at(after), run.at(after)):
             return before, after
     return None
 
@@ -222,8 +224,9 @@ def _bridge(case: Case, plain: Trajectory, begin: int, end: int) -> Finding | No
 def _parts(case: Case, run: Trajectory) -> Iterator[tuple[int, Screened]]:
     """Groups of windows whose kernel rows fit into memory: number of the first, and what was found."""
     samples, s, ends = case.problem.samples, run.s, run.iterations.tolist()
-    count = next((n for n in range(1, len(ends)) if ends[n] != min(n * s, run.length)), len(ends)) - 1
-    draws = case.stream.blocks(run.start, run.start + run.length)
+    whole = [min(before + s, run.length) for before in ends[:-1]]
+    count = next((n for n, end in enumerate(whole) if ends[n + 1] != end), len(whole))
+    draws = case.stream.blocks(run.start + ends[0], run.start + run.length)
     most = max(ENTRIES // samples, 1)
     first = 0
     while first < count:

@@ -13,8 +13,8 @@ from metamorphic_runs import S_VALUES, judged, make_case, make_runs, statuses
 from plant import plant
 
 from sstep_verify.checks import metamorphic_exact
-from sstep_verify.checks.metamorphic import exact_relations, scaling_range
-from sstep_verify.checks.metamorphic.bitwise import compare_bits
+from sstep_verify.checks.metamorphic import exact, scaling_range
+from sstep_verify.checks.metamorphic.exact import compare_bits
 from sstep_verify.checks.metamorphic.shared import metamorphic_key
 from sstep_verify.parallel.panels import kernel_functions
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
@@ -186,9 +186,9 @@ def test_smaller_powers_are_chosen_where_the_range_is_short():
     short = dataclasses.replace(
         case, declaration=dataclasses.replace(case.declaration, precision="float32")
     )
-    claims = {item.name: item.claim for item in exact_relations.relations(short)}
+    claims = {item.name: item.claim for item in exact.relations(short)}
     assert claims["data-up"] == "data times 2**4"
-    claims = {item.name: item.claim for item in exact_relations.relations(case)}
+    claims = {item.name: item.claim for item in exact.relations(case)}
     assert claims["data-down"] == "data times 2**-32"
 
 

@@ -1,22 +1,143 @@
-"""One window of an original run, its exact steps and bound, beside the same window of transformed runs."""
+"""Transformed problems and solver variants that must agree within rounding: each a case of its own.
+
+A window of the original run, with its exact steps and bound, is compared with that of the transformed runs.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sstep_verify.bounds.carried_run import carried_weights
-from sstep_verify.checks.metamorphic.bounded_relations import Relation
-from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.metamorphic.scaling_range import formula_does_not_scale, no_room
+from sstep_verify.checks.shared.case import AGAIN, Case
 from sstep_verify.checks.shared.finding import Finding, ratios, wrong
-from sstep_verify.checks.window.compare import RunWindow, WindowBounds, compare, moved_undrawn
+from sstep_verify.checks.window.compare import RunWindow, bounded, compare, moved_undrawn
+from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay.window import Effect, Replay
+from sstep_verify.problems.transforms import (
+    Transformed,
+    append_zero_columns,
+    permute_features,
+    relabel,
+    scale_data,
+)
 from sstep_verify.quantities import KERNEL
 from sstep_verify.rounding.arithmetic import OUTWARD, magnitudes
 from sstep_verify.rounding.block.energy import energy_norm
+from sstep_verify.rounding.held import held_problem
 from sstep_verify.rounding.kernel.entries import kernel_entries
+from sstep_verify.solver import Declaration
+
+ZERO_COLUMNS = 7
+"""Columns appended: no multiple of a vector's width, so that sums are cut elsewhere."""
+
+POW_POWERS = (5, -5, 1, -1)
+"""Powers of two tried where the polynomial is raised by pow."""
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One relation of a case.
+
+    Parameters
+    ----------
+    name : str
+        Name, such as relabelling.
+    claim : str
+        What was done, in a few words.
+    transformed : Transformed
+        The transformed problem; the problem itself for another variant of the solver.
+    case : Case
+        The case of the transformed runs: that problem and stream, and what their solver declares.
+    variant : str
+        Name of that variant; empty for the solver under test.
+    blind : str
+        Why nothing could show, whatever the runs did; empty otherwise.
+    scales : bool
+        Whether the numbers of the transformed problem are others than the original's. Renumbering, zero
+        columns and another order of features leave the exact problem and every bound as it is: an exact
+        zero adds no rounding, and the bounds hold for any order of summation.
+    """
+
+    name: str
+    claim: str
+    transformed: Transformed
+    case: Case
+    variant: str = ""
+    blind: str = ""
+    scales: bool = False
+
+
+def relations(case: Case) -> tuple[Relation, ...]:
+    """The relations of a case."""
+    problem, stream, seed = case.problem, case.stream, case.seed
+    transformed = {
+        "relabelling": (relabel(problem, stream, seed), f"samples numbered anew (seed {seed})"),
+        "zero-columns": (
+            append_zero_columns(problem, stream, ZERO_COLUMNS),
+            f"{ZERO_COLUMNS} columns of zeros appended",
+        ),
+        "features": (permute_features(problem, stream, seed), f"features reordered (seed {seed})"),
+    }
+    same = "the transformed problem equals the original"
+    related = [
+        Relation(
+            name,
+            claim,
+            changed,
+            _case(case, changed),
+            blind=same if changed.problem.digest == problem.digest else "",
+        )
+        for name, (changed, claim) in transformed.items()
+    ]
+    if formula_does_not_scale(problem, case.declaration):
+        related += _scaled(case)
+    plain = Transformed(problem, stream)
+    related += [
+        Relation(f"variant-{name}", f"solver variant {name}", plain, _case(case, plain, declared), name)
+        for name, declared in case.variants.items()
+        if name not in AGAIN
+    ]
+    return tuple(related)
+
+
+def _case(case: Case, changed: Transformed, declared: Declaration | None = None) -> Case:
+    """The case of a transformed problem, or of another variant of the solver."""
+    return replace(
+        case, problem=changed.problem, stream=changed.stream, declaration=declared or case.declaration
+    )
+
+
+def _scaled(case: Case) -> list[Relation]:
+    """Data times a power of two, for a formula that does not commute with it; none if none fits."""
+    for power in POW_POWERS:
+        try:
+            changed = scale_data(case.problem, case.stream, power)
+            fits = _fits(case, power)
+        except InputError:
+            continue
+        if fits:
+            claim = f"data times 2**{power}"
+            return [Relation("data-scaled", claim, changed, _case(case, changed), scales=True)]
+    return []
+
+
+def _fits(case: Case, power: int) -> bool:
+    """Whether scaling leaves numbers of the precision what they are, so that it and rounding commute.
+
+    What a solver uses as it is has to stay a number of its precision, or no a can hold it.
+    """
+    held = held_problem(case.problem, case.declaration)
+    if held is None:
+        return False
+    scaled = scale_data(held, case.stream, power).problem
+    if case.declaration.data_rounding:
+        return held_problem(scaled, case.declaration) is scaled
+    return not no_room(scaled, case.declaration, None)
+
 
 LOST = "lost contributions"
 """The planted defect, as a quantity of the window: what samples not drawn, or earlier steps, contribute."""
@@ -33,16 +154,14 @@ class ExactWindow:
         The window; the state that it carries is None where it was formed from the a at its start.
     oracle : Oracle
         Replays the window.
-    bounds : WindowBounds
-        Bounds of the case's windows.
     """
 
-    def __init__(self, case: Case, recorded: RunWindow, oracle: Oracle, bounds: WindowBounds):
+    def __init__(self, case: Case, recorded: RunWindow, oracle: Oracle):
         self._case, self._recorded, self._oracle = case, recorded, oracle
         bits = FIRST_BITS
         while True:
             replay = self._replayed(recorded.begin, bits)
-            self._replay, self._bound = _bounded(case, bounds, replay, recorded)
+            self._replay, self._bound = _bounded(case, replay, recorded)
             if np.isfinite(self._bound).all() or bits >= MOST_BITS:
                 break
             bits *= 2
@@ -50,7 +169,7 @@ class ExactWindow:
         self._from_alpha = replace(recorded, carried=None)
         self._afresh = self._bound
         if recorded.carried is not None:
-            self._afresh = _bounded(case, bounds, replay, self._from_alpha)[1]
+            self._afresh = _bounded(case, replay, self._from_alpha)[1]
         effect = self._planted()
         self._replay = replace(self._replay, effects={LOST: Effect(effect, effect)})
 
@@ -80,7 +199,7 @@ class ExactWindow:
             oracle = self._oracle.kept(f"scaled {case.problem.digest}", lambda: Oracle(case.problem))
             end = np.zeros_like(window.begin)
             replay = oracle.replay(case.problem, window.begin, end, window.draws, replay.bits)
-        return np.ldexp(_bounded(case, relation.bounds, replay, window)[1], -changed.exponent)
+        return np.ldexp(_bounded(case, replay, window)[1], -changed.exponent)
 
     def compare(self, relation: Relation, ended: np.ndarray) -> Finding:
         """Compare the original end with that of a transformed run, mapped back."""
@@ -118,11 +237,9 @@ class ExactWindow:
         return np.array([norm[0], *low])[:count], np.array([norm[1], *high])[:count]
 
 
-def _bounded(
-    case: Case, bounds: WindowBounds, replay: Replay, recorded: RunWindow
-) -> tuple[Replay, np.ndarray]:
+def _bounded(case: Case, replay: Replay, recorded: RunWindow) -> tuple[Replay, np.ndarray]:
     """What window-replay allows; a state that is carried is formed from a unless it was recorded."""
     begin = recorded.begin
     weights = carried_weights(case.problem, case.declaration, replay.places, begin, recorded.carried)
     carried = weights.begin(np.abs(begin), recorded.draws.size) if weights else None
-    return bounds.of(replay, recorded, None, carried)
+    return bounded(case, replay, recorded, carried=carried)
