@@ -20,8 +20,7 @@ import numpy as np
 from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding, Window, decisive, unbounded, wrong
-from sstep_verify.checks.shared.outcome import right_at_one, unseen, verdict_on
-from sstep_verify.checks.shared.sample import RARE, missed
+from sstep_verify.checks.shared.outcome import RARE, missed, right_at_one, unseen, verdict_on
 from sstep_verify.checks.steps.causes import diagnosed
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.seen import exact_steps, step_terms

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.solver import Declaration, RunRequest
+from sstep_verify.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +128,12 @@ def plain_request(case: Case, s: int) -> RunRequest:
     return RunRequest(
         case.problem, case.stream, s, case.iterations, case.start, case.initial, tuple(sorted(record))
     )
+
+
+def after_run(trajectory: Trajectory) -> np.random.Generator:
+    """A generator seeded by what a run returned, so that no run can know what it will draw."""
+    digest = hashlib.sha256(np.ascontiguousarray(trajectory.final).tobytes()).digest()
+    return np.random.Generator(np.random.PCG64(int.from_bytes(digest[:8], "little")))
 
 
 def merge_requests(requests: Iterable[Mapping[str, RunRequest]]) -> dict[str, RunRequest]:

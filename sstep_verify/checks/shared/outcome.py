@@ -29,6 +29,9 @@ ENTRIES = "step-replay", "window-replay", "trajectory", "sstep-equals-classical"
 ROWS = 8
 """Kernel rows that are looked at."""
 
+RARE = 1e-3
+"""Share of windows or steps with a defect for which the chance of missing it is told."""
+
 
 def planted_term(name: str, effect: float, bound: float, planned: int, executed: int, reason: str) -> Term:
     """What a planted defect of a known effect would have shown against a bound.
@@ -69,6 +72,11 @@ def worst_entry(ends: np.ndarray, bound: np.ndarray) -> tuple[int, Finding]:
     entries = [Finding("", *row) for row in np.vstack([ends, bound]).T.tolist()]
     worst = decisive(entries)
     return next(place for place, entry in enumerate(entries) if entry is worst), worst
+
+
+def missed(judged: int) -> float:
+    """Chance that a defect strikes none of so many, if it strikes each by itself with the chance `RARE`."""
+    return (1.0 - RARE) ** judged
 
 
 def executed(findings: Iterable[Finding]) -> int:

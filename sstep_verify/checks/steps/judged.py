@@ -11,9 +11,8 @@ import numpy as np
 from sstep_verify.bounds.step.clip import ClipConstants, clip_constants
 from sstep_verify.bounds.step.drift import WeightsDrift
 from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
-from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.case import Case, after_run
 from sstep_verify.checks.shared.finding import Finding, Window, distance_ratios
-from sstep_verify.checks.shared.sample import after_run
 from sstep_verify.checks.steps.rows import JudgeRows
 from sstep_verify.checks.steps.tally import Formed, Tally, block_of, empty_formed, empty_tally
 from sstep_verify.checks.steps.windows import State, Stretch, judge_steps, state_of

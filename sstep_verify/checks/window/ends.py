@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -145,65 +144,3 @@ def causes_of(
         case.problem, case.declaration.update, s, case.stream.block, between=between, ends=ends
     )
     return explanations(suspects, places, right, pairs=pairs)
-
-
-def failure(case: Case, findings: Sequence[Finding], causes: Sequence[Candidate]) -> list[str]:
-    """Sentences on a failed run: which replays failed, what follows, what ends the failed windows there.
-
-    Parameters
-    ----------
-    case : Case
-        The case.
-    findings : sequence of Finding
-        The compared windows.
-    causes : sequence of Candidate
-        What ends all diagnosed windows where the solver ended them.
-    """
-    return [_follows(findings), _reproduced(causes), _undeclared(case)]
-
-
-def _undeclared(case: Case) -> str:
-    """What a solver for the linear kernel is to declare if it carries weights from window to window."""
-    if case.declaration.state or not case.problem.kernel.linear:
-        return ""
-    return (
-        "If the solver carries weights w = A'(y a) or A'a from window to window, they drift from its a by "
-        "rounding: declare and record them (Declaration.state = ('weights',)), or form them anew in every "
-        "window."
-    )
-
-
-def _follows(findings: Sequence[Finding]) -> str:
-    """Which of the two replays failed, and what is wrong therefore."""
-    parts = [part for finding in findings for part in finding.parts or (finding,)]
-    failed = {part.source for part in parts if part.status is Status.FAIL}
-    bounded = {part.source for part in parts if math.isfinite(part.bound)}
-    if failed == {"data"} and "panel" in bounded:
-        return (
-            "Wrong from the data, right from the solver's own panel: the kernel's entries are wrong, the "
-            "recurrence is right."
-        )
-    if failed == {"panel"} and "data" in bounded:
-        return (
-            "Wrong from the solver's own panel, and from the data within a bound that is wider by what the "
-            "kernel's entries may be off: the recurrence is wrong, or the panel shown is not the one used."
-        )
-    if failed == {"data", "panel"}:
-        return "Wrong from the data and from the solver's own panel too: the recurrence is wrong."
-    return "The run exposed no panel to tell a wrong kernel entry from a wrong recurrence."
-
-
-def _reproduced(causes: Sequence[Candidate]) -> str:
-    named = ", ".join(sorted(cause.words for cause in causes))
-    if causes and len(causes[0].names) > 1:
-        return (
-            f"No single mistake known here reproduces it. Likely causes, two at once: {named} (each pair "
-            "ends the failed windows there, within the bound)."
-        )
-    if causes:
-        return f"Likely causes: {named} (each ends the failed windows there, within the bound)."
-    return (
-        "No mistake known here reproduces it. Likely causes: a quantity off by some factor; the window is "
-        "not s steps of this index stream; the kernel or a parameter is not the declared one; the "
-        "precision is not the declared one."
-    )

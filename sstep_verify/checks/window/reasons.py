@@ -8,9 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sstep_verify import quantities
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
-from sstep_verify.checks.shared.outcome import unseen
-from sstep_verify.checks.shared.sample import RARE, missed
-from sstep_verify.checks.window.ends import failure
+from sstep_verify.checks.shared.outcome import RARE, missed, unseen
 from sstep_verify.checks.window.screen import SCREEN, Screen
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.verdict import Status, Term
@@ -99,7 +97,8 @@ def reason(
     """
     sentences = [_compared(case, finding, sources)]
     if status is Status.FAIL:
-        sentences += [f"{finding.note}." if finding.note else "", *failure(case, findings, causes)]
+        sentences.append(f"{finding.note}." if finding.note else "")
+        sentences += [_follows(findings), _reproduced(causes), _undeclared(case)]
     elif status is Status.INCONCLUSIVE and finding.source == SCREEN:
         sentences.append(f"Beyond the bound of {SCREEN} and not replayed, so neither right nor wrong.")
     elif status is Status.INCONCLUSIVE:
@@ -130,6 +129,53 @@ def _compared(case: Case, finding: Finding, sources: Mapping[str, Mapping]) -> s
         f"{finding.window.begin + 1}..{finding.window.end}: measured {finding.measured:.3g}, "
         f"bound {finding.bound:.3g} ({origin}), the kernel taken from the "
         f"{SOURCES[finding.source]}. Largest ratios: {ratios}."
+    )
+
+
+def _undeclared(case: Case) -> str:
+    """What a solver for the linear kernel is to declare if it carries weights from window to window."""
+    if case.declaration.state or not case.problem.kernel.linear:
+        return ""
+    return (
+        "If the solver carries weights w = A'(y a) or A'a from window to window, they drift from its a by "
+        "rounding: declare and record them (Declaration.state = ('weights',)), or form them anew in every "
+        "window."
+    )
+
+
+def _follows(findings: Sequence[Finding]) -> str:
+    """Which of the two replays failed, and what is wrong therefore."""
+    parts = [part for finding in findings for part in finding.parts or (finding,)]
+    failed = {part.source for part in parts if part.status is Status.FAIL}
+    bounded = {part.source for part in parts if math.isfinite(part.bound)}
+    if failed == {"data"} and "panel" in bounded:
+        return (
+            "Wrong from the data, right from the solver's own panel: the kernel's entries are wrong, the "
+            "recurrence is right."
+        )
+    if failed == {"panel"} and "data" in bounded:
+        return (
+            "Wrong from the solver's own panel, and from the data within a bound that is wider by what the "
+            "kernel's entries may be off: the recurrence is wrong, or the panel shown is not the one used."
+        )
+    if failed == {"data", "panel"}:
+        return "Wrong from the data and from the solver's own panel too: the recurrence is wrong."
+    return "The run exposed no panel to tell a wrong kernel entry from a wrong recurrence."
+
+
+def _reproduced(causes: Sequence[Candidate]) -> str:
+    named = ", ".join(sorted(cause.words for cause in causes))
+    if causes and len(causes[0].names) > 1:
+        return (
+            f"No single mistake known here reproduces it. Likely causes, two at once: {named} (each pair "
+            "ends the failed windows there, within the bound)."
+        )
+    if causes:
+        return f"Likely causes: {named} (each ends the failed windows there, within the bound)."
+    return (
+        "No mistake known here reproduces it. Likely causes: a quantity off by some factor; the window is "
+        "not s steps of this index stream; the kernel or a parameter is not the declared one; the "
+        "precision is not the declared one."
     )
 
 

@@ -22,9 +22,8 @@ import numpy as np
 
 from sstep_verify.bounds.screen import THRICE, TWICE, Screened, screen_ridge, screen_svm
 from sstep_verify.bounds.window.svm_state import HIGH, LOW
-from sstep_verify.checks.shared.case import Case, loggable, run_key
+from sstep_verify.checks.shared.case import Case, after_run, loggable, run_key
 from sstep_verify.checks.shared.finding import Finding, Window
-from sstep_verify.checks.shared.sample import after_run
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
