@@ -29,13 +29,13 @@ from sstep_verify.checks.metamorphic.exact import RESTART, Relation, blind, comp
 from sstep_verify.checks.metamorphic.shared import metamorphic_key, original_request, seen_first
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
-from sstep_verify.checks.shared.finding import Finding, Window, wrong
+from sstep_verify.checks.shared.finding import Finding, Window, term_of, wrong
 from sstep_verify.checks.shared.outcome import record
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status, Term, Verdict
+from sstep_verify.verdict import Term, Verdict
 
 CHECK = "metamorphic-exact"
 
@@ -102,14 +102,17 @@ def _judge_run(
         changed, name = relation.transformed, relation.name
         reason = relation.reason or relation.no_room_for_states(case, original.alphas)
         if reason or changed is None:
-            planned, reason = original.iterations.size - 1, f"not applicable: {reason}"
-            terms.append(Term(name, Status.VACUOUS, math.inf, planned, 0, 0, reason))
+            planned = original.iterations.size - 1
+            terms.append(term_of(name, math.inf, planned, 0, 0, f"not applicable: {reason}"))
             continue
         other, claims[name] = trajectories[metamorphic_key(s, name)], relation.claim
         states = [changed.back(state) for state in other.alphas]
         iterations, what = other.iterations + relation.begin, f"{name} ({relation.claim})"
         compared[name] = compare_bits(what, original, iterations, states)
-        terms.append(_term(case, name, len(states) - 1, blind(case, relation, original)))
+        # What a planted defect would have shown; why it would not, if it would not.
+        unseen, count = blind(case, relation, original), len(states) - 1
+        limit = math.inf if unseen else unit_roundoff(case.declaration.precision)
+        terms.append(term_of(name, limit, count, count, 0 if unseen else count, unseen))
     failed = {name: finding for name, finding in compared.items() if finding.note}
     # The steps of a run that goes on from another are none of a plain run's.
     plain = failed and RESTART not in failed
@@ -132,14 +135,6 @@ def _judge_run(
         signs=list(failed),
         each=True,
     )
-
-
-def _term(case: Case, name: str, compared: int, blind: str) -> Term:
-    """What a planted defect would have shown in a relation; why it would not, if it would not."""
-    if blind:
-        return Term(name, Status.VACUOUS, math.inf, compared, compared, 0, blind)
-    limit = unit_roundoff(case.declaration.precision)
-    return Term(name, Status.PASS, limit, compared, compared, compared, "")
 
 
 DECLARED = Check(

@@ -76,11 +76,6 @@ def runs(case: Case) -> dict[str, RunRequest]:
     return requests
 
 
-def continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
-    """The plain runs again, recorded at every window end, whole or in stretches; see `screen`."""
-    return screen.requests(case, trajectories)
-
-
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
     """Replay chosen windows of every plain run and compare.
 
@@ -137,6 +132,7 @@ def _judge_run(
     if status is Status.PASS and not all(term.seen for term in terms if term.name in core(width)):
         status = Status.VACUOUS
     planned = -(-trajectory.length // s)
+    steps = sum(min(begin + s, trajectory.length) - begin for begin in judged)
     causes = causes_of(case, width, findings, between=between) if status is Status.FAIL else []
     covered = coverage(planned, len(judged), screened, replayed)
     return verdict_on(
@@ -152,7 +148,8 @@ def _judge_run(
         terms=terms,
         evidence={
             **sources,
-            **_counted(s, trajectory, judged),
+            "windows judged": {"judged": len(judged), "of": planned},
+            "steps": {"judged": steps, "of": trajectory.length},
             "screen": {**screened.evidence(), "replayed": replayed},
             NAMED: sorted(cause.words for cause in causes) or list(largest.signs),
             "windows": [finding.evidence() for finding in findings],
@@ -160,15 +157,6 @@ def _judge_run(
         signs=[name for cause in causes for name in cause.names] or largest.signs,
         each=len(causes) == 1,
     )
-
-
-def _counted(s: int, trajectory: Trajectory, judged: set[int]) -> dict[str, dict[str, int]]:
-    """Windows and steps that were judged, by where the windows begin, of all that the run made."""
-    steps = sum(min(begin + s, trajectory.length) - begin for begin in judged)
-    return {
-        "windows judged": {"judged": len(judged), "of": -(-trajectory.length // s)},
-        "steps": {"judged": steps, "of": trajectory.length},
-    }
 
 
 def _work(case: Case, window: Window) -> int:
@@ -258,7 +246,7 @@ DECLARED = Check(
     needs="the plain run of every s, with its panels where the solver exposes them",
     planted="stale product or curvature left out of the steps, or, for s > 1, the kernel correction",
     runs=runs,
-    continued=continued,
+    continued=screen.requests,
     judge=judge,
     bounds=(
         "bounds/window/svm",

@@ -117,15 +117,11 @@ def _said(size: str, status: Status, before: Sequence[str], more: Sequence[str])
     if status is not Status.FAIL:
         return f"A further run ({size}) is no FAIL and tells nothing of this one."
     if not before:
-        return f"A further run ({size}) fails too: {_listed(more) or 'nothing known here'} explains it."
+        return f"A further run ({size}) fails too: {' or '.join(more) or 'nothing known here'} explains it."
     if not both or len(both) == len(before):
         return f"A further run ({size}) does not tell them apart."
-    others = _listed([name for name in before if name not in both])
-    return f"A further run ({size}) tells them apart: {_listed(both)} explains it too, not {others}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " or ".join(names)
+    others = " or ".join(name for name in before if name not in both)
+    return f"A further run ({size}) tells them apart: {' or '.join(both)} explains it too, not {others}."
 
 
 def _with(verdict: Verdict, task: str, left: list[str], runs: list[str]) -> Verdict:

@@ -31,11 +31,6 @@ def plain_run(case: Case, s: int) -> dict[str, RunRequest]:
     return {run_key(s): plain_request(case, s)}
 
 
-def none_continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
-    """No run that begins from another."""
-    return {}
-
-
 @dataclass(frozen=True)
 class Check:
     """One claim: what it says, which runs it needs, and what it makes of them.
@@ -86,7 +81,9 @@ class Check:
     planted: str
     runs: Callable[[Case], dict[str, RunRequest]]
     judge: Callable[[Case, Mapping[str, Trajectory], Oracle], list[Verdict]]
-    continued: Callable[[Case, Mapping[str, Trajectory]], dict[str, RunRequest]] = none_continued
+    continued: Callable[[Case, Mapping[str, Trajectory]], dict[str, RunRequest]] = (
+        lambda case, trajectories: {}
+    )
     bounds: tuple[str, ...] = ()
     vacuous: str = UNSEEN
     level: int | None = None

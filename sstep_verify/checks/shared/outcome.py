@@ -50,9 +50,9 @@ def planted_term(name: str, effect: float, bound: float, planned: int, executed:
         Why it would not have been seen, used only if it would not.
     """
     detection_limit = SEEN * bound / effect if effect > 0.0 else math.inf
-    if effect > SEEN * bound:
-        return Term(name, Status.PASS, detection_limit, planned, executed, executed)
-    return Term(name, Status.VACUOUS, detection_limit, planned, executed, 0, reason)
+    shows = effect > SEEN * bound
+    status = Status.PASS if shows else Status.VACUOUS
+    return Term(name, status, detection_limit, planned, executed, executed * shows, "" if shows else reason)
 
 
 def unseen(terms: Iterable[Term]) -> str:

@@ -17,7 +17,7 @@ from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.search import explanations, mistaken_reach
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import WRITE_BACK
-from sstep_verify.recurrence.mutation import NONE, Mutation, left_out
+from sstep_verify.recurrence.mutation import NONE, left_out
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import Panel
 from sstep_verify.verdict import Status
@@ -91,18 +91,13 @@ class WindowEnd:
             return False
         replay, bound = replayed
         try:
-            high = self._distance(replay, mutation)
+            distance = None if mutation is NONE else replay.distance
+            high = replay.upper if distance is None else distance(mutation)[1]
         except SingularSystemError:
             return False
         if mutation is not NONE:
             bound = np.maximum(bound, self._allowed(candidate.problem, replay.places))
         return bool((high[: bound.size] <= bound).all())
-
-    @staticmethod
-    def _distance(replay: Replay, mutation: Mutation) -> np.ndarray:
-        if mutation is NONE or replay.distance is None:
-            return replay.upper
-        return replay.distance(mutation)[1]
 
     def _allowed(self, problem, places: np.ndarray) -> np.ndarray | float:
         """What is allowed a K-SVM beside its bound, which is that of the right steps; nothing a K-RR."""

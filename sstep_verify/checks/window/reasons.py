@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sstep_verify import quantities
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.finding import Finding, term_of
 from sstep_verify.checks.shared.outcome import RARE, missed, unseen
 from sstep_verify.checks.window.screen import SCREEN, Screen
 from sstep_verify.diagnosis.candidates import Candidate
@@ -216,21 +216,11 @@ def term_records(
 def _term(name: str, planned: int, findings: list[Finding], where: str) -> Term:
     seen = sum(finding.shows(name) for finding in findings)
     most = max((finding.dropped.get(name, 0.0) for finding in findings), default=0.0)
-    reason = ""
     if not findings:
         reason = f"none of {planned} {where} was decided"
-    elif not seen and most == 0.0:
+    elif most == 0.0:
         reason = IDLE.get(name, "leaving it out changes nothing")
-    elif not seen:
+    else:
         reason = f"leaving it out changes a by at most {most:.2g} of the bound in {len(findings)} {where}"
-    return Term(
-        name=name,
-        status=Status.PASS if seen else Status.VACUOUS,
-        detection_limit=min(
-            (finding.detection_limit.get(name, math.inf) for finding in findings), default=math.inf
-        ),
-        planned=planned,
-        decided=len(findings),
-        seen=seen,
-        reason=reason,
-    )
+    limit = min((finding.detection_limit.get(name, math.inf) for finding in findings), default=math.inf)
+    return term_of(name, limit, planned, len(findings), seen, reason)

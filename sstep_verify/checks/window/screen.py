@@ -89,7 +89,7 @@ def stretches(case: Case, s: int, plain: Trajectory) -> list[tuple[int, int]]:
 
 
 def requests(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
-    """The runs to screen, by key."""
+    """The plain runs again, recorded at every window end, whole or in stretches, by key."""
     wanted = {}
     for s in case.s_values if screenable(case) else ():
         plain = trajectories[run_key(s)]
