@@ -31,14 +31,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.checks.metamorphic.bounded import LOST, ExactWindow, Relation, relations
-from sstep_verify.checks.metamorphic.shared import (
+from sstep_verify.checks.metamorphic.bounded import (
+    LOST,
+    ExactWindow,
+    Relation,
     affordable_steps,
     comparable,
-    metamorphic_key,
-    original_request,
-    seen_first,
+    relations,
 )
+from sstep_verify.checks.metamorphic.exact import metamorphic_key, original_request, seen_first
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding, Window, decisive
@@ -107,11 +108,9 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         One per s that has windows, within the case's replay limit; one term per relation.
     """
     pairs = relations(case)
-    return [
-        _judge_run(case, s, trajectories, oracle, pairs)
-        for s in case.s_values
-        if comparable(case, s) and _windows(case, trajectories[metamorphic_key(s)])
-    ]
+    runs_of = {s: trajectories[metamorphic_key(s)] for s in case.s_values if comparable(case, s)}
+    windows = {s: _windows(case, original) for s, original in runs_of.items()}
+    return [_judge_run(case, s, windows[s], trajectories, oracle, pairs) for s in windows if windows[s]]
 
 
 def _windows(case: Case, original: Trajectory) -> list[Window]:
@@ -155,13 +154,14 @@ def _recorded(
 def _judge_run(
     case: Case,
     s: int,
+    windows: Sequence[Window],
     trajectories: Mapping[str, Trajectory],
     oracle: Oracle,
     pairs: Sequence[Relation],
 ) -> Verdict:
     original = trajectories[metamorphic_key(s)]
     compared: dict[str, list[Finding]] = {relation.name: [] for relation in pairs}
-    for window in _windows(case, original):
+    for window in windows:
         recorded = _recorded(case, s, window, original, trajectories)
         exact = ExactWindow(case, recorded, oracle)
         for relation in pairs:

@@ -25,8 +25,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sstep_verify.checks.metamorphic.exact import RESTART, Relation, blind, compare_bits, relations, restart
-from sstep_verify.checks.metamorphic.shared import metamorphic_key, original_request, seen_first
+from sstep_verify.checks.metamorphic.exact import (
+    RESTART,
+    Relation,
+    blind,
+    compare_bits,
+    metamorphic_key,
+    original_request,
+    relations,
+    restart,
+    seen_first,
+)
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding, Window, term_of, wrong

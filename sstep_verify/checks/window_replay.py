@@ -69,7 +69,7 @@ def runs(case: Case) -> dict[str, RunRequest]:
     requests, left = {}, PANEL_WORDS
     for s in sorted(case.s_values):
         request = plain_request(case, s)
-        words = _panel_words(case, s) * (len(request.stops) - 1)
+        words = case.panel_words(s) * (len(request.stops) - 1)
         if case.declaration.panels and replayable(case, s) and words <= left:
             request, left = replace(request, expose_panels=True), left - words
         requests[run_key(s)] = request
@@ -96,13 +96,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
 
 def replayable(case: Case, s: int) -> bool:
     """Whether a window of this s stays within the case's limit of kernel entries."""
-    return _panel_words(case, s) <= case.replay_limit
-
-
-def _panel_words(case: Case, steps: int) -> int:
-    """Most kernel entries of a window of some steps: distinct coordinates times m."""
-    samples = case.problem.samples
-    return min(steps * case.stream.block, samples) * samples
+    return case.panel_words(s) <= case.replay_limit
 
 
 def _judge_run(
@@ -174,15 +168,14 @@ def _findings(
 ) -> list[Finding]:
     """Replay chosen windows, then flagged ones as far as `CONFIRMED`, `REPLAYED` and `REPLAY_WORK` allow.
 
-    Each comes with its run. The effect of a quantity costs a
-    replay of its own. Where a window is short all are computed; where it is long, those of the kernel
-    correction and of what no window before showed.
+    Each comes with its run. The effect of a quantity costs a replay of its own. Where a window is short all
+    are computed; where it is long, those of the kernel correction and of what no window before showed.
     """
     findings: list[Finding] = []
     left, unseen, spent = PANEL_WORK, set(names), 0
     further = [(run, finding.window) for run, finding in flagged]
     for place, (trajectory, window) in enumerate([*chosen, *further], -len(chosen)):
-        work, words = _work(case, window), _panel_words(case, window.end - window.begin)
+        work, words = _work(case, window), case.panel_words(window.end - window.begin)
         if place >= 0:
             spent += work + words
             confirmed = _failed(findings[len(chosen) :]) >= CONFIRMED
@@ -219,7 +212,7 @@ def _unlike(
         f"made again with the end of every window recorded, the run has another a after iteration "
         f"{window.end}, and only that one is right: what the solver computes depends on what is recorded"
     )
-    if _work(case, window) + _panel_words(case, window.end - window.begin) > REPLAY_WORK:
+    if _work(case, window) + case.panel_words(window.end - window.begin) > REPLAY_WORK:
         return [bridge]
     exact = replays.finding(plain, window, from_panel=False, names=(), diagnose=False)
     return [replace(exact, note=note) if exact.status is Status.FAIL else exact]

@@ -7,8 +7,9 @@ from metamorphic_runs import judged, make_case, make_runs
 from plant import plant
 
 from sstep_verify.checks import metamorphic_bounded
-from sstep_verify.checks.metamorphic import shared as metamorphic
-from sstep_verify.checks.metamorphic.shared import affordable_steps, metamorphic_key
+from sstep_verify.checks.metamorphic import bounded as metamorphic
+from sstep_verify.checks.metamorphic.bounded import affordable_steps
+from sstep_verify.checks.metamorphic.exact import metamorphic_key
 from sstep_verify.problems import Hinge, RBFKernel, Ridge
 from sstep_verify.solvers.production import ridge_window
 from sstep_verify.verdict import Status

@@ -5,6 +5,7 @@ A window of the original run, with its exact steps and bound, is compared with t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from sstep_verify.checks.metamorphic.scaling_range import formula_does_not_scale
 from sstep_verify.checks.shared.case import AGAIN, Case
 from sstep_verify.checks.shared.finding import Finding, ratios, wrong
 from sstep_verify.checks.window.compare import RunWindow, bounded, compare, moved_undrawn
+from sstep_verify.checks.window_replay import replayable
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay.window import Effect, Replay
@@ -36,6 +38,28 @@ ZERO_COLUMNS = 7
 
 POW_POWERS = (5, -5, 1, -1)
 """Powers of two tried where the polynomial is raised by pow."""
+
+
+WINDOW_WORK = 1 << 20
+"""Kernel entries and products of increments that the exact replay of a window may take: seconds."""
+
+
+def affordable_steps(case: Case) -> int:
+    """Steps of a window whose exact replay stays within `WINDOW_WORK`, at least 2: one has no correction.
+
+    A replay of d drawn and c <= min(d, m) distinct coordinates forms c kernel rows of m entries and, for
+    every drawn coordinate, a product with c increments: c (m + d) in all.
+    """
+    samples = case.problem.samples
+    drawn = (math.isqrt(samples**2 + 4 * WINDOW_WORK) - samples) // 2
+    if drawn > samples:
+        drawn = WINDOW_WORK // samples - samples
+    return max(drawn // case.stream.block, 2)
+
+
+def comparable(case: Case, s: int) -> bool:
+    """Whether the affordable steps of a window of this s stay within the case's limit of kernel entries."""
+    return replayable(case, min(s, affordable_steps(case)))
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from sstep_verify.rounding.arithmetic import TYPES, smallest_subnormal, unit_rou
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Status, Term
 
 POWERS = (32, 16, 8, 4, 2, 1)
 """Powers of two tried, the largest first: a large one brings absolute constants to light."""
@@ -35,6 +36,30 @@ OF_HISTORY = {
 
 SHARE_FOR_KERNEL = 4
 """A power may move kernel entries by this part of the range of exponents: a short one is not used up."""
+
+
+SAMPLED_WINDOWS = 8
+"""Windows of a short run, evenly spread, that are recorded beside the first two and the last two."""
+
+
+def metamorphic_key(s: int, relation: str = "original", begin: int | None = None) -> str:
+    """Key of a short run, or of one of its windows, on the original or a transformed problem."""
+    window = "" if begin is None else f"/window={begin}"
+    return f"metamorphic/{relation}/s={s}{window}"
+
+
+def original_request(case: Case, s: int) -> RunRequest:
+    """The short run of an s: at most ``case.short`` iterations, some windows recorded at both ends."""
+    length = min(case.short, case.iterations)
+    full = length // s
+    windows = {0, 1, full // 2, full - 1, full, *np.linspace(0, full, SAMPLED_WINDOWS, dtype=int).tolist()}
+    ends = {min((window + side) * s, length) for window in windows if window >= 0 for side in (0, 1)}
+    return RunRequest(case.problem, case.stream, s, length, record=tuple(sorted(ends)))
+
+
+def seen_first(terms: list[Term]) -> tuple[Term, ...]:
+    """The terms, those that could have shown a defect before the others."""
+    return tuple(sorted(terms, key=lambda term: term.status is Status.VACUOUS))
 
 
 @dataclass(frozen=True)

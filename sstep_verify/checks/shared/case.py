@@ -83,6 +83,11 @@ class Case:
     further: tuple[int, ...] = ()
     classical_right: bool = False
 
+    def panel_words(self, steps: int) -> int:
+        """Most kernel entries of a window of some steps: distinct coordinates times m."""
+        samples = self.problem.samples
+        return min(steps * self.stream.block, samples) * samples
+
 
 AGAIN = {
     "as-used": "as a user makes it (in one call, without log and records)",

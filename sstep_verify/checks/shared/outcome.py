@@ -241,11 +241,9 @@ def mostly_uncertain(check: str, case: Case) -> list[str]:
 
 def left_out_for_cost(case: Case, s: int) -> str:
     """Why a run is not judged by a check that its case can't afford (`Check.affordable`)."""
-    samples = case.problem.samples
-    entries = min(s * case.stream.block, samples) * samples
     return (
-        f"Left out for its cost: a window of s = {s} holds up to {entries} kernel entries, above the "
-        f"replay limit of {case.replay_limit}."
+        f"Left out for its cost: a window of s = {s} holds up to {case.panel_words(s)} kernel entries, "
+        f"above the replay limit of {case.replay_limit}."
     )
 
 

@@ -12,7 +12,7 @@ from sstep_reference.arithmetic import Balls
 
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.checks.shared.finding import Finding
-from sstep_verify.checks.short.runs import ShortTruth, short_length
+from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
 from sstep_verify.diagnosis.candidates import Candidate, suspects_of
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.search import explanations, mistaken_reach
@@ -105,7 +105,7 @@ class ShortRun:
         ]
 
     def _points(self, truth: ShortTruth) -> list[int]:
-        return [point for point in truth.points(self.s) if point in self.run.iterations]
+        return [point for point in short_points(truth.case, self.s) if point in self.run.iterations]
 
     def _passes(
         self, problem: Problem, truth: ShortTruth, entries: KernelEntries, states: States | None

@@ -79,7 +79,6 @@ class ShortTruth:
         # A copy: the oracle keeps this for as long as there is the case itself.
         self.case, self.oracle, self._problem = replace(case), oracle, case.problem
         self._draws = case.stream.blocks(0, short_length(case))
-        self._points = {s: short_points(case, s) for s in {1, *case.s_values}}
         self._bounds: dict[int, dict[int, TrajectoryBound]] = {}
         self._effects: dict[tuple[int, bytes], dict[int, dict[str, Effect]]] = {}
 
@@ -91,7 +90,7 @@ class ShortTruth:
     @cached_property
     def exact(self) -> EnclosedTrajectory:
         """The exact trajectory at the points of every s."""
-        at = {point for points in self._points.values() for point in points}
+        at = {point for s in {1, *self.case.s_values} for point in short_points(self.case, s)}
         return self.oracle.enclosed(self._problem, np.zeros(self._problem.samples), self._draws, at)
 
     @cached_property
@@ -103,7 +102,7 @@ class ShortTruth:
         """Bound C of the run of an s at its points."""
         if s not in self._bounds:
             problem, declared, exact = self._problem, self.case.declaration, self.exact
-            ends = list(self._points[s])
+            ends = list(short_points(self.case, s))
             start = np.zeros(problem.samples)
             carried = carried_weights(problem, declared, exact.places, start)
             if isinstance(exact.steps, SvmSteps):
@@ -121,10 +120,6 @@ class ShortTruth:
     def seen(self, known: np.ndarray | None) -> np.ndarray:
         """Which of the distinct coordinates are known, shape (c,)."""
         return np.ones(self.places.size, dtype=bool) if known is None else known[self.places]
-
-    def points(self, s: int) -> tuple[int, ...]:
-        """Iterations at which the run of an s is judged."""
-        return self._points[s]
 
     def vector(self, values: np.ndarray) -> Any:
         """Exact numbers of float64 ones, shape (m,)."""
@@ -178,24 +173,22 @@ class ShortTruth:
         self, bound: TrajectoryBound, rounding: np.ndarray | None, known: np.ndarray | None = None
     ) -> TrajectoryBound:
         """A bound on what was written down, given one on the run and the rounding of each coordinate."""
-        seen, radius = self.seen(known), bound.radius
-        if self._problem.is_svm:
+        problem, seen, radius = self._problem, self.seen(known), bound.radius
+        if problem.is_svm:
             radius = np.where(seen, radius, 0.0)
         if rounding is None:
             return replace(bound, radius=radius)
         sizes = np.where(seen, rounding[self.places], 0.0)
-        if not self._problem.is_svm:
-            samples, penalty, entries = (
-                self._problem.samples, self._problem.ridge.penalty, self._norm_entries(known),
-            )  # fmt: skip
-            sizes = np.array([energy_reach(entries, self.places, sizes, samples, penalty)])
+        if not problem.is_svm:
+            norm = self._norm_entries(known), self.places, sizes, problem.samples, problem.ridge.penalty
+            sizes = np.array([energy_reach(*norm)])
         return replace(bound, radius=(radius + sizes) * OUTWARD, written=sizes)
 
     def effects(self, s: int, known: np.ndarray | None = None) -> dict[int, dict[str, Effect]]:
         """What leaving out and scaling each term of the s-step recurrence does, by point and term."""
         key = s, b"" if known is None else known.tobytes()
         if key not in self._effects:
-            terms, points = self._acting_terms(s), self._points[s]
+            terms, points = self._acting_terms(s), short_points(self.case, s)
             mutations = [
                 NONE.scaled(TERMS[term], factor, term) for term in terms for factor in (0, 1 + DOSE)
             ]
@@ -230,9 +223,7 @@ class ShortTruth:
 
     def _acting_terms(self, s: int) -> list[str]:
         windows = [self._draws[begin : begin + s] for begin in range(0, self._draws.shape[0], s)]
-        terms = []
-        if s == 1:
-            terms.append(STALE)
+        terms = [STALE] if s == 1 else []
         if any(len(window) > 1 and np.unique(window).size > 1 for window in windows):
             terms.append("kernel-correction")
         frozen = self.case.declaration.update == "frozen"

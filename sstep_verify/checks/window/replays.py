@@ -154,7 +154,7 @@ class WindowReplays:
             return finding_of("", window=window, note=what)
         begin, end = trajectory.iterations[first - 1 : first + 1].tolist()
         draws = self.case.stream.blocks(trajectory.start + begin, trajectory.start + end)
-        if min(draws.size, self.case.problem.samples) * self.case.problem.samples > self.case.replay_limit:
+        if self.case.panel_words(end - begin) > self.case.replay_limit:
             what = (
                 f"{what}: iterations {begin + 1}..{end}, in which that came about, are too many to replay"
             )

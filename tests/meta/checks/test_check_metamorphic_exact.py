@@ -14,8 +14,7 @@ from plant import plant
 
 from sstep_verify.checks import metamorphic_exact
 from sstep_verify.checks.metamorphic import exact, scaling_range
-from sstep_verify.checks.metamorphic.exact import compare_bits
-from sstep_verify.checks.metamorphic.shared import metamorphic_key
+from sstep_verify.checks.metamorphic.exact import compare_bits, metamorphic_key
 from sstep_verify.parallel.panels import kernel_functions
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.problems.transforms import scale_data
