@@ -69,30 +69,36 @@ def rows_of(
     """
     if mistake == NORMS:
         return _norms_dropped(problem, declaration, rows)
-    if mistake in (LOST, SPLIT, LABELS):
-        first, *rest = (kernel_entries(other, declaration, rows) for other in mistaken(problem)[mistake])
-        return _sum(first, *rest) if rest else first
-    right = kernel_entries(problem, declaration, rows)
-    if not mistake:
-        return right
-    with np.errstate(over="ignore", invalid="ignore"):
-        if mistake == BIAS:
-            return _moved(right, right.values + 1.0, declaration)
+    problems = mistaken(problem)[mistake] if mistake in (LOST, SPLIT, LABELS) else [problem]
+    first, *rest = (kernel_entries(one, declaration, rows) for one in problems)
+    for second in rest:
+        first = _moved(first, second.values, declaration, second.judge_error, second.solver_error)
+    if mistake == BIAS:
+        return _moved(first, 1.0, declaration)
+    if mistake == EVERYWHERE:
         # Erratum 8: m in every entry is what K + lambda m off the diagonal makes of K/lambda + m I.
-        values = right.values + problem.ridge.penalty * problem.samples
-    own = np.arange(rows.size), rows
-    values[own] = right.values[own]
-    return _moved(right, values, declaration)
+        added = np.full(first.values.shape, problem.ridge.penalty * problem.samples)
+        added[np.arange(rows.size), rows] = 0.0
+        return _moved(first, added, declaration)
+    return first
 
 
-def _moved(right: KernelEntries, values: np.ndarray, declaration: Declaration) -> KernelEntries:
-    """Rows to whose entries one number was added, in float64 here and in the solver's precision there."""
+@np.errstate(over="ignore", invalid="ignore")
+def _moved(
+    rows: KernelEntries,
+    added: np.ndarray | float,
+    declaration: Declaration,
+    judge_error: np.ndarray | float = 0.0,
+    solver_error: np.ndarray | float = 0.0,
+) -> KernelEntries:
+    """Rows to which numbers with errors were added, in float64 here and in the solver's precision there."""
+    values = rows.values + added
     here, there = (unit_roundoff(one) * np.abs(values) for one in ("float64", declaration.precision))
     return replace(
-        right,
+        rows,
         values=values,
-        judge_error=(right.judge_error + here) * OUTWARD,
-        solver_error=(right.solver_error + there) * OUTWARD,
+        judge_error=(rows.judge_error + judge_error + here) * OUTWARD,
+        solver_error=(rows.solver_error + solver_error + there) * OUTWARD,
     )
 
 
@@ -155,17 +161,6 @@ def hides_a_defect(problem: Problem, declaration: Declaration, rows: np.ndarray,
         not (shown(right, mutant) > 2.0).any() and differs(problem, name, rows, oracle)
         for name, mutant in panel_defects(problem, declaration, rows).items()
     )
-
-
-def _sum(one: KernelEntries, other: KernelEntries) -> KernelEntries:
-    with np.errstate(over="ignore", invalid="ignore"):
-        values = one.values + other.values
-        rounding = unit_roundoff("float64") * np.abs(values)
-        return KernelEntries(
-            values,
-            (one.judge_error + other.judge_error + rounding) * OUTWARD,
-            (one.solver_error + other.solver_error + rounding) * OUTWARD,
-        )
 
 
 def _norms_dropped(problem: Problem, declaration: Declaration, rows: np.ndarray) -> KernelEntries:
