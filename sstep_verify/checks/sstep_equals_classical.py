@@ -14,11 +14,10 @@ from sstep_verify.checks.shared.check import check_of_each_s
 from sstep_verify.checks.short.runs import (
     short_key,
     short_length,
-    short_points,
     short_request,
     short_truth,
 )
-from sstep_verify.checks.short.verdict import compared_at, known_of, printed_part, verdict_of
+from sstep_verify.checks.short.verdict import verdict_of
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
@@ -42,12 +41,10 @@ def _judge(case: Case, s: int, oracle: Oracle, *both: Trajectory) -> list[Verdic
     """The verdict on an s-step run; VACUOUS where it would be within the bound without its correction."""
     if not both:
         return []
-    truth = short_truth(case, oracle)
-    points = [compared_at(truth, iteration, s, *both) for iteration in short_points(case, s)]
     compared = f"{case.declaration.name} solver, s-step run against its own classical run (s = 1)"
-    compared += printed_part(known_of(*both))
     origin = ORIGIN.format("svm" if case.problem.is_svm else "ridge")
-    return [verdict_of(CHECK, case, s, points, compared, origin, CAUSES)]
+    truth = short_truth(case, oracle)
+    return [verdict_of(CHECK, truth, s, *both, compared=compared, origin=origin, causes=CAUSES)]
 
 
 DECLARED = check_of_each_s(

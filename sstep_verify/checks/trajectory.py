@@ -21,11 +21,10 @@ from sstep_verify.checks.short.ends import causes_of
 from sstep_verify.checks.short.runs import (
     short_key,
     short_length,
-    short_points,
     short_request,
     short_truth,
 )
-from sstep_verify.checks.short.verdict import compared_at, printed_part, verdict_of
+from sstep_verify.checks.short.verdict import verdict_of
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
@@ -79,22 +78,25 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     verdicts: list[Verdict] = []
     for s in case.s_values:
         run = trajectories[short_key(s)]
-        points = [compared_at(truth, at, s, run) for at in short_points(case, s)]
         origin, causes = BOUND_ORIGIN[case.problem.is_svm], CORRECTION + CAUSES if s > 1 else CAUSES
         right = s > 1 and right_at_one(case, verdicts)
-        named = None
-        if case.diagnose:
-            named = partial(causes_of, truth, s, run, points, between=right)
-        what = compared + printed_part(run.known)
         verdict = verdict_of(
-            CHECK, case, s, points, what, origin, causes, named, between=BETWEEN if right else ""
+            CHECK,
+            truth,
+            s,
+            run,
+            compared=compared,
+            origin=origin,
+            causes=causes,
+            mistaken=partial(causes_of, truth, s, run, between=right) if case.diagnose else None,
+            between=BETWEEN if right else "",
         )
+        evidence = dict(verdict.evidence)
         if run.rounding is not None:
-            largest = float(np.max(run.rounding, initial=0.0))
-            verdict = replace(verdict, evidence={**verdict.evidence, ROUNDED: largest})
+            evidence[ROUNDED] = float(np.max(run.rounding, initial=0.0))
         if case.declaration.level == 0:
-            verdict = replace(verdict, evidence={**verdict.evidence, ENDS_ALONE: True})
-        verdicts.append(verdict)
+            evidence[ENDS_ALONE] = True
+        verdicts.append(replace(verdict, evidence=evidence))
     return verdicts
 
 

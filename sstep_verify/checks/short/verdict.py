@@ -10,10 +10,9 @@ from typing import cast
 import numpy as np
 
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
-from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, decisive, promising, unbounded, wrong
 from sstep_verify.checks.shared.outcome import unseen, verdict_on, with_planted
-from sstep_verify.checks.short.runs import ShortTruth, short_length
+from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
 from sstep_verify.checks.window.compare import compare, resolution
 from sstep_verify.checks.window.reasons import term_records
 from sstep_verify.diagnosis.candidates import Candidate
@@ -51,7 +50,7 @@ def compared_at(
     run, classical : Trajectory
         The run, and the one of s = 1 that stands in the place of the exact trajectory.
     """
-    known, runs = known_of(run, classical), {s: run} | ({1: classical} if classical else {})
+    known, runs = _known_of(run, classical), {s: run} | ({1: classical} if classical else {})
     bound = _sum(
         [
             truth.widened(truth.bounds(steps)[iteration], recorded.rounding_at(iteration), known)
@@ -84,15 +83,10 @@ def compared_at(
     return replace(finding, details=details)
 
 
-def known_of(run: Trajectory, classical: Trajectory | None = None) -> np.ndarray | None:
+def _known_of(run: Trajectory, classical: Trajectory | None) -> np.ndarray | None:
     """Coordinates that a run, or both of two, wrote down; None for all."""
     parts = [part.known for part in (run, classical) if part is not None and part.known is not None]
     return np.logical_and.reduce(parts) if parts else None
-
-
-def printed_part(known: np.ndarray | None) -> str:
-    """What is said of runs of which only a part of a was written down; empty of others."""
-    return "" if known is None else f", on the {int(known.sum())} of {known.size} entries that it printed"
 
 
 def _sum(bounds: list[TrajectoryBound]) -> TrajectoryBound:
@@ -141,23 +135,23 @@ def _written(point: Finding) -> list:
 
 def verdict_of(
     check: str,
-    case: Case,
+    truth: ShortTruth,
     s: int,
-    points: list[Finding],
+    run: Trajectory,
+    classical: Trajectory | None = None,
+    *,
     compared: str,
     origin: str,
     causes: str,
-    mistaken: Callable[[], list[Candidate]] | None = None,
+    mistaken: Callable[[list[Finding]], list[Candidate]] | None = None,
     between: str = "",
 ) -> Verdict:
     """One verdict on all points of a run.
 
     Parameters
     ----------
-    check, case, s
-        As in `verdict_on`.
-    points : list of Finding
-        At least one.
+    check, truth, s, run, classical
+        As in `verdict_on` and `compared_at`.
     compared : str
         What was compared with what, without an end.
     origin : str
@@ -165,10 +159,14 @@ def verdict_of(
     causes : str
         Likely causes of a failure.
     mistaken : callable, optional
-        Names the mistakes that reproduce a failure; asked if there is one.
+        Names the mistakes that reproduce a failure, from the comparisons; asked if there is one.
     between : str
         What is said first, and which of these can be, where the run of s = 1 is right.
     """
+    case, known = truth.case, _known_of(run, classical)
+    points = [compared_at(truth, iteration, s, run, classical) for iteration in short_points(case, s)]
+    if known is not None:
+        compared += f", on the {int(known.sum())} of {known.size} entries that it printed"
     # A point whose bound is infinite is vacuous; what the bounded ones say counts.
     finding = decisive(promising(points))
     shown = {KERNEL, OVERLAP, OMEGA} | ({STALE} if s == 1 else set())
@@ -186,7 +184,7 @@ def verdict_of(
         f"bound {finding.bound:.3g} ({origin})."
     )
     asked = mistaken is not None and status is Status.FAIL
-    mistakes = mistaken() if mistaken and asked else []
+    mistakes = mistaken(points) if mistaken and asked else []
     named = [mistake.words for mistake in mistakes]
     if status is Status.FAIL:
         said = f"{' or '.join(named)} ({REPRODUCES[len(mistakes[0].names)]} the run)" if mistakes else ""
