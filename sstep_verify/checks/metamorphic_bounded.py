@@ -119,7 +119,7 @@ def _windows(case: Case, original: Trajectory) -> list[Window]:
     Of a carried state that is not recorded nothing is known but where the run begins.
     """
     problem = held_problem(case.problem, case.declaration) or case.problem  # as it is judged
-    chosen = choose_windows(problem, case.stream, original, case.windows, case.seed)
+    chosen = choose_windows(replace(case, problem=problem), original)
     most, carried = affordable_steps(case), case.declaration.state
     known = not carried or original.state_at(carried[0], 0) is not None
     return [

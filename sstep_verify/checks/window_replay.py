@@ -102,10 +102,10 @@ def replayable(case: Case, s: int) -> bool:
 def _judge_run(
     case: Case, s: int, trajectories: Mapping[str, Trajectory], replays: WindowReplays, *, between: bool
 ) -> Verdict:
-    trajectory, update = trajectories[run_key(s)], case.declaration.update
+    trajectory = trajectories[run_key(s)]
     width = min(s, max(trajectory.length, 1))
-    names = case.problem.quantities(update, width, case.stream.block)
-    windows = choose_windows(case.problem, case.stream, trajectory, case.windows, case.seed, update)
+    names = case.problem.quantities(case.declaration.update, width, case.stream.block)
+    windows = choose_windows(case, trajectory)
     screened = screen.screen(case, s, trajectory, trajectories)
     chosen = [*((trajectory, window) for window in windows), *screened.notable]
     findings = _findings(case, chosen, screened.flagged, replays, names)

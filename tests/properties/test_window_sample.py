@@ -58,8 +58,8 @@ def test_the_sample_holds_every_event_of_the_run(task):
         scenario = replace(scenario, s=1 + place % 7, iterations=50 + place)
         case = case_of(scenario, SOLVER)
         (run,) = run_of(scenario, case, SOLVER).values()
-        every = choose_windows(case.problem, case.stream, run, len(run.windows()), 0)
-        few = choose_windows(case.problem, case.stream, run, 1, 0)
+        every = choose_windows(replace(case, windows=len(run.windows()), seed=0), run)
+        few = choose_windows(replace(case, windows=1, seed=0), run)
         assert len(every) == len(run.windows())
         held = [
             {tag for window in windows for tag in window.tags} & set(EVENTS) for windows in (every, few)

@@ -145,7 +145,7 @@ def verdict_on(
         What makes most of the bound and is no rounding of the run, in words; what the check's bound has of
         the declaration and the input is added.
     """
-    most = [*uncertain, *mostly_uncertain(check, case)]
+    most = [*uncertain, *(mostly_uncertain(check, case) if executed else [])]
     if most:
         reason = f"{reason} Most of the bound is {' and '.join(most)}."
         evidence = {**(evidence or {}), MOST: most}
@@ -249,20 +249,15 @@ def left_out_for_cost(case: Case, s: int) -> str:
 
 def nothing_compared(check: str, case: Case, s: int, planned: int, reason: str) -> Verdict:
     """The VACUOUS verdict of a check on a run of which it compared nothing, for a reason."""
-    return Verdict(
-        check=check,
-        case=case.id,
-        problem=case.problem.label,
-        s=s,
-        block=case.stream.block,
-        status=Status.VACUOUS,
-        ratio=0.0,
-        measured=0.0,
-        bound=0.0,
+    nothing = Finding("", 0.0, 0.0, 0.0)
+    return verdict_on(
+        check,
+        case,
+        s,
+        Status.VACUOUS,
+        nothing,
+        reason,
         units="nothing compared",
         planned=planned,
         executed=0,
-        reason=reason,
-        replay=case.replay_command,
-        sentences=tuple(one.number for one in of_verdict(check, case.problem.loss.task)),
     )

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from sstep_reference.arithmetic import Float
 
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Window
 from sstep_verify.numerics.kernel_matrix import kernel_rows
-from sstep_verify.problems import IndexStream, Problem
+from sstep_verify.problems import Problem
 from sstep_verify.quantities import TAIL
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
 from sstep_verify.recurrence.steps import Step, finisher_of, mutable_window
@@ -34,43 +35,18 @@ CHANGE = Fraction(1, 2**10)
 EVENTS = ("overlap", "clip low", "clip high", "free")
 
 
-def choose_windows(
-    problem: Problem,
-    stream: IndexStream,
-    trajectory: Trajectory,
-    sampled: int,
-    seed: int,
-    update: str = "in-place",
-) -> list[Window]:
-    """Choose windows among the recorded ones.
+def choose_windows(case: Case, trajectory: Trajectory) -> list[Window]:
+    """Choose windows among those that a run recorded, in order of iteration, each once.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    stream : IndexStream
-        Its index stream.
-    trajectory : Trajectory
-        A run with recorded windows.
-    sampled : int
-        Windows of the seeded sample.
-    seed : int
-        Seed of the sample (PCG64).
-    update : str
-        Form of the update (`Declaration.update`), which decides what quantities there are.
-
-    Returns
-    -------
-    list of Window
-        In order of iteration, each once.
+    Of the seeded sample there are as many as the case says; its update decides what quantities there are.
     """
-    recorded = trajectory.windows()
+    problem, recorded = case.problem, trajectory.windows()
     if not recorded:
         return []
     chosen: dict[int, list[str]] = {0: ["first" if recorded[0][0] == 0 else "first recorded"]}
     chosen.setdefault(len(recorded) - 1, []).append("last")
-    generator = np.random.Generator(np.random.PCG64(seed))
-    for place in generator.choice(len(recorded), size=min(sampled, len(recorded)), replace=False).tolist():
+    generator, sampled = np.random.Generator(np.random.PCG64(case.seed)), min(case.windows, len(recorded))
+    for place in generator.choice(len(recorded), size=sampled, replace=False).tolist():
         chosen.setdefault(place, []).append("sampled")
     for place, (begin, end) in enumerate(recorded):
         if end - begin < trajectory.s:
@@ -79,7 +55,7 @@ def choose_windows(
     @cache
     def again(place: int) -> FloatWindow:
         begin, end = recorded[place]
-        draws = stream.blocks(trajectory.start + begin, trajectory.start + end)
+        draws = case.stream.blocks(trajectory.start + begin, trajectory.start + end)
         return FloatWindow(problem, trajectory.at(begin), draws)
 
     missing = set(EVENTS if problem.is_svm else EVENTS[:1])
@@ -90,7 +66,8 @@ def choose_windows(
             chosen.setdefault(place, [])
             missing -= again(place).events
     if problem.is_svm:
-        names = [name for name in problem.quantities(update, trajectory.s, 1) if name != TAIL]
+        quantities = problem.quantities(case.declaration.update, trajectory.s, 1)
+        names = [name for name in quantities if name != TAIL]
         for name, place in _acting(again, names, [*chosen, *range(len(recorded))]).items():
             chosen.setdefault(place, []).append(f"{name} acts")
     return [
