@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +45,11 @@ class Answer:
     def largest(self) -> float:
         """Largest absolute value; 0 of a vector of zeros."""
         return float(np.abs(self.vector).max())
+
+    def read(self, words: str, vector: np.ndarray, **changed: Any) -> Reading:
+        """A reading as some vector, of the same problem and rounding unless these are changed."""
+        reading = Reading(words, self.problem, vector, float(self.rounding.max()))
+        return replace(reading, **changed)
 
     @cached_property
     def unsigned(self) -> tuple[np.ndarray, str]:
@@ -89,9 +95,7 @@ class Reading:
 def as_it_is(answer: Answer, words: str, **changed) -> Reading:
     """The vector as it is, for a problem or with other fields changed; of a K-SVM without its signs."""
     vector, signed = answer.unsigned if answer.problem.is_svm else (answer.vector, "")
-    words += f", written as {signed}" if signed else ""
-    reading = Reading(words, answer.problem, vector, float(answer.rounding.max()))
-    return replace(reading, **changed)
+    return answer.read(words + (f", written as {signed}" if signed else ""), vector, **changed)
 
 
 SIGNS = {"m": TIMES_M, "1/lambda": OVER_LAMBDA}
@@ -128,7 +132,7 @@ def _fitted(answer: Answer) -> float:
 def _by_factor(answer: Answer, factor: float, words: str, sign: str = "") -> Reading:
     meaning = f"proportional to the optimum: c a with {words} (undo it with --scale)"
     rounding = float(answer.rounding.max()) / abs(factor)
-    return Reading(meaning, answer.problem, answer.vector / factor, rounding, sign)
+    return answer.read(meaning, answer.vector / factor, rounding=rounding, sign=sign)
 
 
 def signed_by_labels(answer: Answer) -> Iterator[Reading]:
@@ -138,7 +142,7 @@ def signed_by_labels(answer: Answer) -> Iterator[Reading]:
         meaning = (
             f"the optimum with the signs of the labels: its entries are {words} (undo it with --signed)"
         )
-        yield Reading(meaning, answer.problem, vector, float(answer.rounding.max()))
+        yield answer.read(meaning, vector)
 
 
 def grouped_by_class(answer: Answer) -> Iterator[Reading]:
@@ -168,7 +172,7 @@ def in_another_order(answer: Answer) -> Iterator[Reading]:
     vector = np.empty_like(answer.vector)
     vector[np.argsort(answer.optimum, kind="stable")] = np.sort(answer.vector)
     meaning = "a permutation of the optimum: its samples stand in another order than in the data"
-    yield Reading(meaning, answer.problem, vector, float(answer.rounding.max()))
+    yield answer.read(meaning, vector)
 
 
 def shifted_by_one(answer: Answer) -> Iterator[Reading]:
@@ -179,7 +183,7 @@ def shifted_by_one(answer: Answer) -> Iterator[Reading]:
         vector = np.roll(answer.vector, step)
         vector[missing] = answer.optimum[missing]
         meaning = f"the optimum, every entry {words}: samples numbered from 1 here and from 0 there"
-        yield Reading(meaning, answer.problem, vector, float(answer.rounding.max()))
+        yield answer.read(meaning, vector)
 
 
 def without_mean(answer: Answer) -> Iterator[Reading]:

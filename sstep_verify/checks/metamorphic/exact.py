@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from sstep_verify.verdict import Status, Term
 POWERS = (32, 16, 8, 4, 2, 1)
 """Powers of two tried, the largest first: a large one brings absolute constants to light."""
 
+WAYS = {"up": 1, "down": -1}
+"""Sign of the powers, by the way in which numbers are scaled."""
+
 LABELS, RESTART = "labels", "restart"
 
 OF_HISTORY = {
@@ -37,6 +40,9 @@ OF_HISTORY = {
 SHARE_FOR_KERNEL = 4
 """A power may move kernel entries by this part of the range of exponents: a short one is not used up."""
 
+
+ROWS_LOOKED_AT = 64
+"""Drawn samples among which the RBF kernel is searched for an entry off the diagonal."""
 
 SAMPLED_WINDOWS = 8
 """Windows of a short run, evenly spread, that are recorded beside the first two and the last two."""
@@ -113,23 +119,13 @@ def relations(case: Case) -> tuple[Relation, ...]:
     if not (same_kernel and problem.is_svm):
         draws = np.unique(case.stream.blocks(0, min(case.short, case.iterations)))
         kernel = scaling_range.kernel_span(problem, declaration, draws)
-    fault = scaling_range.formula_does_not_scale(problem, declaration)
-    related = []
-    for way, sign in (("up", 1), ("down", -1)):
-        name = f"data-{way}"
-        if fault:
-            related.append(Relation(name, reason=fault))
-            continue
-        relation = _scaling(case, name, scale_data, sign, None if same_kernel else kernel)
-        # In a K-SVM a shrinks as K grows: the products of both stay the same numbers.
-        products = None if problem.is_svm else relation.kernel
-        related.append(Relation(name, relation.claim, relation.transformed, products, relation.reason))
+    entries = None if same_kernel else kernel
+    related = [_scaling(case, f"data-{way}", scale_data, sign, entries) for way, sign in WAYS.items()]
     if problem.is_svm:
+        # There a shrinks as K grows: the products of both stay the same numbers.
+        related = [replace(relation, kernel=None) for relation in related]
         return (*related, Relation(LABELS, "the two classes exchanged", flip_labels(problem, case.stream)))
-    targets = [
-        _scaling(case, f"targets-{way}", scale_targets, sign, kernel)
-        for way, sign in (("up", 1), ("down", -1))
-    ]
+    targets = [_scaling(case, f"targets-{way}", scale_targets, sign, kernel) for way, sign in WAYS.items()]
     return (*related, *targets)
 
 
@@ -154,9 +150,10 @@ def _scaling(
     """The relation for the largest power that leaves room for everything but a, which is not yet known."""
     problem, declaration = case.problem, case.declaration
     most = np.finfo(TYPES[declaration.precision]).maxexp // SHARE_FOR_KERNEL
-    what = "data times " if transform is scale_data else "targets times -"
-    fault = scaling_range.no_room(problem, declaration, kernel)
-    if fault:
+    what, fault = "targets times -", ""
+    if transform is scale_data:
+        what, fault = "data times ", scaling_range.formula_does_not_scale(problem, declaration)
+    if fault := fault or scaling_range.no_room(problem, declaration, kernel):
         return Relation(name, reason=fault)
     fault = f"every power of two tried moves the kernel entries by more than 2**{most}"
     for power in POWERS:
@@ -177,10 +174,6 @@ def _moved(kernel: Span | None, changed: Transformed) -> Span | None:
     """Span of the transformed kernel entries; a bit lower, as what underflows does not grow with them."""
     grown = changed.kernel_exponent
     return None if kernel is None else Span(kernel.low + grown - 1, kernel.high + grown)
-
-
-ROWS_LOOKED_AT = 64
-"""Drawn samples among which the RBF kernel is searched for an entry off the diagonal."""
 
 
 def compare_bits(
@@ -207,14 +200,6 @@ def compare_bits(
     return wrong(f"{what} {note}".rstrip(), largest, window=Window(0, first), note=note)
 
 
-def inside_box(case: Case, trajectory: Trajectory) -> bool:
-    """Whether some recorded coordinate shows the outcome of a step: any of K-RR, a free one of K-SVM."""
-    states = trajectory.alphas
-    if not case.problem.is_svm:
-        return bool((states != 0).any())
-    return bool(((states > 0) & (states < case.problem.hinge.upper)).any())
-
-
 def blind(case: Case, relation: Relation, original: Trajectory) -> str:
     """Why a planted defect of this relation would not show on this run; empty if it would."""
     if relation.name == RESTART:
@@ -223,7 +208,10 @@ def blind(case: Case, relation: Relation, original: Trajectory) -> str:
             return f"a is 0 at iteration {begin}"
         still = np.array_equal(state, original.final, equal_nan=True)
         return f"a does not change after iteration {begin}" if still else ""
-    if not inside_box(case, original):
+    # A recorded coordinate shows the outcome of a step: any of K-RR, a free one of K-SVM.
+    svm, states = case.problem.is_svm, original.alphas
+    shows = (states > 0) & (states < case.problem.hinge.upper) if svm else states != 0
+    if not shows.any():
         return "every recorded coordinate lies on the box or is 0, where no constant can show"
     if relation.name.startswith("data") and case.problem.kernel.of_distance:
         draws = np.unique(case.stream.blocks(0, original.length))[:ROWS_LOOKED_AT]
