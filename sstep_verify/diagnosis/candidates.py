@@ -150,17 +150,21 @@ class Suspects:
 
     def alone(self) -> list[Candidate]:
         """Every mistake by itself: of the steps first, which need no other kernel."""
-        seldom = [Candidate((mutation.name,), self.problem, "", mutation) for mutation in self.seldom]
-        return [*self._steps(self.problem), *self._computed(), *self._solved(), *seldom]
+        steps, seldom = (_in_steps(self.problem, some) for some in (self.mutations, self.seldom))
+        if self.between:
+            return [*steps, *seldom]
+        held = held_problem(self.problem, Declaration(SINGLE, precision="float32"))
+        single = [] if held is None else [Candidate((SINGLE,), held, precision="float32")]
+        return [*steps, *single, *_solved_instead(self.problem), *seldom]
 
     def in_pairs(self) -> Iterator[Candidate]:
         """Two mistakes at once: of the steps, of the steps on another problem, in what is solved."""
         for first, second in combinations(self.mutations, 2):
             if both := joined(first, second):
                 yield Candidate((first.name, second.name), self.problem, "", both)
-        solved = self._solved()
+        solved = [] if self.between else _solved_instead(self.problem)
         for other in solved:
-            for step in self._steps(other.problem):
+            for step in _in_steps(other.problem, self.mutations):
                 yield replace(other, names=(*other.names, *step.names), mutation=step.mutation)
         digests = {other.problem.digest for other in solved}
         for other in solved:
@@ -170,16 +174,6 @@ class Suspects:
                     continue
                 digests.add(more.problem.digest)
                 yield replace(more, names=(*other.names, *more.names))
-
-    def _steps(self, problem: Problem) -> list[Candidate]:
-        return [Candidate((mutation.name,), problem, "", mutation) for mutation in self.mutations]
-
-    def _computed(self) -> list[Candidate]:
-        held = held_problem(self.problem, Declaration(SINGLE, precision="float32"))
-        return [] if self.between or held is None else [Candidate((SINGLE,), held, precision="float32")]
-
-    def _solved(self) -> list[Candidate]:
-        return [] if self.between else _solved_instead(self.problem)
 
 
 def suspects_of(
@@ -211,34 +205,26 @@ def suspects_of(
         known = [mutation for mutation in known if mutation.labels == NONE.labels]
 
     def possible(mutations: Iterable[Mutation]) -> tuple[Mutation, ...]:
-        related = ((mutation, of_correction(mutation)) for mutation in mutations)
         return tuple(
-            mutation for mutation, relates in related if (relates if between else s > 1 or not relates)
+            mutation
+            for mutation in mutations
+            if (of_correction(mutation) if between else s > 1 or not of_correction(mutation))
         )
 
-    return Suspects(
-        problem, possible(known), between, possible([*SELDOM, *_of_this(problem, _highest(ends))])
-    )
+    return Suspects(problem, possible(known), between, possible([*SELDOM, *_of_this(problem, ends)]))
 
 
-def _highest(alphas: Iterable[np.ndarray]) -> float:
-    """The largest value in some a of shape (m,), if it stands at several coordinates; else 0.
-
-    A value that none but one coordinate has is no end of a box that anything was clipped to.
-    """
-    vectors = np.array(list(alphas))
-    if not vectors.size:
-        return 0.0
-    largest = float(np.max(vectors))
-    return largest if (vectors == largest).any(axis=0).sum() > 1 else 0.0
-
-
-def _of_this(problem: Problem, largest: float) -> Iterator[Mutation]:
-    """Mistakes whose size the problem or the run tells."""
+def _of_this(problem: Problem, ends: Iterable[np.ndarray]) -> Iterator[Mutation]:
+    """Mistakes whose size the problem or the run tells, by some a of shape (m,)."""
     if not problem.is_svm:
         yield Mutation(M_ON_DIAGONAL, diagonal=Fraction(1, problem.samples))
         yield Mutation(M_ON_DIAGONAL, diagonal=0)
-    elif 0 < largest < math.inf and largest != problem.boxed.upper < math.inf:
+        return
+    vectors = np.array(list(ends))
+    largest = float(vectors.max(initial=0.0))
+    # A value that none but one coordinate has is no end of a box that anything was clipped to.
+    clipped = (vectors == largest).any(axis=0).sum() > 1
+    if clipped and 0 < largest < math.inf and largest != problem.boxed.upper < math.inf:
         yield Mutation(END, upper=Fraction(largest) / Fraction(problem.boxed.upper))
 
 
@@ -247,6 +233,10 @@ def joined(first: Mutation, second: Mutation) -> Mutation | None:
     if first.changes.keys() & second.changes.keys():
         return None
     return replace(first, name="", **second.changes)
+
+
+def _in_steps(problem: Problem, mutations: Iterable[Mutation]) -> list[Candidate]:
+    return [Candidate((mutation.name,), problem, "", mutation) for mutation in mutations]
 
 
 def _solved_instead(problem: Problem) -> list[Candidate]:
