@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sstep_verify.measures.error import loss_factor
 from sstep_verify.measures.gap import Gap, GapMeasure
-from sstep_verify.measures.stability import loss_factor
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import unit_roundoff
 

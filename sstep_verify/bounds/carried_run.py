@@ -18,7 +18,7 @@ in a, ``q = q_0 + L a``, and are updated by ``L theta`` in every step.
   theta: ``|L| u C |a^|``, C the number of draws of each coordinate.
 
 Bound C of a run with carried weights. The w differs from that of its own a by a drift d, and the first
-gradient of a window is made from ``<x_i, w>`` (rounding/carried.py), whose terms are as large as
+gradient of a window is made from ``<x_i, w>`` (rounding/right_hand_side.py), whose terms are as large as
 ``|w| <= W = |A|'|a^| + |d|``. Where w is formed anew now and then (`Declaration.recompute`), the larger of
 formed and carried on holds. In a run that began before, d is how far the recorded w is from that of the
 recorded a, formed in float64, which adds ``gamma_{m+2} |A|'|a^|`` of its own. No window begins with a
@@ -34,7 +34,7 @@ import numpy as np
 
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, magnitudes, smallest_subnormal, unit_roundoff
-from sstep_verify.rounding.carried import CarriedSamples, CarriedTerms
+from sstep_verify.rounding.right_hand_side import CarriedSamples, CarriedTerms
 from sstep_verify.solver import Declaration
 
 

@@ -37,9 +37,8 @@ from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.block.energy import largest_energy
 from sstep_verify.rounding.block.factorisation import solve_bound
-from sstep_verify.rounding.carried import CarriedSamples
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.rounding.right_hand_side import NO_QUOTIENT, Quotient, quotients
+from sstep_verify.rounding.right_hand_side import NO_QUOTIENT, CarriedSamples, Quotient, quotients
 from sstep_verify.solver import Declaration
 
 ROUNDS = 64

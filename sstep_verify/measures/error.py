@@ -1,4 +1,4 @@
-"""Errors of a run against a known solution or the exact trajectory.
+"""Errors of a run against a solution or the exact trajectory, and what s-step loses on classical steps.
 
 Series for figures, never verdicts.
 """
@@ -6,6 +6,7 @@ Series for figures, never verdicts.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -90,3 +91,113 @@ def _range(recorded: Recorded) -> str:
     if recorded.iterations.size == 0:
         return "none"
     return f"{recorded.iterations.size} iterations in {recorded.iterations[0]}..{recorded.iterations[-1]}"
+
+
+def errors_at(trajectory: Recorded, exact: Recorded, iterations: Sequence[int]) -> np.ndarray:
+    """Relative errors ``||a - a'||_2 / ||a'||_2`` at given iterations, a' exact, shape (k,).
+
+    The exact vector is held in float64, so values below about 2**-53 mean "none that float64 can show".
+
+    Parameters
+    ----------
+    trajectory, exact : Trajectory and EnclosedTrajectory
+        Recorded at least at these iterations.
+    iterations : sequence of int
+        Where to compare.
+
+    Raises
+    ------
+    InputError
+        If one of the two was not recorded at one of the iterations.
+    """
+    compared = drift(trajectory, exact)
+    known = dict(zip(compared.iterations.tolist(), compared.relative.tolist(), strict=True))
+    missing = [iteration for iteration in iterations if iteration not in known]
+    if missing:
+        raise InputError(f"error at iteration {missing[0]} asked, but it was not recorded on both sides")
+    return np.array([known[iteration] for iteration in iterations])
+
+
+def loss_factor(error: float, classical: float, roundoff: float) -> float:
+    """Stability loss factor: the s-step error over the classical error.
+
+    An error below one unit roundoff counts as one: which of two vectors happens to round better there
+    says nothing about a method.
+
+    Parameters
+    ----------
+    error, classical : float
+        Relative errors, >= 0; infinite or undefined for a run that broke down.
+    roundoff : float
+        Unit roundoff (u) of the precision of both runs.
+
+    Returns
+    -------
+    float
+        1 for a run as good as the classical one; infinite if only the s-step run broke down, undefined
+        if the classical one did.
+    """
+    if not math.isfinite(classical):
+        return math.nan
+    return max(error, roundoff) / max(classical, roundoff) if math.isfinite(error) else math.inf
+
+
+class StabilityLoss(NamedTuple):
+    """An s-step run beside the classical one.
+
+    Parameters
+    ----------
+    iteration : int
+        The last iteration at which both were recorded.
+    error, classical : float
+        Their relative errors there.
+    loss : float
+        `loss_factor` of these.
+    largest, largest_loss : float
+        Largest s-step error over all iterations at which both were recorded; its factor over the largest
+        classical one at the same iterations.
+    """
+
+    iteration: int
+    error: float
+    classical: float
+    loss: float
+    largest: float
+    largest_loss: float
+
+
+def against_classical(
+    errors: Mapping[int, float], classical: Mapping[int, float], roundoff: float
+) -> StabilityLoss | None:
+    """What an s-step run loses on the classical one.
+
+    Parameters
+    ----------
+    errors, classical : mapping of int to float
+        Relative errors of the two runs by iteration, >= 0; infinite or undefined where one broke down.
+    roundoff : float
+        Unit roundoff (u) of the precision of both runs.
+
+    Returns
+    -------
+    StabilityLoss or None
+        None if the runs were nowhere recorded at the same iteration.
+    """
+    common = [iteration for iteration in errors if iteration in classical]
+    if not common:
+        return None
+    last = max(common)
+    largest, same = (max(series[iteration] for iteration in common) for series in (errors, classical))
+    return StabilityLoss(
+        last,
+        errors[last],
+        classical[last],
+        loss_factor(errors[last], classical[last], roundoff),
+        largest,
+        loss_factor(largest, same, roundoff),
+    )
+
+
+def significant_bits(error: float, roundoff: float) -> float:
+    """Bits of a that a relative error leaves right, ``-log2(error)``: at least 0, at most those of u."""
+    return max(0.0, -math.log2(max(error, roundoff)))

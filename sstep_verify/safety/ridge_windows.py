@@ -30,8 +30,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
-from sstep_verify.bounds.step.solve import solve_underflow
+from sstep_verify.bounds.step.residual import SolveConstants, solve_constants, solve_underflow
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, norm_upper, rounded_up
 from sstep_verify.rounding.block.factorisation import solve_error

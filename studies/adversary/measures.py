@@ -12,7 +12,7 @@ import numpy as np
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.errors import OracleDisagreementError
-from sstep_verify.measures.stability import errors_at, loss_factor
+from sstep_verify.measures.error import errors_at, loss_factor
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.rounding.arithmetic import unit_roundoff

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from sstep_verify.measures.stability import loss_factor
+from sstep_verify.measures.error import loss_factor
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.plain import DIGITS
 from studies import grouped

@@ -18,8 +18,7 @@ from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
-from sstep_verify.measures.error import relative_error
-from sstep_verify.measures.stability import against_classical, errors_at
+from sstep_verify.measures.error import against_classical, errors_at, relative_error
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory
 from sstep_verify.problems import IndexStream, Problem
@@ -229,7 +228,7 @@ def noise_factor(errors: Sequence[float], roundoff: float) -> float:
     """Largest over smallest error of runs that differ only in the order of their sums.
 
     What a loss factor may be without any loss: at least 1, and infinite if a run broke down. As in
-    `measures.stability.loss_factor`, an error below one unit roundoff counts as one.
+    `measures.error.loss_factor`, an error below one unit roundoff counts as one.
     """
     if not all(math.isfinite(error) for error in errors):
         return math.inf

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Float
 
-from sstep_verify.bounds.step.residual import solve_constants
-from sstep_verify.bounds.step.solve import factored, solve_errors
+from sstep_verify.bounds.step.residual import factored, solve_constants, solve_errors
 from sstep_verify.errors import InputError
 from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.block.factorisation import solve_bound

@@ -51,8 +51,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.step.clip import ClipConstants, stored_bound, unclipped_bound
-from sstep_verify.bounds.step.residual import SolveConstants
-from sstep_verify.bounds.step.solve import solve_underflow
+from sstep_verify.bounds.step.residual import SolveConstants, solve_underflow
 from sstep_verify.compiled import compiled
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm_upper, unit_roundoff
 from sstep_verify.rounding.block.factorisation import solve_error, solve_numbers

@@ -33,8 +33,8 @@ from sstep_verify.rounding.arithmetic import (
     unit_roundoff,
 )
 from sstep_verify.rounding.block.local import RidgeLocalErrors, StepErrors
-from sstep_verify.rounding.carried import CarriedTerms
 from sstep_verify.rounding.kernel.entries import KernelEntries
+from sstep_verify.rounding.right_hand_side import CarriedTerms
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 

@@ -25,7 +25,7 @@ increment is, omega's own rounding, and one to spare. The quotient, the curvatur
 the subtraction add their roundings.
 Where an order of summation is declared, p is the height of its tree; where a gradient or w is carried, the
 stale products are its terms and a correction rounds in its product, its sum and its own shift's
-(rounding/carried.py). With the linear kernel the products may be formed from the samples,
+(rounding/right_hand_side.py). With the linear kernel the products may be formed from the samples,
 ``<x_i, A'(y a) + sum_t y_t theta_t x_t>``: then k is larger by n and ``|x_i|'|x_l|`` takes the place of
 ``|K_il|``, in both sums. These bounds hold for products from entries as well.
 
@@ -88,8 +88,8 @@ from sstep_verify.bounds.window.svm_state import (
 )
 from sstep_verify.problems.losses import Dual
 from sstep_verify.rounding.arithmetic import OUTWARD, magnitudes
-from sstep_verify.rounding.carried import CarriedTerms
 from sstep_verify.rounding.kernel.entries import KernelEntries
+from sstep_verify.rounding.right_hand_side import CarriedTerms
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import SvmSteps
 

@@ -16,9 +16,9 @@ from sstep_verify.rounding.arithmetic import (
     stale_roundings,
     unit_roundoff,
 )
-from sstep_verify.rounding.carried import CarriedTerms
 from sstep_verify.rounding.finisher import Box, box_of, end_error
 from sstep_verify.rounding.kernel.entries import KernelEntries
+from sstep_verify.rounding.right_hand_side import CarriedTerms
 from sstep_verify.rounding.sums import FORMS, gamma_of
 from sstep_verify.solver import Declaration
 
@@ -139,7 +139,7 @@ class State(NamedTuple):
         |a| at the window's start; since then, sums of the sizes of the increments and of the roundings of
         stored sums, and how often it was drawn (r).
     carried_size, carried_error : ndarray, shape (c,)
-        Size and error of a first gradient that is carried (rounding/carried.py).
+        Size and error of a first gradient that is carried (rounding/right_hand_side.py).
     coefficients : ndarray, shape (c, k)
         Of each coordinate's error, as a signed combination of error symbols.
     symbols : ndarray, shape (k,)

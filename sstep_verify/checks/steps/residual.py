@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.bounds.step.solve import factored, solve_errors, solve_underflow
+from sstep_verify.bounds.step.residual import factored, solve_errors, solve_underflow
 from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, right_hand_side_error
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.rounding.arithmetic import OUTWARD

@@ -18,9 +18,9 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import STREAM, WRITE_BACK
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from sstep_verify.rounding.carried import CarriedTerms, carried_terms
 from sstep_verify.rounding.kernel.bounded import panel_entries
 from sstep_verify.rounding.kernel.entries import kernel_entries
+from sstep_verify.rounding.right_hand_side import CarriedTerms, carried_terms
 from sstep_verify.solver import Declaration
 from sstep_verify.steps import SvmSteps
 from sstep_verify.trajectory import Panel, Trajectory

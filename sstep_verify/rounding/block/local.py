@@ -18,7 +18,7 @@ distance t in norm (what errors made before do to it), the increment errs by at 
 What products with K and their corrections are summed from, how often they round, what products formed from
 the samples and underflow change: rounding/right_hand_side.py.
 
-Where a residual or w is carried (rounding/carried.py), its terms take the place of ``|y| + m |a| + |K||a|``
+Where a residual or w is carried, its terms take the place of ``|y| + m |a| + |K||a|``
 and ``delta |a|``, an entry of it rounds b products, b sums, a quotient and m's own in each of the j steps,
 and it does not know of the rounding of the a that is stored, which M spreads to dr. Where a is updated in
 place and products with it are stale, corrections hold D where a moved by ``fl(a + D) - a``: then K / lambda
