@@ -57,23 +57,9 @@ from sstep_verify.solver import Declaration
 
 
 def largest_number(problem: Problem, declaration: Declaration, s: int, block: int, largest: float) -> float:
-    """Bound the absolute value of every number that a correct step forms.
+    """Bound every number that a correct step forms, |a| before it being at most `largest` (A); or infinity.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    declaration : Declaration
-        Precision, factorisation, formulas.
-    s, block : int
-        Iterations per window, coordinates per block (b).
-    largest : float
-        Bound on every ``|a_i|`` of the run before the step (A); may be infinite.
-
-    Returns
-    -------
-    float
-        Infinite where none can be derived.
+    `s` and `block` are iterations per window and coordinates per block (b).
     """
     with np.errstate(over="ignore", invalid="ignore"):
         degree = problem.kernel.factors
@@ -97,22 +83,7 @@ def largest_number(problem: Problem, declaration: Declaration, s: int, block: in
 def largest_value(
     problem: Problem, declaration: Declaration, s: int, block: int, iterations: int, initial: np.ndarray
 ) -> float:
-    """Bound ``|a_i|`` over a whole correct run.
-
-    Parameters
-    ----------
-    problem, declaration, s, block
-        As in `largest_number`.
-    iterations : int
-        Iterations of the run (H).
-    initial : ndarray, shape (m,)
-        Start vector (a0), finite.
-
-    Returns
-    -------
-    float
-        Infinite where none can be derived.
-    """
+    """Bound ``|a_i|`` over a whole correct run from `initial`, shape (m,), finite; or infinity."""
     with np.errstate(over="ignore", invalid="ignore"):
         size = _largest_svm if problem.is_svm else _largest_ridge
         found = size(problem, declaration, s, block, iterations, initial)

@@ -148,19 +148,8 @@ class DriftBound:
     def skipped(self, segment: Segment, end: np.ndarray, limit: np.ndarray) -> tuple[float, float]:
         """What leaving out all updates of one coordinate does to the state, where it shows most.
 
-        Parameters
-        ----------
-        segment : Segment
-            The segment.
-        end : ndarray, shape (m,)
-            a at its end.
-        limit : ndarray, shape (k,)
-            Bound on the drift there.
-
-        Returns
-        -------
-        effect, bound : float
-            Lower bound on the change of one entry, and the limit for that entry.
+        A lower bound on the change of one entry, and the limit for that entry; `end`, shape (m,), is a at
+        the segment's end, `limit`, shape (k,), bounds the drift there.
         """
         change = self._map.lower * np.abs(end - segment.begin)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -76,29 +76,13 @@ def screen_svm(
     s: int,
     length: int = 0,
 ) -> Screened:
-    """Compare every window, or every stretch of several windows, with the judge's own.
+    """Compare every window of a K-SVM, or every stretch of several windows, with the judge's own.
 
-    A stretch of windows is made of the same steps as one long window: what a later window's stale products
-    are made of are the start's terms and the increments since, and it stores a frozen a once more.
-
-    Parameters
-    ----------
-    problem : Problem
-        A K-SVM.
-    declaration : Declaration
-        Of a solver that carries no state.
-    entries : KernelEntries
-        Kernel rows, shape (r, m), of all coordinates drawn.
-    rows : ndarray of int, shape (r,)
-        Which coordinates.
-    alphas : ndarray, shape (N + 1, m)
-        The solver's a at the ends of N windows, float32 or float64.
-    draws : ndarray of int, shape (H,)
-        Coordinates drawn, ``(N - 1) s < H <= N s``.
-    s : int
-        Iterations per window.
-    length : int
-        Iterations between the recorded ends, if these are not those of single windows.
+    `entries` are the kernel rows, shape (r, m), of all coordinates drawn, which `rows` lists; `alphas`,
+    shape (N + 1, m), float32 or float64, is the solver's a at the ends of N windows of `s` steps, or of
+    stretches of `length`; `draws` are the H coordinates drawn, ``(N - 1) s < H <= N s``. A stretch is made
+    of the same steps as one long window: what a later window's stale products are made of are the start's
+    terms and the increments since, and it stores a frozen a once more. The solver carries no state.
     """
     row_of = np.full(problem.samples, -1, dtype=np.int64)
     row_of[rows] = np.arange(rows.size)
@@ -180,16 +164,9 @@ def screen_ridge(
     s: int,
     length: int = 0,
 ) -> Screened:
-    """Compare every window, or every stretch of several windows, with the judge's own, in the M-norm.
+    """Compare every window, or stretch, of a K-RR with the judge's own in the M-norm; see `screen_svm`.
 
-    Parameters
-    ----------
-    problem : Problem
-        A K-RR.
-    declaration, entries, rows, alphas, s, length
-        See `screen_svm`.
-    draws : ndarray of int, shape (H, b)
-        Blocks drawn.
+    `draws` are blocks, shape (H, b).
     """
     length = length or s
     row_of = np.full(problem.samples, -1, dtype=np.int64)

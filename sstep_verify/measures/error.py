@@ -119,23 +119,11 @@ def errors_at(trajectory: Recorded, exact: Recorded, iterations: Sequence[int]) 
 
 
 def loss_factor(error: float, classical: float, roundoff: float) -> float:
-    """Stability loss factor: the s-step error over the classical error.
+    """Stability loss factor: the s-step error over the classical error, relative and >= 0.
 
-    An error below one unit roundoff counts as one: which of two vectors happens to round better there
-    says nothing about a method.
-
-    Parameters
-    ----------
-    error, classical : float
-        Relative errors, >= 0; infinite or undefined for a run that broke down.
-    roundoff : float
-        Unit roundoff (u) of the precision of both runs.
-
-    Returns
-    -------
-    float
-        1 for a run as good as the classical one; infinite if only the s-step run broke down, undefined
-        if the classical one did.
+    1 for a run as good as the classical one; infinite if only the s-step run broke down, its error infinite
+    or undefined, undefined if the classical one did. An error below one unit `roundoff` counts as one:
+    which of two vectors happens to round better there says nothing about a method.
     """
     if not math.isfinite(classical):
         return math.nan
@@ -169,19 +157,9 @@ class StabilityLoss(NamedTuple):
 def against_classical(
     errors: Mapping[int, float], classical: Mapping[int, float], roundoff: float
 ) -> StabilityLoss | None:
-    """What an s-step run loses on the classical one.
+    """What an s-step run loses on the classical one; None if no iteration is recorded of both.
 
-    Parameters
-    ----------
-    errors, classical : mapping of int to float
-        Relative errors of the two runs by iteration, >= 0; infinite or undefined where one broke down.
-    roundoff : float
-        Unit roundoff (u) of the precision of both runs.
-
-    Returns
-    -------
-    StabilityLoss or None
-        None if the runs were nowhere recorded at the same iteration.
+    Relative errors of both by iteration, >= 0; infinite or undefined where one broke down.
     """
     common = [iteration for iteration in errors if iteration in classical]
     if not common:

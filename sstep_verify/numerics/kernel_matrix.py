@@ -21,20 +21,10 @@ ROWS = 512
 
 
 def kernel_matrix(problem: Problem) -> np.ndarray:
-    """Kernel (K) of all pairs of samples in float64.
+    """Kernel (K) of all pairs of samples in float64, shape (m, m): fresh, exactly symmetric (8 m^2 bytes).
 
-    Squared distances of the RBF kernel come from the norm expansion of centred data, which loses
-    digits only between samples that are close compared with the spread of the data.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-
-    Returns
-    -------
-    ndarray, shape (m, m)
-        A fresh array, exactly symmetric (8 m^2 bytes).
+    Squared distances of the RBF kernel come from the norm expansion of centred data, which loses digits
+    only between samples that are close compared with the spread of the data.
     """
     (data, norms), m = _points(problem), problem.samples
     if not _tabled(problem):

@@ -181,16 +181,7 @@ def stale_roundings(support: int, samples: int, drawn: int, summation: str) -> i
     """Roundings of the terms of a kernel row's product with a, before corrections are added one by one.
 
     In any order the `support` nonzero terms cost no more roundings than there are of them. In a declared
-    order the tree may hold all m terms, the corrections and the constants of the step at once; the
-    smaller of both counts holds.
-
-    Parameters
-    ----------
-    support : int
-        Nonzero entries of a at the window's start (p).
-    samples, drawn : int
-        Number of samples (m) and of coordinates drawn in the window.
-    summation : str
-        See `sum_roundings`.
+    order the tree may hold all m terms, the corrections of the `drawn` coordinates of the window and the
+    constants of the step at once; the smaller of both counts holds.
     """
     return min(support, sum_roundings(samples + drawn + 3, summation)) if summation != "any" else support

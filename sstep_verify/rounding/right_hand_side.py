@@ -215,24 +215,9 @@ class CarriedSamples:
 def carried_terms(
     problem: Problem, declaration: Declaration, places: np.ndarray, drawn: int, values: np.ndarray
 ) -> CarriedTerms:
-    """Terms of the state that a solver declares first.
+    """Terms of the state that a solver declares first, of which `values` are those at a window's start.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    declaration : Declaration
-        Precision, order of summation and state.
-    places : ndarray of int, shape (c,)
-        The window's distinct coordinates.
-    drawn : int
-        Coordinates drawn in the window.
-    values : ndarray, shape (m,) or (n,)
-        The state at the window's start.
-
-    Returns
-    -------
-    CarriedTerms
+    `places` are the window's distinct coordinates, of `drawn` that are drawn.
     """
     size = magnitudes(values)
     if declaration.state[0] == "weights":

@@ -155,25 +155,11 @@ def sum_constants(
 ) -> SumConstants:
     """Constants of the sums of the steps of windows that draw `drawn` coordinates at most.
 
-    Parameters
-    ----------
-    declaration : Declaration
-        Precision, order of summation, how increments are summed.
-    samples, support, drawn : int
-        Number of samples (m), nonzero entries of a at most (p), coordinates drawn in a window.
-    others : tuple of (int, int, int)
-        Roundings of a term besides those of products and corrections: the solver's, the judge's, and those
-        of the solver's that are no additions.
-    operations : float
-        Operations on one sum whose result may underflow.
-    factored : Factored
-        Cost of products formed from the samples, where the solver may do so.
-    form : int
-        See `SumConstants`.
-    additions : int
-        Additions that the corrections of a window's last step take.
-    judge : bool
-        Whether the judge's own float64 step is part of the bound; False for an exact one.
+    `support` are the nonzero entries of a at most (p), `others` roundings of a term besides those of
+    products and corrections: the solver's, the judge's, and those of the solver's that are no additions.
+    `operations` on one sum may underflow; `additions` are what the corrections of a window's last step
+    take; `judge` says whether the judge's own float64 step is part of the bound, or an exact one takes its
+    place.
     """
     precision, summation = declaration.precision, declaration.summation
     u, judge_u = unit_roundoff(precision), unit_roundoff("float64") if judge else 0.0

@@ -89,25 +89,10 @@ def diagonal_lower(problem: Problem) -> np.ndarray:
 def row_sizes(
     problem: Problem, declaration: Declaration, alpha: np.ndarray, weights: np.ndarray, block: int = 1
 ) -> RowSizes:
-    """Sum up all kernel rows.
+    """Sum up all kernel rows; infinite where an entry is not finite.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    declaration : Declaration
-        Precision and formulas of the solver.
-    alpha : ndarray, shape (m,)
-        Dual vector (a).
-    weights : ndarray, shape (m,)
-        What one unit of an increment's weighted size moves each coordinate by, at most.
-    block : int
-        Coordinates that may share one increment (b); their squares are summed.
-
-    Returns
-    -------
-    RowSizes
-        Infinite where an entry is not finite.
+    `weights`, shape (m,), is what one unit of an increment's weighted size moves each coordinate by, at
+    most; `block` coordinates may share one increment (b), and their squares are summed.
     """
     samples, absolute = problem.samples, magnitudes(alpha)
     bounds, diagonal = np.zeros((8, samples)), np.zeros(samples)

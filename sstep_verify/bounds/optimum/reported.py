@@ -47,17 +47,7 @@ from sstep_verify.solver import Declaration
 
 
 def may_overflow(problem: Problem, declaration: Declaration, alpha: np.ndarray) -> bool:
-    """Whether nothing can be promised of a value reported about a.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    declaration : Declaration
-        Precision and kernel formulas of the solver.
-    alpha : ndarray, shape (m,)
-        Dual vector (a), float64.
-    """
+    """Whether nothing can be promised of a value reported about a, float64, of shape (m,)."""
     size, sizes = np.abs(alpha), kernel_products(problem, declaration, alpha).magnitude
     with np.errstate(over="ignore", invalid="ignore"):
         if problem.is_svm:
@@ -89,23 +79,10 @@ EXACT = Declaration("float64 entries")
 
 
 def written_gap(problem: Problem, alpha: np.ndarray, rounding: np.ndarray, values: SvmValues) -> float:
-    """Bound on ``|gap(a) - gap(v)|`` for every a within the rounding of what was written down.
+    """Bound on ``|gap(a) - gap(v)|`` of a K-SVM for every a within the rounding of what was written down.
 
-    Parameters
-    ----------
-    problem : Problem
-        A K-SVM.
-    alpha : ndarray, shape (m,)
-        What was written down (v), inside the box.
-    rounding : ndarray, shape (m,)
-        Largest error of writing each value down (r), >= 0.
-    values : SvmValues
-        Evaluated at `alpha`.
-
-    Returns
-    -------
-    float
-        In units of the objective; 0 where nothing was rounded.
+    `alpha` is v, inside the box, at which `values` are evaluated, `rounding`, shape (m,), the largest error
+    of writing each value down (r). In units of the objective; 0 where nothing was rounded.
     """
     if not rounding.any():
         return 0.0

@@ -118,21 +118,7 @@ class RidgeValues:
 
 
 def ridge_values(problem: Problem, declaration: Declaration, alpha: np.ndarray) -> RidgeValues:
-    """Evaluate the residual of a K-RR with error bounds.
-
-    Parameters
-    ----------
-    problem : Problem
-        A K-RR.
-    declaration : Declaration
-        Precision and kernel formulas of the solver whose evaluations are bounded.
-    alpha : ndarray, shape (m,)
-        Dual vector (a), float64.
-
-    Returns
-    -------
-    RidgeValues
-    """
+    """Evaluate residual, gap and objectives of a K-RR at a with error bounds; see `svm_values`."""
     products, penalty = kernel_products(problem, declaration, alpha), problem.ridge.penalty
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         entries = problem.targets - products.values / penalty - problem.samples * alpha

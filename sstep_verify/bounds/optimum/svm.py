@@ -105,21 +105,10 @@ class SvmValues:
 
 
 def svm_values(problem: Problem, declaration: Declaration, alpha: np.ndarray) -> SvmValues:
-    """Evaluate gap, primal and dual value of a K-SVM with error bounds.
+    """Evaluate gap, primal and dual value of a K-SVM at a, which may leave the box, with error bounds.
 
-    Parameters
-    ----------
-    problem : Problem
-        A K-SVM.
-    declaration : Declaration
-        Precision and kernel formulas of the solver whose evaluations are bounded.
-    alpha : ndarray, shape (m,)
-        Dual vector (a), float64; it may leave the box.
-
-    Returns
-    -------
-    SvmValues
-        With infinite errors where a kernel entry is not finite.
+    The declaration is of the solver whose evaluations are bounded; errors are infinite where a kernel entry
+    is not finite.
     """
     labels = problem.targets
     products = kernel_products(problem, declaration, labels * alpha)

@@ -78,19 +78,10 @@ class WeightsDrift:
         self._error[:] = np.maximum(formed, self._error) if self._either else formed
 
     def along(self, draws: np.ndarray, log: np.ndarray) -> np.ndarray:
-        """Errors that the drift adds to each step of some whole windows, and go on behind them.
+        """Errors that the drift adds to each step of some whole windows; go on behind them.
 
-        Parameters
-        ----------
-        draws : ndarray of int64, shape (steps, b)
-            Coordinates drawn.
-        log : ndarray, shape (steps, b)
-            The values they were left with.
-
-        Returns
-        -------
-        ndarray, shape (steps,)
-            Per step: error of the gradient (K-SVM), or of the right-hand side in the 2-norm (K-RR).
+        Of coordinates drawn and the values they were left with, both of shape (steps, b); per step the
+        error of the gradient (K-SVM), or of the right-hand side in the 2-norm (K-RR).
         """
         found = np.empty(draws.shape[0])
         product = gamma(self._weights.size + 1, self._u)

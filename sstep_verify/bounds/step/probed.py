@@ -127,7 +127,8 @@ def solve_increment(
 ) -> tuple[float, float]:
     """Distance and bound of the increment of one block, from the solver's own right-hand side and matrix.
 
-    `given` bounds how far that may be from the exact one, in the Frobenius norm.
+    These are as recorded; `given` bounds how far the matrix may be from the exact one, in the Frobenius
+    norm.
     """
     block = right.size
     with np.errstate(all="ignore"):

@@ -102,31 +102,11 @@ def ridge_window_errors(
 ) -> RidgeWindowErrors:
     """Bound the error at the end of one K-RR window, step by step.
 
-    Parameters
-    ----------
-    entries : KernelEntries
-        Kernel rows of the distinct coordinates, shape (c, m).
-    places : ndarray of int, shape (c,)
-        The distinct coordinates.
-    start, targets : ndarray, shape (m,)
-        The solver's a at the window's start, exact, and the targets.
-    steps : RidgeSteps
-        The exact steps, or the judge's own from the same start.
-    penalty : float
-        Regularisation (lambda).
-    declaration : Declaration
-        Precision, form of the update, how increments are summed, factorisation of the block
-        systems, order of summation.
-    carried : CarriedTerms, optional
-        What the first residuals are made of, for a solver that carries a state.
-    windows : int
-        Windows of the run that these steps are: a frozen a is stored at the end of each.
-    judged : bool
-        Whether the steps are the judge's own; then the bound is one on ``||computed - judge's||_M``.
-
-    Returns
-    -------
-    RidgeWindowErrors
+    `entries` are the kernel rows of the distinct coordinates `places`, shape (c, m), `start`, shape (m,),
+    is the solver's a, exact; `steps` are the exact ones or, if `judged`, the judge's own from the same
+    start: then the bound is one on ``||computed - judge's||_M``. `carried` says what the first residuals
+    are made of, for a solver that carries a state. The steps are `windows` windows of the run: a frozen a
+    is stored at the end of each.
     """
     arguments = (places, start, targets, steps, penalty)
     solver = RidgeLocalErrors(entries, *arguments, declaration, carried)
@@ -172,23 +152,8 @@ def ridge_trajectory_bound(
 ) -> dict[int, TrajectoryBound]:
     """Bound the distance of a K-RR run from the oracle's at chosen window ends, in the M-norm.
 
-    Parameters
-    ----------
-    entries, places, start, s, ends, declaration, carried
-        As for `sstep_verify.bounds.window.svm.svm_trajectory_bound`.
-    targets : ndarray, shape (m,)
-        The targets.
-    steps : RidgeSteps
-        The H steps of the oracle's run.
-    errors : ndarray, shape (H,)
-        Error of each of them, in the M-norm.
-    penalty : float
-        Regularisation (lambda).
-
-    Returns
-    -------
-    dict of int to TrajectoryBound
-        By window end; radius of shape (1,).
+    `errors`, shape (H,), are those of the oracle's steps in the M-norm; the rest is as for
+    `svm_trajectory_bound` (bounds/window/svm.py). Radii are of shape (1,).
     """
     root, u64 = np.sqrt(start.size), unit_roundoff("float64")
     size = magnitudes(start)

@@ -45,23 +45,10 @@ MOST_COEFFICIENTS = 1 << 20
 def ridge_component_bound(
     entries: KernelEntries, places: np.ndarray, errors: RidgeWindowErrors, penalty: float
 ) -> np.ndarray | None:
-    """Bound ``|computed - exact|`` per coordinate at the end of one K-RR window.
+    """Bound ``|computed - exact|`` per coordinate at the end of one K-RR window, shape (c,).
 
-    Parameters
-    ----------
-    entries : KernelEntries
-        Kernel rows of the distinct coordinates, shape (c, m).
-    places : ndarray of int, shape (c,)
-        The distinct coordinates.
-    errors : RidgeWindowErrors
-        Local errors of the window.
-    penalty : float
-        Regularisation (lambda).
-
-    Returns
-    -------
-    ndarray, shape (c,), or None
-        None where the window is too large or nothing can be promised.
+    None where the window is too large or nothing can be promised. `errors` are the window's local ones; the
+    rest is as for `ridge_window_errors`.
     """
     drawn = sum(step.draws.size for step in errors.steps)
     if not np.isfinite(errors.norm) or places.size * 2 * drawn > MOST_COEFFICIENTS:
@@ -84,19 +71,10 @@ def ridge_panel_bound(
     declaration: Declaration,
     carried: CarriedTerms | None = None,
 ) -> np.ndarray:
-    """Bound ``|computed - exact|`` per coordinate at the end of one K-RR window over a given panel.
+    """Bound ``|computed - exact|`` per coordinate at the end of one K-RR window over a panel, shape (c,).
 
-    Parameters
-    ----------
-    entries : KernelEntries
-        Rows of the panel, shape (c, m), from `sstep_verify.rounding.kernel.bounded.panel_entries`.
-    places, start, targets, steps, penalty, declaration, carried
-        As for `sstep_verify.bounds.window.ridge.ridge_window_errors`; the steps are exact over this panel.
-
-    Returns
-    -------
-    ndarray, shape (c,)
-        Infinite where nothing can be promised.
+    `entries` are those of `panel_entries`, the steps exact over this panel, the rest as for
+    `ridge_window_errors`. Infinite where nothing can be promised.
     """
     local = RidgeLocalErrors(entries, places, start, targets, steps, penalty, declaration, carried)
     propagation = RidgePropagation(entries, places, penalty)

@@ -105,34 +105,13 @@ def svm_window_bound(
     windows: int = 1,
     emphasis: Emphasis = NO_EMPHASIS,
 ) -> TrajectoryBound:
-    """Bound the error at the end of one K-SVM window.
+    """Bound the error at the end of one K-SVM window: radii of shape (c,), 0 where a value must be exact.
 
-    Parameters
-    ----------
-    entries : KernelEntries
-        Kernel rows of the distinct coordinates, shape (c, m).
-    places : ndarray of int, shape (c,)
-        The distinct coordinates.
-    start : ndarray, shape (m,)
-        The solver's a at the window's start, exact.
-    steps : SvmSteps
-        The exact steps.
-    dual : Dual
-        Shift, box, threshold and linear term.
-    declaration : Declaration
-        Precision and form of the update, order of summation.
-    carried : CarriedTerms, optional
-        What the first gradients are made of, for a solver that carries a state.
-    windows : int
-        Windows of the run that these steps are: of several, a frozen a is stored at the end of each, so
-        that a value which steps are made from has landed twice.
-    emphasis : Emphasis
-        Which sources of error are made larger; none.
-
-    Returns
-    -------
-    TrajectoryBound
-        Radii of shape (c,); 0 where the computed value must be exact.
+    `entries` are the kernel rows of the distinct coordinates `places`, shape (c, m), `start`, shape (m,),
+    is the solver's a, exact, `steps` are the exact ones. `carried` says what the first gradients are made
+    of, for a solver that carries a state. Where the steps are `windows` windows of the run, a frozen a is
+    stored at the end of each, so that a value which steps are made from has landed twice. `emphasis` makes
+    sources of error larger.
     """
     size = steps.draws.size
     return svm_trajectory_bound(
@@ -158,27 +137,10 @@ def svm_trajectory_bound(
 ) -> dict[int, TrajectoryBound]:
     """Bound the distance of a K-SVM run from the oracle's at chosen window ends.
 
-    Parameters
-    ----------
-    entries, places, dual, declaration, windows, emphasis
-        As for `sstep_verify.bounds.window.svm.svm_window_bound`, of the whole run.
-    start : ndarray, shape (m,)
-        The common start vector, exact, within the box.
-    steps : SvmSteps
-        The H steps of the oracle's run.
-    errors : ndarray, shape (H,)
-        Bound on the error of the unclipped value of each of them.
-    s : int
-        Iterations per window of the solver's run.
-    ends : list of int
-        Window ends.
-    carried : CarriedWeights or CarriedTerms, optional
-        For a solver that carries a state: the drift of its weights, or the terms of all first gradients.
-
-    Returns
-    -------
-    dict of int to TrajectoryBound
-        By window end; radii of shape (c,), 0 where the computed value must be exact.
+    `steps` are the H of the oracle's run from the common `start`, exact and within the box, `errors`, shape
+    (H,), bound the errors of their unclipped values, `s` is the solver's iterations per window. `carried`
+    is, for a solver that carries a state, the drift of its weights, or the terms of all first gradients.
+    The rest is as for `svm_window_bound`, of the whole run.
     """
     length, sizes = steps.draws.size, magnitudes(start)
     rows = svm_rows(entries, declaration.precision, min(s, length), dual)

@@ -60,27 +60,11 @@ def energy_norm(
 ) -> tuple[float, float]:
     """Float64 interval that contains ``||d||_M``, ``||d||_M^2 = d'Kd/lambda + m d'd``.
 
-    K is off by `entries.judge_error`, every entry of d by up to 4u, and the quadratic form of c coordinates
-    by gamma_{2c+3} of its absolute value; gamma_{2c+16} covers all of the roundings. The exact K is
-    positive semidefinite, so the square is at least ``m d'd`` whatever is lost by cancellation.
-
-    Parameters
-    ----------
-    entries : KernelEntries
-        Kernel rows of the coordinates, shape (c, m).
-    places : ndarray of int, shape (c,)
-        The coordinates.
-    difference : ndarray, shape (c,)
-        The difference on these coordinates (d); it is 0 on all others.
-    samples : int
-        Number of samples (m).
-    penalty : float
-        Regularisation (lambda).
-
-    Returns
-    -------
-    (float, float)
-        (0, infinity) if the square overflows, (infinity, infinity) if an entry is not finite.
+    `difference`, shape (c,), is d on the coordinates `places`, whose kernel rows are `entries`; it is 0 on
+    all others. K is off by `entries.judge_error`, every entry of d by up to 4u, and the quadratic form of c
+    coordinates by gamma_{2c+3} of its absolute value; gamma_{2c+16} covers all of the roundings. The exact
+    K is positive semidefinite, so the square is at least ``m d'd`` whatever is lost by cancellation. The
+    interval is (0, infinity) if the square overflows, (infinity, infinity) if an entry is not finite.
     """
     scale = float(np.max(np.abs(difference), initial=0.0))
     if scale == 0.0:
@@ -109,16 +93,9 @@ def energy_norm(
 def energy_reach(
     entries: KernelEntries, places: np.ndarray, sizes: np.ndarray, samples: int, penalty: float
 ) -> float:
-    """Largest ``||d||_M`` of a difference whose entries are at most some sizes.
+    """Largest ``||d||_M`` of a difference whose entries are at most `sizes`, shape (c,); see `energy_norm`.
 
     ``d'Md <= |d|'|M||d| = |d|'|K||d|/lambda + m |d|'|d|``.
-
-    Parameters
-    ----------
-    entries, places, samples, penalty
-        As for `energy_norm`.
-    sizes : ndarray, shape (c,)
-        Largest size of each entry, >= 0; the difference is 0 on all other coordinates.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         kernel = np.abs(entries.values[:, places]) + entries.judge_error[:, places]

@@ -150,16 +150,9 @@ class SolveBound(NamedTuple):
 def solve_bound(system: np.ndarray, given: float, modulus: float, declaration: Declaration) -> SolveBound:
     """Bound one block solve.
 
-    Parameters
-    ----------
-    system : ndarray, shape (b, b)
-        Bounds on the absolute values of the entries of the exact system G, diagonal included.
-    given : float
-        Bound on the Frobenius norm of the difference between the system held and G (e).
-    modulus : float
-        A number that no eigenvalue of G is below (m).
-    declaration : Declaration
-        Precision and factorisation.
+    `system`, shape (b, b), bounds the absolute values of the entries of the exact G, diagonal included,
+    `given` the Frobenius norm of the difference between the system held and G (e); no eigenvalue of G is
+    below `modulus` (m).
     """
     block, subnormal = system.shape[0], smallest_subnormal(declaration.precision)
     factors, given = factors_of(declaration, block, float(modulus)), float(given)

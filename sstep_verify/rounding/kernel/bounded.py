@@ -147,19 +147,9 @@ class KernelEntries:
 
 
 def panel_entries(rows: np.ndarray, places: np.ndarray) -> KernelEntries:
-    """Entries of a panel with their bounds.
+    """Entries of a panel's rows, shape (c, m), of the window's distinct coordinates, with bounds.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (c, m)
-        The panel's rows of the window's distinct coordinates, in the solver's precision.
-    places : ndarray of int, shape (c,)
-        These coordinates, in the same order.
-
-    Returns
-    -------
-    KernelEntries
-        `judge_error` is the rounding of a longdouble panel to float64, `solver_error` the asymmetry.
+    `judge_error` is the rounding of a longdouble panel to float64, `solver_error` the asymmetry.
     """
     exact = rows if rows.dtype == np.longdouble else rows.astype(np.float64)
     values = exact.astype(np.float64)
