@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from sstep_verify import provenance
 from sstep_verify.errors import SstepVerifyError
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
-from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
+from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.witness import trajectory
 from sstep_verify.problems import IndexStream, Problem, Ridge, kernel_from
 from sstep_verify.problems.data import datasets
@@ -103,7 +103,7 @@ def measure(kernels: tuple[str, ...], directory: str | None) -> list[Line]:
             for m in sizes:
                 kernel = kernel_from(name, degree=3, offset=0.0, sigma=1.0)
                 problem = Problem(data, loaded.data[:m], loaded.targets[:m], kernel, Ridge(PENALTY))
-                seconds, found = timed(partial(certify_ridge, problem, DIGITS))
+                seconds, found = timed(partial(certify, problem, DIGITS))
                 if m <= MOST_MPMATH:
                     mpmath = (
                         m,

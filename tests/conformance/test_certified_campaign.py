@@ -21,7 +21,7 @@ from sstep_verify.campaign.loop.ranks import refuse_own_ranks
 from sstep_verify.campaign.loop.run import Plan, run_campaign
 from sstep_verify.errors import InputError
 from sstep_verify.launch.environment import launch_variables, launcher
-from sstep_verify.oracle.certificate.certify_svm import certify_svm
+from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.verify.record import CertificateError
 from sstep_verify.reporting import load, write_report
 from sstep_verify.reporting.page.certified import certified_rows
@@ -83,7 +83,10 @@ def test_every_row_is_a_proved_statement_and_survives_the_file(plan, tmp_path):
 
 
 def test_too_few_digits_are_inconclusive(plan, monkeypatch):
-    monkeypatch.setattr(certified_units, "certify_svm", lambda problem, digits: certify_svm(problem, 5))
+    def fewer(problem, digits):
+        return certify(problem, 5 if problem.is_svm else digits)
+
+    monkeypatch.setattr(certified_units, "certify", fewer)
     results = run_campaign(plan)
     assert results.summary.exit_code == 3
     assert "2 to fewer digits" in results.summary.sentence

@@ -13,8 +13,7 @@ from stated_tolerance import box_qp_loss, cholesky_distance
 
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.values import exact_values
-from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
-from sstep_verify.oracle.certificate.certify_svm import certify_svm
+from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,
@@ -48,7 +47,7 @@ def _problem(kernel, loss) -> Problem:
 
 @functools.cache
 def _certified(kernel, loss):
-    return certify_svm(_problem(kernel, loss), 30)
+    return certify(_problem(kernel, loss), 30)
 
 
 def _numbers(certificate) -> list[Fraction]:
@@ -65,7 +64,7 @@ def _distance(alpha: np.ndarray, certificate) -> float:
 @pytest.mark.parametrize("penalty", [1.0, 2.0**-10])
 def test_kernel_ridge_in_its_convention_lands_at_the_certified_solution(kernel, penalty):
     problem = _problem(kernel, Ridge(penalty))
-    certificate = certify_ridge(problem, 30)
+    certificate = certify(problem, 30)
     found = kernel_ridge(problem)
     assert _distance(found.alpha, certificate) <= cholesky_distance(problem, found.alpha)
 
@@ -73,7 +72,7 @@ def test_kernel_ridge_in_its_convention_lands_at_the_certified_solution(kernel, 
 def test_kernel_ridge_in_another_convention_does_not():
     problem = _problem(LinearKernel(), Ridge(2.0**-4))
     found = kernel_ridge(Problem("drawn", problem.data, problem.targets, problem.kernel, Ridge(2.0**-5)))
-    certificate = certify_ridge(problem, 30)
+    certificate = certify(problem, 30)
     assert _distance(found.alpha, certificate) > cholesky_distance(problem, found.alpha)
 
 

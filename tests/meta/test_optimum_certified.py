@@ -12,8 +12,7 @@ import pytest
 from judged import judged, small_case
 
 from sstep_verify.checks import optimum as check
-from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
-from sstep_verify.oracle.certificate.certify_svm import certify_svm
+from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
 
@@ -44,7 +43,7 @@ def test_the_only_sources_of_an_optimum_are_the_certifying_ones():
 @pytest.mark.parametrize("loss", [Hinge(0.5), SquaredHinge(2.0)], ids=lambda loss: loss.task)
 def test_the_optimal_value_it_uses_holds_the_certified_one(loss):
     case, tested = small_case(loss, RBFKernel(0.3), iterations=64, claims=CLAIM)
-    certificate = certify_svm(case.problem, 30)
+    certificate = certify(case.problem, 30)
     verdicts = judged(check, case, tested, observe=lambda iteration, alpha: iteration >= 32)
     assert verdicts
     for verdict in verdicts.values():
@@ -56,7 +55,7 @@ def test_the_optimal_value_it_uses_holds_the_certified_one(loss):
 
 def test_the_solution_it_uses_lies_at_the_certified_one_within_its_error():
     case, tested = small_case(Ridge(0.05), RBFKernel(0.3), block=3, iterations=64, claims=CLAIM)
-    certificate = certify_ridge(case.problem, 30)
+    certificate = certify(case.problem, 30)
     used = Oracle(case.problem).ridge_optimum(case.problem)
     exact = [Fraction(text) for text in certificate.alpha]
     square = sum((Fraction(x) - y) ** 2 for x, y in zip(used.alpha.tolist(), exact, strict=True))
@@ -69,7 +68,7 @@ def test_the_solution_it_uses_lies_at_the_certified_one_within_its_error():
 
 def test_an_optimum_moved_by_more_than_its_error_is_seen():
     case, _ = small_case(Ridge(0.05), RBFKernel(0.3), block=3, iterations=8)
-    certificate = certify_ridge(case.problem, 30)
+    certificate = certify(case.problem, 30)
     used = Oracle(case.problem).ridge_optimum(case.problem)
     moved = np.array(used.alpha)
     moved[0] += 4 * used.error + float(certificate.radius)

@@ -18,8 +18,7 @@ from sstep_reference import Rational
 from sstep_reference.arithmetic import exact_fraction
 
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
-from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
-from sstep_verify.oracle.certificate.certify_svm import certify_svm
+from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.certificate.file import decode, encode
 from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.oracle.verify.record import SvmCertificate
@@ -132,7 +131,7 @@ def _falsehoods(
 @QUICK
 @given(problems(losses, 8))
 def test_an_svm_certificate_is_true_of_the_exact_optimum(problem):
-    certificate = certify_svm(problem, DIGITS)
+    certificate = certify(problem, DIGITS)
     alpha, value = _exact_svm(problem)
     assert _falsehoods(certificate, alpha, value, Fraction(problem.loss.C)) == []
     assert certificate.digits == DIGITS, certificate.how
@@ -147,7 +146,7 @@ def test_the_svm_property_can_fail():
     def contradicted(problem: Problem) -> bool:
         other = Problem("other", problem.data, problem.targets, problem.kernel, Hinge(2 * problem.loss.C))
         alpha, value = _exact_svm(other)
-        return bool(_falsehoods(certify_svm(problem, DIGITS), alpha, value, Fraction(other.loss.C)))
+        return bool(_falsehoods(certify(problem, DIGITS), alpha, value, Fraction(other.loss.C)))
 
     find(
         problems(parameters.map(Hinge), 3), contradicted, settings=settings(QUICK, phases=[Phase.generate])
@@ -157,7 +156,7 @@ def test_the_svm_property_can_fail():
 @QUICK
 @given(problems(st.sampled_from([1.0, 1e-3, 0.3]).map(Ridge), 8))
 def test_a_ridge_certificate_is_true_of_the_exact_solution(problem):
-    certificate = certify_ridge(problem, DIGITS)
+    certificate = certify(problem, DIGITS)
     penalty, m = _rational(Fraction(problem.loss.penalty)), problem.samples
     gram = _gram(problem)
     matrix = [[gram[i][j] / penalty + (m if i == j else 0) for j in range(m)] for i in range(m)]
@@ -178,7 +177,7 @@ def test_a_ridge_certificate_agrees_with_mpmath(kernel):
     generator = np.random.default_rng(11)
     data, targets = generator.standard_normal((60, 4)), generator.standard_normal(60)
     problem = Problem("random", data, targets, kernel, Ridge(1e-3))
-    certificate = certify_ridge(problem, 50)
+    certificate = certify(problem, 50)
     everything = IndexStream("cyclic", problem.samples, problem.samples, 1)
     exact = [exact_fraction(value) for value in trajectory(problem, everything, 800)[-1]]
     errors = [abs(Fraction(text) - value) for text, value in zip(certificate.alpha, exact, strict=True)]
@@ -193,7 +192,7 @@ def test_ties_are_undecided_with_the_value_certified():
     problem = Problem(
         "far apart", np.diag([1e3, 2e3, 3e3]), np.array([1.0, -1.0, 1.0]), RBFKernel(), Hinge()
     )
-    certificate = certify_svm(problem, DIGITS)
+    certificate = certify(problem, DIGITS)
     assert certificate.statuses == ("undecided",) * 3
     assert certificate.unique
     assert certificate.digits == DIGITS
@@ -201,7 +200,7 @@ def test_ties_are_undecided_with_the_value_certified():
 
 def test_a_singular_matrix_leaves_uniqueness_open():
     problem = Problem("twice", np.array([[2.0], [2.0]]), np.array([1.0, 1.0]), LinearKernel(), Hinge())
-    certificate = certify_svm(problem, DIGITS)
+    certificate = certify(problem, DIGITS)
     assert (certificate.remaining, certificate.radius, certificate.unique) == ("singular", "", False)
     assert certificate.digits == DIGITS
     verify_certificate(certificate, problem.data, problem.targets)

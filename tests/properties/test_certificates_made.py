@@ -17,10 +17,8 @@ from test_optima_any_scale import drawn
 
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import svm_values
-from sstep_verify.oracle.certificate import certify_ridge as ridge_maker
-from sstep_verify.oracle.certificate import certify_svm as svm_maker
-from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
-from sstep_verify.oracle.certificate.certify_svm import certify_svm
+from sstep_verify.oracle.certificate import certify as maker
+from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.oracle.verify.kernel import ball_ends, verifying_arithmetic
 from sstep_verify.oracle.verify.record import CertificateError
@@ -41,12 +39,12 @@ def _tied(seed: int) -> Problem:
 def test_certificates_of_tied_optima_are_proved_anew(seeds):
     for seed in seeds:
         problem = _tied(seed)
-        verify_certificate(certify_svm(problem, 30), problem.data, problem.targets)
+        verify_certificate(certify(problem, 30), problem.data, problem.targets)
 
 
 def test_a_statement_that_is_weaker_than_it_need_be_may_stand():
     problem = Problem("two", np.diag([1.0, 2.0]), np.array([1.0, -1.0]), LinearKernel(), Hinge(0.1))
-    certificate = certify_svm(problem, 30)
+    certificate = certify(problem, 30)
     assert certificate.statuses == ("upper", "upper")
     weaker = replace(
         certificate, statuses=("undecided", "upper"), remaining="undecided", eigenvalue="", radius=""
@@ -62,7 +60,7 @@ def test_a_statement_that_is_weaker_than_it_need_be_may_stand():
 def test_a_status_is_stated_only_where_the_point_is_on_its_end(seed, digits):
     """Here what is proved to be 0 is not put there, as that would spoil the digits."""
     problem = drawn(seed)
-    certificate = certify_svm(problem, digits)
+    certificate = certify(problem, digits)
     verify_certificate(certificate, problem.data, problem.targets)
     at_zero = [Fraction(text) == 0 for text in certificate.alpha]
     assert all(zero for zero, status in zip(at_zero, certificate.statuses, strict=True) if status == "zero")
@@ -76,7 +74,7 @@ def test_no_eigenvalue_is_stated_that_far_samples_do_not_have(exponent):
     for gap in 10.0 ** generator.uniform(-6, -2, 6):
         data = np.array([[2.0**exponent, 0.0], [2.0**exponent, gap]])
         problem = Problem("far", data, np.ones(2), RBFKernel(1.0), Hinge(1.0))
-        certificate = certify_svm(problem, 1)
+        certificate = certify(problem, 1)
         verify_certificate(certificate, data, problem.targets)
         places = [i for i, status in enumerate(certificate.statuses) if status in ("free", "undecided")]
         if certificate.eigenvalue and places:
@@ -90,22 +88,22 @@ def test_no_eigenvalue_is_stated_that_far_samples_do_not_have(exponent):
 def test_a_maker_that_states_too_much_hands_nothing_out(loss, monkeypatch):
     generator = np.random.default_rng(1)
     problem = Problem("lie", generator.standard_normal((6, 2)), np.ones(6), RBFKernel(1.0), loss)
-    maker, make = (svm_maker, certify_svm) if problem.is_svm else (ridge_maker, certify_ridge)
-    honest = maker._stated
+    stated = "_svm_stated" if problem.is_svm else "_ridge_stated"
+    honest = getattr(maker, stated)
 
     def lying(*given):
         certificate = honest(*given)
         return replace(certificate, radius=f"{float(certificate.radius) / 1e30:.6e}")
 
-    make(problem, 20)
-    monkeypatch.setattr(maker, "_stated", lying)
+    certify(problem, 20)
+    monkeypatch.setattr(maker, stated, lying)
     with pytest.raises(CertificateError, match="radius"):
-        make(problem, 20)
+        certify(problem, 20)
 
 
 def test_no_digit_is_no_statement():
     problem = Problem("wide", np.array([[1.0], [2.0]]), np.array([1.0, -1.0]), LinearKernel(), Ridge(1.0))
-    certificate = certify_ridge(problem, 20)
+    certificate = certify(problem, 20)
     wide = replace(certificate, radius="1e9", digits=0)
     verify_certificate(wide, problem.data, problem.targets)
     with pytest.raises(CertificateError, match="digits"):
@@ -114,7 +112,7 @@ def test_no_digit_is_no_statement():
 
 def test_digits_are_of_the_least_that_the_norm_may_be():
     problem = Problem("third", np.eye(3), np.array([1.0, 0.5, 0.25]), LinearKernel(), Ridge(1.0))
-    certificate = certify_ridge(problem, 20)
+    certificate = certify(problem, 20)
     arithmetic = verifying_arithmetic(certificate.bits)
     low, high = ball_ends(RidgeProof(problem, certificate.alpha, arithmetic).norm)
     assert low < high
@@ -130,7 +128,7 @@ def test_entries_with_exponents_of_hundreds_of_digits_are_proved(loss):
     """exp(-2**1200) is no rational that could be held."""
     data = np.array([[2.0**600], [-(2.0**600)], [0.0]])
     problem = Problem("apart", data, np.array([1.0, 1.0, -1.0]), RBFKernel(1.0), loss)
-    made = certify_svm(problem, 20) if problem.is_svm else certify_ridge(problem, 20)
+    made = certify(problem, 20)
     assert made.digits == 20
     verify_certificate(made, data, problem.targets)
 

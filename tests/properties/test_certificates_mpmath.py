@@ -16,7 +16,7 @@ from sstep_reference import Mpmath
 from sstep_reference.arithmetic import exact_fraction
 
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
-from sstep_verify.oracle.certificate.certify_svm import certify_svm
+from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.verify.record import SvmCertificate
 from sstep_verify.problems import Hinge, PolynomialKernel, Problem, RBFKernel, SquaredHinge
 
@@ -78,7 +78,7 @@ def contradictions(problem: Problem, certificate: SvmCertificate) -> list[str]:
 @pytest.mark.parametrize("kernel", [RBFKernel(0.7), PolynomialKernel(3)], ids=["rbf", "polynomial"])
 def test_mpmath_finds_the_certified_optimum(kernel, loss):
     problem = drawn(kernel, loss)
-    certificate = certify_svm(problem, DIGITS)
+    certificate = certify(problem, DIGITS)
     assert certificate.digits == DIGITS
     assert "free" in certificate.statuses
     assert contradictions(problem, certificate) == []

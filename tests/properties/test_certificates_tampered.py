@@ -9,8 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
-from sstep_verify.oracle.certificate.certify_svm import certify_svm
+from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.certificate.file import decode, document_digest, encode
 from sstep_verify.oracle.verify import kernel as verified_kernel
 from sstep_verify.oracle.verify.certificate import verify_certificate
@@ -26,9 +25,7 @@ SMALL, LARGE = Fraction(1, 10**25), Fraction(10**9)
 
 def _certified(kernel, loss):
     problem = Problem("random", DATA, LABELS, kernel, loss)
-    if problem.is_svm:
-        return certify_svm(problem, 30)
-    return certify_ridge(problem, 30)
+    return certify(problem, 30)
 
 
 CERTIFICATES = {

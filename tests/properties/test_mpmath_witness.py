@@ -12,8 +12,7 @@ from click.testing import CliRunner
 from sstep_verify.cli.commands.oracle import command
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle import witness
-from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
-from sstep_verify.oracle.certificate.certify_svm import certify_svm
+from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.witness import TRAJECTORY_DIGITS, agreements, drawn_cases
 
 DIGITS = 25
@@ -21,9 +20,7 @@ CASES = list(drawn_cases(int(os.environ.get("SSTEP_VERIFY_DRAWS", "450")) // 25,
 
 
 def certified(problem):
-    if problem.is_svm:
-        return certify_svm(problem, DIGITS)
-    return certify_ridge(problem, DIGITS)
+    return certify(problem, DIGITS)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0].label)

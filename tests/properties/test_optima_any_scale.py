@@ -21,8 +21,7 @@ from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.checks import optimum as check
 from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.oracle.balls.values import exact_values as values_in_balls
-from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
-from sstep_verify.oracle.certificate.certify_svm import certify_svm
+from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.certificate.file import decode, encode
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.verify.certificate import verify_certificate
@@ -246,7 +245,7 @@ def judged(seed: int) -> tuple[str, list[str]]:
     """How a problem fared: its kind, and what was false or refused."""
     problem = drawn(seed)
     kind = f"{problem.loss.task} {problem.kernel.name}"
-    certificate = certify_svm(problem, DIGITS) if problem.is_svm else certify_ridge(problem, DIGITS)
+    certificate = certify(problem, DIGITS)
     truth = Truth(problem)
     found = falsehoods(truth, certificate) + false_optimum(truth) + false_values(truth, seed)
     found += false_verdicts(truth)

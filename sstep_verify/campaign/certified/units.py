@@ -12,8 +12,7 @@ from sstep_verify.campaign.certified.definition import OptimumUnit
 from sstep_verify.campaign.data import load_data
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.decimals import lower_decimal, upper_decimal
-from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
-from sstep_verify.oracle.certificate.certify_svm import certify_svm
+from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.verify import record as words
 from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.oracle.verify.record import Certificate, CertificateError, SvmCertificate
@@ -68,7 +67,7 @@ def execute_unit(unit: OptimumUnit, directory: str | None) -> OptimumOutcome:
     problem = problem.with_finite_kernel()
     _forget_peak()
     begin = time.perf_counter()
-    certificate = _certified(problem, unit.digits)
+    certificate = certify(problem, unit.digits)
     seconds, memory = time.perf_counter() - begin, _peak()
     begin = time.perf_counter()
     try:
@@ -83,12 +82,6 @@ def load_for(unit: OptimumUnit, directory: str | None) -> DataSet:
     """The data set of a unit, with the targets that its task needs."""
     task = "regression" if unit.task == "krr" else "classification"
     return load_data(unit.data, directory, task)
-
-
-def _certified(problem: Problem, digits: int) -> Certificate:
-    if problem.is_svm:
-        return certify_svm(problem, digits)
-    return certify_ridge(problem, digits)
 
 
 def _row(

@@ -95,6 +95,7 @@ def _encoded(certificate) -> str:
 def _certified(data, kernel, loss, given):
     """The certificate, kept or made anew, with its provenance, and the problem it speaks of."""
     from sstep_verify.oracle.certificate.cache import keep, proved
+    from sstep_verify.oracle.certificate.certify import certify
     from sstep_verify.oracle.certificate.file import require_writable
     from sstep_verify.provenance import collect
 
@@ -105,7 +106,7 @@ def _certified(data, kernel, loss, given):
         click.echo(note, err=True)
     if certificate is None:
         _say_memory(problem, given["memory"])
-        certificate = _prove(problem, given["digits"])
+        certificate = certify(problem, given["digits"])
         if not given["no_cache"] and (note := keep(problem, given["digits"], certificate)):
             click.echo(note, err=True)
     facts = {loaded.name: {"sha256": loaded.sha256, "notes": list(loaded.notes)}}
@@ -165,16 +166,6 @@ def _say_memory(problem, allowed) -> None:
     click.echo(f"memory: {line}", err=True)
 
 
-def _prove(problem, digits):
-    if problem.is_svm:
-        from sstep_verify.oracle.certificate.certify_svm import certify_svm
-
-        return certify_svm(problem, digits)
-    from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
-
-    return certify_ridge(problem, digits)
-
-
 def _summary(problem, certificate):
     yield f"{problem.label}: {certificate.digits} digits certified"
     yield f"  optimal value {_short(certificate.objective)}"
@@ -213,11 +204,12 @@ DRAWN = 18
 
 def _witness(digits) -> None:
     from sstep_verify.errors import OracleDisagreementError
+    from sstep_verify.oracle.certificate.certify import certify
     from sstep_verify.oracle.witness import agreements, drawn_cases
 
     wrong = []
     for problem, stream in drawn_cases(DRAWN):
-        found = agreements(problem, _prove(problem, digits), stream)
+        found = agreements(problem, certify(problem, digits), stream)
         parts = ", ".join(f"{one.part} {one.digits}" for one in found)
         click.echo(f"{problem.label}: digits in common with mpmath: {parts}")
         wrong += [f"{problem.label}: {one.part} to {one.digits} digits" for one in found if not one.holds]

@@ -11,7 +11,7 @@ from sstep_reference.arithmetic import Balls
 
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.enclosure import interval, magnitude_interval
-from sstep_verify.oracle.certificate.certify_ridge import certify_ridge
+from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.search.ridge import DENSE_SAMPLES
 from sstep_verify.oracle.search.svm import TARGET, search
 from sstep_verify.oracle.verify.kernel import verifying_arithmetic
@@ -77,7 +77,7 @@ def ridge_optimum(problem: Problem) -> RidgeOptimum:
     """
     if problem.is_svm:
         raise InputError(f"{problem.label}: ridge_optimum needs a K-RR problem; use svm_optimum")
-    certificate = certify_ridge(problem, DIGITS, keep=problem.samples <= DENSE_SAMPLES)
+    certificate = certify(problem, DIGITS, keep=problem.samples <= DENSE_SAMPLES)
     alpha, rounding = _rounded(certificate.alpha)
     with Balls(BITS).working():
         error = magnitude_interval(rounding + Balls(BITS).from_fraction(Fraction(certificate.radius)))[1]

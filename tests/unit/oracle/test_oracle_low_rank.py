@@ -9,7 +9,7 @@ import pytest
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.oracle.balls.objectives import objectives
-from sstep_verify.oracle.certificate.certify_svm import certify_svm
+from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.search import low_rank, primal_newton, svm
 from sstep_verify.oracle.search.active_set import Polisher
 from sstep_verify.oracle.search.dual import BallDual
@@ -63,7 +63,7 @@ def test_newton_ends_where_margins_are_tied_exactly():
         found = primal_newton.primal_newton(LowRankSystem(problem, ARITHMETIC))
     assert found.finished
     np.testing.assert_array_equal(found.alpha.astype(np.float32), np.float32([1 / 3, 1 / 3, 0, 0, 0]))
-    assert certify_svm(problem, 30).statuses == ("free", "free", "undecided", "undecided", "zero")
+    assert certify(problem, 30).statuses == ("free", "free", "undecided", "undecided", "zero")
 
 
 def test_newton_cut_short_says_so_and_another_search_takes_over(monkeypatch):
@@ -130,7 +130,7 @@ def test_polishing_by_low_rank_agrees_with_the_whole_system(monkeypatch):
 @pytest.mark.parametrize("C", [0.1, 1e3])
 def test_a_certificate_found_by_newton_is_proved_anew(C):
     problem = _problem(PolynomialKernel(), C)
-    certificate = certify_svm(problem, 30)
+    certificate = certify(problem, 30)
     assert certificate.how.startswith(svm.PRIMAL_METHOD)
     assert certificate.digits == 30
     verify_certificate(certificate, problem.data, problem.targets)

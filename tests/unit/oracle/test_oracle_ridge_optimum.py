@@ -11,7 +11,7 @@ from sstep_reference.arithmetic import Balls, exact_fraction
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
-from sstep_verify.oracle.certificate import certify_ridge as certify
+from sstep_verify.oracle.certificate import certify
 from sstep_verify.oracle.certificate.optimum import (
     RidgeOptimum,
     ridge_optimum,

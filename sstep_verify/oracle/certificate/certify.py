@@ -1,0 +1,175 @@
+"""Certificates of optima: a point is searched, `oracle.verify` proves what is stated of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from operator import attrgetter
+
+from sstep_verify.errors import InputError
+from sstep_verify.oracle.balls.decimals import (
+    RADIUS_DIGITS,
+    ROOM,
+    bounding_decimal,
+    decimal_digits,
+    decimals_of,
+    enclosing_decimals,
+    exact_decimal,
+    lower_decimal,
+    nearest_decimal,
+)
+from sstep_verify.oracle.search.ridge import DENSE_SAMPLES, RidgeSearch
+from sstep_verify.oracle.search.svm import search
+from sstep_verify.oracle.verify import record as words
+from sstep_verify.oracle.verify.kernel import MOST_BITS, ball_ends, verifying_arithmetic
+from sstep_verify.oracle.verify.record import Certificate, RidgeCertificate, SvmCertificate, subject_of
+from sstep_verify.oracle.verify.ridge import RidgeProof
+from sstep_verify.oracle.verify.svm import SvmProof, remaining_places
+from sstep_verify.problems import Problem
+
+GUARD_BITS, LEAST_RIDGE_BITS = 80, 128
+"""K-RR: bits of the balls beyond the digits asked, for the condition of the system, doubled where too few;
+and at least."""
+
+BITS_PER_DIGIT, LEAST_SVM_BITS = 12, 300
+"""K-SVM: bits of the balls for a digit asked, as the gap bounds the square of the error of a; at least."""
+
+MOST_INVERTED = 400
+"""Largest matrix whose definiteness is proved by more than an inverse in float64."""
+
+MOST_SVM_DIGITS = 130
+
+
+def certify(problem: Problem, digits: int = 30, *, keep: bool = True) -> Certificate:
+    """Certify the optimum of a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        A K-RR, or a K-SVM with m up to about a thousand.
+    digits : int
+        Decimal digits asked for, >= 1: of a* in the Euclidean norm (K-RR), of the optimal value (K-SVM).
+    keep : bool
+        K-RR: keep the kernel in balls from pass to pass (`oracle.memory.certificate_bytes`).
+
+    Returns
+    -------
+    RidgeCertificate or SvmCertificate
+        Proved by `oracle.verify`; fewer digits are stated where they could not be had.
+
+    Raises
+    ------
+    InputError
+        If the number of digits is out of range.
+    CertificateError
+        If nothing can be proved of the point found.
+    """
+    if digits < 1 or (problem.is_svm and digits > MOST_SVM_DIGITS):
+        needed = f"in 1..{MOST_SVM_DIGITS}" if problem.is_svm else "at least 1"
+        raise InputError(f"digits = {digits}, but it must be {needed}")
+    return _certify_svm(problem, digits) if problem.is_svm else _certify_ridge(problem, digits, keep)
+
+
+def _certify_ridge(problem: Problem, digits: int, keep: bool) -> RidgeCertificate:
+    searched = RidgeSearch(problem, keep=keep)
+    bits = max(math.ceil(digits * math.log2(10)) + GUARD_BITS, LEAST_RIDGE_BITS)
+    best = _ridge_certified(problem, searched, digits, bits)
+    # Beyond this size another pass costs more than the digits are likely to be worth.
+    while best.digits < digits and 2 * bits <= MOST_BITS and problem.samples <= DENSE_SAMPLES:
+        bits *= 2
+        best = max(best, _ridge_certified(problem, searched, digits, bits), key=attrgetter("digits"))
+    return best
+
+
+def _ridge_certified(problem: Problem, searched: RidgeSearch, digits: int, bits: int) -> RidgeCertificate:
+    """The certificate of what is found with some bits."""
+    near, how = searched.point(digits, bits)
+    point = tuple(nearest_decimal(ball_ends(x)[1], decimals_of(bits)) for x in near)
+    proof = RidgeProof(problem, point, verifying_arithmetic(bits))
+    how = f"{how}; exact kernel in balls of {bits} bits"
+    certificate = _ridge_stated(problem, point, proof, bits, digits, how)
+    proof.check(certificate)
+    return certificate
+
+
+def _ridge_stated(
+    problem: Problem, point: Sequence[str], proof: RidgeProof, bits: int, digits: int, how: str
+) -> RidgeCertificate:
+    """What is proved of a point, rounded outwards to decimals."""
+    radius = bounding_decimal(proof.radius)
+    return RidgeCertificate(
+        subject=subject_of(problem),
+        digits=decimal_digits(Fraction(radius), ball_ends(proof.norm)[0], digits),
+        bits=bits,
+        alpha=tuple(point),
+        radius=radius,
+        radii=tuple(bounding_decimal(proof.coordinate(i)) for i in range(problem.samples)),
+        residual=bounding_decimal(proof.length),
+        objective=enclosing_decimals(proof.objective, decimals_of(bits)),
+        gap=enclosing_decimals(proof.gap, RADIUS_DIGITS),
+        how=how,
+    )
+
+
+def _certify_svm(problem: Problem, digits: int) -> SvmCertificate:
+    bits = max(LEAST_SVM_BITS, BITS_PER_DIGIT * digits)
+    # 10**(-2 digits - 6): then a itself has about as many digits as the value.
+    point, _, bits, method = search(problem, 10.0 ** -(2 * digits + 6), (bits, 2 * bits, 4 * bits))
+    proof = SvmProof(problem, point, verifying_arithmetic(bits))
+    ends = {words.ZERO: "0", words.UPPER: exact_decimal(Fraction(problem.hinge.C))}
+    snapped = tuple(ends.get(status, text) for status, text in zip(proof.ends, point, strict=True))
+    if snapped != point:
+        moved = SvmProof(problem, snapped, verifying_arithmetic(bits))
+        # What is put on its end may spoil what is proved where entries of Q are huge.
+        if _digits(moved, bits, digits) >= _digits(proof, bits, digits):
+            point, proof = snapped, moved
+    certificate = _svm_stated(problem, point, proof, bits, digits, f"{method}; balls of {bits} bits")
+    proof.check(certificate)
+    return certificate
+
+
+def _digits(proof: SvmProof, bits: int, most: int) -> int:
+    objective = enclosing_decimals(proof.objective(), decimals_of(bits))
+    return decimal_digits(Fraction(objective.radius), Fraction(objective.middle), most)
+
+
+def _svm_stated(
+    problem: Problem, point: Sequence[str], proof: SvmProof, bits: int, digits: int, how: str
+) -> SvmCertificate:
+    """What is proved of a point, rounded outwards to decimals."""
+    digits_written = decimals_of(bits)
+    statuses = [status if proof.at(i, status) else words.UNDECIDED for i, status in enumerate(proof.ends)]
+    remaining = remaining_places(statuses)
+    matrix, eigenvalue, radius = _uniqueness(proof, remaining)
+    if radius:
+        for i in remaining:
+            if proof.inside(i, Fraction(radius)) and proof.ends[i] == words.UNDECIDED:
+                statuses[i] = words.FREE
+    return SvmCertificate(
+        subject=subject_of(problem),
+        digits=_digits(proof, bits, digits),
+        bits=bits,
+        alpha=tuple(point),
+        statuses=tuple(statuses),
+        objective=enclosing_decimals(proof.objective(), digits_written),
+        dual=enclosing_decimals(proof.dual, digits_written),
+        primal=enclosing_decimals(proof.primal, digits_written),
+        gap=enclosing_decimals(proof.gap, digits_written),
+        remaining=matrix,
+        eigenvalue=eigenvalue,
+        radius=radius,
+        how=how,
+    )
+
+
+def _uniqueness(proof: SvmProof, remaining: list[int]) -> tuple[str, str, str]:
+    """What is proved of the matrix on the remaining coordinates, its eigenvalue, and the radius."""
+    if proof.singular(remaining):
+        return words.SINGULAR, "", ""
+    lambda_min = next(proof.eigenvalues(remaining, MOST_INVERTED), None)
+    if lambda_min is None:
+        return words.UNDECIDED, "", ""
+    # Less than is proved, so that an inverse with other rounding errors proves it anew.
+    eigenvalue = lower_decimal(lambda_min / ROOM)
+    return words.DEFINITE, eigenvalue, bounding_decimal(proof.radius(Fraction(eigenvalue)))
