@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from sstep_verify.errors import InputError
+from sstep_verify.oracle.verify.kernel import verifying_arithmetic
 from sstep_verify.oracle.verify.record import Certificate, CertificateError, RidgeCertificate
-from sstep_verify.oracle.verify.ridge import verify_ridge
-from sstep_verify.oracle.verify.svm import verify_svm
+from sstep_verify.oracle.verify.ridge import RidgeProof
+from sstep_verify.oracle.verify.svm import SvmProof
 from sstep_verify.problems import Problem
 from sstep_verify.problems.data.registry import values_digest
 
@@ -58,8 +59,7 @@ def verify_certificate(certificate: Certificate, data: Any, targets: Any) -> Pro
         )
     if isinstance(certificate, RidgeCertificate) == problem.is_svm:
         raise CertificateError("subject.task", f"is {subject.task!r}, not that of the statements")
-    if isinstance(certificate, RidgeCertificate):
-        verify_ridge(problem, certificate)
-    else:
-        verify_svm(problem, certificate)
+    arithmetic = verifying_arithmetic(certificate.bits)
+    proof: Any = (SvmProof if problem.is_svm else RidgeProof)(problem, certificate.alpha, arithmetic)
+    proof.check(certificate)
     return problem

@@ -21,7 +21,6 @@ from sstep_verify.oracle.verify.kernel import (
     must_have_digits,
     must_hold,
     point_of,
-    verifying_arithmetic,
 )
 from sstep_verify.oracle.verify.record import CertificateError, RidgeCertificate
 from sstep_verify.problems import Problem
@@ -95,14 +94,3 @@ class RidgeProof:
         must_hold("gap", certificate.gap, self.gap)
         must_hold("objective", certificate.objective, self.objective)
         must_have_digits(certificate.digits, Fraction(certificate.radius), ball_ends(self.norm)[0])
-
-
-def verify_ridge(problem: Problem, certificate: RidgeCertificate) -> None:
-    """Prove all statements of a certificate about a problem.
-
-    Raises
-    ------
-    CertificateError
-        At the first field whose statement is not proved.
-    """
-    RidgeProof(problem, certificate.alpha, verifying_arithmetic(certificate.bits)).check(certificate)

@@ -27,7 +27,6 @@ from sstep_verify.oracle.verify.kernel import (
     must_hold,
     point_of,
     shown,
-    verifying_arithmetic,
 )
 from sstep_verify.oracle.verify.record import (
     DEFINITE,
@@ -232,18 +231,6 @@ class SvmProof:
 def remaining_places(statuses: Sequence[str]) -> list[int]:
     """Coordinates that are not stated to be at an end in every optimum."""
     return [i for i, status in enumerate(statuses) if status in (FREE, UNDECIDED)]
-
-
-def verify_svm(problem: Problem, certificate: SvmCertificate) -> None:
-    """Prove all statements of a certificate about a problem.
-
-    Raises
-    ------
-    CertificateError
-        At the first field whose statement is not proved.
-    """
-    arithmetic = verifying_arithmetic(certificate.bits)
-    SvmProof(problem, certificate.alpha, arithmetic).check(certificate)
 
 
 def _dimensions(kernel: Kernel, features: int) -> float:
