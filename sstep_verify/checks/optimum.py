@@ -35,7 +35,7 @@ from sstep_verify.checks.shared.final_vector import (
 from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.errors import OracleDisagreementError
-from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_values
+from sstep_verify.oracle.balls.objectives import MOST_SAMPLES, exact_values
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, norm_upper, rounded_up, unit_roundoff
 from sstep_verify.trajectory import GIVEN, Trajectory

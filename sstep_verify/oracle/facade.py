@@ -10,13 +10,11 @@ import numpy as np
 from sstep_reference import Kernel, SingularSystemError
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.oracle.balls.exact_kernel import exact_kernel, step_error
+from sstep_verify.oracle.balls.exact_kernel import PanelColumns, exact_kernel, step_error
 from sstep_verify.oracle.certificate.optimum import RidgeOptimum, SvmOptimum, ridge_optimum, svm_optimum
-from sstep_verify.oracle.replay.panel import PanelColumns
 from sstep_verify.oracle.replay.replay import replay_window
 from sstep_verify.oracle.replay.window import Replay
-from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclosed_trajectory
-from sstep_verify.oracle.trajectories.mutated import mutated_states
+from sstep_verify.oracle.trajectories import EnclosedTrajectory, enclosed_trajectory, mutated_states
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.recurrence.mutation import Mutation
 from sstep_verify.recurrence.window import Before

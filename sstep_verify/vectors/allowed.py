@@ -29,7 +29,7 @@ from sstep_verify.bounds.trajectory_bound import TrajectoryBound
 from sstep_verify.bounds.window.ridge import ridge_trajectory_bound
 from sstep_verify.bounds.window.svm import svm_trajectory_bound
 from sstep_verify.declaration import KNOWN, Declaration, Precision
-from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory
+from sstep_verify.oracle.trajectories import EnclosedTrajectory
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.kernel.bounded import KernelEntries

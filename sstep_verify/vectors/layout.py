@@ -21,8 +21,7 @@ from sstep_verify.outputs import Output, claim, shortened, whole_folder
 from sstep_verify.solver import RunRequest
 from sstep_verify.specification import broken_by
 from sstep_verify.vectors.choose import choose
-from sstep_verify.vectors.make import expected_of, nearest, prove
-from sstep_verify.vectors.mistakes import EFFECTS, LEFT_OUT, MISTAKES
+from sstep_verify.vectors.make import EFFECTS, LEFT_OUT, MISTAKES, expected_of, nearest, prove
 from sstep_verify.vectors.record import Entry, Expected, Index, Note, Point, text_of
 
 README_NAME, INDEX_NAME, EXPECTED_NAME = "README.md", "vectors.json", "expected.json"

@@ -20,7 +20,7 @@ from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.measures.error import against_classical, errors_at, relative_error
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory
+from sstep_verify.oracle.trajectories import EnclosedTrajectory
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.problems.transforms import permute_features, relabel
 from sstep_verify.rounding.arithmetic import unit_roundoff

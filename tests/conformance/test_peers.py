@@ -12,7 +12,7 @@ from optional_parts import absent
 from stated_tolerance import box_qp_loss, cholesky_distance
 
 from sstep_verify.errors import InputError
-from sstep_verify.oracle.balls.values import exact_values
+from sstep_verify.oracle.balls.objectives import exact_values
 from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.problems import (
     Hinge,

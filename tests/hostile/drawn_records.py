@@ -123,11 +123,11 @@ def _made_again(folder: Path) -> None:
     """Make the other files of a vector's problem agree with its raw arrays, where these describe one."""
     import tempfile
 
-    from sstep_verify.vectors import layout, read, record
+    from sstep_verify.vectors import layout, record, verify
 
     files = {name: (folder / name).read_bytes() for name in layout.FILES}
     with tempfile.TemporaryDirectory() as scratch, contextlib.suppress(record.VectorError):
-        request = read.request_from(files, folder.name, Path(scratch))
+        request = verify.request_from(files, folder.name, Path(scratch))
         for name, content in layout.problem_files(request).items():
             (folder / name).write_bytes(content)
 

@@ -20,7 +20,7 @@ from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.checks import optimum as check
 from sstep_verify.checks.shared.case import Case, run_key
-from sstep_verify.oracle.balls.values import exact_values as values_in_balls
+from sstep_verify.oracle.balls.objectives import exact_values as values_in_balls
 from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.certificate.file import decode, encode
 from sstep_verify.oracle.facade import Oracle

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sstep_verify.bounds.optimum import ridge as optimum_ridge
 from sstep_verify.bounds.optimum import svm as optimum_svm
 from sstep_verify.bounds.residual_gap import DriftBound, Segment
-from sstep_verify.oracle.balls.values import exact_drift, exact_values
+from sstep_verify.oracle.balls.objectives import exact_drift, exact_values
 from sstep_verify.oracle.certificate.optimum import ridge_optimum, svm_optimum
 from sstep_verify.problems import (
     Hinge,

@@ -25,7 +25,7 @@ from sstep_verify.bounds.window.ridge import ridge_trajectory_bound
 from sstep_verify.bounds.window.svm import svm_trajectory_bound
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
-from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory, enclosed_trajectory
+from sstep_verify.oracle.trajectories import EnclosedTrajectory, enclosed_trajectory
 from sstep_verify.rounding.block.energy import energy_norm
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.solver import Declaration, RunRequest

@@ -23,7 +23,7 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import check_of_each_s
 from sstep_verify.checks.shared.finding import Finding, unknown
 from sstep_verify.checks.shared.outcome import executed, most_visible, planted_term, record
-from sstep_verify.oracle.balls.values import MOST_SAMPLES, exact_values
+from sstep_verify.oracle.balls.objectives import MOST_SAMPLES, exact_values
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Claim, Trajectory
 from sstep_verify.verdict import Status, Verdict

@@ -16,9 +16,9 @@ from sstep_verify.checks.short.runs import ShortTruth, short_length, short_point
 from sstep_verify.diagnosis.candidates import Candidate, suspects_of
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.search import explanations, mistaken_reach
+from sstep_verify.oracle.balls.exact_kernel import PanelColumns
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
-from sstep_verify.oracle.replay.panel import PanelColumns
-from sstep_verify.oracle.trajectories.mutated import mutated_states
+from sstep_verify.oracle.trajectories import mutated_states
 from sstep_verify.problems import Problem
 from sstep_verify.recurrence.mutation import NONE
 from sstep_verify.rounding.kernel.entries import KernelEntries

@@ -17,7 +17,7 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.oracle.replay.window import DOSE, Effect
-from sstep_verify.oracle.trajectories.enclosed import EnclosedTrajectory
+from sstep_verify.oracle.trajectories import EnclosedTrajectory
 from sstep_verify.quantities import STALE, TAIL
 from sstep_verify.recurrence.mutation import NONE, TERMS
 from sstep_verify.rounding.arithmetic import OUTWARD

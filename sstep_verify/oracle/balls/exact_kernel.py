@@ -1,4 +1,4 @@
-"""The reference over a problem, in any of its arithmetic objects: the kernel, and the classical method."""
+"""The reference over a problem, in any arithmetic: its kernel or a solver's panel, the classical method."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sstep_reference.kernels import Columns
 from sstep_verify.oracle.balls.enclosure import distances
 from sstep_verify.oracle.balls.objectives import ridge_residual
 from sstep_verify.problems import Hinge, Loss, Problem, Ridge, SquaredHinge
+from sstep_verify.trajectory import Panel
 
 
 def exact_kernel(problem: Problem, arithmetic: Arithmetic) -> Kernel:
@@ -116,3 +117,34 @@ def _(loss: Any, kernel, targets, initial, blocks, trace):
 @classical_steps.register
 def _(loss: Ridge, kernel, targets, initial, blocks, trace):
     return bdcd_krr(kernel.arithmetic, kernel, targets, initial, blocks, penalty=loss.penalty, trace=trace)
+
+
+class PanelColumns(Columns):
+    """Serves row i of a panel where a kernel serves its column i.
+
+    Steps on coordinate i of the reference and of the mutable recurrence read column i alone, so a panel
+    that is not symmetric is replayed by its rows.
+
+    Parameters
+    ----------
+    arithmetic : Arithmetic
+        Number system; float32, float64 and longdouble entries are taken exactly.
+    panel : Panel
+        The rows, shape (c, m), all finite.
+    """
+
+    def __init__(self, arithmetic: Arithmetic, panel: Panel):
+        super().__init__(arithmetic, panel.entries.shape[1])
+        self._panel = panel
+        self._row = {int(column): row for row, column in enumerate(panel.columns)}
+
+    def values(self, i: int, count: int) -> Sequence[Any]:
+        """First `count` entries of row i of the panel.
+
+        Raises
+        ------
+        KeyError
+            If the panel has no row i.
+        """
+        number = self.arithmetic.number
+        return [number(entry) for entry in self._panel.entries[self._row[i], :count].tolist()]

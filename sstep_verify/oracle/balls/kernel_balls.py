@@ -1,22 +1,75 @@
 """The kernel of a problem in balls, a few rows at a time or whole, from one triangle.
 
-The exponents of RBF entries, and the arguments of polynomial ones, are one matrix product of samples
-with extra columns: ``[2 sigma a_i, -sigma |a_i|^2, 1] . [a_j, 1, -sigma |a_j|^2]`` is
-``-sigma |a_i - a_j|^2``. Its cancellation only widens the balls.
+The exponents of RBF entries, and the arguments of polynomial ones, are one matrix product of samples with
+extra columns: ``[2 sigma a_i, -sigma |a_i|^2, 1] . [a_j, 1, -sigma |a_j|^2]`` is ``-sigma |a_i -
+a_j|^2``. Its cancellation only widens the balls. Where the feature space has few dimensions, the entries
+are inner products of images in it.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from functools import singledispatch
+from itertools import combinations_with_replacement
 from typing import Any
 
 from flint import arb_mat
 from sstep_reference.arithmetic import Balls
 from sstep_reference.kernels import Columns
 
-from sstep_verify.oracle.balls.feature_map import feature_dimensions, feature_rows
 from sstep_verify.problems import Kernel, LinearKernel, PolynomialKernel, Problem, RBFKernel
+
+HIGHEST_RANK = 200
+"""Dimensions of the feature space (p) up to which it is used."""
+
+
+def feature_dimensions(problem: Problem) -> int | None:
+    """Dimensions of the feature space, None beyond `HIGHEST_RANK` or half the number of samples."""
+    p = problem.kernel.dimensions(problem.features)
+    return int(p) if p <= min(HIGHEST_RANK, problem.samples // 2) else None
+
+
+def feature_rows(problem: Problem, arithmetic: Balls) -> list[list[Any]]:
+    """Images of the samples in the feature space.
+
+    Parameters
+    ----------
+    problem : Problem
+        A problem for which `feature_dimensions` is not None.
+    arithmetic : Balls
+        Ball arithmetic; to be called inside its `working()`.
+
+    Returns
+    -------
+    list of m lists of p balls
+        Their inner products are the kernel's entries.
+    """
+    samples = [[arithmetic.number(value) for value in row] for row in problem.dense.tolist()]
+    kernel = problem.kernel
+    if not isinstance(kernel, PolynomialKernel):
+        return samples
+    if kernel.offset > 0:
+        root = arithmetic.number(kernel.offset).sqrt()
+        samples = [[*row, root] for row in samples]
+    monomials = list(combinations_with_replacement(range(len(samples[0])), kernel.degree))
+    weights = [_multinomial(arithmetic, monomial) for monomial in monomials]
+    return [
+        [
+            weight * math.prod(row[k] for k in monomial)
+            for weight, monomial in zip(weights, monomials, strict=True)
+        ]
+        for row in samples
+    ]
+
+
+def _multinomial(arithmetic: Balls, monomial: tuple[int, ...]) -> Any:
+    """Root of the multinomial coefficient of a monomial, given by its factors."""
+    count = math.factorial(len(monomial))
+    for repeated in Counter(monomial).values():
+        count //= math.factorial(repeated)
+    return arithmetic.number(count).sqrt()
+
 
 ENTRIES_AT_ONCE = 1 << 18
 """Kernel entries held as balls at once (about 150 bytes each) when a product is formed."""

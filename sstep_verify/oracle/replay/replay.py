@@ -12,9 +12,8 @@ from sstep_reference import SingularSystemError
 from sstep_reference.kernels import Columns
 
 from sstep_verify.oracle.balls.enclosure import DOWN, UP, distances, root_interval, upward
-from sstep_verify.oracle.replay.ends import Ends, RefinedEnds, SvmEnds, float_steps
-from sstep_verify.oracle.replay.panel import PanelColumns
-from sstep_verify.oracle.replay.start import begun_window
+from sstep_verify.oracle.balls.exact_kernel import PanelColumns
+from sstep_verify.oracle.replay.ends import Ends, RefinedEnds, SvmEnds, begun_window, float_steps
 from sstep_verify.oracle.replay.window import Effect, Effects, Interval, Replay, effect_of
 from sstep_verify.problems import Problem
 from sstep_verify.quantities import (

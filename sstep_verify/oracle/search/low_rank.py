@@ -19,7 +19,7 @@ from flint import arb_mat
 from sstep_reference.arithmetic import Balls
 from sstep_reference.inputs import svm_constants
 
-from sstep_verify.oracle.balls.feature_map import feature_rows
+from sstep_verify.oracle.balls.kernel_balls import feature_rows
 from sstep_verify.oracle.search.systems import shifted, solved
 from sstep_verify.problems import Problem
 

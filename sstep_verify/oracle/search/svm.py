@@ -16,9 +16,8 @@ from sstep_reference.arithmetic import Balls
 
 from sstep_verify.numerics.kernel_matrix import kernel_matrix
 from sstep_verify.oracle.balls.decimals import decimals_of, exact_decimal, nearest_decimal
-from sstep_verify.oracle.balls.feature_map import feature_dimensions
-from sstep_verify.oracle.search.active_set import Polisher
-from sstep_verify.oracle.search.dual import BallDual
+from sstep_verify.oracle.balls.kernel_balls import feature_dimensions
+from sstep_verify.oracle.search.active_set import BallDual, Polisher
 from sstep_verify.oracle.search.interior_point import DenseSystem, Interior, interior_point
 from sstep_verify.oracle.search.low_rank import LowRankSystem
 from sstep_verify.oracle.search.primal_newton import primal_newton

@@ -7,7 +7,7 @@ import pytest
 
 from sstep_verify.bounds.optimum.reported import EXACT, written_gap
 from sstep_verify.bounds.optimum.svm import svm_values
-from sstep_verify.oracle.balls.values import exact_values
+from sstep_verify.oracle.balls.objectives import exact_values
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, SquaredHinge
 from sstep_verify.problems.data.embedded import read
 

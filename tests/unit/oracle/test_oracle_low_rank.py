@@ -11,8 +11,7 @@ from sstep_reference.arithmetic import Balls
 from sstep_verify.oracle.balls.objectives import objectives
 from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.search import low_rank, primal_newton, svm
-from sstep_verify.oracle.search.active_set import Polisher
-from sstep_verify.oracle.search.dual import BallDual
+from sstep_verify.oracle.search.active_set import BallDual, Polisher
 from sstep_verify.oracle.search.interior_point import interior_point
 from sstep_verify.oracle.search.low_rank import LowRankSystem
 from sstep_verify.oracle.verify.certificate import verify_certificate

@@ -14,8 +14,7 @@ from sstep_verify.oracle.balls.enclosure import interval
 from sstep_verify.oracle.balls.objectives import objectives
 from sstep_verify.oracle.certificate.optimum import svm_optimum
 from sstep_verify.oracle.search import svm as module
-from sstep_verify.oracle.search.active_set import Polisher
-from sstep_verify.oracle.search.dual import BallDual
+from sstep_verify.oracle.search.active_set import BallDual, Polisher
 from sstep_verify.oracle.search.svm import TARGET
 from sstep_verify.problems import (
     Hinge,

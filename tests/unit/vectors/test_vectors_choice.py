@@ -10,8 +10,7 @@ from sstep_verify.problems.kernels import parameters_of
 from sstep_verify.specification import broken_by, text_of
 from sstep_verify.vectors.choose import choose
 from sstep_verify.vectors.layout import is_id
-from sstep_verify.vectors.make import expected_of, prove
-from sstep_verify.vectors.mistakes import LEFT_OUT, MISTAKES
+from sstep_verify.vectors.make import LEFT_OUT, MISTAKES, expected_of, prove
 from sstep_verify.vectors.record import AT_C, AT_ZERO, OFFSET, REPEATED, SHORT, STARTED, ZERO_ROW
 from sstep_verify.vectors.verify import BITS
 

@@ -18,7 +18,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.vectors import layout
 from sstep_verify.vectors.layout import MOST_VECTORS, write_vectors
-from sstep_verify.vectors.mistakes import MISTAKES
+from sstep_verify.vectors.make import MISTAKES
 from sstep_verify.vectors.verify import verify_vectors
 
 FEW = 12

@@ -19,7 +19,7 @@ from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.solvers.production.solver import ProductionSolver
 from sstep_verify.vectors.allowed import any_entries, trajectory_bounds
-from sstep_verify.vectors.mistakes import EFFECTS, MISTAKES, mistaken_states
+from sstep_verify.vectors.make import EFFECTS, MISTAKES, mistaken_states
 
 BY_ID = {mistake.name: mistake for mistake in MISTAKES}
 

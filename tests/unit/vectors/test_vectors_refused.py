@@ -11,9 +11,8 @@ import pytest
 from vector_cases import RIDGE, SHORTEST, changed, entry_of, files_of, leaves, refusal
 
 from sstep_verify.vectors import layout
-from sstep_verify.vectors.read import LIMITS, MOST_BYTES
 from sstep_verify.vectors.record import Expected, Index, VectorError, read_record, text_of
-from sstep_verify.vectors.verify import verify_vector
+from sstep_verify.vectors.verify import LIMITS, MOST_BYTES, verify_vector
 
 
 def with_another_digit(content: bytes, name: str) -> bytes:

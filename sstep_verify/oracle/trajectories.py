@@ -1,27 +1,32 @@
-"""The classical trajectory of a stream as exact points, each step with a proven error.
+"""A whole run again, enclosed step by step, or of a mutant to many digits, which is no proof.
 
-Balls carried from step to step grow by up to a bit an iteration. Here every step starts from exact
-points, is made in balls, and ends in the points nearest to it: the radius of that one step is the whole
-error the oracle adds. It is thus one more correct run, of unit roundoff 2^-bits, and its own local errors
-enter bound C beside those of the solver (bounds/window/svm.py) or simply add up
+Balls carried from step to step grow by up to a bit an iteration. Here every step of the classical method
+starts from exact points, is made in balls, and ends in the points nearest to it: the radius of that one
+step is the whole error the oracle adds. It is thus one more correct run, of unit roundoff 2^-bits, and
+its own local errors enter bound C beside those of the solver (bounds/window/svm.py) or simply add up
 (bounds/window/ridge.py). The true trajectory is never farther from it than that.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from sstep_reference import Kernel
+from sstep_reference.kernels import Columns
 
+from sstep_verify.oracle.balls.block_solve import refined
 from sstep_verify.oracle.balls.enclosure import magnitude_interval, upward
-from sstep_verify.oracle.replay.ends import RefinedEnds, SvmEnds, float_steps
-from sstep_verify.oracle.replay.start import begun_window
+from sstep_verify.oracle.replay.ends import RefinedEnds, SvmEnds, begun_window, float_steps
 from sstep_verify.problems import Problem
+from sstep_verify.recurrence.driver import run_mutants
+from sstep_verify.recurrence.mutation import Mutation
+from sstep_verify.recurrence.steps import Solve, finisher_of
 from sstep_verify.recurrence.window import LocalWindow
 from sstep_verify.steps import RidgeSteps, SvmSteps
 
@@ -140,3 +145,64 @@ def _ridge_step(
 
 def _radius(ball) -> float:
     return magnitude_interval(ball.rad())[1]
+
+
+def mutated_states(
+    problem: Problem,
+    kernel: Columns,
+    initial: np.ndarray,
+    draws: np.ndarray,
+    s: int,
+    at: Iterable[int],
+    mutations: Sequence[Mutation],
+) -> list[dict[int, Any]]:
+    """Run several mutants of the s-step recurrence, every window from points and to points.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    kernel : Columns
+        Its exact kernel over `Balls`, or rows in its place.
+    initial : ndarray, shape (m,)
+        Start vector.
+    draws : ndarray of int, shape (H, b)
+        Blocks drawn.
+    s : int
+        Iterations per window.
+    at : iterable of int
+        Window ends at which the dual vector is wanted.
+    mutations : sequence of Mutation
+        The mutants; they share the kernel entries and factorisations of each window.
+
+    Returns
+    -------
+    list of dict of int to vector of m points
+        Per mutant, by window end.
+    """
+    arithmetic: Any = kernel.arithmetic
+    wanted, start = set(at), arithmetic.vector(initial)
+    states: list[dict[int, Any]] = [{0: start.copy()} if 0 in wanted else {} for _ in mutations]
+    finisher = finisher_of(problem, arithmetic)
+    if isinstance(finisher, Solve):
+        stored = _to_points()
+        finisher = refined(arithmetic, finisher)
+    else:
+        stored = _to_points(arithmetic.number(0), finisher.upper, finisher.lower)
+    runs = run_mutants(kernel, problem.targets, finisher, start, draws.tolist(), s, mutations, stored)
+    for windows in islice(runs, -(-max(wanted, default=0) // s)):
+        for kept, window in zip(states, windows, strict=True):
+            if window.end in wanted:
+                kept[window.end] = window.alpha.copy()
+    return states
+
+
+def _to_points(*ends: Any) -> Callable[[Any], list]:
+    """Makes points of balls: ends of the box where those may be, middles elsewhere.
+
+    The sum of increments misses the end of the box by a rounding of its own, which is no effect.
+    """
+    box = [end for end in ends if end is not None]
+    return lambda reached: [
+        next((end for end in box if value.overlaps(end)), value.mid()) for value in reached
+    ]

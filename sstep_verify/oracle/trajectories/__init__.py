@@ -1,1 +1,0 @@
-"""A whole run again: to many digits, or enclosed."""
