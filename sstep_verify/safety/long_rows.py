@@ -19,9 +19,12 @@ import math
 from typing import Any
 
 import numpy as np
+from sstep_reference import Kernel as ReferenceKernel
+from sstep_reference.arithmetic import Float
 
 from sstep_verify.declaration import Declaration
-from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
+from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel
+from sstep_verify.problems.kernels import parameters_of
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, magnitudes, norm, unit_roundoff
 from sstep_verify.rounding.kernel.entries import kernel_entries
 
@@ -33,7 +36,10 @@ JUDGE = Declaration(
 
 
 def kernel_rows(problem: Problem, places: np.ndarray, kind: Any) -> np.ndarray:
-    """Kernel rows of some samples in a number type, shape (c, m); RBF by squared differences."""
+    """Kernel rows of some samples in a number type, shape (c, m); RBF by squared differences.
+
+    Those of a kernel of one's own are the reference's, one by one.
+    """
     data, kernel = problem.dense.astype(kind), problem.kernel
     if isinstance(kernel, RBFKernel):
         rows = np.empty((places.size, problem.samples), dtype=kind)
@@ -41,8 +47,12 @@ def kernel_rows(problem: Problem, places: np.ndarray, kind: Any) -> np.ndarray:
             difference = data - data[i]
             np.einsum("ij,ij->i", difference, difference, out=rows[row])
         return np.exp(-kind(kernel.sigma) * rows)
+    if not isinstance(kernel, LinearKernel | PolynomialKernel):
+        given: Any = problem.dense
+        truth = ReferenceKernel(Float(kind), given, kernel.name, **parameters_of(kernel))
+        return np.array(truth.columns(places.tolist()))
     products = data[places] @ data.T
-    if not isinstance(kernel, PolynomialKernel):
+    if isinstance(kernel, LinearKernel):
         return products
     base = products + kind(kernel.offset)
     power = base.copy()

@@ -25,6 +25,8 @@ from sstep_verify.problems.parameters import positive
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma
 from sstep_verify.rounding.kernel import entries as bounds
 from sstep_verify.rounding.kernel.bounded import KernelEntries
+from sstep_verify.safety import certify
+from sstep_verify.safety.curves import beyond
 from sstep_verify.verdict import Status
 
 # ---- 1. The description: name, parameters, facts. --------------------------------------------------------
@@ -137,6 +139,14 @@ def test_a_mistake_in_it_fails(monkeypatch, check, loss):
     case, tested = small_case(loss, MixedKernel(0.25), block=2 if loss.task == "krr" else 1, samples=16)
     verdicts = judged(check, case, tested)
     assert Status.FAIL in {verdict.status for verdict in verdicts.values()}
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.task)
+def test_its_windows_lose_no_more_than_safe_s_certifies(loss):
+    case, _ = small_case(loss, MixedKernel(0.25), samples=16)
+    certificate = certify(case.problem, np.full(16, 0.25), most=4)
+    assert beyond(certificate) == []
+    assert all(point.measured is not None for curve in certificate.curves for point in curve.points)
 
 
 @pytest.mark.parametrize(
