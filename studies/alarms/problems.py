@@ -26,7 +26,6 @@ def drawn_problem(
     tasks: Sequence[str],
     kernels: Sequence[str],
     precision: str,
-    samples: int = 24,
 ) -> Scenario:
     """Draw a scenario for a solver of some tasks, kernels and precision; m is limited but in edge families.
 
@@ -41,7 +40,7 @@ def drawn_problem(
         if fitting:
             return one_of(generator, fitting)
     task, kernel = one_of(generator, tasks), one_of(generator, kernels)
-    return draw_scenario(generator, task, kernel, precision=held, samples=samples)
+    return draw_scenario(generator, task, kernel, precision=held)
 
 
 def larger(generator: np.random.Generator, scenario: Scenario) -> Scenario:

@@ -49,17 +49,11 @@ class DosedSolver:
         The one problem that it solves; its kernel columns are kept.
     precision : {"float32", "float64"}
         Type of every number.
-    mutation : Mutation
-        What is off; nothing by default.
-    log : bool
-        Whether it declares to write a step log.
     """
 
-    def __init__(
-        self, problem: Problem, precision: Precision, mutation: Mutation = NONE, *, log: bool = True
-    ):
+    def __init__(self, problem: Problem, precision: Precision):
         self._arithmetic = Float(precision)
-        self._mutation = mutation
+        self._mutation = NONE
         self._kernel: Columns = exact_kernel(problem, self._arithmetic)
         self._kernel.matrix()
         self._targets: Any = self._arithmetic.vector(problem.targets)
@@ -72,7 +66,7 @@ class DosedSolver:
             rbf="difference",
             power="multiplication",
             factorisation="ldl",
-            log=log,
+            log=True,
         )
 
     def with_dose(self, mutation: Mutation) -> DosedSolver:

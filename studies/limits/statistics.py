@@ -37,30 +37,21 @@ def tolerance_rank(runs: int, content: float = CONTENT, confidence: float = CONF
     return rank if rank <= runs else None
 
 
-def tolerance_limit(
-    values: Sequence[float], content: float = CONTENT, confidence: float = CONFIDENCE
-) -> tuple[int | None, float | None]:
+def tolerance_limit(values: Sequence[float]) -> tuple[int | None, float | None]:
     """The rank and the value of a limit on `values`, which may be infinite; (None, None) of too few."""
-    rank = tolerance_rank(len(values), content, confidence)
+    rank = tolerance_rank(len(values))
     return rank, None if rank is None else sorted(values)[rank - 1]
 
 
-def share_interval(count: int, of: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def share_interval(count: int, of: int) -> tuple[float, float]:
     """Interval of a share, by Clopper and Pearson.
 
     It also holds where `of` was not fixed but drawing went on until `count` was reached: there the exact
     interval has the same lower end and a smaller upper one.
-
-    Parameters
-    ----------
-    count, of : int
-        How many of how many, 0 <= count <= of.
-    confidence : float
-        Probability, at least, that the interval holds the share.
     """
     from scipy.stats import beta  # Slow to import, and needed where something is counted.
 
-    tail = (1.0 - confidence) / 2.0
+    tail = (1.0 - CONFIDENCE) / 2.0
     low = 0.0 if count == 0 else float(beta.ppf(tail, count, of - count + 1))
     high = 1.0 if count == of else float(beta.ppf(1.0 - tail, count + 1, of - count))
     return low, high
