@@ -153,12 +153,8 @@ def failures(entry: Labelled) -> Iterator[Named]:
         for kernel in entry.kernels:
             for s in S_VALUES:
                 for verdict in judge(entry.make(), problem_of(task, kernel), stream, s):
-                    if verdict.status is Status.FAIL and not _ended(verdict):
+                    if verdict.status is Status.FAIL and verdict.check != "contract":
                         yield Named(entry.id, s, verdict.check, _causes(verdict))
-
-
-def _ended(verdict: Verdict) -> bool:
-    return verdict.check == "contract"
 
 
 def _causes(verdict: Verdict) -> tuple[str, ...]:

@@ -128,7 +128,10 @@ def _curve(panel: tuple[Case, ...], condition: float, place: int, cells: Cells, 
     """One condition in one panel: a line for classical, markers for the forms of s-step."""
     parts: list[str] = []
     for case in panel:
-        own = sorted((cell for key, cell in cells.items() if key[:2] == (case.id, condition)), key=_step)
+        own = sorted(
+            (cell for key, cell in cells.items() if key[:2] == (case.id, condition)),
+            key=lambda cell: cell.s,
+        )
         if own and not parts:
             level = height(own[0].classical)
             dashes = {"stroke_dasharray": DASHES[place]} if DASHES[place] else {}
@@ -137,10 +140,6 @@ def _curve(panel: tuple[Case, ...], condition: float, place: int, cells: Cells, 
         marks = [mark(MARKERS[place], across[cell.s], height(cell.error)) for cell in own if cell.s > 1]
         parts.append(group(marks, fill=fill, fill_opacity=".55"))
     return group(parts, stroke=page_colour(COLOURS[place]), fill="none")
-
-
-def _step(cell) -> int:
-    return cell.s
 
 
 def _legend(conditions: list[str], forms: list[str]) -> str:
