@@ -119,7 +119,7 @@ def judge(
 
 def _judged(solver: ForeignSolver, case: Case, first: Check, *others: Check) -> list[Verdict]:
     """Make the runs that checks need of a case, and judge them; only by the first check if that fails."""
-    from sstep_verify.checks.shared.asked import APART, with_draws
+    from sstep_verify.checks.registry import APART, with_draws
     from sstep_verify.checks.shared.case import merge_requests
     from sstep_verify.oracle.facade import Oracle
     from sstep_verify.runs.make import make_run

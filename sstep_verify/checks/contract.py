@@ -26,9 +26,9 @@ from sstep_verify.bounds.largest_number import largest_number, largest_value
 from sstep_verify.checks.contract_items import FINITE, ITEMS, not_finite
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.shared.check import Check, plain_run
-from sstep_verify.checks.shared.exchange_counts import COUNTED
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import planted_term, record
+from sstep_verify.costs.messages import COUNTED
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.rounding.arithmetic import TYPES
 from sstep_verify.rounding.held import held_problem

@@ -1,22 +1,45 @@
-"""The checks by id, in the order in which they judge. A new one adds its module here, and nothing else."""
+"""The checks by id, in the order in which they judge, and how each is asked.
+
+A new one adds its module here, and nothing else.
+
+A run is judged against the problem as the declared precision holds it (rounding/held.py). The index stream
+of a program that logs what it drew is known only after its runs.
+
+Of a run that was made in another arithmetic than IEEE's, a PASS stands: what the run left is within the
+bound. A FAIL stands where the run's arithmetic is not its cause. Numbers that are taken as 0 because they
+lie below the smallest normal one are off by less than it; so the run is judged again by bounds in which any
+number may be lost that is below it times 2^200 (2^24 in float32), which leaves room for what later
+operations make of it. What exceeds those bounds too comes from something else. Another direction of
+rounding may be the cause of any FAIL but that of a count.
+"""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
+from sstep_verify.checks.contract_items import FINITE
 from sstep_verify.checks.optimum import CHECK as ANSWER
-from sstep_verify.checks.shared.asked import in_ieee, on_held
 from sstep_verify.checks.shared.case import Case, loggable
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.final_vector import ALONE
+from sstep_verify.checks.shared.finding import unbounded
+from sstep_verify.checks.shared.outcome import verdict_on
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.checks.trajectory import ENDS_ALONE, ROUNDED
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.errors import InputError, closest
-from sstep_verify.verdict import Verdict
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.problems.streams import logged_stream
+from sstep_verify.rounding.arithmetic import flushed_to_zero
+from sstep_verify.rounding.held import held_problem
+from sstep_verify.runs.floating_point import SHORTENED, SUBNORMAL, restore, restore_with_warning
+from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Status, Verdict
 
 MODULES = (
     "contract",
@@ -37,6 +60,153 @@ MODULES = (
     "recorded.message_count",
 )
 """Modules of the checks; each holds its `Check` under the name ``DECLARED``."""
+
+
+APART = (
+    "Left out: its runs drew other coordinates than one another, so that they cannot be compared, nor can "
+    "they with one exact run; let the program draw from a fixed seed."
+)
+"""Why a check that needs several runs of a program says nothing of it."""
+
+BEYOND = (
+    "A number of the data, a target or a parameter is beyond the range of this precision, in which the "
+    "solver holds it, so nothing is promised of its runs."
+)
+
+
+def with_draws(case: Case, runs: Iterable[Trajectory]) -> Case | None:
+    """The case with the stream that some runs logged.
+
+    Parameters
+    ----------
+    case : Case
+        A case whose stream may not be known.
+    runs : iterable of Trajectory
+        The runs.
+
+    Returns
+    -------
+    Case or None
+        The case itself if its stream is known or no run logged any; None if the runs drew different ones.
+    """
+    logged = [run.drawn for run in runs if run.drawn is not None]
+    if case.stream.known or not logged:
+        return case
+    longest = max(logged, key=len)
+    if not all(np.array_equal(drawn, longest[: len(drawn)]) for drawn in logged):
+        return None
+    return replace(case, stream=logged_stream(case.stream, longest))
+
+
+def cases_to_judge(
+    check: Check, case: Case, trajectories: Mapping[str, Trajectory]
+) -> Iterator[tuple[Case, bool]]:
+    """The case, or one for each s, with the stream that the runs of a check logged.
+
+    Parameters
+    ----------
+    check : Check
+        The check.
+    case : Case
+        The case.
+    trajectories : mapping of str to Trajectory
+        All runs, by key.
+
+    Yields
+    ------
+    (Case, bool)
+        The case, and whether it can be judged: not where the runs drew different streams.
+    """
+    whole = with_draws(case, trajectories.values())
+    if whole is not None or check.all_runs:  # The contract looks at each run by itself, at no draws.
+        yield whole or case, True
+        return
+    for s in case.s_values:
+        alone = replace(case, s_values=(s,))
+        drawn = with_draws(alone, check.wanted(alone, trajectories).values())
+        yield drawn or alone, drawn is not None
+
+
+def on_held(check: Check) -> Check:
+    """The check, which judges runs on the problem that their solver held."""
+    if check.given:
+        return check
+
+    def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+        held = held_problem(case.problem, case.declaration)
+        if held is None:
+            return [_beyond(check.id, case, s) for s in case.s_values if check.applies(case, s)]
+        if held is case.problem:
+            return check.judge(case, trajectories, oracle)
+        truth = oracle.kept(f"held {held.digest}", lambda: Oracle(held))
+        verdicts = check.judge(replace(case, problem=held), trajectories, truth)
+        return [replace(verdict, problem=case.problem.label) for verdict in verdicts]
+
+    return replace(check, judge=judge)
+
+
+def _beyond(check: str, case: Case, s: int) -> Verdict:
+    """The verdict on a run whose solver cannot hold its problem."""
+    return verdict_on(
+        check, case, s, Status.VACUOUS, unbounded(""), BEYOND, units="", planned=0, executed=0
+    )
+
+
+def in_ieee(check: Check) -> Check:
+    """The check, whose judgement is made in IEEE arithmetic and says so of runs that were not."""
+
+    def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+        restore_with_warning(f"before a judgement by {check.id}")
+        verdicts = check.judge(case, trajectories, oracle)
+        if left := restore():
+            note = f"{', '.join(left)} came up while it was judged, by a library that was loaded meanwhile."
+            return [_inconclusive(verdict, note) for verdict in verdicts]
+        return [_as_made(check, case, trajectories, oracle, verdict) for verdict in verdicts]
+
+    return replace(check, judge=judge)
+
+
+def _as_made(
+    check: Check, case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle, verdict: Verdict
+) -> Verdict:
+    """A verdict on runs that may have been made in another arithmetic."""
+    alone = replace(case, s_values=(verdict.s,), diagnose=False)
+    if not any(run.altered for run in trajectories.values()):
+        return verdict
+    runs = check.wanted(alone, trajectories)
+    altered = sorted({word for run in runs.values() for word in run.altered})
+    if not altered:
+        return verdict
+    note = f"The run left {', '.join(altered)} in the process that made it, which was put back."
+    if verdict.status is not Status.FAIL or not _may_explain(check, alone, runs, oracle, verdict, altered):
+        return replace(verdict, reason=f"{verdict.reason} {note}")
+    return _inconclusive(verdict, f"{note} That may be the cause of what was found.")
+
+
+def _inconclusive(verdict: Verdict, note: str) -> Verdict:
+    return replace(verdict, status=Status.INCONCLUSIVE, reason=f"{note} {verdict.reason}")
+
+
+def _may_explain(
+    check: Check,
+    case: Case,
+    runs: Mapping[str, Trajectory],
+    oracle: Oracle,
+    verdict: Verdict,
+    altered: list[str],
+) -> bool:
+    """Whether a FAIL may come from the arithmetic in which the run was made."""
+    if check.all_runs:
+        violations = verdict.evidence.get("violations")
+        return isinstance(violations, dict) and all(
+            set(faults) == {FINITE} for faults in violations.values()
+        )
+    if check.level == 3 or (altered == [SHORTENED] and case.declaration.precision != "longdouble"):
+        return False  # counts of messages; an arithmetic that the run does not use
+    if not check.bounds or not set(altered) <= {*SUBNORMAL, SHORTENED}:
+        return True
+    with flushed_to_zero():
+        return all(one.status is not Status.FAIL for one in check.judge(case, runs, oracle))
 
 
 def _declared(module: str) -> Check:

@@ -37,6 +37,10 @@ ALLREDUCE, REDUCE_SCATTER = "allreduce", "reduce_scatter"
 """Names of the two kinds of reductions."""
 
 
+COUNTED = ("windows", "panel columns", "collectives", "words")
+"""What a rank counts, in the order of `Counts`."""
+
+
 class Reduction(NamedTuple):
     """One reduction.
 
@@ -71,7 +75,7 @@ class Counts(NamedTuple):
     @property
     def counters(self) -> dict[str, int]:
         """The counts by the names that a trajectory has for them."""
-        return dict(zip(("windows", "panel columns", "collectives", "words"), self, strict=True))
+        return dict(zip(COUNTED, self, strict=True))
 
 
 def window_counts(

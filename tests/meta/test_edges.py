@@ -12,7 +12,7 @@ from judged import by_s
 
 from sstep_verify.checks import box, trajectory, window_replay
 from sstep_verify.checks.recorded import kernel_entries
-from sstep_verify.checks.shared.asked import on_held
+from sstep_verify.checks.registry import on_held
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Window
 from sstep_verify.checks.window.replays import WindowReplays

@@ -6,7 +6,7 @@ import partition_ranks as ranks_do
 import pytest
 from checked_runs import ITERATIONS, KERNELS, LOSSES, case_of, fits, options_of, problem_of
 
-from sstep_verify.checks.shared.exchange_counts import expected_counts
+from sstep_verify.checks.recorded.message_count import expected_counts
 from sstep_verify.errors import MissingExtraError
 from sstep_verify.launch import run
 from sstep_verify.launch.interposer import build_interposer

@@ -17,7 +17,7 @@ from scenario_strategies import acting_scenarios
 from sstep_verify.campaign.verdicts.monitor import measuring_points
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.recorded import kernel_entries, message_count
-from sstep_verify.checks.shared.asked import on_held
+from sstep_verify.checks.registry import on_held
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.scenarios.families import edge_scenarios

@@ -12,7 +12,7 @@ import pytest
 from sstep_verify.checks.contract import COHERENCE
 from sstep_verify.checks.contract_items import ITEMS
 from sstep_verify.checks.registry import CHECKS
-from sstep_verify.checks.shared.exchange_counts import COUNTED
+from sstep_verify.costs.messages import COUNTED
 from sstep_verify.diagnosis import kernel_rows as panel
 from sstep_verify.diagnosis import other_problems
 from sstep_verify.diagnosis.candidates import END, PARTIAL, SELDOM

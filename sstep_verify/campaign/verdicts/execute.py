@@ -21,8 +21,7 @@ from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 from sstep_verify.campaign.verdicts.references import Reference, SharedReferences
 from sstep_verify.campaign.verdicts.runs import RunsMade, drift_series, make_runs, sound_case
 from sstep_verify.checks import contract, window_replay
-from sstep_verify.checks.registry import CHECKS, case_of
-from sstep_verify.checks.shared.asked import APART, cases_to_judge, with_draws
+from sstep_verify.checks.registry import APART, CHECKS, case_of, cases_to_judge, with_draws
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.outcome import nothing_compared

@@ -9,8 +9,7 @@ import numpy as np
 
 from sstep_verify.campaign.summary.summary import RIGHT_WITH
 from sstep_verify.checks.recorded import kernel_entries, phases
-from sstep_verify.checks.registry import PRIMARY
-from sstep_verify.checks.shared.asked import with_draws
+from sstep_verify.checks.registry import PRIMARY, with_draws
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.trajectory import CHECK as ENDS

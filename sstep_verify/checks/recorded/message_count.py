@@ -17,16 +17,22 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
 from sstep_verify.checks.shared.check import check_of_each_s
-from sstep_verify.checks.shared.exchange_counts import (
-    COUNTED,
-    SUPPORT,
-    distinct_columns,
-    expected_counts,
-)
 from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
+from sstep_verify.costs import messages
+from sstep_verify.costs.messages import COUNTED
+from sstep_verify.costs.windows import (
+    Distinct,
+    cache_misses,
+    distinct_counts,
+    distinct_of,
+    drawn_windows,
+    support_counts,
+)
 from sstep_verify.declaration import PER_WINDOW, SEPARATE
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import RunRequest
@@ -34,6 +40,10 @@ from sstep_verify.trajectory import AFTER_OTHERS, BROADCASTS, WITNESSED, Traject
 from sstep_verify.verdict import Term, Verdict
 
 CHECK = "message-count"
+
+SUPPORT = "support"
+"""Exchange whose words depend on a, and so on the log of a run."""
+
 
 CAUSES = (
     "communication in every iteration instead of every window, columns sent as often as they are drawn, "
@@ -158,6 +168,43 @@ def _terms(case: Case, s: int, steps: int, windows: int, whole: Trajectory) -> t
     repeated = steps * case.stream.block - distinct_columns(case, s, whole).total
     none = "no window draws a coordinate twice"
     return often, planted_term("columns sent as often as drawn", repeated, 0.0, windows, windows, none)
+
+
+def expected_counts(case: Case, s: int, trajectory: Trajectory) -> list[dict[str, int]]:
+    """The counts that the declared exchange allows a run, shape of `COUNTED`; the usual ones first.
+
+    Without the words for exchange support where the run has no log: they depend on a.
+    """
+    declared, samples = case.declaration, case.problem.samples
+    norms = case.problem.kernel.of_distance and declared.rbf == "norm-expansion"
+    if declared.exchange == "kept-gram":
+        sizes = samples, -(-trajectory.length // s), declared.gram_rows, norms
+        return [messages.kept_gram_counts(*sizes, formed=formed).counters for formed in (True, False)]
+    if declared.exchange == "column-cache":
+        capacity = min(declared.cache_words // samples, samples)
+        missing = cache_misses(_drawn(case, s, trajectory), samples, capacity)
+        return [messages.column_cache_counts(samples, missing, norms).counters]
+    if declared.exchange == SUPPORT:
+        return [_of_support(case, s, trajectory, norms)]
+    distinct = distinct_columns(case, s, trajectory)
+    return [messages.window_counts(declared.exchange, samples, distinct, norms).counters]
+
+
+def _of_support(case: Case, s: int, trajectory: Trajectory, norms: bool) -> dict[str, int]:
+    samples, log = case.problem.samples, trajectory.log
+    draws = case.stream.blocks(trajectory.start, trajectory.start + trajectory.length)
+    known = np.zeros(draws.shape) if log is None else log
+    counts = messages.support_counts(samples, *support_counts(draws, known, s, trajectory.alphas[0]), norms)
+    return {name: count for name, count in counts.counters.items() if log is not None or name != "words"}
+
+
+def distinct_columns(case: Case, s: int, trajectory: Trajectory) -> Distinct:
+    """Distinct coordinates of the windows of a run."""
+    return distinct_of(distinct_counts(_drawn(case, s, trajectory)))
+
+
+def _drawn(case: Case, s: int, trajectory: Trajectory) -> Iterator[np.ndarray]:
+    return drawn_windows(case.stream, s, trajectory.length, trajectory.start)
 
 
 DECLARED = check_of_each_s(

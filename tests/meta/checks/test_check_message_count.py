@@ -9,7 +9,7 @@ from judged import assert_teaches, judged, small_case
 from plant import plant
 
 from sstep_verify.checks.recorded import message_count as check
-from sstep_verify.checks.shared.exchange_counts import COUNTED
+from sstep_verify.costs.messages import COUNTED
 from sstep_verify.declaration import PER_WINDOW
 from sstep_verify.parallel import columns
 from sstep_verify.parallel.exchanges import allreduce as exchange_allreduce

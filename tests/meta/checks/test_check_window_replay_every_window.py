@@ -14,7 +14,7 @@ from sstep_verify.bounds.screen import screened
 from sstep_verify.bounds.screen import svm as svm_module
 from sstep_verify.bounds.window.svm_state import HIGH
 from sstep_verify.checks import window_replay as check
-from sstep_verify.checks.shared.asked import on_held
+from sstep_verify.checks.registry import on_held
 from sstep_verify.checks.window import screen as screening
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge

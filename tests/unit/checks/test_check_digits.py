@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from sstep_verify.checks.recorded.panel_rows import significant_digits
+from sstep_verify.checks.recorded.kernel_entries import significant_digits
 
 
 def test_digits_relative_to_the_largest_value():

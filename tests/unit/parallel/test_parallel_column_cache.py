@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sstep_verify.checks.recorded.message_count import expected_counts
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.exchange_counts import expected_counts
 from sstep_verify.errors import InputError
 from sstep_verify.parallel.column_cache import ColumnCache
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge

@@ -9,7 +9,7 @@ import pytest
 
 from sstep_verify.checks import step_replay
 from sstep_verify.checks.recorded import claim_honesty
-from sstep_verify.checks.shared.asked import on_held
+from sstep_verify.checks.registry import on_held
 from sstep_verify.checks.shared.case import Case, plain_request
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sstep_verify.checks import contract
 from sstep_verify.checks.recorded import message_count
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
-from sstep_verify.checks.shared.exchange_counts import COUNTED
+from sstep_verify.costs.messages import COUNTED
 from sstep_verify.errors import RunError
 from sstep_verify.problems import (
     Hinge,

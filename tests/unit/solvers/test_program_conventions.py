@@ -18,8 +18,7 @@ from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.verdicts.expand import expand, make_case
 from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 from sstep_verify.checks import contract
-from sstep_verify.checks.registry import CHECKS
-from sstep_verify.checks.shared.asked import cases_to_judge
+from sstep_verify.checks.registry import CHECKS, cases_to_judge
 from sstep_verify.errors import RefusedError
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
