@@ -108,7 +108,7 @@ def certify(
     if not 1 <= block <= problem.samples or (problem.is_svm and block > 1):
         allowed = "1 for K-SVM" if problem.is_svm else f"in 1..{problem.samples}"
         raise InputError(f"block size b = {block}, but it must be {allowed}")
-    sample = Sample(problem, block, most, seed) if measure else None
+    sample = Sample(problem.samples, block, most, seed) if measure else None
     curves = tuple(
         _curve(problem, alpha, precision, block, most, factor, sample) for precision in precisions
     )

@@ -37,27 +37,30 @@ class Sample:
 
     Parameters
     ----------
-    problem : Problem
-        The problem.
-    block, most, seed : int
-        Coordinates of a block (b), largest s, seed of the draws.
+    samples, block, most, seed : int
+        Samples (m), coordinates of a block (b), largest s, seed of the draws.
     """
 
-    def __init__(self, problem: Problem, block: int, most: int, seed: int):
-        self._problem = problem
-        self.stream = IndexStream("uniform", problem.samples, block, most, seed)
-        rows = MOST_WORDS // problem.samples
-        self.length = most if problem.samples <= rows else min(rows // block, most)
+    def __init__(self, samples: int, block: int, most: int, seed: int):
+        self._samples, self._kernels = samples, dict[str, LongKernel]()
+        self.stream = IndexStream("uniform", samples, block, most, seed)
+        rows = MOST_WORDS // samples
+        self.length = most if samples <= rows else min(rows // block, most)
 
-    @cached_property
-    def kernel(self) -> LongKernel:
-        """Rows of all coordinates drawn in the first `length` blocks."""
-        return LongKernel(self._problem, np.unique(self.stream.blocks(0, self.length)))
+    def kernel(self, problem: Problem) -> LongKernel:
+        """A problem's rows of all coordinates drawn in the first `length` blocks.
+
+        A precision may hold another problem than the given one (rounding/held.py), and rows of its own.
+        """
+        if problem.digest not in self._kernels:
+            places = np.unique(self.stream.blocks(0, self.length))
+            self._kernels[problem.digest] = LongKernel(problem, places)
+        return self._kernels[problem.digest]
 
     def windows(self, s: int) -> int:
         """How many windows of s steps are run; 0 where they would take too long."""
         drawn = self.stream.block * s
-        work = drawn * min(drawn, self._problem.samples)
+        work = drawn * min(drawn, self._samples)
         if s > self.length or work > MOST_WORK:
             return 0
         return max(min(MOST_WINDOWS, self.length // s, MOST_WORK // (4 * work)), 1)
@@ -96,7 +99,7 @@ class Windows:
 
     @cached_property
     def _rows(self) -> LongRows:
-        return LongRows(self._problem, self._sample.kernel, self._alpha)
+        return LongRows(self._problem, self._sample.kernel(self._problem), self._alpha)
 
     def _log(self, draws: np.ndarray, begin: int, s: int) -> np.ndarray:
         """New value of each drawn coordinate; NaN where the window broke down."""

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from sstep_verify.cli import main
 from sstep_verify.cli.commands.safe_s import command
 from sstep_verify.errors import InputError
-from sstep_verify.problems import LinearKernel, Problem, loss_from
+from sstep_verify.problems import LinearKernel, Problem, RBFKernel, loss_from
 from sstep_verify.reporting.figures.against_s import AgainstS, draw_against_s
 from sstep_verify.safety import certify, trained_alpha
 from sstep_verify.safety.curves import beyond
@@ -60,6 +60,16 @@ def test_of_an_easy_problem_the_largest_s_is_certified_in_float64(task):
     assert all(
         point.bound <= curve.gained for curve in found.curves for point in curve.points if point.safe
     )
+
+
+@pytest.mark.parametrize("task", ["svm-l2", "krr"])
+def test_float32_windows_are_measured_on_the_problem_that_float32_holds(task):
+    generator = np.random.Generator(np.random.PCG64(5))
+    data = 1e4 + 1e-2 * generator.standard_normal((24, 3))  # float32 numbers lie 1e-3 apart there
+    problem = Problem("far", data, problem_of().targets[:24], RBFKernel(1e3), loss_from(task))
+    found = certify(problem, np.full(24, 0.25), precisions=("float32",), most=4)
+    assert beyond(found) == []
+    assert all(point.measured for point in found.curves[0].points)
 
 
 def test_the_largest_s_is_the_last_that_is_safe_and_a_larger_factor_allows_more():
