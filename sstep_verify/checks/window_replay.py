@@ -117,10 +117,11 @@ def _judge_run(
     if replayed < len(screened.flagged) and not _failed(findings):
         # Beyond a bound that decides nothing: that is neither right nor wrong.
         findings.append(screened.flagged[replayed][1])
-    if not findings:
+    within = [screened.within] if screened.within else []
+    if not findings and not within:
         findings.append(unbounded("a run of no steps, of which there is nothing to judge"))
-    status = decisive(promising(findings)).status
-    compared = [*findings, *((screened.within,) if screened.within else ())]
+    decided_by = findings or within  # A screen alone shows of no quantity that it could have been seen.
+    status, compared = decisive(promising(decided_by)).status, [*findings, *within]
     largest = decisive([finding for finding in compared if finding.status is status])
     sources = _sources(compared)
     if status is Status.PASS and not all(term.seen for term in terms if term.name in core(width)):
@@ -135,7 +136,7 @@ def _judge_run(
         s,
         status,
         largest,
-        reason(case, width, status, findings, largest, terms, sources, covered, causes),
+        reason(case, width, status, decided_by, largest, terms, sources, covered, causes),
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm, or largest coordinate",
         planned=planned,
         executed=len(judged),

@@ -12,6 +12,7 @@ from plant import plant
 from sstep_verify.campaign.verdicts.monitor import measuring_points
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.window import screen
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
     Hinge,
@@ -23,6 +24,7 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.quantities import core, quantities_of
+from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver, ridge_window, svm_window
 from sstep_verify.solvers.production import windows as windows_module
 from sstep_verify.verdict import Status
@@ -180,6 +182,20 @@ def test_where_one_window_is_undecided_the_reason_is_about_that_one():
     assert verdict.measured == verdict.bound == np.inf
     assert "69..72" in verdict.reason
     assert "It was not replayed: a or the state beside it is not finite at its start" in verdict.reason
+
+
+def test_where_no_window_was_replayed_the_reason_is_about_those_screened():
+    case, tested = _case(Ridge(0.05))
+    declared = dataclasses.replace(case.declaration, log=False)
+    case = dataclasses.replace(case, s_values=(4,), points={}, declaration=declared)
+    runs = {"s=4": tested.run(RunRequest(case.problem, case.stream, 4, case.iterations))}
+    runs |= {key: tested.run(request) for key, request in screen.requests(case, runs).items()}
+    (verdict,) = window_replay.judge(case, runs, Oracle(case.problem))
+    assert verdict.status is Status.VACUOUS
+    assert verdict.executed == verdict.planned
+    assert 0 < verdict.ratio < 1
+    assert "The bound is infinite" not in verdict.reason
+    assert "stale-product (none of 0 replayed windows was decided)" in verdict.reason
 
 
 def test_an_error_of_one_part_in_1e11_in_the_correction_is_seen():
