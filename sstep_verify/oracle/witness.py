@@ -94,6 +94,6 @@ def drawn_cases(count: int, seed: int = 0) -> Iterator[tuple[Problem, IndexStrea
             data,
             targets if task == "krr" else np.sign(targets),
             kernel_from(name, degree=degree, offset=0.5, sigma=sigma),
-            loss_from(task, C=parameter, penalty=parameter),
+            loss_from(task, parameter),
         )
         yield problem, IndexStream("uniform", m, block if task == "krr" else 1, 40, seed=place)

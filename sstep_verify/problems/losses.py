@@ -200,8 +200,8 @@ TASKS = tuple(LOSSES)
 """Names of the tasks."""
 
 
-def loss_from(task: str, *, C: float = 1.0, penalty: float = 1.0) -> Loss:
-    """Build a loss description from a task name: svm-l1, svm-l2 or krr.
+def loss_from(task: str, parameter: float = 1.0) -> Loss:
+    """Build a loss description from a task name, svm-l1, svm-l2 or krr, and its C or lambda.
 
     Raises
     ------
@@ -210,8 +210,7 @@ def loss_from(task: str, *, C: float = 1.0, penalty: float = 1.0) -> Loss:
     """
     if task not in LOSSES:
         raise InputError(f"task {task!r} is unknown; known: {', '.join(LOSSES)}")
-    kind = LOSSES[task]
-    return Ridge(penalty) if kind is Ridge else kind(C)
+    return LOSSES[task](parameter)
 
 
 def describe(loss: Loss) -> str:

@@ -134,11 +134,11 @@ class Scenario:
             held = {key: float(np.float32(x)) for key, x in reals.items()}
             object.__setattr__(self, "kernel", replace(described, **held))
             object.__setattr__(self, "parameter", float(np.float32(self.parameter)))
-        loss_from(self.task, C=self.parameter, penalty=self.parameter)
+        loss_from(self.task, self.parameter)
 
     def problem(self) -> Problem:
         """Make the Problem; its name is the scenario's id."""
-        loss: Loss = loss_from(self.task, C=self.parameter, penalty=self.parameter)
+        loss: Loss = loss_from(self.task, self.parameter)
         return Problem(self.id, data_of(self), targets_of(self), self.kernel, loss)
 
     def stream(self) -> IndexStream:

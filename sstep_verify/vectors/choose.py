@@ -62,7 +62,7 @@ def choose(number: int) -> tuple[str, RunRequest]:
         data,
         _targets(generator, task, samples),
         kernel,
-        loss_from(task, C=parameter, penalty=parameter),
+        loss_from(task, parameter),
     )
     iterations = _iterations(generator, s, number)
     order = ORDERS[number // 2 % len(ORDERS)]

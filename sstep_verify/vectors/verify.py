@@ -111,7 +111,7 @@ def request_from(files: dict[str, bytes], where: str, scratch: Path) -> RunReque
     with refused(where), np.errstate(all="ignore"):
         kernel = kernel_from(described.kernel, **parameters)
         parameter = parameters["penalty" if described.task == "krr" else "C"]
-        loss = loss_from(described.task, C=parameter, penalty=parameter)
+        loss = loss_from(described.task, parameter)
         problem = Problem(where, arrays["data"], arrays["targets"], kernel, loss)
         initial, s, iterations = arrays["initial"], described.s, described.iterations
         if problem.is_svm and not ((initial >= 0) & (initial <= problem.hinge.upper)).all():

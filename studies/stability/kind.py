@@ -157,7 +157,7 @@ def _case(name: str, unit: ScenarioUnit, form: str, verdicts: list[Verdict]) -> 
         problem=_label(unit, form),
         dataset=f"generated, condition {conditions[0]:g} to {conditions[-1]:g}",
         kernel=kernels.describe(unit.kernel),
-        loss=losses.describe(loss_from(unit.task, C=family.parameter, penalty=family.parameter)),
+        loss=losses.describe(loss_from(unit.task, family.parameter)),
         task=unit.task,
         samples=family.samples,
         features=family.features,
@@ -182,7 +182,7 @@ def _case(name: str, unit: ScenarioUnit, form: str, verdicts: list[Verdict]) -> 
 
 def _label(unit: ScenarioUnit, form: str) -> str:
     family = unit.family
-    loss = losses.describe(loss_from(unit.task, C=family.parameter, penalty=family.parameter))
+    loss = losses.describe(loss_from(unit.task, family.parameter))
     return f"{loss} / {kernels.describe(unit.kernel)} / {family.precision}, {form}"
 
 

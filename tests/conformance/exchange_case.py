@@ -54,7 +54,7 @@ def write_folder(folder: Path, case: Case, log: bool = True) -> Path:
     blocks = blocks_of(case)
     np.save(drawn, blocks)
     kernel = kernel_from(case.kernel, **KERNELS[case.kernel])
-    loss = loss_from(case.loss, C=PARAMETER, penalty=PARAMETER)
+    loss = loss_from(case.loss, PARAMETER)
     problem = Problem("case", case.data, case.y, kernel, loss)
     stream = IndexStream("file", SAMPLES, blocks.shape[1], ITERATIONS, path=str(drawn))
     asked = RunRequest(problem, stream, case.s, ITERATIONS, 0, case.start, tuple(points_of(case)))

@@ -220,7 +220,7 @@ def judged_probes(program: Path, task: str, panel: str, *checks: str) -> dict[st
     )
     generator = np.random.Generator(np.random.PCG64(5))
     targets = generator.standard_normal(9) if task == "krr" else np.resize([1.0, -1.0, -1.0], 9)
-    loss = loss_from(task, C=0.7, penalty=0.7)
+    loss = loss_from(task, 0.7)
     problem = Problem("small", generator.standard_normal((9, 4)), targets, RBFKernel(0.3), loss)
     stream = IndexStream("uniform", 9, 3 if task == "krr" else 1, 33, seed=2)
     case = Case("small", problem, stream, (5,), 33, solver.declaration, points={5: (33,)})

@@ -29,7 +29,7 @@ def drawn_case(
     generator = np.random.default_rng(seed)
     data = generator.standard_normal((9, 4)) * scale
     targets = generator.standard_normal(9) if task == "krr" else np.resize([1.0, -1.0, -1.0], 9)
-    problem = Problem("probed", data, targets, kernel, loss_from(task, C=parameter, penalty=parameter))
+    problem = Problem("probed", data, targets, kernel, loss_from(task, parameter))
     stream = IndexStream("uniform", 9, block if task == "krr" else 1, iterations, seed=seed)
     return Case("probed", problem, stream, (s,), iterations, solver.declaration, points={s: (iterations,)})
 

@@ -116,7 +116,7 @@ def scaled_problem(generator, kernel_name: str, task: str, share: float = 1.0) -
         "polynomial": PolynomialKernel(degree=int(generator.integers(2, 4)), offset=float(parameter)),
         "rbf": RBFKernel(sigma=sigma),
     }[kernel_name]
-    return Problem("scaled", data, targets, kernel, loss_from(task, C=parameter, penalty=parameter))
+    return Problem("scaled", data, targets, kernel, loss_from(task, parameter))
 
 
 def test_no_step_exceeds_its_bound_anywhere_in_the_exponent_range(record_property):

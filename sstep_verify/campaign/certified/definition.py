@@ -67,7 +67,7 @@ class OptimumUnit:
     @property
     def loss(self) -> Loss:
         """Loss with its parameter."""
-        return loss_from(self.task, C=self.parameter, penalty=self.parameter)
+        return loss_from(self.task, self.parameter)
 
 
 def optimum_units(families: Sequence[OptimumFamily], only: str = "") -> list[OptimumUnit]:

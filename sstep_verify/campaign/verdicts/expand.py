@@ -160,7 +160,7 @@ def make_case(
         raise InputError(
             f"{spec.id}: task {spec.task} needs other targets than {data.name} has ({data.task})"
         )
-    loss = loss_from(spec.task, C=spec.parameter, penalty=spec.parameter)
+    loss = loss_from(spec.task, spec.parameter)
     stored = with_constant_feature(_stored(data.data, family.storage), family.bias)
     problem = Problem(spec.data, stored, data.targets, spec.kernel, loss)
     stream, iterations, unit = _run(spec, problem.samples)

@@ -75,6 +75,5 @@ def kernel_and_loss(given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
             )
     found = {name: value for name, value in parameters.items() if value is not None}
     shape = {name: found[name] for name in ("sigma", "degree", "offset") if name in found}
-    words = {"penalty_c": "C", "penalty": "penalty"}
-    scale = {word: found[name] for name, word in words.items() if name in found}
-    return kernel_from(named["kernel"], **shape), loss_from(named["task"], **scale), rest
+    scale = [found[name] for name in ("penalty_c", "penalty") if name in found]
+    return kernel_from(named["kernel"], **shape), loss_from(named["task"], *scale), rest

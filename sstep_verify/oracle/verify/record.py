@@ -101,7 +101,7 @@ class Subject:
         The data come without the constant feature.
         """
         kernel = kernel_from(self.kernel, degree=self.degree, offset=self.offset, sigma=self.sigma)
-        loss = loss_from(self.task, C=self.parameter, penalty=self.parameter)
+        loss = loss_from(self.task, self.parameter)
         require_usable(self.bias, kernel)
         return Problem(self.data, with_constant_feature(data, self.bias), targets, kernel, loss)
 

@@ -21,7 +21,7 @@ def case_of(solver, task="svm-l1", data=None, kernel=None, length=60, s=5, **opt
     generator = np.random.default_rng(0)
     data = generator.standard_normal((9, 4)) if data is None else data
     targets = generator.standard_normal(9) if task == "krr" else np.resize([1.0, -1.0, -1.0], 9)
-    problem = Problem("p", data, targets, kernel or LinearKernel(), loss_from(task, C=0.7, penalty=0.7))
+    problem = Problem("p", data, targets, kernel or LinearKernel(), loss_from(task, 0.7))
     stream = IndexStream("uniform", 9, 3 if task == "krr" else 1, length, seed=0)
     return Case("p", problem, stream, (s,), length, solver.declaration, points={s: (length,)}, **options)
 

@@ -99,7 +99,7 @@ def test_kernels_and_losses_are_made_and_described_by_name():
         "rbf sigma=0.5",
     ]
     assert [kernel.name for kernel in made] == ["linear", "polynomial", "rbf"]
-    lost = [loss_from(task, C=2, penalty=0.1) for task in ("svm-l1", "svm-l2", "krr")]
+    lost = [loss_from(*named) for named in (("svm-l1", 2), ("svm-l2", 2), ("krr", 0.1))]
     assert lost == [Hinge(2), SquaredHinge(2), Ridge(0.1)]
     assert [losses.describe(loss) for loss in lost] == ["svm-l1 C=2", "svm-l2 C=2", "krr lambda=0.1"]
 
