@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 
 from sstep_verify.problems import Problem
 from sstep_verify.recurrence.mutation import NONE, Mutation
-from sstep_verify.recurrence.window import LocalWindow, Scalar, Vector
+from sstep_verify.recurrence.window import LocalWindow, Scalar, Vector, weighted_by
 
 BlockSolve = Callable[[int, Any], Any]
 """Solves the system of step j of the window for a right-hand side: ``solve(j, rhs) -> vector``."""
@@ -264,7 +264,7 @@ def mutable_window(
         for step in range(int(mutation.early), len(window.draws)):
             block, sums = window.draws[step], []
             seen = mutation.seen(increments, earlier, len(window.draws), lambda: arithmetic.zeros(count))
-            weighted = window.signed(arithmetic, seen) if finisher.signed else seen
+            weighted = weighted_by(arithmetic, window.targets, seen, finisher.signed)
             for i, product in zip(block, window.products(step, mutation.late), strict=True):
                 row = window.gram[i]
                 own = row[i] * weighted[i]
@@ -283,4 +283,10 @@ def mutable_window(
             for i, increment in earlier[-1]:
                 increments[i] = increments[i] + increment
                 last[i] = increment
-        return window.end_of(arithmetic, mutation, last if mutation.assign_once else increments, latest)
+        gained = list(last if mutation.assign_once else increments)
+        stored, lost = number(mutation.write_back), 1 - number(mutation.boundary)
+        if mutation.boundary != 1:
+            for place, increment in zip(window.draws[-1], latest, strict=False):
+                gained[place] = gained[place] - lost * increment
+        pairs = zip(window.start, gained, strict=True)
+        return arithmetic.vector([start + stored * change for start, change in pairs])

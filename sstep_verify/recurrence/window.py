@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from sstep_verify.recurrence.mutation import Mutation
-
 Scalar = Any
 Vector = Any
 
@@ -69,7 +67,7 @@ class LocalWindow:
                 return [self.products(step) for step in range(len(drawn))]
             rows = drawn if kind == "A" else draws
             with arithmetic.working():
-                weighted = _weighted(arithmetic, targets, old if kind == "A" else alpha, signed)
+                weighted = weighted_by(arithmetic, targets, old if kind == "A" else alpha, signed)
                 return [
                     [
                         arithmetic.dot(kernel.column(int(row)), weighted)
@@ -81,45 +79,15 @@ class LocalWindow:
 
         return replace(self, late=late)
 
-    def signed(self, arithmetic: Any, values: Vector) -> Vector:
-        """Values of the window's coordinates, each times its label."""
-        return arithmetic.vector([y * a for y, a in zip(self.targets, values, strict=True)])
-
     def begun_at(
         self, arithmetic: Any, kernel: Any, targets: Vector, alpha: Vector, *, signed: bool
     ) -> LocalWindow:
         """The same window from another dual vector; see `local_window`."""
         with arithmetic.working():
-            weighted = _weighted(arithmetic, targets, alpha, signed)
+            weighted = weighted_by(arithmetic, targets, alpha, signed)
             stale = [arithmetic.dot(kernel.column(i), weighted) for i in self.coordinates]
             start = arithmetic.vector([alpha[i] for i in self.coordinates])
             return replace(self, stale=stale, start=start)
-
-    def end_of(
-        self, arithmetic: Any, mutation: Mutation, increments: Vector, last_step: Sequence[Scalar]
-    ) -> Vector:
-        """The dual vector at the window's end, shape (c,), from what each coordinate gained.
-
-        Parameters
-        ----------
-        arithmetic
-            Arithmetic object of `sstep_reference`.
-        mutation : Mutation
-            Its write-back and its boundary act here.
-        increments : vector of length c
-            Sum of the increments of each coordinate.
-        last_step : sequence of b scalars
-            Increments of the last step; empty where no step was made.
-        """
-        with arithmetic.working():
-            stored, lost = arithmetic.number(mutation.write_back), 1 - arithmetic.number(mutation.boundary)
-            gained = list(increments)
-            if mutation.boundary != 1:
-                for place, increment in zip(self.draws[-1], last_step, strict=False):
-                    gained[place] = gained[place] - lost * increment
-            return arithmetic.vector(
-                [start + stored * change for start, change in zip(self.start, gained, strict=True)]
-            )
 
 
 def local_window(
@@ -151,7 +119,7 @@ def local_window(
     coordinates = list(dict.fromkeys(int(i) for block in blocks for i in block))
     place = {coordinate: position for position, coordinate in enumerate(coordinates)}
     with arithmetic.working():
-        weighted = _weighted(arithmetic, targets, alpha, signed)
+        weighted = weighted_by(arithmetic, targets, alpha, signed)
         gram, stale = [], []
         for i in coordinates:  # one column at a time: a panel of thousands would not fit in memory
             column = kernel.column(i)
@@ -167,7 +135,7 @@ def local_window(
         )
 
 
-def _weighted(arithmetic: Any, targets: Vector, alpha: Vector, signed: bool) -> Vector:
+def weighted_by(arithmetic: Any, targets: Vector, alpha: Vector, signed: bool) -> Vector:
     """What kernel rows multiply: a, or labels times a."""
     if not signed:
         return alpha

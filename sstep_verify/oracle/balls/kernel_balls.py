@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from functools import singledispatch
+from functools import cached_property, singledispatch
 from itertools import combinations_with_replacement
 from typing import Any
 
 from flint import arb_mat
 from sstep_reference.arithmetic import Balls
-from sstep_reference.kernels import Columns
 
 from sstep_verify.problems import Kernel, LinearKernel, PolynomialKernel, Problem, RBFKernel
 
@@ -75,7 +74,7 @@ ENTRIES_AT_ONCE = 1 << 18
 """Kernel entries held as balls at once (about 150 bytes each) when a product is formed."""
 
 
-class BallKernel(Columns):
+class BallKernel:
     """Exact kernel (K) of a problem in balls; its float64 data and parameters are taken exactly.
 
     Parameters
@@ -88,13 +87,9 @@ class BallKernel(Columns):
         Keep the entries that `product` makes, one triangle, for the next call (50 to 110 bytes an entry).
     """
 
-    arithmetic: Balls
-
     def __init__(self, problem: Problem, arithmetic: Balls, *, keep: bool = False):
-        super().__init__(arithmetic, problem.samples)
-        self.problem, self._keep = problem, keep
+        self.problem, self.arithmetic, self._keep = problem, arithmetic, keep
         self._blocks: dict[int, Any] = {}
-        self._images: Any = None
         with arithmetic.working():
             left, right = factors_of(problem.kernel, problem.dense.tolist(), arithmetic)
             self._left = left
@@ -102,19 +97,14 @@ class BallKernel(Columns):
 
     def matrix(self) -> Any:
         """Full kernel, an m x m arb_mat; only for small m (about 150 bytes an entry)."""
-        m = self.samples
+        m, kernel = self.problem.samples, self.problem.kernel
         with self.arithmetic.working():
-            if self.problem.kernel.linear:
+            if kernel.linear:
                 return arb_mat(self._left) * self._right
-            triangle = [self.values(i, i + 1) for i in range(m)]
+            rows = ((arb_mat([row]) * self._right).entries() for row in self._left)
+            triangle = [values_of(kernel, row[: i + 1]) for i, row in enumerate(rows)]
             entries = [triangle[max(i, j)][min(i, j)] for i in range(m) for j in range(m)]
             return arb_mat(m, m, entries)
-
-    def values(self, i: int, count: int) -> list:
-        """First `count` entries of column i."""
-        with self.arithmetic.working():
-            arguments = (arb_mat([self._left[i]]) * self._right).entries()
-            return values_of(self.problem.kernel, arguments[:count])
 
     def product(self, vectors: Any) -> Any:
         """``K X`` without ever holding K.
@@ -131,7 +121,7 @@ class BallKernel(Columns):
         m = self.problem.samples
         with self.arithmetic.working():
             if feature_dimensions(self.problem) is not None:
-                images, transposed = self.images()
+                images, transposed = self.images
                 return images * (transposed * vectors)
             if self.problem.kernel.linear:
                 return arb_mat(self._left) * (self._right * vectors)
@@ -145,12 +135,11 @@ class BallKernel(Columns):
                 begin = end
             return arb_mat(sums)
 
+    @cached_property
     def images(self) -> tuple[Any, Any]:
         """Images of the samples in a feature space of few dimensions, m x p, and their transpose."""
-        if self._images is None:
-            images = arb_mat(feature_rows(self.problem, self.arithmetic))
-            self._images = (images, images.transpose())
-        return self._images
+        images = arb_mat(feature_rows(self.problem, self.arithmetic))
+        return images, images.transpose()
 
     def _add_block(self, begin: int, end: int, right, given, sums) -> None:
         """Add what rows begin..end-1 give from the diagonal on, and what symmetry gives below them."""

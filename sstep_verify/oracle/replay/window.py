@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
@@ -72,15 +73,12 @@ class Effects(Mapping[str, Effect]):
     """
 
     def __init__(self, names: Iterable[str], effect: Callable[[str], Effect]):
-        self._names, self._effect = list(names), effect
-        self._found: dict[str, Effect] = {}
+        self._names, self._effect = list(names), cache(effect)
 
     def __getitem__(self, name: str) -> Effect:
         if name not in self._names:
             raise KeyError(name)
-        if name not in self._found:
-            self._found[name] = self._effect(name)
-        return self._found[name]
+        return self._effect(name)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names

@@ -73,7 +73,7 @@ class BallDual:
         if dimensions is None or dimensions >= len(places):
             return None
         with self.arithmetic.working():
-            images = self.kernel.images()[0]
+            images = self.kernel.images[0]
             return arb_mat([[self.labels[i] * images[i, k] for k in range(images.ncols())] for i in places])
 
     def relative_width(self, alpha: list) -> float:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.linalg
+
+from sstep_verify.oracle.search.low_rank import LowRankSystem
 
 MOST_ITERATIONS = 100
 SHORTEST = 1e-10
@@ -43,37 +45,18 @@ class Interior:
     finished: bool
 
 
-class System(Protocol):
-    """A positive semidefinite matrix H with largest diagonal entry about 1, and its linear algebra.
-
-    Vectors are NumPy arrays of shape (m,): float64, or objects of another number system.
+class DenseSystem:
+    """A positive semidefinite float64 matrix (Q + omega I), overwritten by H, whose largest entry is 1.
 
     Attributes
     ----------
     samples : int
         Number of rows (m).
     scale : float
-        What the matrix of the problem was divided by.
+        What the matrix was divided by.
     small : float
         Optimality conditions, relative to their terms, at which the search ends.
     """
-
-    samples: int
-    scale: float
-    small: float
-
-    def product(self, vector: np.ndarray) -> np.ndarray:
-        """``H x``."""
-
-    def solver(self, weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Solver of ``H + diag(weights)``, or None if this arithmetic has none."""
-
-    def settled(self, vector: np.ndarray) -> np.ndarray:
-        """The vector as it is carried to the next iteration."""
-
-
-class DenseSystem:
-    """A `System` over a positive semidefinite float64 matrix (Q + omega I), which is overwritten by H."""
 
     small = 1e-14
 
@@ -104,6 +87,10 @@ class DenseSystem:
     def settled(self, vector: np.ndarray) -> np.ndarray:
         """The vector itself."""
         return vector
+
+
+System = DenseSystem | LowRankSystem
+"""A positive semidefinite matrix H with largest diagonal entry about 1, and its linear algebra."""
 
 
 def interior_point(system: System, upper: float) -> Interior:

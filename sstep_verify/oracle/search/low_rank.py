@@ -37,7 +37,7 @@ Solver = Callable[[np.ndarray], np.ndarray]
 
 
 class LowRankSystem:
-    """``H = (Q + omega I) / scale`` as ``F F' + omega / scale I``: a `System` over midpoints of balls.
+    """``H = (Q + omega I) / scale`` as ``F F' + omega / scale I``: linear algebra of midpoints of balls.
 
     Parameters
     ----------
