@@ -91,12 +91,12 @@ def run_mutants(
                         arithmetic, kernel, targets, alpha, drawn[begin:end], signed=signed
                     )
                 else:
-                    window = shared.begun_at(arithmetic, kernel, targets, alpha, signed=signed)
+                    window = shared.begun_at(arithmetic, kernel, targets, alpha)
                 first[mutation.early] = window
                 if mutation.late:
                     last = before[place]
                     if last is not None:
-                        window = window.after(arithmetic, kernel, targets, alpha, last, signed=signed)
+                        window = window.after(arithmetic, kernel, targets, alpha, last)
                     before[place] = arithmetic.vector([*alpha]), drawn[begin:end]
                 reached = stored(mutable_window(arithmetic, window, finisher, of_window, steps))
                 for coordinate, value in zip(window.coordinates, reached, strict=True):

@@ -31,6 +31,8 @@ class LocalWindow:
         window's start.
     start, targets : vectors of length c
         The dual vector at the window's start, and the targets, at the coordinates.
+    signed : bool
+        Whether targets are labels: kernel rows multiply labels times a then.
     late : callable, optional
         Gives the products that a mistake forms of what is of the window before, as `Mutation.late` says:
         s sequences of b scalars; absent where there is no such window, or none is known.
@@ -42,6 +44,7 @@ class LocalWindow:
     stale: list[Scalar]
     start: Vector
     targets: Vector
+    signed: bool
     late: Callable[[str], list[list[Scalar]]] | None = None
 
     def products(self, step: int, late: str = "") -> list[Scalar]:
@@ -51,7 +54,7 @@ class LocalWindow:
         return [self.stale[place] for place in self.draws[step]]
 
     def after(
-        self, arithmetic: Any, kernel: Any, targets: Vector, alpha: Vector, before: Before, *, signed: bool
+        self, arithmetic: Any, kernel: Any, targets: Vector, alpha: Vector, before: Before
     ) -> LocalWindow:
         """The same window, knowing the one before it; arguments as in `local_window`.
 
@@ -67,11 +70,11 @@ class LocalWindow:
                 return [self.products(step) for step in range(len(drawn))]
             rows = drawn if kind == "A" else draws
             with arithmetic.working():
-                weighted = weighted_by(arithmetic, targets, old if kind == "A" else alpha, signed)
+                weighted = weighted_by(arithmetic, targets, old if kind == "A" else alpha, self.signed)
                 return [
                     [
                         arithmetic.dot(kernel.column(int(row)), weighted)
-                        * (targets[i] * targets[int(row)] if signed and kind == "Q" else 1)
+                        * (targets[i] * targets[int(row)] if self.signed and kind == "Q" else 1)
                         for i, row in zip(block, blocks, strict=True)
                     ]
                     for block, blocks in zip(drawn, rows, strict=True)
@@ -79,12 +82,10 @@ class LocalWindow:
 
         return replace(self, late=late)
 
-    def begun_at(
-        self, arithmetic: Any, kernel: Any, targets: Vector, alpha: Vector, *, signed: bool
-    ) -> LocalWindow:
+    def begun_at(self, arithmetic: Any, kernel: Any, targets: Vector, alpha: Vector) -> LocalWindow:
         """The same window from another dual vector; see `local_window`."""
         with arithmetic.working():
-            weighted = weighted_by(arithmetic, targets, alpha, signed)
+            weighted = weighted_by(arithmetic, targets, alpha, self.signed)
             stale = [arithmetic.dot(kernel.column(i), weighted) for i in self.coordinates]
             start = arithmetic.vector([alpha[i] for i in self.coordinates])
             return replace(self, stale=stale, start=start)
@@ -132,6 +133,7 @@ def local_window(
             stale=stale,
             start=arithmetic.vector([alpha[i] for i in coordinates]),
             targets=arithmetic.vector([targets[i] for i in coordinates]),
+            signed=signed,
         )
 
 

@@ -133,7 +133,10 @@ class FloatWindow:
             rows = kernel_rows(problem, places)
             stale = list(rows @ (problem.signs * start))
         gram, draws = list(rows[:, places]), self._order.reshape(-1, 1).tolist()
-        return LocalWindow(places.tolist(), draws, gram, stale, start[places], problem.targets[places])
+        labelled = problem.loss.labelled
+        return LocalWindow(
+            places.tolist(), draws, gram, stale, start[places], problem.targets[places], labelled
+        )
 
     @cached_property
     def _made(self) -> tuple[np.ndarray, list[Step]]:

@@ -62,7 +62,7 @@ def begun_window(
     )
     if before is not None:
         earlier = arithmetic.vector(before[0]), before[1]
-        window = window.after(arithmetic, kernel, targets, alpha, earlier, signed=problem.is_svm)
+        window = window.after(arithmetic, kernel, targets, alpha, earlier)
     if carried is None:
         return window
     places = window.coordinates

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 import pytest
+from sstep_reference.arithmetic import Balls
 
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, Problem, Ridge
+from sstep_verify.oracle.replay.ends import begun_window
+from sstep_verify.problems import BoxedLoss, Hinge, LinearKernel, PolynomialKernel, Problem, Ridge
 
 
 @pytest.mark.parametrize("bits", [64, 192])
@@ -48,3 +53,33 @@ def test_the_distance_of_a_clipped_value_is_enclosed(stored):
     (lower,), (upper,) = Oracle(problem).step_error(problem, before, after, np.array([2]), 192)
     assert Fraction(lower) <= abs(Fraction(stored) - exact) <= Fraction(upper)
     assert upper - lower <= 1e-12
+
+
+@dataclass(frozen=True)
+class Unlabelled(BoxedLoss):
+    """A boxed loss whose targets are no labels."""
+
+    task: ClassVar[str] = "unlabelled"
+    labelled: ClassVar[bool] = False
+    kin: ClassVar[str] = "svm-l1"
+
+
+@pytest.mark.parametrize("loss", [Unlabelled(2.0), Hinge(2.0)], ids=lambda loss: loss.task)
+def test_products_of_the_window_before_have_labels_where_targets_are_labels(loss):
+    generator = np.random.Generator(np.random.PCG64(5))
+    data, old, alpha = (generator.integers(-4, 5, size=size) / 4 for size in ((6, 3), 6, 6))
+    targets = np.where(generator.random(6) < 0.5, -1.0, 1.0) * (1.0 if loss.labelled else 0.5)
+    problem = Problem("before", data, targets, LinearKernel(), loss)
+    draws, earlier = np.array([[4], [1]]), np.array([[2], [5]])
+    kernel = exact_kernel(problem, Balls(128))
+    window = begun_window(problem, kernel, kernel.arithmetic.vector(alpha), draws, before=(old, earlier))
+    signs = targets if loss.labelled else np.ones(6)
+    for late, rows, vector, own in (
+        ("A", draws, old, 1),
+        ("K", earlier, alpha, 1),
+        ("Q", earlier, alpha, signs),
+    ):
+        for step, ((i,), (row,)) in enumerate(zip(draws, rows, strict=True)):
+            expected = data[row] @ data.T @ (signs * vector)
+            expected *= own[i] * own[row] if late == "Q" else 1
+            assert float(window.products(step, late)[0]) == expected
