@@ -22,7 +22,7 @@ from sstep_reference.kernels import Columns
 
 from sstep_verify.oracle.balls.block_solve import refined
 from sstep_verify.oracle.balls.enclosure import magnitude_interval, upward
-from sstep_verify.oracle.replay.ends import RefinedEnds, SvmEnds, begun_window, float_steps
+from sstep_verify.oracle.replay.ends import Ends, begun_window, float_steps
 from sstep_verify.problems import Problem
 from sstep_verify.recurrence.driver import run_mutants
 from sstep_verify.recurrence.mutation import Mutation
@@ -122,7 +122,7 @@ def _svm_step(
     problem: Problem, kernel: Kernel, window: LocalWindow, alpha: Any
 ) -> tuple[list, list, float]:
     """One step by the reference (Algorithm 1): its end, what the recurrence kept of it, and its error."""
-    ends = SvmEnds(problem, kernel, window)
+    ends = Ends(problem, kernel, window)
     (new,), (step,) = ends.by_reference(kernel, alpha), ends.log
     # A decided clip is exact. One that the balls cannot decide gives the ball of both cases, whose middle
     # is the clip of a value no farther from the exact one than the widths of both balls.
@@ -133,7 +133,7 @@ def _ridge_step(
     problem: Problem, kernel: Kernel, window: LocalWindow, alpha: Any
 ) -> tuple[list, list, float]:
     """One block step: its end, its increments, and its error in the M-norm."""
-    ends, arithmetic = RefinedEnds(problem, kernel, window), kernel.arithmetic
+    ends, arithmetic = Ends(problem, kernel, window), kernel.arithmetic
     with arithmetic.working():
         # ||r||_M <= sqrt(trace(M_BB)) ||r||_2 for what is rounded off in storing the block's new values.
         penalty, block = arithmetic.number(problem.ridge.penalty), range(len(window.coordinates))

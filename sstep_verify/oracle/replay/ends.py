@@ -12,10 +12,10 @@ from sstep_reference.kernels import Columns
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.block_solve import refined
 from sstep_verify.oracle.balls.enclosure import interval, upward
-from sstep_verify.oracle.balls.exact_kernel import classical_run
+from sstep_verify.oracle.balls.exact_kernel import PanelColumns, classical_run
 from sstep_verify.problems import Problem
 from sstep_verify.recurrence.mutation import NONE, Mutation
-from sstep_verify.recurrence.steps import Solve, finisher_of, mutable_window
+from sstep_verify.recurrence.steps import finisher_of, mutable_window
 from sstep_verify.recurrence.window import Before, LocalWindow, local_window
 from sstep_verify.steps import RidgeSteps, SvmSteps
 
@@ -86,8 +86,12 @@ def begun_window(
 class Ends:
     """The dual vector at a window's end, on the window's coordinates, by mutation; each is made once.
 
-    K-RR over a kernel of which no definiteness is known carries balls from block to block, so that wider
-    ones need more bits. A block system that is not proven invertible is a `SingularSystemError`.
+    Of a K-SVM they are balls. A K-RR over a kernel of which no definiteness is known carries balls from
+    block to block, so that wider ones need more bits. Over its exact kernel, where radii would grow by
+    the wrapping effect, ends are points of many digits, with a proven distance from the exact one: every
+    block solution is a point with a residual in balls, and since an exact block step is a projection in the
+    M-norm, the distances of the blocks simply add up. A block system that is not proven invertible is a
+    `SingularSystemError`.
 
     Parameters
     ----------
@@ -104,32 +108,36 @@ class Ends:
         The end of the right recurrence.
     log : list
         What that recurrence kept of its steps.
+    off : float
+        Of points (`refined`): upper bound on the distance of `unmutated` from the exact end, in the M-norm.
     """
 
     def __init__(self, problem: Problem, kernel: Columns, window: LocalWindow):
         self.problem, self.window = problem, window
         self.arithmetic: Any = kernel.arithmetic
-        self.finisher = self._finisher()
+        finisher: Any = finisher_of(problem, self.arithmetic)
+        self.refined = not (problem.is_svm or isinstance(kernel, PanelColumns))
+        self._finisher: Any = refined(self.arithmetic, finisher) if self.refined else finisher
         self.log: list = []
-        self.unmutated = mutable_window(self.arithmetic, window, self.finisher, NONE, self.log)
+        self.unmutated = mutable_window(self.arithmetic, window, self._finisher, NONE, self.log)
         self._ends: dict[Mutation, Any] = {NONE: self.unmutated}
+        self.off = self._off() if self.refined else 0.0
 
-    def _finisher(self) -> Any:
-        """The finisher of the window's steps."""
-        return finisher_of(self.problem, self.arithmetic)
+    def _off(self) -> float:
+        try:
+            total = math.fsum(self._finisher.systems(self.window, NONE).residuals)
+        except OverflowError:  # float64 does not hold it
+            total = math.inf
+        return upward(total / math.sqrt(self.problem.samples))
 
     def __call__(self, mutation: Mutation) -> Any:
         """The end with a mutation."""
         if mutation not in self._ends:
-            self._ends[mutation] = mutable_window(self.arithmetic, self.window, self.finisher, mutation)
+            self._ends[mutation] = mutable_window(self.arithmetic, self.window, self._finisher, mutation)
         return self._ends[mutation]
 
-
-class SvmEnds(Ends):
-    """Ends of a window of K-SVM, in balls."""
-
     def by_reference(self, kernel: Columns, alpha: Any) -> list:
-        """The end by the classical reference (Algorithm 1), which the right recurrence must enclose.
+        """The end of a K-SVM by the classical reference, which the right recurrence must enclose.
 
         Raises
         ------
@@ -148,37 +156,11 @@ class SvmEnds(Ends):
         return [run[coordinate] for coordinate in coordinates]
 
     def clipped(self) -> list:
-        """New value of each coordinate's last step: on the box exactly where it is certainly clipped."""
+        """K-SVM: new values of the coordinates' last steps, on the box exactly where certainly clipped."""
         ends: list = [None] * len(self.window.coordinates)
         for (place,), step in zip(self.window.draws, self.log, strict=True):
             ends[place] = step.updated
         return ends
-
-
-class RefinedEnds(Ends):
-    """Ends of a window of K-RR as points of many digits, with a proven distance from the exact one.
-
-    Balls are not carried from block to block, where their radii would grow by the wrapping effect: every
-    block solution is a point with a residual in balls, and since an exact block step is a projection in
-    the M-norm, the distances of the blocks simply add up.
-
-    Attributes
-    ----------
-    off : float
-        Upper bound on the distance of `unmutated` from the exact end, in the M-norm.
-    """
-
-    def __init__(self, problem: Problem, kernel: Columns, window: LocalWindow):
-        super().__init__(problem, kernel, window)
-        try:
-            total = math.fsum(self.finisher.systems(window, NONE).residuals)
-        except OverflowError:  # float64 does not hold it
-            total = math.inf
-        self.off = upward(total / math.sqrt(problem.samples))
-
-    def _finisher(self) -> Solve:
-        """The finisher of the window's steps, its block systems refined."""
-        return refined(self.arithmetic, super()._finisher())
 
 
 def float_steps(problem: Problem, draws: list[list[int]], log: list) -> SvmSteps | RidgeSteps:

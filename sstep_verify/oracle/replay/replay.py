@@ -12,8 +12,7 @@ from sstep_reference import SingularSystemError
 from sstep_reference.kernels import Columns
 
 from sstep_verify.oracle.balls.enclosure import DOWN, UP, distances, root_interval, upward
-from sstep_verify.oracle.balls.exact_kernel import PanelColumns
-from sstep_verify.oracle.replay.ends import Ends, RefinedEnds, SvmEnds, begun_window, float_steps
+from sstep_verify.oracle.replay.ends import Ends, begun_window, float_steps
 from sstep_verify.oracle.replay.window import Effect, Effects, Interval, Replay, effect_of
 from sstep_verify.problems import Problem
 from sstep_verify.quantities import (
@@ -90,23 +89,15 @@ def replay_window(
     arithmetic: Any = kernel.arithmetic
     alpha = arithmetic.vector(begin)
     window = begun_window(problem, kernel, alpha, draws, carried, state, before)
-    ends: Ends
+    ends, measures = Ends(problem, kernel, window), [_per_coordinate(arithmetic)]
+    exact = ends.unmutated
     if problem.is_svm:
-        ends = svm = SvmEnds(problem, kernel, window)
-        exact = svm.by_reference(kernel, alpha) if carried is None else svm.clipped()
-        measures = [_per_coordinate(arithmetic)]
-    elif isinstance(kernel, PanelColumns):
-        ends = Ends(problem, kernel, window)
-        exact, measures = ends.unmutated, [_per_coordinate(arithmetic)]
-    else:
-        ends = refined = RefinedEnds(problem, kernel, window)
+        exact = ends.by_reference(kernel, alpha) if carried is None else ends.clipped()
+    elif ends.refined:
         # The 2-norm is at most the M-norm over sqrt(m).
-        reach = upward(refined.off / math.sqrt(problem.samples))
-        exact = ends.unmutated
-        measures = [
-            _energy_norm(problem, arithmetic, window, refined.off),
-            _per_coordinate(arithmetic, reach),
-        ]
+        reach = upward(ends.off / math.sqrt(problem.samples))
+        energy = _energy_norm(problem, arithmetic, window, ends.off)
+        measures = [energy, _per_coordinate(arithmetic, reach)]
     places = np.array(window.coordinates, dtype=np.int64)
     reached = arithmetic.vector(end[places])
     names = _acting(problem, window)
