@@ -1,8 +1,8 @@
-"""Campaigns that measure power: the tables ``[[sensitivity]]``."""
+"""Campaigns that measure power: the tables ``[[sensitivity]]``, and the studies that they name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,67 @@ from sstep_verify.campaign.selection import chosen
 from sstep_verify.power.statement import deciding_digest
 from sstep_verify.reporting import results as report
 from studies import grouped
+from studies.adversary import corpus as adversary
+from studies.alarms import study as alarms
+from studies.limits import study as limits
 from studies.power import CAMPAIGNS, DIGEST, campaigns_judged
+from studies.reporting.sensitivity.adversary import AdversaryDocument
+from studies.reporting.sensitivity.alarms import AlarmOutcome
+from studies.reporting.sensitivity.corpus import CorpusDocument, Judged
 from studies.reporting.sensitivity.document import Sensitivity
-from studies.sensitivity.definition import Study, read_study, refuse_twice
-from studies.sensitivity.studies import STUDIES, StudyOutcome
+from studies.reporting.sensitivity.limit_outcomes import LimitOutcome
+from studies.sensitivity import corpus
+from studies.sensitivity.definition import Piece, Study, read_study, refuse_twice
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.definition import Definition
     from sstep_verify.campaign.loop.run import Plan
+
+
+@dataclass(frozen=True)
+class StudyOutcome:
+    """What came of one item of a study; the field of that study is set."""
+
+    key: str
+    corpus: Judged | None = None
+    limits: LimitOutcome | None = None
+    alarms: AlarmOutcome | None = None
+    adversary: AdversaryDocument | None = None
+    verdicts: tuple[()] = ()
+
+
+@dataclass(frozen=True)
+class Made:
+    """A study by its functions: to its pieces, of an item what came of it, of all that its document."""
+
+    pieces: Callable[[Study], Sequence[Piece]]
+    run: Callable[[Any], Any]
+    summary: Callable[[Sequence[Any]], Any]
+
+
+def _alarm_pieces(study: Study) -> list[Piece]:
+    pieces: list[Piece] = []
+    for unit in alarms.units(study.runs, study.seed, study.design):
+        in_a_second = 25.0 if unit.group.startswith("design") else 80.0  # roughly
+        pieces.append(({f"{unit.group}, runs from {unit.first}": unit}, unit.runs / in_a_second))
+    return pieces
+
+
+def _limit_pieces(study: Study) -> list[Piece]:
+    return [({unit.id: unit}, float(unit.wanted)) for unit in limits.units(study.seed, small=study.small)]
+
+
+STUDIES = {
+    "corpus": Made(corpus.corpus_pieces, corpus.judged, lambda found: CorpusDocument(tuple(found))),
+    "limits": Made(_limit_pieces, limits.run, limits.summary),
+    "alarms": Made(_alarm_pieces, alarms.run, alarms.summary),
+    "adversary": Made(
+        lambda study: [({"worst cases found": None}, 20.0)],
+        lambda _: adversary.replay(),
+        lambda found: found[0],
+    ),
+}
+"""The studies by name, which is that of a field of `StudyOutcome`."""
 
 
 @dataclass(frozen=True)
