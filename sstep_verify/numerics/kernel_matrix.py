@@ -101,11 +101,6 @@ def _tabled(problem: Problem) -> bool:
     return entries_of.dispatch(type(problem.kernel)) is not entries_of.dispatch(object)
 
 
-def matrix_bytes(samples: int) -> int:
-    """Bytes of an m x m matrix of float64."""
-    return 8 * samples**2
-
-
 class KernelSums:
     """Sums over the kernel matrix (K) in float64, kept whole or formed `ROWS` rows at a time.
 

@@ -65,9 +65,9 @@ def predictions(problem: Problem, declaration: Declaration, alpha: np.ndarray) -
     products = kernel_products(problem, declaration, problem.signs * alpha)
     values, judge_error, solver_error = products.values, products.judge_error, products.solver_error
     if not problem.is_svm:
-        inputs = ridge_inputs(problem, declaration.precision)
-        size, values = products.magnitude / inputs.lower, values / inputs.penalty
-        judge_error = (judge_error / inputs.penalty + gamma(2, unit_roundoff("float64")) * size) * OUTWARD
+        inputs, penalty = ridge_inputs(problem, declaration.precision), problem.ridge.penalty
+        size, values = products.magnitude / inputs.lower, values / penalty
+        judge_error = (judge_error / penalty + gamma(2, unit_roundoff("float64")) * size) * OUTWARD
         solver_error = (
             solver_error / inputs.lower + gamma(2, unit_roundoff(declaration.precision)) * size
         ) * OUTWARD

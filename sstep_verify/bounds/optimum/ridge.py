@@ -56,37 +56,28 @@ class RidgeInputs(NamedTuple):
 
     Parameters
     ----------
-    penalty : float
-        Regularisation (lambda).
     lower : float64
         The smaller of lambda and its rounded value, by which 0 / 0 is no number and 1 / 0 infinite.
     change : float
         Their relative difference.
     targets : ndarray, shape (m,)
         Errors of the targets.
-    underflow_error : float
-        What an entry over lambda that underflows may be off by: the smallest number of the solver's type.
     """
 
-    penalty: float
     lower: np.float64
     change: float
     targets: np.ndarray
-    underflow_error: float
 
 
 def ridge_inputs(problem: Problem, precision: str) -> RidgeInputs:
     """Lambda and targets as an evaluation in a precision may hold them, whether or not a run does."""
-    penalty, targets = problem.ridge.penalty, problem.targets
-    underflow_error = smallest_subnormal(precision)
-    if precision != "float32":
-        return RidgeInputs(penalty, np.float64(penalty), 0.0, np.zeros(targets.size), underflow_error)
+    penalty = problem.ridge.penalty
     used = float(stored(penalty, precision))
     lower = np.float64(min(penalty, used))
     change = abs(used - penalty) / lower * OUTWARD if lower > 0.0 else np.inf
     with np.errstate(invalid="ignore"):
-        errors = np.abs(stored(targets, precision) - targets) * OUTWARD
-        return RidgeInputs(penalty, lower, change, errors, underflow_error)
+        errors = np.abs(stored(problem.targets, precision) - problem.targets) * OUTWARD
+        return RidgeInputs(lower, change, errors)
 
 
 FLOAT64 = Declaration("the judge")
@@ -181,25 +172,24 @@ def _errors(
     """Errors of residual, shape (m,), primal and dual value in a precision, of products that are off."""
     samples, absolute, targets = problem.samples, np.abs(alpha), np.abs(problem.targets)
     inputs, u = ridge_inputs(problem, evaluated.precision), unit_roundoff(evaluated.precision)
+    penalty, subnormal = problem.ridge.penalty, smallest_subnormal(evaluated.precision)
     size, k = products.magnitude / inputs.lower, gamma(samples + 10, u)
     residual = products_error / inputs.lower + gamma(8, u) * (targets + samples * absolute + size)
     # A float32 solver that rounds its input subtracts other targets.
-    residual += inputs.targets + 8 * inputs.underflow_error
+    residual += inputs.targets + 8 * subnormal
     if not inputs.change <= 2 * u:
         # Lambda over- or underflows in the solver's precision: nothing can be promised.
         residual[:] = np.inf
     products_error = (products_error + inputs.change * products.magnitude) / inputs.lower
     # What underflows, in products that are then multiplied by a, 1/lambda or m.
     times = samples + 4 + 1 / inputs.lower + float(absolute.sum())
-    half = (
-        float(absolute @ (products_error + k * size)) / 2 + inputs.underflow_error * (samples + 8) * times
-    )
+    half = float(absolute @ (products_error + k * size)) / 2 + subnormal * (samples + 8) * times
     square = samples / 2 * float(alpha @ alpha)
     dual = half + float(inputs.targets @ absolute) + k * (float(targets @ absolute) + square)
     off = products_error + inputs.targets + gamma(4, u) * (targets + size)
     # The misfit at hand is itself off by what float64 lost.
-    misfit = np.abs(problem.targets - products.values / inputs.penalty)
-    float64 = products.judge_error / inputs.penalty + gamma(4, unit_roundoff("float64")) * (misfit + size)
+    misfit = np.abs(problem.targets - products.values / penalty)
+    float64 = products.judge_error / penalty + gamma(4, unit_roundoff("float64")) * (misfit + size)
     reach = misfit + off + float64
     primal = half + float(2 * reach @ off + k * reach @ reach + off @ off) / (2 * samples)
     residual = np.nan_to_num(residual * OUTWARD, nan=np.inf, posinf=np.inf)

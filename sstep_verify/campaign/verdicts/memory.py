@@ -13,7 +13,7 @@ from sstep_verify.campaign.verdicts.expand import CaseSpec
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.kernel_matrix import ROWS, matrix_bytes
+from sstep_verify.numerics.kernel_matrix import ROWS
 from sstep_verify.oracle.memory import BALL, gibibytes, optimum_bytes
 
 CACHED_BALLS = 2_000_000
@@ -77,7 +77,7 @@ def memory_of(spec: CaseSpec, case: Case) -> Memory:
     """
     problem, family = case.problem, spec.family
     m, limit = problem.samples, family.memory_bytes
-    matrix = matrix_bytes(m)
+    matrix = 8 * m**2
     # The measure of a K-SVM keeps its kernel matrix as well.
     matrices = optimum_bytes(m, svm=problem.is_svm) + matrix * problem.is_svm
     parts = {"data": 8 * m * problem.features * (1 + problem.is_sparse), **_runs(spec, case)}
@@ -127,7 +127,7 @@ def _runs(spec: CaseSpec, case: Case) -> dict[str, int]:
         "recorded vectors": 8 * m * sum(2 * len(points) for points in case.points.values()),
     }
     if family.keep_gram:
-        parts["Gram matrix of the solver"] = matrix_bytes(m)
+        parts["Gram matrix of the solver"] = 8 * m**2
     if family.drift:
         updates = min(family.drift // spec.block, family.iterations) * spec.block
         # At two precisions, one after the other.
