@@ -61,10 +61,6 @@ class Columns(ABC):
         """Columns of the given samples, in that order: the panel."""
         return [self.column(i) for i in indices]
 
-    def entry(self, i: int, j: int) -> Scalar:
-        """``K(a_i, a_j)``."""
-        return self.column(j)[i]
-
     def matrix(self) -> Any:
         """Full matrix: an m x m arb_mat for `Balls`, a list of m vectors otherwise.
 

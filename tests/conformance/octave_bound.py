@@ -93,10 +93,10 @@ def kernel_matrix(data: np.ndarray, name: str) -> tuple[list[list[Fraction]], li
     balls = Kernel(Balls(160), data, name, **KERNELS[name])
     matrix, errors = [], []
     for i, x in enumerate(rows):
-        matrix.append([exact_fraction(balls.entry(i, j).mid()) for j in range(len(rows))])
+        matrix.append([exact_fraction(balls.column(j)[i].mid()) for j in range(len(rows))])
         errors.append([])
         for j, z in enumerate(rows):
-            value, radius = abs(matrix[i][j]), exact_fraction(balls.entry(i, j).rad())
+            value, radius = abs(matrix[i][j]), exact_fraction(balls.column(j)[i].rad())
             size = sum(abs(p * q) for p, q in zip(x, z, strict=True))
             if name == "linear":
                 error = g(FEATURES) * size

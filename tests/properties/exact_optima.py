@@ -30,7 +30,7 @@ def gram(problem: Problem) -> list[list[Fraction]]:
     m = problem.samples
     if not isinstance(problem.kernel, RBFKernel):
         kernel = exact_kernel(problem, Rational())
-        return [[exact_fraction(kernel.entry(i, j)) for j in range(m)] for i in range(m)]
+        return [[exact_fraction(kernel.column(j)[i]) for j in range(m)] for i in range(m)]
     return [[_exponential(problem, i, j) for j in range(m)] for i in range(m)]
 
 

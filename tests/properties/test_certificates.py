@@ -55,7 +55,7 @@ def problems(draw, loss, most: int):
 
 def _gram(problem: Problem) -> list[list]:
     kernel, m = exact_kernel(problem, Rational()), problem.samples
-    return [[_rational(kernel.entry(i, j)) for j in range(m)] for i in range(m)]
+    return [[_rational(kernel.column(j)[i]) for j in range(m)] for i in range(m)]
 
 
 def _rational(value):

@@ -14,7 +14,7 @@ from fractions import Fraction
 import pytest
 from exact_cases import EXACT, Case, cases
 from hypothesis import given, settings
-from sstep_reference import bdcd_krr, dcd_ksvm, sstep_bdcd_krr, sstep_dcd_ksvm
+from sstep_reference import bdcd_krr, dcd_ksvm, exact_fraction, sstep_bdcd_krr, sstep_dcd_ksvm
 
 
 def count_windows(seen: Counter, case: Case, s: int) -> None:
@@ -34,9 +34,9 @@ def count_clips(seen: Counter, case: Case, trace: list, loss: str) -> None:
     before = case.initial
     C, shift = case.parameter, Fraction(0) if loss == "svm-l1" else 1 / (2 * case.parameter)
     for (i,), after in zip(case.blocks, trace, strict=True):
-        after = [EXACT.to_fraction(x) for x in after]
+        after = [exact_fraction(x) for x in after]
         row = [
-            EXACT.to_fraction(case.kernel.entry(i, j)) * case.labels[i] * case.labels[j]
+            exact_fraction(case.kernel.column(j)[i]) * case.labels[i] * case.labels[j]
             for j in range(case.samples)
         ]
         gradient = sum(q * x for q, x in zip(row, before, strict=True)) - 1 + shift * before[i]

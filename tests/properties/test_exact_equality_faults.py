@@ -8,7 +8,7 @@ import pytest
 from exact_cases import EXACT, Case, cases
 from hypothesis import Phase, find, settings
 from hypothesis.errors import NoSuchExample
-from sstep_reference import bdcd_krr, dcd_ksvm
+from sstep_reference import bdcd_krr, dcd_ksvm, exact_fraction
 
 
 def svm_twin(case: Case, s: int, loss: str, fault: str) -> list[Fraction]:
@@ -16,7 +16,7 @@ def svm_twin(case: Case, s: int, loss: str, fault: str) -> list[Fraction]:
     C, m = case.parameter, case.samples
     shift = Fraction(0) if loss == "svm-l1" else 1 / (2 * C)
     Q = [
-        [EXACT.to_fraction(case.kernel.entry(i, j)) * case.labels[i] * case.labels[j] for j in range(m)]
+        [exact_fraction(case.kernel.column(j)[i]) * case.labels[i] * case.labels[j] for j in range(m)]
         for i in range(m)
     ]
     alpha = list(case.initial)
@@ -57,7 +57,7 @@ def svm_twin_differs(loss: str, fault: str):
             EXACT, case.kernel, case.labels, case.initial, indices, loss=loss, C=case.parameter
         )
         return any(
-            svm_twin(case, s, loss, fault) != [EXACT.to_fraction(x) for x in exact]
+            svm_twin(case, s, loss, fault) != [exact_fraction(x) for x in exact]
             for s in range(1, len(indices) + 1)
         )
 
@@ -78,7 +78,7 @@ def test_the_svm_twin_without_a_fault_is_not_found(loss):
 def krr_twin(case: Case, s: int, fault: str) -> list[Fraction]:
     """Independent s-step BDCD in plain fractions, with one fault (or "none")."""
     m, penalty = case.samples, case.parameter
-    K = [[EXACT.to_fraction(case.kernel.entry(i, j)) for j in range(m)] for i in range(m)]
+    K = [[exact_fraction(case.kernel.column(j)[i]) for j in range(m)] for i in range(m)]
     alpha = list(case.initial)
     for start in range(0, len(case.blocks), s):
         made = [Fraction(0)] * m
@@ -94,7 +94,7 @@ def krr_twin(case: Case, s: int, fault: str) -> list[Fraction]:
             for i, delta in zip(
                 block, EXACT.solve([EXACT.vector(g) for g in G], EXACT.vector(rhs)), strict=True
             ):
-                made[i] += EXACT.to_fraction(delta)
+                made[i] += exact_fraction(delta)
         alpha = [x + d for x, d in zip(alpha, made, strict=True)]
     return alpha
 
@@ -105,7 +105,7 @@ def krr_twin_differs(fault: str):
             EXACT, case.kernel, case.targets, case.initial, case.blocks, penalty=case.parameter
         )
         return any(
-            krr_twin(case, s, fault) != [EXACT.to_fraction(x) for x in exact]
+            krr_twin(case, s, fault) != [exact_fraction(x) for x in exact]
             for s in range(1, len(case.blocks) + 1)
         )
 

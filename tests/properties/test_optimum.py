@@ -41,7 +41,7 @@ def problems(draw, loss, most: int):
 
 def _gram(problem: Problem) -> list[list[Fraction]]:
     kernel, m = exact_kernel(problem, Rational()), problem.samples
-    entries = [[kernel.entry(i, j) for j in range(m)] for i in range(m)]
+    entries = [[kernel.column(j)[i] for j in range(m)] for i in range(m)]
     return [[Fraction(int(value.numerator), int(value.denominator)) for value in row] for row in entries]
 
 

@@ -56,16 +56,6 @@ class Arithmetic(ABC):
         """Vector of n zeros."""
         return self.vector([0] * n)
 
-    def to_fraction(self, x: Scalar) -> Fraction:
-        """Exact rational value of a scalar.
-
-        Raises
-        ------
-        InvalidInputError
-            If x is not finite, or is a ball of positive radius.
-        """
-        return exact_fraction(x)
-
     def dot(self, u: Vector, v: Vector) -> Scalar:
         """Sum of the products ``u[l] v[l]``."""
         total = self.number(0)

@@ -10,6 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 from mutable_runs import mutable_sstep_bdcd, mutable_sstep_dcd
+from sstep_reference import exact_fraction
 from sstep_reference.arithmetic import Balls, Rational
 
 from sstep_verify import quantities
@@ -216,10 +217,9 @@ def test_the_run_of_points_is_near_the_exact_rational_one(loss):
     else:
         arguments = (rational, kernel, rational.vector(problem.targets), start, draws[:short].tolist(), 3)
         end = mutable_sstep_bdcd(*arguments, penalty=loss.penalty)
-    balls = Balls(bits)
     for one, other in zip(exact.states[short], end, strict=True):
         assert one.rad().is_zero()
-        assert abs(balls.to_fraction(one) - rational.to_fraction(other)) < Fraction(NEGLIGIBLE)
+        assert abs(exact_fraction(one) - exact_fraction(other)) < Fraction(NEGLIGIBLE)
     assert all(value.is_zero() for value in exact.states[0])
     assert (exact.errors < NEGLIGIBLE).all()
     assert exact.errors.shape == (LENGTH,)
@@ -275,6 +275,6 @@ def test_rbf_entries_enter_with_their_own_error():
     entries = kernel_entries(problem, IN_PLACE, np.arange(SAMPLES))
     low, high = energy_norm(entries, np.arange(SAMPLES), np.ones(SAMPLES), SAMPLES, 0.25)
     kernel = exact_kernel(problem, Balls(192))
-    total = sum(float(kernel.entry(i, j)) for i in range(SAMPLES) for j in range(SAMPLES))
+    total = sum(float(kernel.column(j)[i]) for i in range(SAMPLES) for j in range(SAMPLES))
     square = total / 0.25 + SAMPLES**2
     assert low**2 * (1 - gamma(64, U)) <= square <= high**2 * (1 + gamma(64, U))

@@ -43,7 +43,7 @@ def _exact_values(problem: Problem, alpha: np.ndarray) -> tuple[Fraction, Fracti
     assert isinstance(kernel, Kernel)
     m = problem.samples
     a, y = [Fraction(x) for x in alpha.tolist()], [Fraction(x) for x in problem.targets.tolist()]
-    K = [[exact_fraction(kernel.entry(i, j)) for j in range(m)] for i in range(m)]
+    K = [[exact_fraction(kernel.column(j)[i]) for j in range(m)] for i in range(m)]
     if problem.is_svm:
         products = [sum(y[i] * K[i][j] * y[j] * a[j] for j in range(m)) for i in range(m)]
         C, power = Fraction(problem.loss.C), problem.loss.power
@@ -111,7 +111,7 @@ def test_the_kernel_matrix_is_the_reference_kernel_up_to_rounding(kernel, rows, 
     problem = Problem("shifted", data, np.ones(11), kernel, Ridge())
     matrix = kernel_matrix(problem)
     reference = exact_kernel(problem, Mpmath(200))
-    exact = np.array([[float(reference.entry(i, j)) for j in range(11)] for i in range(11)])
+    exact = np.array([[float(reference.column(j)[i]) for j in range(11)] for i in range(11)])
     # Sums of absolute products, raised to the degree; for RBF every exponent is at most 4 |x|^2.
     size = np.abs(data) @ np.abs(data).T
     if isinstance(kernel, PolynomialKernel):

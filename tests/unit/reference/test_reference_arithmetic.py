@@ -36,8 +36,8 @@ def encloses(ball, value: Fraction) -> bool:
 @pytest.mark.parametrize("arithmetic", EXACT, ids=lambda a: a.name)
 @given(finite)
 def test_a_float64_is_converted_exactly(arithmetic, x):
-    assert arithmetic.to_fraction(arithmetic.number(x)) == Fraction(x)
-    assert arithmetic.to_fraction(arithmetic.vector(np.array([x]))[0]) == Fraction(x)
+    assert exact_fraction(arithmetic.number(x)) == Fraction(x)
+    assert exact_fraction(arithmetic.vector(np.array([x]))[0]) == Fraction(x)
     assert float(arithmetic.number(x)) == x
 
 
@@ -46,12 +46,12 @@ def test_a_float64_is_converted_exactly(arithmetic, x):
     "x", [3, np.int64(-7), 2**200 + 1, np.float32(0.1), np.longdouble(1) / 3, Fraction(5, 8)]
 )
 def test_other_dyadic_numbers_are_converted_exactly(arithmetic, x):
-    assert arithmetic.to_fraction(arithmetic.number(x)) == exact_fraction(x)
+    assert exact_fraction(arithmetic.number(x)) == exact_fraction(x)
 
 
 @given(st.fractions(max_denominator=10**6))
 def test_rationals_are_exact_or_enclosed(x):
-    assert Rational().to_fraction(Rational().number(x)) == x
+    assert exact_fraction(Rational().number(x)) == x
     assert encloses(Balls(64).number(x), x)
 
 
@@ -172,7 +172,7 @@ def test_a_ball_dot_product_contains_the_rational_one(pairs):
     exact, enclosed = (
         a.dot(a.vector([p for p, _ in pairs]), a.vector([q for _, q in pairs])) for a in (rational, balls)
     )
-    assert encloses(enclosed, rational.to_fraction(exact))
+    assert encloses(enclosed, exact_fraction(exact))
 
 
 @given(
@@ -186,7 +186,7 @@ def test_solve_is_exact_in_rationals_and_enclosed_in_balls(B, rhs):
     ]
     rational, balls = Rational(), Balls(128)
     x = [
-        rational.to_fraction(v)
+        exact_fraction(v)
         for v in rational.solve([rational.vector(r) for r in matrix], rational.vector(rhs))
     ]
     assert [sum(matrix[i][j] * x[j] for j in range(3)) for i in range(3)] == rhs
@@ -208,7 +208,7 @@ def test_solve_leaves_its_input_and_refuses_a_singular_system(arithmetic):
 @given(st.fractions(-30, 30, max_denominator=64))
 def test_the_exponential_ball_contains_the_value_to_many_more_digits(x):
     balls, digits = Balls(64), Mpmath(1024)
-    ball, value = balls.exp(balls.number(x)), digits.to_fraction(digits.exp(digits.number(x)))
+    ball, value = balls.exp(balls.number(x)), exact_fraction(digits.exp(digits.number(x)))
     middle, radius = exact_fraction(ball.mid()), exact_fraction(ball.rad())
     # The 1024-bit value is within 2^-1000 of itself of the truth; the ball is far wider, or exact (x = 0).
     assert abs(middle - value) <= radius + value / 2**1000

@@ -110,7 +110,7 @@ LABELS = [1, -1, 1]
 def test_labels_belong_outside_the_kernel(arithmetic, name, parameters, equal):
     inside = Kernel(arithmetic, np.array(LABELS)[:, None] * DATA, name, **parameters)
     outside = Kernel(arithmetic, DATA, name, **parameters).labelled(LABELS)
-    same = all(inside.entry(i, j) == outside.entry(i, j) for i in range(3) for j in range(3))
+    same = all(inside.column(j)[i] == outside.column(j)[i] for i in range(3) for j in range(3))
     assert same == equal
 
 

@@ -9,7 +9,7 @@ from unittest import mock
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sstep_reference import Rational
+from sstep_reference import Rational, exact_fraction
 
 from sstep_verify.parallel.exchanges.allreduce import AllreduceExchange
 from sstep_verify.problems import (
@@ -92,7 +92,7 @@ def test_the_solution_is_near_the_exact_one(b):
     factor, solution = system.copy(), rhs.copy()
     solve_in_place(factor, solution)
     exact = EXACT.solve([EXACT.vector(row) for row in system.tolist()], EXACT.vector(rhs.tolist()))
-    error = [EXACT.to_fraction(x) - Fraction(v) for x, v in zip(exact, solution.tolist(), strict=True)]
+    error = [exact_fraction(x) - Fraction(v) for x, v in zip(exact, solution.tolist(), strict=True)]
     backward = gamma(3 * b + 4, U) / (1 - gamma(b + 2, U)) * np.trace(system)
     # The smallest eigenvalue is at least b by construction, up to the rounding of the matrix itself.
     smallest = b - gamma(b + 3, U) * np.trace(system)
