@@ -86,7 +86,7 @@ def judge_clipped_step(rows, state, block, stretch, step, constants, progress, t
         tell_apart(rows, state, stretch.draws[step], 1.0, progress)
         # A wrong quantity moves the unclipped value, which is known up to its own bound only.
         ended = (new, clipped, box, knot, max(unclipped, bound), logged, failed)
-        _look(tally, state, constants, row, i, curvature, ended, progress.steps == 0)
+        _look(tally, state, constants, row, i, curvature, ended)
         _look_at_box(tally, state, constants, bound, i, ended, repeats)
         if state.last[0] >= 0 and state.last[0] != i:
             # A coordinate stepped on twice in a row stays as it is: the log would hold its value.
@@ -99,16 +99,14 @@ def judge_clipped_step(rows, state, block, stretch, step, constants, progress, t
 
 
 @compiled_borrowing
-def _look(tally, state, constants, row, i, curvature, ended, first):
+def _look(tally, state, constants, row, i, curvature, ended):
     """Note what an error in each quantity of the gradient, or in the curvature, would have shown."""
     effects, failed, unit = state.effects, ended[6], 1.0 / curvature
     # What the curvature divides: the gradient, with the threshold on the side of the new value.
     quotient = state.alpha[i] - (ended[0] - (ended[3] if ended[0] > 0.0 else -ended[3]))
     effects[OMEGA, 0], product = constants.shift * state.alpha[i], state.product[0]
-    for quantity in (STALE, KERNEL, SAME, OMEGA):
+    for quantity in (STALE, KERNEL, SAME, OMEGA, BOUNDARY):
         _note(tally, quantity, effects[quantity, 0] * unit, 1.0, ended)
-    if first:
-        _note(tally, BOUNDARY, effects[BOUNDARY, 0] * unit, 1.0, ended)
     _note(tally, CURVATURE, quotient, 0.5, ended)
     _note(tally, LABELS, product * unit, 2.0, ended)
     if failed:

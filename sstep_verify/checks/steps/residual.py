@@ -36,7 +36,7 @@ def norm(vector):
 
 
 @compiled_borrowing
-def worst_entry(block):
+def _worst_entry(block):
     """Place of the entry of a residual that is largest beside its bound, or of the first NaN."""
     worst, most = 0, -1.0
     for place in range(block.left.size):
@@ -54,8 +54,8 @@ def judged_residual(rows, state, block, drawn, logged, constants, drift, progres
 
     An increment that is no number, or longer than any right one, leaves no residual.
     `drift` is what a state carried beside a adds to the residual's error, in the 2-norm. Returns bound and
-    distance where there is no residual, of the increment's length and infinite where nothing is promised,
-    and whether there is one.
+    size of the entry that is largest beside its bound, or of the increment where there is no residual, the
+    bound infinite where nothing is promised; and whether there is one.
     """
     largest = constants.sums.largest
     known = _right_hand_side(rows, state, block, drawn, constants, drift, progress)
@@ -85,7 +85,8 @@ def judged_residual(rows, state, block, drawn, logged, constants, drift, progres
     shared = _left(state, block, drawn, logged, constants, (trace, backward, doubt))
     for place in range(count):
         block.left[place] = (block.left[place] + shared + underflow_error + drift) * OUTWARD
-    return np.inf, 0.0, True
+    worst = _worst_entry(block)
+    return block.left[worst], abs(block.residual[worst]), True
 
 
 @compiled_borrowing
@@ -106,25 +107,20 @@ def _right_hand_side(rows, state, block, drawn, constants, drift, progress):
         error, terms = right_hand_side_error(rows, slot, state, sums, progress, corrections, size, own_size)
         terms *= max(1.0, 2.0 * constants.penalty)
         block.error[place] = error + samples * state.increment_error[i]
-        _row_of_system(rows, slot, block, drawn, place, scale, samples)
+        # A row of G, while the kernel row is at hand.
+        for other in range(drawn.size):
+            j = drawn[other]
+            entry = rows.table[slot, ENTRIES, j] * scale + (samples if other == place else 0.0)
+            block.system[place, other] = entry
+            block.sizes[place, other] = abs(entry) + rows.table[slot, ERRORS, j]
+            block.given[place, other] = rows.system[slot, j]
+            block.judge_error[place, other] = rows.judge_error[slot, j] * scale
         # A solver may divide an entry by lambda before it multiplies, be it by 0.
         known = known and terms <= sums.largest and rows.largest[slot] <= sums.largest
         block.right_bound[place] = np.inf
         if known and constants.penalty * sums.largest >= 1.0:
             block.right_bound[place] = (block.error[place] + underflow_error + drift) * OUTWARD
     return known
-
-
-@compiled_borrowing
-def _row_of_system(rows, slot, block, drawn, place, scale, samples):
-    """Set a row of the judge's G, and bounds on its entries, while the kernel row is at hand."""
-    for other in range(drawn.size):
-        j = drawn[other]
-        entry = rows.table[slot, ENTRIES, j] * scale + (samples if other == place else 0.0)
-        block.system[place, other] = entry
-        block.sizes[place, other] = abs(entry) + rows.table[slot, ERRORS, j]
-        block.given[place, other] = rows.system[slot, j]
-        block.judge_error[place, other] = rows.judge_error[slot, j] * scale
 
 
 @compiled_borrowing

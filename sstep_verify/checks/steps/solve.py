@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.checks.steps.residual import judged_residual, norm, worst_entry
+from sstep_verify.checks.steps.residual import judged_residual, norm
 from sstep_verify.checks.steps.rows import ENTRIES, tell_apart
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
@@ -43,9 +43,6 @@ def judge_solved_step(rows, state, block, stretch, step, constants, progress, ta
     bound, distance, solved = judged_residual(
         rows, state, block, drawn, logged, constants, stretch.drift[step], progress
     )
-    if solved:
-        worst = worst_entry(block)
-        bound, distance = block.left[worst], abs(block.residual[worst])
     failed = count_step(tally, step, distance, bound, FREE)
     if not (failed or stretch.sampled):
         return
