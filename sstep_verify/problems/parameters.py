@@ -47,7 +47,7 @@ def integer(owner: str, name: str, value: object, lower: int, upper: int, why: s
     Raises
     ------
     InputError
-        If it is not an integer in ``least..most``; `why` gives the reason for the range.
+        If it is not an integer in ``lower..upper``; `why` gives the reason for the range.
     """
     whole = isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
     if isinstance(value, bool) or not whole or not lower <= value <= upper:  # type: ignore[operator]

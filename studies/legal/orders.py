@@ -75,7 +75,7 @@ def made_window(
     problem, updated = drawn.problem, bool(drawn.planted.kernel)  # Without corrections updates come late.
     signs = problem.targets.astype(kind) if problem.is_svm else np.ones(problem.samples, dtype=kind)
     right_hand_side, finish = (_gradient, _clipped) if problem.is_svm else (_residual, _solved)
-    steps, made = list[Step](), list[Any]()
+    steps, moves = list[Step](), list[Any]()
     with np.errstate(all="ignore"):
         start = start.astype(kind)
         a: list[Any] = list(start)  # with frozen updates as well: start plus the increments so far
@@ -86,7 +86,7 @@ def made_window(
                     right.append(carried.values[i])
                     continue
                 if carried is None:
-                    products = _products(drawn, sums, i, matrix, start, signs, made)
+                    products = _products(drawn, sums, i, matrix, start, signs, moves)
                 else:
                     products = list(signs[i] * (problem.dense[i].astype(kind) * carried.values)), []
                 right.append(right_hand_side(drawn, sums, kind, i, a[i], products))
@@ -95,7 +95,7 @@ def made_window(
                 return np.full(problem.samples, np.nan), steps
             values, curvature, increments = step
             for i, value, theta in zip(block, values, increments, strict=True):
-                made.append((i, theta))
+                moves.append((i, theta))
                 if carried is not None and updated:
                     carried.add(i, theta)
                 a[i] = value
@@ -106,27 +106,27 @@ def made_window(
 
 
 def _products(
-    drawn: Drawn, sums: Sums, row: int, matrix: np.ndarray, start: Any, signs: Any, made: list[Any]
+    drawn: Drawn, sums: Sums, row: int, matrix: np.ndarray, start: Any, signs: Any, moves: list[Any]
 ) -> Terms:
     """Terms of row i's product with a, and of its corrections: from entries, or together by way of A'v."""
     if drawn.declaration.increments == "summed":
         totals: dict[int, Any] = {}
-        for j, theta in made:
+        for j, theta in moves:
             totals[j] = totals[j] + theta if j in totals else theta
-        made = list(totals.items())
+        moves = list(totals.items())
     kind, planted = matrix.dtype.type, drawn.planted
     stale = [(j, a) for j, a in enumerate(start) if a != 0]
     if planted is not NONE:
         own, others = kind(float(planted.kernel_overlap)), kind(float(planted.kernel))
         stale = [(j, a * kind(float(planted.stale))) for j, a in stale]
-        made = [(j, theta * (own if j == row else others)) for j, theta in made]
+        moves = [(j, theta * (own if j == row else others)) for j, theta in moves]
     if drawn.choices["factored"]:
-        data, moved = drawn.problem.dense.astype(kind), stale + made
+        data, moved = drawn.problem.dense.astype(kind), stale + moves
         weights = [sums.dot([signs[j] * a for j, a in moved], [data[j, k] for j, _ in moved])
                    for k in range(data.shape[1])]  # fmt: skip
         sign = signs[row] * kind(drawn.choices.get("scale", 1))
         return [sign * (data[row, k] * weights[k]) for k in range(data.shape[1])], []
-    terms = [[signs[row] * signs[j] * matrix[row, j] * a for j, a in part] for part in (stale, made)]
+    terms = [[signs[row] * signs[j] * matrix[row, j] * a for j, a in part] for part in (stale, moves)]
     return terms[0], terms[1]
 
 
