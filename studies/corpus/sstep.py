@@ -48,7 +48,7 @@ def in_order(order: str, x: np.ndarray, z: np.ndarray) -> np.ndarray:
 
 
 class SStep:
-    """The right solver of one problem; a mistake is a subclass that changes one method (mistakes.py).
+    """The right solver of one problem; a mistake is a subclass that changes one method (wrong_*.py).
 
     Parameters
     ----------

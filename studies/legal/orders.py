@@ -74,22 +74,24 @@ def made_window(
     kind: Any = matrix.dtype.type
     problem, updated = drawn.problem, bool(drawn.planted.kernel)  # Without corrections updates come late.
     signs = problem.targets.astype(kind) if problem.is_svm else np.ones(problem.samples, dtype=kind)
-    right_hand_side, finish = (_gradient, _clipped) if problem.is_svm else (_residual, _solved)
+    finish = _clipped if problem.is_svm else _solved
     steps, moves = list[Step](), list[Any]()
+
+    def products_of(i: int) -> Terms:
+        if carried is None:
+            return _products(drawn, sums, i, matrix, start, signs, moves)
+        return list(signs[i] * (problem.dense[i].astype(kind) * carried.values)), []
+
     with np.errstate(all="ignore"):
         start = start.astype(kind)
         a: list[Any] = list(start)  # with frozen updates as well: start plus the increments so far
         for block in blocks.tolist():
-            right = []
-            for i in block:
-                if carried is not None and carried.name != "weights":
-                    right.append(carried.values[i])
-                    continue
-                if carried is None:
-                    products = _products(drawn, sums, i, matrix, start, signs, moves)
-                else:
-                    products = list(signs[i] * (problem.dense[i].astype(kind) * carried.values)), []
-                right.append(right_hand_side(drawn, sums, kind, i, a[i], products))
+            right = [
+                carried.values[i]
+                if carried is not None and carried.name != "weights"
+                else _right_hand_side(drawn, sums, kind, i, a[i], products_of(i))
+                for i in block
+            ]
             step = finish(drawn, sums, matrix, block, [a[i] for i in block], right)
             if step is None:
                 return np.full(problem.samples, np.nan), steps
@@ -143,15 +145,26 @@ def _sum(drawn: Drawn, sums: Sums, terms: Terms, constants: list[Any]) -> Any:
     return sums.add([*products, *corrections, *constants])
 
 
-def _gradient(drawn: Drawn, sums: Sums, kind: Any, i: int, value: Any, products: Terms) -> Any:
-    """K-SVM: the gradient at a coordinate."""
-    shift = _shift(drawn, kind)
-    return _sum(drawn, sums, products, [kind(-1), *([shift * value] if drawn.problem.hinge.shift else [])])
+def _right_hand_side(drawn: Drawn, sums: Sums, kind: Any, i: int, value: Any, products: Terms) -> Any:
+    """The gradient (K-SVM) or residual (K-RR) at a coordinate of some value."""
+    problem = drawn.problem
+    if problem.is_svm:
+        own = [_shift(drawn, kind) * value] if problem.hinge.shift else []
+        return _sum(drawn, sums, products, [kind(-1), *own])
+    penalty = kind(problem.ridge.penalty)
+    if drawn.choices["divided"] == "sum":
+        products = [-(_sum(drawn, sums, products, []) / penalty)], []
+    else:
+        products = [-(one / penalty) for one in products[0]], [-(one / penalty) for one in products[1]]
+    return _sum(drawn, sums, products, [kind(problem.targets[i]), -(_shift(drawn, kind) * value)])
 
 
 def _shift(drawn: Drawn, kind: Any) -> Any:
-    loss, factor = drawn.problem.hinge, kind(drawn.choices.get("scale", 1))
-    return kind(1) / (kind(2) * kind(loss.C)) * factor if loss.shift else kind(0)
+    """Diagonal shift (omega) of a K-SVM, and m of a K-RR, times the scale of a."""
+    problem, scale = drawn.problem, kind(drawn.choices.get("scale", 1))
+    if not problem.is_svm:
+        return kind(problem.samples) * scale
+    return kind(1) / (kind(2) * kind(problem.hinge.C)) * scale if problem.hinge.shift else kind(0)
 
 
 def _clipped(
@@ -174,21 +187,6 @@ def _clipped(
     return [new if drawn.declaration.update == "in-place" else value + theta], [[eta]], [theta]
 
 
-def _residual(drawn: Drawn, sums: Sums, kind: Any, i: int, value: Any, products: Terms) -> Any:
-    """K-RR: the residual at a coordinate."""
-    problem = drawn.problem
-    penalty, m = kind(problem.ridge.penalty), _samples(drawn, kind)
-    if drawn.choices["divided"] == "sum":
-        products = [-(_sum(drawn, sums, products, []) / penalty)], []
-    else:
-        products = [-(one / penalty) for one in products[0]], [-(one / penalty) for one in products[1]]
-    return _sum(drawn, sums, products, [kind(problem.targets[i]), -(m * value)])
-
-
-def _samples(drawn: Drawn, kind: Any) -> Any:
-    return kind(drawn.problem.samples) * kind(drawn.choices.get("scale", 1))
-
-
 def _solved(
     drawn: Drawn, sums: Sums, matrix: np.ndarray, block: list[int], now: list[Any], right: list[Any]
 ) -> Finished:
@@ -196,7 +194,7 @@ def _solved(
     kind: Any = matrix.dtype.type
     penalty = kind(drawn.problem.ridge.penalty)
     system = np.array([[matrix[i, j] / penalty for j in block] for i in block], dtype=kind)
-    system += _samples(drawn, kind) * np.eye(len(block), dtype=kind)
+    system += _shift(drawn, kind) * np.eye(len(block), dtype=kind)
     if drawn.planted is not NONE:
         system = system * kind(float(drawn.planted.curvature))
     change = solved(drawn, sums, kind, system, np.array(right, dtype=kind))

@@ -14,7 +14,7 @@ class AlarmUnit:
     Parameters
     ----------
     group : str
-        How its runs are drawn and judged, a name of `power.alarms.groups.GROUPS`.
+        How its runs are drawn and judged, a name of `studies.alarms.groups.GROUPS`.
     seed : int
         Seed of the study.
     first, runs : int
@@ -66,7 +66,7 @@ class VariantCount:
 
 @dataclass(frozen=True)
 class Alarm:
-    """A FAIL of a correct run, which `power.alarms.study.again` makes again.
+    """A FAIL of a correct run, which `studies.alarms.study.again` makes again.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ class TightnessRow:
     product : float or None
         Median of the ratio times that length.
     wanted : bool
-        Whether a sharper derivation is wanted: the product is below `power.alarms.tightness.WANTED`.
+        Whether a sharper derivation is wanted: the product is below `studies.alarms.tightness.WANTED`.
     dominates : str
         The part that makes up most of the bound, with its median share; empty where it was not looked at.
     """
