@@ -115,7 +115,7 @@ def _ridge_stated(
 def _certify_svm(problem: Problem, digits: int) -> SvmCertificate:
     bits = max(LEAST_SVM_BITS, BITS_PER_DIGIT * digits)
     # 10**(-2 digits - 6): then a itself has about as many digits as the value.
-    point, _, bits, method = search(problem, 10.0 ** -(2 * digits + 6), (bits, 2 * bits, 4 * bits))
+    point, bits, method = search(problem, 10.0 ** -(2 * digits + 6), (bits, 2 * bits, 4 * bits))
     proof = SvmProof(problem, point, verifying_arithmetic(bits))
     ends = {words.ZERO: "0", words.UPPER: exact_decimal(Fraction(problem.hinge.C))}
     snapped = tuple(ends.get(status, text) for status, text in zip(proof.ends, point, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,6 @@ class RidgeSearch:
 
     def __init__(self, problem: Problem, *, keep: bool):
         self._problem, self._keep = problem, keep
-        self._approximate = _FloatSystem(problem)
         self._point: list[Any] | None = None
 
     def point(self, digits: int, bits: int) -> tuple[list[Any], str]:
@@ -104,7 +104,10 @@ class RidgeSearch:
             if scale.is_zero():
                 return point
             rhs = np.array([float((value.mid() / scale).mid()) for value in residual])
-            change = self._approximate.solve(rhs)
+            with np.errstate(over="ignore", invalid="ignore"):
+                change = scipy.linalg.cho_solve(self._factor, rhs, check_finite=False)
+            if not np.isfinite(change).all():
+                return point
             moves = zip(point, change.tolist(), strict=True)
             return [(x + scale * arithmetic.number(step)).mid() for x, step in moves]
 
@@ -121,32 +124,19 @@ class RidgeSearch:
             size, largest = self._length(midpoints) * m, self._length(self._targets) * 2
             return midpoints if size <= largest else known
 
-
-class _FloatSystem:
-    """``K/lambda + m I`` in float64, from which a search begins: nothing is known of the errors."""
-
-    def __init__(self, problem: Problem):
-        self._problem = problem
-        self._factor: tuple | None = None
-
-    def solve(self, rhs: np.ndarray) -> np.ndarray:
-        """Approximate solution of ``(K/lambda + m I) x = rhs``, shape (m,); always finite."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            self._factor = self._factor or self._factored()
-            solution = scipy.linalg.cho_solve(self._factor, rhs, check_finite=False)
-        return solution if np.isfinite(solution).all() else np.zeros(len(rhs))
-
-    def _factored(self) -> tuple:
-        """Cholesky factor, of the matrix shifted as little as lets it exist in float64."""
+    @cached_property
+    def _factor(self) -> tuple:
+        """Cholesky factor of ``K/lambda + m I`` in float64, shifted as little as lets it exist there."""
         m, shift = self._problem.samples, 0.0
-        matrix = kernel_matrix(self._problem)
-        matrix /= self._problem.ridge.penalty
-        diagonal = matrix.diagonal() + m
-        for _ in range(MOST_SHIFTS):
-            np.fill_diagonal(matrix, diagonal + shift)
-            try:
-                # The transpose is the same matrix in the order that is copied fastest.
-                return scipy.linalg.cho_factor(matrix.T, lower=True, check_finite=False)
-            except np.linalg.LinAlgError:
-                shift = max(4 * shift, m * unit_roundoff("float64") * float(diagonal.max()))
+        with np.errstate(over="ignore", invalid="ignore"):
+            matrix = kernel_matrix(self._problem)
+            matrix /= self._problem.ridge.penalty
+            diagonal = matrix.diagonal() + m
+            for _ in range(MOST_SHIFTS):
+                np.fill_diagonal(matrix, diagonal + shift)
+                try:
+                    # The transpose is the same matrix in the order that is copied fastest.
+                    return scipy.linalg.cho_factor(matrix.T, lower=True, check_finite=False)
+                except np.linalg.LinAlgError:
+                    shift = max(4 * shift, m * unit_roundoff("float64") * float(diagonal.max()))
         return np.full((m, m), np.nan), True

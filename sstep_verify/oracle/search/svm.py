@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sstep_reference.arithmetic import Balls
@@ -41,30 +41,9 @@ HOPELESS = 1e-3
 """Relative width above which the active set is wrong, and more bits would only cost time."""
 
 
-class NearOptimum(NamedTuple):
-    """The best point of a search.
-
-    Parameters
-    ----------
-    point : tuple of m str
-        In decimals, exactly in the box.
-    relative_width : float
-        That of the enclosure of the optimal value at it.
-    bits : int
-        Precision that the search ended with.
-    method : str
-        How the search began, for reports.
-    """
-
-    point: tuple[str, ...]
-    relative_width: float
-    bits: int
-    method: str
-
-
 def search(
     problem: Problem, target: float = TARGET, precisions: tuple[int, ...] = PRECISIONS
-) -> NearOptimum:
+) -> tuple[tuple[str, ...], int, str]:
     """Search the optimum of a K-SVM with more and more bits.
 
     Parameters
@@ -75,6 +54,15 @@ def search(
         Relative width at which the search ends.
     precisions : tuple of int
         Bits of the balls, in the order tried; at least two.
+
+    Returns
+    -------
+    tuple of m str
+        The best point, in decimals, exactly in the box.
+    int
+        Precision that the search ended with.
+    str
+        How the search began, for reports.
     """
     low_rank = feature_dimensions(problem) is not None
     start, method = _first(problem, low_rank)
@@ -99,7 +87,7 @@ def search(
             start, opened = _float_search(problem, np.inf), True
     end = Fraction(problem.hinge.C) if problem.hinge.shift == 0 else None
     decimals = tuple(_decimal(ball_ends(value)[1], end, bits) for value in point)
-    return NearOptimum(decimals, width, bits, method)
+    return decimals, bits, method
 
 
 def _decimal(value: Fraction, end: Fraction | None, bits: int) -> str:

@@ -15,6 +15,7 @@ from sstep_verify.oracle.search.active_set import BallDual, Polisher
 from sstep_verify.oracle.search.interior_point import interior_point
 from sstep_verify.oracle.search.low_rank import LowRankSystem
 from sstep_verify.oracle.verify.certificate import verify_certificate
+from sstep_verify.oracle.verify.svm import SvmProof
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, SquaredHinge
 
 ARITHMETIC = Balls(192)
@@ -67,15 +68,15 @@ def test_newton_ends_where_margins_are_tied_exactly():
 
 def test_newton_cut_short_says_so_and_another_search_takes_over(monkeypatch):
     problem = _problem(PolynomialKernel(), 10.0)
-    whole = svm.search(problem, svm.TARGET, (300, 600))
-    assert whole.method == svm.PRIMAL_METHOD
+    whole, _, method = svm.search(problem, svm.TARGET, (300, 600))
+    assert method == svm.PRIMAL_METHOD
     monkeypatch.setattr(primal_newton, "MOST_STEPS", 1)
-    other = svm.search(problem, svm.TARGET, (300, 600))
-    assert other.method in (svm.FLOAT_METHOD, svm.EXTENDED_METHOD)
+    other, _, method = svm.search(problem, svm.TARGET, (300, 600))
+    assert method in (svm.FLOAT_METHOD, svm.EXTENDED_METHOD)
+    for point in (whole, other):
+        assert SvmProof(problem, point, Balls(664)).relative_width() <= svm.TARGET
     dual = BallDual(problem, Balls(600))
-    for found in (whole, other):
-        assert found.relative_width <= svm.TARGET
-    assert value_of(dual, other.point).overlaps(value_of(dual, whole.point))
+    assert value_of(dual, other).overlaps(value_of(dual, whole))
 
 
 def test_refined_and_formed_systems_have_the_same_solutions(monkeypatch):
