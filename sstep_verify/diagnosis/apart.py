@@ -62,24 +62,11 @@ Judged = Callable[[Problem, IndexStream], list[Verdict]]
 
 
 def told_apart(verdict: Verdict, problem: Problem, declaration: Declaration, judged: Judged) -> Verdict:
-    """The verdict, with those of the mistakes named in it that explain further runs too.
+    """A FAIL, with those of the mistakes named in it that explain further runs too.
 
-    Parameters
-    ----------
-    verdict : Verdict
-        A FAIL of a run.
-    problem : Problem
-        The problem of that run.
-    declaration : Declaration
-        What the solver declares.
-    judged : callable
-        Has the solver make a run on a problem and a stream with the verdict's s, and judges it.
-
-    Returns
-    -------
-    Verdict
-        The verdict itself unless it names several mistakes, or none, and a further run tells more.
-        Status, ratio and bound stay.
+    `judged` has the solver, which declares this, make a run on a problem and a stream with the verdict's s,
+    and judges it. The verdict is itself unless it names several mistakes, or none, and a further run tells
+    more; status, ratio and bound stay.
     """
     s, left = verdict.s, _named(verdict)
     if verdict.check not in CHECKS or len(left) == 1:

@@ -111,14 +111,9 @@ def of_correction(mutation: Mutation) -> bool:
 
 
 def mistakes(task: str, names: list[str]) -> list[Mutation]:
-    """The mutations that are tried, once each: quantities left out, the catalogue, parts of the correction.
+    """The mutations that are tried of a task, once each.
 
-    Parameters
-    ----------
-    task : {"svm-l1", "svm-l2", "krr"}
-        Task.
-    names : list of str
-        Quantities of a step.
+    Quantities of a step left out, by name; the catalogue; parts of the correction.
     """
     distinct: dict[Mutation, Mutation] = {}
     known = [defect.mutation for defect in CATALOGUE if task in defect.tasks]
@@ -185,20 +180,10 @@ def suspects_of(
     between: bool = False,
     ends: Iterable[np.ndarray] = (),
 ) -> Suspects:
-    """The candidates for runs of one s.
+    """The candidates for runs of one s and blocks of b coordinates, whose update has this form.
 
-    Parameters
-    ----------
-    problem : Problem
-        What should be solved.
-    update : {"in-place", "frozen", "added"}
-        Form of the update.
-    s, block : int
-        Iterations per window, coordinates per block (b).
-    between : bool
-        Whether only what relates the steps of a window can be wrong.
-    ends : iterable of ndarray, shape (m,)
-        Some a of the run, which tell where a wrong upper end of the box would be.
+    Only what relates the steps of a window can be wrong `between` them. Some a of the run, shape (m,), tell
+    where a wrong upper end of the box would be.
     """
     known = mistakes(problem.kin, problem.quantities(update, s, block))
     if problem.is_svm and not problem.loss.labelled:

@@ -111,15 +111,9 @@ def _narrow(tally, quantity, low, high):
 def off_by_a_factor(low: np.ndarray, high: np.ndarray, fits: np.ndarray, *, of_svm: bool) -> list[Factor]:
     """Quantities of which a factor, alone, explains all wrong steps; none if there are more than `MOST`.
 
-    Parameters
-    ----------
-    low, high : ndarray, shape (quantities + 2,)
-        Interval of the factor on a quantity that explains all of them, empty if there is none; the last two
-        are `BOTH` and `ROW`.
-    fits : ndarray of int64, shape (quantities + 2,)
-        Comparisons that told of it.
-    of_svm : bool
-        Whether steps were judged by their values; else by residuals, which move the other way.
+    Per quantity an interval of its factor explains them, empty if there is none, and so many comparisons
+    told of it; shapes (quantities + 2,), the last two `BOTH` and `ROW`. Steps of a K-SVM were judged by
+    their values, else by residuals, which move the other way.
     """
     factors = []
     for number in range(ROW + 1):

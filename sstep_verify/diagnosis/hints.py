@@ -38,17 +38,8 @@ HALVINGS = 200
 def explains(reading: Reading, tolerance: float, standing: float) -> float:
     """How near the reading is: relative gap (K-SVM) or error (K-RR), an upper bound; infinite if not near.
 
-    Near is `NEAR` or the claimed tolerance, and what rounding of the written digits adds; and a hundredth
-    of what the vector is away as it stands.
-
-    Parameters
-    ----------
-    reading : Reading
-        The reading.
-    tolerance : float
-        What was claimed.
-    standing : float
-        How far the vector is away without it, by the same measure; infinite where it is no number.
+    Near is `NEAR` or the tolerance that was claimed, and what rounding of the written digits adds; and a
+    hundredth of what the vector is away as it stands, by the same measure (infinite where it is no number).
     """
     measure = _svm if reading.problem.is_svm else _ridge
     with np.errstate(all="ignore"):

@@ -27,21 +27,10 @@ LARGEST_EXPONENT = 710.0
 
 
 def panel_defects(problem: Problem, declaration: Declaration, rows: np.ndarray) -> dict[str, KernelEntries]:
-    """Kernel rows as a defective solver would have them, with the error of forming them.
+    """Kernel rows of some samples, shape (c,), as defective solvers would have them, with the error of
+    forming them.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    declaration : Declaration
-        Precision and formulas of the solver.
-    rows : ndarray of int, shape (c,)
-        Samples whose rows are wanted.
-
-    Returns
-    -------
-    dict of str to KernelEntries
-        By defect; the first stands for every kernel: without it the entries say nothing of the data.
+    By defect; the first stands for every kernel: without it the entries say nothing of the data.
     """
     names = [*mistaken(problem), *([NORMS] if isinstance(problem.kernel, RBFKernel) else [])]
     return {name: rows_of(problem, declaration, rows, name) for name in names}
@@ -60,12 +49,7 @@ def rows_of(
 ) -> KernelEntries:
     """Kernel rows of a problem, right or by a mistake, with the error of forming them.
 
-    Parameters
-    ----------
-    problem, declaration, rows
-        As in `panel_defects`.
-    mistake : str
-        Name of one of its `panel_defects` or `mistaken_rows`; empty for the right rows.
+    The mistake is one of its `panel_defects` or `mistaken_rows`; empty for the right rows.
     """
     if mistake == NORMS:
         return _norms_dropped(problem, declaration, rows)
@@ -125,18 +109,9 @@ def shown(right: KernelEntries, mutant: KernelEntries) -> np.ndarray:
 
 
 def differs(problem: Problem, name: str, rows: np.ndarray, oracle: Oracle) -> bool:
-    """Whether a defect changes some entry of these rows in exact arithmetic, as far as balls can tell.
+    """Whether a defect changes some entry of these rows, shape (c,), exactly, as far as balls can tell.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    name : str
-        Name of the defect.
-    rows : ndarray of int, shape (c,)
-        Samples whose rows are looked at until an entry certainly differs.
-    oracle : Oracle
-        Gives the right kernel.
+    Rows are looked at until an entry certainly differs.
     """
     if name == NORMS:
         return bool(problem.dense[rows].any() or problem.dense.any())

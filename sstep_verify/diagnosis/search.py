@@ -104,26 +104,13 @@ def mistaken_reach(
     steps: int,
     s: int,
 ) -> np.ndarray:
-    """What all steps of a K-SVM could round if each drew this coordinate, shape (c,).
+    """What all steps of a K-SVM could round if each drew this coordinate: an allowance, no proved bound;
+    (c,).
 
     In one step ``(gamma_k (|K_i| |a| + omega |a_i| + |p_i| + threshold) + delta_i |a|) / eta_i + u |a_i|``,
-    with k a count of all that a step sums. (The bound of the right run is 0 where that is clipped, which
-    another may not be.) Where float64 does not hold it, nothing is allowed.
-
-    Parameters
-    ----------
-    problem : Problem
-        A K-SVM.
-    declaration : Declaration
-        Its precision counts.
-    entries : KernelEntries
-        Kernel rows of the coordinates.
-    places : ndarray of int, shape (c,)
-        The coordinates.
-    largest : ndarray, shape (m,)
-        The largest |a| on the way.
-    steps, s : int
-        Steps made, and per window.
+    with k a count of all that a step sums, and the largest |a| on the way, shape (m,). (The bound of the
+    right run is 0 where that is clipped, which another may not be.) Where float64 does not hold it, nothing
+    is allowed.
     """
     dual, u = problem.dual, unit_roundoff(declaration.precision)
     shift, constant = dual.shift, np.abs(problem.linear[places]) + dual.threshold

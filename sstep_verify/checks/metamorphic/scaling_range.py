@@ -100,14 +100,7 @@ def _crude_span(problem: Problem, declaration: Declaration) -> tuple[int, int]:
 def no_room(problem: Problem, declaration: Declaration, kernel: Span | None) -> str:
     """Why forming the kernel of a problem could under- or overflow; empty if it cannot.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    declaration : Declaration
-        Precision and formulas.
-    kernel : Span or None
-        Of its kernel entries; None where they are the same numbers before and after the scaling.
+    The span of its entries is None where they are the same numbers before and after the scaling.
     """
     limits = np.finfo(TYPES[declaration.precision])
     data = _data(problem, declaration)
@@ -136,16 +129,8 @@ def no_room_for_states(
 ) -> str:
     """Why a, or its products with kernel entries, could under- or overflow; empty if they cannot.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    declaration : Declaration
-        Its precision counts.
-    kernel : Span or None
-        Of the kernel entries; None where the products are the same numbers before and after the scaling.
-    states : ndarray, shape (k, m)
-        Recorded states of the run.
+    States are those that the run recorded, shape (k, m). The span of the kernel entries is None where the
+    products are the same numbers before and after the scaling.
     """
     limits = np.finfo(TYPES[declaration.precision])
     state, reserve = span(states), 2 * (limits.nmant + 1)

@@ -49,14 +49,7 @@ def relative_to(value: tuple[float, float], whole: tuple[float, float]) -> tuple
 def violation_of(problem: Problem, alpha: np.ndarray, values: SvmValues) -> tuple[float, float]:
     """Enclosure of the largest projected gradient, which the KKT conditions want to be 0.
 
-    Parameters
-    ----------
-    problem : Problem
-        A K-SVM.
-    alpha : ndarray, shape (m,)
-        Dual vector inside the box.
-    values : SvmValues
-        Evaluated at `alpha`.
+    Of a K-SVM at a dual vector inside the box, shape (m,), with what was evaluated there.
     """
     shift = problem.hinge.shift
     slopes = values.slopes + shift * alpha

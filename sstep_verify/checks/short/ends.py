@@ -157,22 +157,10 @@ def _floats(state: Any) -> np.ndarray:
 def causes_of(
     truth: ShortTruth, s: int, run: Trajectory, points: Sequence[Finding], *, between: bool
 ) -> list[Candidate]:
-    """What makes of a right run this one, up to the bound of a right run.
+    """What makes of a right run this one, which failed, up to the bound of a right run.
 
-    It is looked for at the first point that failed, which is cheap, and then at all of them.
-
-    Parameters
-    ----------
-    truth : ShortTruth
-        What is known of the case's short runs.
-    s : int
-        Iterations per window.
-    run : Trajectory
-        A short run that failed.
-    points : sequence of Finding
-        The comparisons at its points, in order.
-    between : bool
-        Whether only what relates the steps of a window can be wrong, since the run of s = 1 is right.
+    It is looked for at the first of its points that failed, which is cheap, and then at all of them; only
+    what relates the steps of a window if `between`, since the run of s = 1 is right.
     """
     first = next(point.window.end for point in points if point.status is Status.FAIL)
     case, places = truth.case, [ShortRun(truth, s, run)]

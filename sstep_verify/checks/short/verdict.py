@@ -37,18 +37,8 @@ def compared_at(
 ) -> Finding:
     """Compare a short run with the exact trajectory, or with the solver's own classical run.
 
-    Either run may leave the exact trajectory by its bound: two may differ by the sum of both.
-
-    Parameters
-    ----------
-    truth : ShortTruth
-        What is known of the case's short runs.
-    iteration : int
-        Where they are compared.
-    s : int
-        Iterations per window of the run.
-    run, classical : Trajectory
-        The run, and the one of s = 1 that stands in the place of the exact trajectory.
+    Either run may leave the exact trajectory by its bound: two may differ by the sum of both. The classical
+    one, of s = 1, stands in the place of the exact trajectory.
     """
     known, runs = _known_of(run, classical), {s: run} | ({1: classical} if classical else {})
     bound = _sum(
@@ -146,22 +136,11 @@ def verdict_of(
     mistaken: Callable[[list[Finding]], list[Candidate]] | None = None,
     between: str = "",
 ) -> Verdict:
-    """One verdict on all points of a run.
+    """One verdict on all points of a run, compared as `compared_at` does.
 
-    Parameters
-    ----------
-    check, truth, s, run, classical
-        As in `verdict_on` and `compared_at`.
-    compared : str
-        What was compared with what, without an end.
-    origin : str
-        Where the bound comes from.
-    causes : str
-        Likely causes of a failure.
-    mistaken : callable, optional
-        Names the mistakes that reproduce a failure, from the comparisons; asked if there is one.
-    between : str
-        What is said first, and which of these can be, where the run of s = 1 is right.
+    The reason says what was compared with what, where the bound comes from, and likely causes of a failure;
+    if there is one, `mistaken` names the mistakes that reproduce it, from the comparisons. What can be
+    `between` the steps of a window is said first, where the run of s = 1 is right.
     """
     case, known = truth.case, _known_of(run, classical)
     points = [compared_at(truth, iteration, s, run, classical) for iteration in short_points(case, s)]

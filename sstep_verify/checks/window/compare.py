@@ -164,12 +164,8 @@ def compare(
 ) -> Finding:
     """The finding on a window, where measured / bound is largest; on an infinite bound, where there is one.
 
-    Parameters
-    ----------
-    window, replay, bound, resolved
-        The window, its replay, and per measured value its bound and its `resolution`.
-    quantities : iterable of str, optional
-        Those whose effects are wanted; all if absent.
+    Each measured value comes with its bound and its `resolution`; effects are those of the quantities
+    named, of all if none are.
     """
     low, high = ratios(replay.lower, bound), ratios(replay.upper, bound)
     if not np.isfinite(bound).all():

@@ -114,18 +114,8 @@ def causes_of(
 ) -> list[Candidate]:
     """What ends every failed window that is diagnosed where the solver ended it.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    s : int
-        Iterations per window.
-    findings : sequence of Finding
-        The compared windows.
-    between : bool
-        Whether only what relates the steps of a window can be wrong, since the run of s = 1 is right.
-    pairs : bool
-        Whether two mistakes at once are tried too.
+    Only what relates the steps of a window can be wrong `between` them, where the run of s = 1 is right;
+    two mistakes at once are tried too where `pairs` says so.
     """
     places: list[WindowEnd] = []
     right: list[WindowEnd] = []

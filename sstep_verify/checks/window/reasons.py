@@ -36,14 +36,7 @@ UNBOUNDED = {
 def coverage(windows: int, judged: int, screened: Screen, replayed: int) -> str:
     """How many of the windows of a run were judged, and the chance of missing what happens in few of them.
 
-    Parameters
-    ----------
-    windows, judged : int
-        All windows of the run (N), and those judged (K).
-    screened : Screen
-        What was screened of it.
-    replayed : int
-        How many of the windows beyond the bound of the screen were replayed.
+    Of those beyond the bound of the screen so many were replayed.
     """
     words = f"{judged} of {windows} windows judged"
     if judged < windows:
@@ -72,28 +65,10 @@ def reason(
     covered: str,
     causes: Sequence[Candidate],
 ) -> str:
-    """The reason of a verdict.
+    """The reason of a verdict on a run with windows of s iterations, at most those of the run.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    s : int
-        Iterations per window, at most those of the run.
-    status : Status
-        Of the verdict.
-    findings : sequence of Finding
-        The compared windows.
-    finding : Finding
-        The comparison whose ratio is largest, be it in the screen.
-    terms : sequence of Term
-        The quantities of a step.
-    sources : mapping of str to mapping
-        The comparison with the largest ratio by source, such as ``from data``.
-    covered : str
-        How many of the run's windows were judged (`coverage`).
-    causes : sequence of Candidate
-        What ends all diagnosed windows where the solver ended them.
+    It is about one of its comparisons, be it in the screen. The largest ratio stands there by source, such
+    as ``from data``; causes are what ends all diagnosed windows where the solver ended them.
     """
     sentences = [_compared(case, finding, sources)]
     if status is Status.FAIL:
@@ -195,19 +170,11 @@ IDLE = {
 def term_records(
     names: Iterable[str], findings: list[Finding], where: str = "replayed windows"
 ) -> tuple[Term, ...]:
-    """One record per quantity: in how many comparisons leaving it out would have been seen.
+    """One record per quantity of a step: in how many comparisons leaving it out would have been seen.
 
-    It would have been where its exact effect exceeds twice the bound: then a run without it is further
-    than the bound from the exact end, wherever within the bound of its own exact end it is.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Quantities of a step.
-    findings : list of Finding
-        The comparisons.
-    where : str
-        What was compared, for reasons.
+    It would have been where its exact effect exceeds twice the bound: then a run without it is further than
+    the bound from the exact end, wherever within the bound of its own exact end it is. Where these
+    comparisons were made is said in reasons.
     """
     decided = [finding for finding in findings if finding.decided]
     return tuple(_term(name, len(findings), decided, where) for name in names)

@@ -81,20 +81,9 @@ class WindowReplays:
     ) -> Finding:
         """Replay one window and compare; if `from_panel` and the run exposed its panel, from that too.
 
-        Parameters
-        ----------
-        trajectory : Trajectory
-            The run.
-        window : Window
-            The window.
-        from_panel : bool
-            Whether to replay from the solver's panel as well.
-        names : collection of str, optional
-            Quantities whose effects are wanted; all that act in the window if absent.
-        again : collection of str, optional
-            Those of them that are wanted from the panel even if seen from the data; all if absent.
-        diagnose : bool
-            Whether mistakes that reproduce the window are looked for where it fails.
+        Effects are those of the quantities named, of all that act in the window if none are; from the panel
+        of those named in `again`, and of what is not seen from the data. Where the window fails, mistakes
+        that reproduce it are looked for later if `diagnose`.
         """
         case, carried = self.case, None
         begin, end = trajectory.at(window.begin), trajectory.at(window.end)

@@ -150,19 +150,7 @@ class Screen:
 
 
 def screen(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Trajectory]) -> Screen:
-    """Compare every window of the runs that `requests` asked for and that were made.
-
-    Parameters
-    ----------
-    case : Case
-        The case.
-    s : int
-        Iterations per window.
-    plain : Trajectory
-        The plain run.
-    trajectories : mapping of str to Trajectory
-        All runs, by key.
-    """
+    """Compare every window of the runs that `requests` asked for and that were made, by key, of one s."""
     screened, events = Screen(), 0
     for begin, end in stretches(case, s, plain) if screenable(case) else ():
         run = trajectories.get(stretch_key(s, begin, end))
