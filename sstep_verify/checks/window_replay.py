@@ -111,8 +111,8 @@ def _judge_run(
     findings = _findings(case, chosen, screened.flagged, replays, names)
     replayed = len(findings) - len(chosen)
     findings += _unlike(case, trajectory, screened, replays)
-    replays_decided = [finding for finding in findings if finding.decided and finding.bits]
-    judged = screened.judged | {finding.window.begin for finding in replays_decided}
+    judged = {finding.window.begin for finding in findings if finding.decided and finding.bits}
+    judged |= screened.judged
     terms = term_records(names, findings)
     if replayed < len(screened.flagged) and not _failed(findings):
         # Beyond a bound that decides nothing: that is neither right nor wrong.
@@ -123,13 +123,12 @@ def _judge_run(
     decided_by = findings or within  # A screen alone shows of no quantity that it could have been seen.
     status, compared = decisive(promising(decided_by)).status, [*findings, *within]
     largest = decisive([finding for finding in compared if finding.status is status])
-    sources = _sources(compared)
     if status is Status.PASS and not all(term.seen for term in terms if term.name in core(width)):
         status = Status.VACUOUS
     planned = -(-trajectory.length // s)
     steps = sum(min(begin + s, trajectory.length) - begin for begin in judged)
     causes = causes_of(case, width, findings, between=between) if status is Status.FAIL else []
-    covered = coverage(planned, len(judged), screened, replayed)
+    sources, covered = _sources(compared), coverage(planned, len(judged), screened, replayed)
     return verdict_on(
         CHECK,
         case,

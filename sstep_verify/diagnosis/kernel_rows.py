@@ -27,8 +27,7 @@ LARGEST_EXPONENT = 710.0
 
 
 def panel_defects(problem: Problem, declaration: Declaration, rows: np.ndarray) -> dict[str, KernelEntries]:
-    """Kernel rows of some samples, shape (c,), as defective solvers would have them, with the error of
-    forming them.
+    """Kernel rows of some samples, shape (c,), as defective solvers would form them, with their errors.
 
     By defect; the first stands for every kernel: without it the entries say nothing of the data.
     """

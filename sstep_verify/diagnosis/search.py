@@ -104,8 +104,7 @@ def mistaken_reach(
     steps: int,
     s: int,
 ) -> np.ndarray:
-    """What all steps of a K-SVM could round if each drew this coordinate: an allowance, no proved bound;
-    (c,).
+    """What all steps of a K-SVM could round if each drew this coordinate, (c,): allowed, no proved bound.
 
     In one step ``(gamma_k (|K_i| |a| + omega |a_i| + |p_i| + threshold) + delta_i |a|) / eta_i + u |a_i|``,
     with k a count of all that a step sums, and the largest |a| on the way, shape (m,). (The bound of the

@@ -123,10 +123,6 @@ class FloatWindow:
         self._places, self._order = np.unique(draws, return_inverse=True)
 
     @cached_property
-    def _clip(self) -> Any:
-        return finisher_of(self._problem, DOUBLE)
-
-    @cached_property
     def _window(self) -> LocalWindow:
         problem, start, places = self._problem, self._begin.astype(np.float64), self._places
         with np.errstate(over="ignore", invalid="ignore"):
@@ -147,7 +143,7 @@ class FloatWindow:
     def _end(self, mutation: Mutation, steps: list[Step] | None = None) -> np.ndarray:
         # A kernel that overflows gives steps that are not numbers, and no weight.
         with np.errstate(over="ignore", invalid="ignore"):
-            return mutable_window(DOUBLE, self._window, self._clip, mutation, steps)
+            return mutable_window(DOUBLE, self._window, finisher_of(self._problem, DOUBLE), mutation, steps)
 
     def weight(self, name: str) -> float:
         """How much a quantity of a K-SVM acts on a at the window's end, over the largest value there.
