@@ -51,7 +51,7 @@ BEYOND = (
     "(bounds/largest_number.py)"
 )
 
-_Made = dict[str, tuple[Trajectory, Asked]]
+_Runs = dict[str, tuple[Trajectory, Asked]]
 """Runs, and what each was asked for, by key."""
 
 COHERENCE, INCOHERENT = "coherence", "IncoherenceError"
@@ -71,11 +71,11 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         One per s.
     """
     asked = {key: _asked(case, key, run) for key, run in trajectories.items()}
-    of_s: dict[int, _Made] = {s: {} for s in case.s_values}
-    for key, one in asked.items():
-        if one is not None and one.s in of_s:
-            of_s[one.s][key] = trajectories[key], one
-    return [_judge(case, s, made) for s, made in of_s.items() if made]
+    of_s: dict[int, _Runs] = {s: {} for s in case.s_values}
+    for key, request in asked.items():
+        if request is not None and request.s in of_s:
+            of_s[request.s][key] = trajectories[key], request
+    return [_judge(case, s, runs) for s, runs in of_s.items() if runs]
 
 
 def broken(case: Case, key: str, trajectory: Trajectory) -> str:
@@ -92,26 +92,26 @@ def _asked(case: Case, key: str, trajectory: Trajectory) -> Asked | None:
     return trajectory.asked
 
 
-def _judge(case: Case, s: int, made: _Made) -> Verdict:
-    wrong = {key: faults for key, (run, asked) in made.items() if (faults := _faults(case, run, asked))}
-    lacking = (_unproved(case, run, asked, key == run_key(s)) for key, (run, asked) in made.items())
+def _judge(case: Case, s: int, runs: _Runs) -> Verdict:
+    wrong = {key: faults for key, (run, asked) in runs.items() if (faults := _faults(case, run, asked))}
+    lacking = (_unproved(case, run, asked, key == run_key(s)) for key, (run, asked) in runs.items())
     unproved = list(dict.fromkeys(chain.from_iterable(lacking)))
-    planned = len(made) * len(ITEMS)
+    planned = len(runs) * len(ITEMS)
     count = sum(len(faults) for faults in wrong.values())
-    raised = {key: [one.kind, one.message] for key in wrong if (one := made[key][0].raised)}
+    raised = {key: [error.kind, error.message] for key in wrong if (error := runs[key][0].raised)}
     bound, origin = 0.0, "a run is what was asked for, so the bound is 0"
     # A factorisation may break down where numbers may be beyond the range, which K-RR tells by an error.
     ended = set() if case.problem.is_svm else set(raised)
     beyond = bool(wrong) and all(set(faults) == {FINITE} or key in ended for key, faults in wrong.items())
-    if beyond and not any(finite_promised(case, made[key][0]) for key in wrong):
+    if beyond and not any(finite_promised(case, runs[key][0]) for key in wrong):
         bound, origin = np.inf, BEYOND
-    what = f"{len(made)} runs of the {case.declaration.name} solver held against what they were asked for"
+    what = f"{len(runs)} runs of the {case.declaration.name} solver held against what they were asked for"
     if wrong:
         what += f"; {_in_words(wrong)}"
     if unproved:
         what += f"; unproved: {', '.join(unproved)}"
-    spoiled = next((not_finite(made[key][0]) for key, faults in wrong.items() if FINITE in faults), None)
-    steps = sum(asked.iterations for _, asked in made.values())
+    spoiled = next((not_finite(runs[key][0]) for key, faults in wrong.items() if FINITE in faults), None)
+    steps = sum(asked.iterations for _, asked in runs.values())
     return record(
         CHECK,
         case,
@@ -127,9 +127,9 @@ def _judge(case: Case, s: int, made: _Made) -> Verdict:
                 "a run cut short", steps, 0.0, planned, planned, "no run was to make an iteration"
             ),
         ),
-        evidence={"runs": len(made), "violations": wrong, "unproved": unproved}
+        evidence={"runs": len(runs), "violations": wrong, "unproved": unproved}
         | ({RAISED: raised} if raised else {}),
-        signs=dict.fromkeys(_sign(item, made[key][0]) for key, faults in wrong.items() for item in faults),
+        signs=dict.fromkeys(_sign(item, runs[key][0]) for key, faults in wrong.items() for item in faults),
         each=True,
     )
 
@@ -200,7 +200,7 @@ DECLARED = Check(
     text=__doc__,
     needs="the plain run of every s, and every run that another check asks for",
     planted="a run cut short",
-    runs=lambda case: {key: one for s in case.s_values for key, one in plain_run(case, s).items()},
+    runs=lambda case: {key: run for s in case.s_values for key, run in plain_run(case, s).items()},
     judge=judge,
     given=True,
     bounds=("bounds/largest_number",),

@@ -98,12 +98,12 @@ def _pairs(
     """What is compared, in words, the two runs, and the a at which both began."""
     if keys(s)[0] in trajectories:
         # Two requests for a short run ask for no claims.
-        one, other = (replace(trajectories[key], claims={}) for key in keys(s))
+        run, again = (replace(trajectories[key], claims={}) for key in keys(s))
         yield (
-            f"two runs of {case.declaration.name}, {one.length} iterations each",
-            one,
-            other,
-            one.alphas[0],
+            f"two runs of {case.declaration.name}, {run.length} iterations each",
+            run,
+            again,
+            run.alphas[0],
         )
     for way in _ways(case):
         plain = trajectories[run_key(s)]
@@ -114,8 +114,8 @@ def _pairs(
 def _judge(case: Case, s: int, trajectories: Mapping[str, Trajectory]) -> Verdict:
     pairs = list(_pairs(case, s, trajectories))
     # NaN and infinities hide how a number was rounded.
-    moved = sum(int((np.isfinite(one.alphas) & (one.alphas != begin)).sum()) for _, one, _, begin in pairs)
-    differences = {what: _differences(one, other) for what, one, other, _ in pairs}
+    moved = sum(int((np.isfinite(run.alphas) & (run.alphas != begin)).sum()) for _, run, _, begin in pairs)
+    differences = {what: _differences(run, again) for what, run, again, _ in pairs}
     wrongs = [what + where for what, (count, where) in differences.items() if count]
     compared = sum(_compared(one) for _, one, *_ in pairs)
     still = "a is what it was at the start, or no number, wherever it is compared"
@@ -148,24 +148,24 @@ def _end(run: Trajectory) -> Trajectory:
     return replace(run, iterations=run.iterations[-1:], alphas=run.alphas[-1:])
 
 
-def _differences(one: Trajectory, other: Trajectory) -> tuple[float, str]:
+def _differences(run: Trajectory, again: Trajectory) -> tuple[float, str]:
     """Values of a, and claims, whose bits differ, and where the first of them stands."""
-    same_shape = one.alphas.shape == other.alphas.shape and one.alphas.dtype == other.alphas.dtype
-    if not same_shape or not np.array_equal(one.iterations, other.iterations):
-        shapes = f"{one.alphas.dtype} {one.alphas.shape} against {other.alphas.dtype} {other.alphas.shape}"
-        return float(max(one.alphas.size, other.alphas.size)), f" (they recorded {shapes})"
-    width = one.alphas.dtype.itemsize
-    bits = [np.ascontiguousarray(run.alphas).view(np.uint8).reshape(-1, width) for run in (one, other)]
+    same_shape = run.alphas.shape == again.alphas.shape and run.alphas.dtype == again.alphas.dtype
+    if not same_shape or not np.array_equal(run.iterations, again.iterations):
+        shapes = f"{run.alphas.dtype} {run.alphas.shape} against {again.alphas.dtype} {again.alphas.shape}"
+        return float(max(run.alphas.size, again.alphas.size)), f" (they recorded {shapes})"
+    width = run.alphas.dtype.itemsize
+    bits = [np.ascontiguousarray(each.alphas).view(np.uint8).reshape(-1, width) for each in (run, again)]
     # Of a longdouble of 16 bytes 6 are padding, which holds anything.
-    used = 10 if one.alphas.dtype == np.longdouble and width == 16 else width
-    differ = (bits[0][:, :used] != bits[1][:, :used]).any(axis=1).reshape(one.alphas.shape)
-    both = one.claims.keys() & other.claims.keys()
-    claims = sorted(name for name in both if not _same(one.claims[name].value, other.claims[name].value))
+    used = 10 if run.alphas.dtype == np.longdouble and width == 16 else width
+    differ = (bits[0][:, :used] != bits[1][:, :used]).any(axis=1).reshape(run.alphas.shape)
+    both = run.claims.keys() & again.claims.keys()
+    claims = sorted(name for name in both if not _same(run.claims[name].value, again.claims[name].value))
     if not differ.any():
         return float(len(claims)), f" (they claim another {', '.join(claims)})" if claims else ""
     row, coordinate = (int(k) for k in np.argwhere(differ)[0])
-    first, second = one.alphas[row, coordinate].item(), other.alphas[row, coordinate].item()
-    place = f"iteration {int(one.iterations[row])}, coordinate {coordinate}"
+    first, second = run.alphas[row, coordinate].item(), again.alphas[row, coordinate].item()
+    place = f"iteration {int(run.iterations[row])}, coordinate {coordinate}"
     return float(differ.sum()) + len(claims), f" (first at {place}: {first!r} and {second!r})"
 
 

@@ -76,12 +76,19 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         terms=(planted_term("value of an earlier a", effect, bound, *counts, still),),
         evidence={
             "claims": [
-                {"what": one.what, "lower": one.lower, "upper": one.upper, "bound": one.bound}
-                for one in findings
+                {
+                    "what": finding.what,
+                    "lower": finding.lower,
+                    "upper": finding.upper,
+                    "bound": finding.bound,
+                }
+                for finding in findings
             ]
         },
         signs=[
-            name for name, one in zip(trajectory.claims, findings, strict=True) if one.status is Status.FAIL
+            name
+            for name, finding in zip(trajectory.claims, findings, strict=True)
+            if finding.status is Status.FAIL
         ],
         each=True,
     )
@@ -122,8 +129,8 @@ class _True:
         """Lower bound on the difference between the value at the start and at the end."""
         if name not in self.floats or name not in self._start:
             return 0.0
-        one, other = self.floats[name], self._start[name]
-        return max(abs(one.value - other.value) - one.judge_error - other.judge_error, 0.0)
+        end, start = self.floats[name], self._start[name]
+        return max(abs(end.value - start.value) - end.judge_error - start.judge_error, 0.0)
 
 
 def _evaluated(case: Case, vector: np.ndarray, predicted: bool) -> dict[str, Evaluated]:

@@ -64,7 +64,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         findings = [unknown(lacks)]
     fails = decisive(findings).status is Status.FAIL
     suspects = _suspects(case, judged) if fails else []
-    named = [one.words for one in suspects]
+    named = [suspect.words for suspect in suspects]
     executed = sum(rows.compared for rows in judged)
     planned = executed or case.problem.samples
     yield record(
@@ -82,7 +82,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
             "panels": [rows.evidence() for rows in judged],
             NAMED: named,
         },
-        signs=[name for one in suspects for name in one.names],
+        signs=[name for suspect in suspects for name in suspect.names],
         each=len(suspects) == 1,
     )
 
@@ -115,8 +115,11 @@ def _suspects(case: Case, judged: list[PanelRows]) -> list[Candidate]:
     """What reproduces all compared entries; of candidates that have the same entries the first."""
     # Single ones cost little: they are looked for though another check has told a cause.
     named = explanations(Suspects(case.problem, ()), judged, pairs=case.diagnose)
-    same = {(id(one.problem.data), one.problem.kernel, one.rows): one for one in reversed(named)}
-    return [one for one in named if one in same.values()]
+    same = {
+        (id(suspect.problem.data), suspect.problem.kernel, suspect.rows): suspect
+        for suspect in reversed(named)
+    }
+    return [suspect for suspect in named if suspect in same.values()]
 
 
 def _causes(case: Case) -> str:

@@ -110,7 +110,10 @@ def _verdict(case: Case, s: int, name: str, short: Trajectory, plain: Trajectory
         ),
         evidence={
             "state": name,
-            "drift": [{"lower": one.lower, "upper": one.upper, "bound": one.bound} for one in findings],
+            "drift": [
+                {"lower": finding.lower, "upper": finding.upper, "bound": finding.bound}
+                for finding in findings
+            ],
         },
     )
 

@@ -66,7 +66,9 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     likely = [f"{name}{LEFT_OUT}" for name in names]
     beside = [cause.words for cause in causes if cause.words not in likely]
     # A cause is not named again as a factor on the same quantity, such as one of 0.
-    sized = [one.cause for one in factors if not any(one.holds(cause.mutation) for cause in causes)]
+    sized = [
+        factor.cause for factor in factors if not any(factor.holds(cause.mutation) for cause in causes)
+    ]
     signs = [
         *names,
         *(name for cause in causes for name in cause.names),
