@@ -9,9 +9,7 @@ import pytest
 from judged import by_s, small_case
 from sstep_reference import SingularSystemError
 
-from sstep_verify.bounds.screen import ridge as ridge_module
-from sstep_verify.bounds.screen import screened
-from sstep_verify.bounds.screen import svm as svm_module
+from sstep_verify.bounds import screen as bounding
 from sstep_verify.bounds.window.svm_state import HIGH
 from sstep_verify.checks import window_replay as check
 from sstep_verify.checks.registry import on_held
@@ -68,7 +66,7 @@ class Spoiled:
 def judged(case, solver):
     """Verdicts by s, the continued runs made as a campaign makes them."""
     runs = {key: solver.run(request) for key, request in check.runs(case).items()}
-    runs |= {key: solver.run(request) for key, request in check.continued(case, runs).items()}
+    runs |= {key: solver.run(request) for key, request in screening.requests(case, runs).items()}
     return by_s(on_held(check.DECLARED).judge(case, runs, Oracle(case.problem)), case.s_values)
 
 
@@ -118,10 +116,10 @@ def test_a_run_too_long_to_be_recorded_is_screened_in_stretches(monkeypatch):
 def test_a_solver_that_logs_or_carries_a_state_is_not_run_again():
     case, solver = small_case(Hinge(0.5), solver=Spoiled())
     runs = {key: solver.run(request) for key, request in check.runs(case).items()}
-    assert check.continued(case, runs)
+    assert screening.requests(case, runs)
     for said in ({"log": True}, {"state": ("gradient",)}, {"precision": "longdouble"}):
         other = replace(case, declaration=replace(case.declaration, **said))
-        assert not check.continued(other, runs)
+        assert not screening.requests(other, runs)
 
 
 def test_a_solver_of_its_final_a_is_screened_by_prefixes():
@@ -137,7 +135,7 @@ def test_a_solver_of_its_final_a_is_screened_by_prefixes():
     case = replace(case, points={4: (75,)})
     plain = {key: solver.run(request) for key, request in check.runs(case).items()}
     before = sum(asked)
-    [(key, request)] = check.continued(case, plain).items()
+    [(key, request)] = screening.requests(case, plain).items()
     screened = solver.run(request)
     assert sum(asked) - before <= (screening.PREFIXES + 1) * 75
     verdict = check.judge(case, {**plain, key: screened}, Oracle(case.problem))[0]
@@ -163,7 +161,7 @@ def test_correct_runs_stay_within_the_screens_bound(task):
         rows = np.arange(problem.samples)
         entries = kernel_entries(problem, solver.declaration, rows)
         draws = stream.blocks(0, length)
-        compare = svm_module.screen_svm if problem.is_svm else ridge_module.screen_ridge
+        compare = bounding.screen_svm if problem.is_svm else bounding.screen_ridge
         draws = draws.ravel() if problem.is_svm else draws
         for alphas, stretch in ((run.alphas, 0), (run.alphas[[0, -1]], length)):
             found = compare(problem, solver.declaration, entries, rows, alphas, draws, s, stretch)
@@ -179,9 +177,9 @@ def test_the_screen_says_what_happens_in_a_window():
     rows = np.arange(12)
     entries = kernel_entries(case.problem, case.declaration, rows)
     draws = case.stream.blocks(0, 40).ravel()
-    found = svm_module.screen_svm(case.problem, case.declaration, entries, rows, run.alphas, draws, 8)
+    found = bounding.screen_svm(case.problem, case.declaration, entries, rows, run.alphas, draws, 8)
     for place, events in enumerate(found.events.tolist()):
         counts = np.bincount(draws[place * 8 : place * 8 + 8])
-        assert bool(events & screened.TWICE) == (counts.max() >= 2)
-        assert bool(events & screened.THRICE) == (counts.max() >= 3)
+        assert bool(events & bounding.TWICE) == (counts.max() >= 2)
+        assert bool(events & bounding.THRICE) == (counts.max() >= 3)
     assert (found.events & HIGH).any()
