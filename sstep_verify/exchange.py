@@ -120,9 +120,7 @@ def write_folder(
     if blocks is not None:
         _write_array(folder / "indices.bin", blocks, "<i8")
         _write_lines(folder / "indices.txt", (" ".join(map(str, row)) for row in blocks.tolist()))
-    if initial is None:
-        samples = request.problem.samples
-        initial = np.zeros(samples) if request.initial is None else request.initial
+    initial = request.first if initial is None else initial
     _write_array(folder / "initial.bin", initial, "<f8")
     _write_lines(folder / "initial.txt", map(repr, np.asarray(initial, dtype=np.float64).tolist()))
     _write_array(folder / "points.bin", request.stops, "<i8")

@@ -106,6 +106,11 @@ class RunRequest:
                 )
 
     @property
+    def first(self) -> np.ndarray:
+        """The start vector (a0) where one is given, else zeros, shape (m,)."""
+        return np.zeros(self.problem.samples) if self.initial is None else self.initial
+
+    @property
     def stops(self) -> list[int]:
         """Recorded iterations in ascending order, 0 and the last one included."""
         return sorted({0, *self.record, self.iterations})

@@ -39,7 +39,7 @@ LIMIT = "the recursion limit"
 
 def asked_of(request: RunRequest) -> Asked:
     """What a request asks for."""
-    initial = np.zeros(request.problem.samples) if request.initial is None else np.array(request.initial)
+    initial = np.array(request.first)
     return Asked(
         s=request.s,
         start=request.start,

@@ -66,7 +66,7 @@ def trajectory_bounds(
     request: RunRequest, exact: EnclosedTrajectory, declaration: Declaration, entries: KernelEntries
 ) -> dict[int, TrajectoryBound]:
     """Bound C of one declaration at all ends of windows."""
-    problem, start = request.problem, initial_of(request)
+    problem, start = request.problem, request.first
     carried = carried_weights(problem, declaration, exact.places, start)
     if isinstance(exact.steps, SvmSteps):
         return svm_trajectory_bound(
@@ -123,8 +123,3 @@ def allowed(
             norm = (float(radius[0]) + norm) * OUTWARD
         ends[end] = np.append((moved + single) * OUTWARD, norm)
     return ends
-
-
-def initial_of(request: RunRequest) -> np.ndarray:
-    """a0, shape (m,)."""
-    return np.zeros(request.problem.samples) if request.initial is None else request.initial

@@ -31,7 +31,7 @@ from sstep_verify.rounding.arithmetic import norm
 from sstep_verify.solver import RunRequest
 from sstep_verify.steps import SvmSteps
 from sstep_verify.vectors import record
-from sstep_verify.vectors.allowed import allowed, initial_of
+from sstep_verify.vectors.allowed import allowed
 from sstep_verify.vectors.decimals import bound_of, encloses, enclosing, least, same_bound
 from sstep_verify.vectors.record import Bounds, Expected, Point, Shown
 
@@ -82,7 +82,7 @@ def mistaken_states(request: RunRequest, kernel: Kernel, mutation: Mutation) -> 
     dict of int to list of m balls
         The dual vector by window end, from 0 to H.
     """
-    problem, initial = request.problem, initial_of(request)
+    problem, initial = request.problem, request.first
     blocks = request.stream.blocks(request.start, request.start + request.iterations).tolist()
     finisher = finisher_of(problem, kernel.arithmetic)
     windows = run_mutant(kernel, problem.targets, finisher, initial, blocks, request.s, mutation)
@@ -140,7 +140,7 @@ def prove(request: RunRequest, bits: int = BITS) -> Proved:
     InputError
         If there is no finite bound.
     """
-    problem, initial = request.problem, initial_of(request)
+    problem, initial = request.problem, request.first
     kernel = exact_kernel(problem, Balls(bits))
     blocks = request.stream.blocks(0, request.iterations)
     classical = _classical(request, kernel, blocks)
@@ -211,7 +211,7 @@ def has_of(request: RunRequest, exact: EnclosedTrajectory) -> tuple[str, ...]:
         record.AT_ZERO: clipped and bool((steps.upper < 0).any()),  # type: ignore[union-attr]
         record.AT_C: clipped and bool((steps.lower > problem.hinge.upper).any()),  # type: ignore[union-attr]
         record.SHORT: request.iterations % s != 0,
-        record.STARTED: bool(initial_of(request).any()),
+        record.STARTED: bool(request.first.any()),
         record.ZERO_ROW: bool((~data[np.unique(draws)].any(axis=1)).any()),
         record.OFFSET: bool(abs(data.mean()) > FAR * data.std()),
     }
@@ -247,7 +247,7 @@ def _effects(proved: Proved, states: list[Any], end: int) -> np.ndarray:
 
 def _classical(request: RunRequest, kernel: Any, blocks: np.ndarray) -> dict[int, list[Any]]:
     """Algorithm 1 or 3 in balls, at the ends of windows."""
-    states: list[Any] = [kernel.arithmetic.vector(initial_of(request))]
+    states: list[Any] = [kernel.arithmetic.vector(request.first)]
     classical_run(request.problem, kernel, states[0], blocks.tolist(), states)
     return {end: list(states[end]) for end in request.stops}
 

@@ -25,7 +25,7 @@ def start_vector(request: RunRequest, precision: str) -> np.ndarray:
     InputError
         If an entry is beyond the range of the precision.
     """
-    initial = np.zeros(request.problem.samples) if request.initial is None else np.array(request.initial)
+    initial = request.first
     with np.errstate(over="ignore"):
         held = initial.astype(precision)
     if not np.isfinite(held).all():

@@ -57,8 +57,7 @@ def train_request(
     problem = replace(problem, data=padded(own))
     place = None
     if request.start or request.initial is not None:
-        initial = np.zeros(problem.samples) if request.initial is None else np.array(request.initial)
-        place = Place(request.start, initial)
+        place = Place(request.start, np.array(request.first))
     kept: dict[int, np.ndarray] = {}
 
     def keep(found: Place) -> None:

@@ -88,8 +88,7 @@ class Run:
         # Fixed for a kept Gram matrix, so that its bits do not depend on the s of the run that formed it.
         self._rows = min(GRAM_ROWS, samples) if options.keep_gram else most
         self._packet = Packet(self._communicator, self._payload(most), tuned, room)
-        initial = np.zeros(samples) if request.initial is None else request.initial
-        made = recurrence_of(problem, initial, self._width, block, options)
+        made = recurrence_of(problem, request.first, self._width, block, options)
         small = options.exchange != "allreduce"
         # Where the ranks' arithmetic differs in its last bits rank 0's decides; elsewhere nothing is sent.
         mixed = communicator.size > 1 and len(set(communicator.kinds)) > 1

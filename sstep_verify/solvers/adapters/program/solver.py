@@ -218,8 +218,7 @@ class ProgramSolver:
             raise RefusedError(
                 f"it knows s = {', '.join(map(str, known))}, but the run is of s = {request.s}"
             )
-        moved = request.initial is not None and request.initial.any()
-        if self.described.from_zero and (moved or (own and request.start)):
+        if self.described.from_zero and (request.first.any() or (own and request.start)):
             raise RefusedError(
                 "it takes no a0, or draws its own coordinates, so it starts from a = 0 at their beginning "
                 "only; leave out checks that start elsewhere (sstep-verify check does)"
