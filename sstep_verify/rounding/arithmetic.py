@@ -19,8 +19,8 @@ OUTWARD = 1.0 + 2.0**-29
 
 A bound nests at most 8 sums or products of non-negative terms, each of fewer than `MOST_TERMS` terms, so
 its float64 value is low by a relative error of at most gamma_{8 * 2**20} < 2**-29 (Higham 2002, Lemma 3.1).
-A term that is exactly 0 is none. Of a problem with more samples, or samples of more entries, or a window
-that draws more coordinates, nothing is promised.
+A term that is exactly 0 is none. Of a problem with as many samples, or samples of so many entries, or a
+window that draws so many coordinates, nothing is promised.
 """
 
 MOST_TERMS = 1 << 20

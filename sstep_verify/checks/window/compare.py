@@ -18,6 +18,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import STREAM, WRITE_BACK
 from sstep_verify.rounding.arithmetic import unit_roundoff
+from sstep_verify.rounding.held import held_problem
 from sstep_verify.rounding.kernel.bounded import panel_entries
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.right_hand_side import CarriedTerms, carried_terms
@@ -241,7 +242,8 @@ def explain_window(case: Case, trajectory: Trajectory, begin: int, end: int) -> 
     ExplainedWindow or None
         None if a is not finite at an end, the bound is infinite, or a state is carried beside a.
     """
-    problem, declaration = case.problem, case.declaration
+    declaration = case.declaration
+    problem = held_problem(case.problem, declaration) or case.problem  # as it is judged
     before, after = trajectory.at(begin), trajectory.at(end)
     if declaration.state or not (np.isfinite(before).all() and np.isfinite(after).all()):
         return None

@@ -149,15 +149,20 @@ class Screen:
         }
 
 
-def screen(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Trajectory]) -> Screen:
-    """Compare every window of the runs that `requests` asked for and that were made, by key, of one s."""
-    screened, events = Screen(), 0
+def made_again(
+    case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Trajectory]
+) -> Iterator[Trajectory]:
+    """The runs that `requests` asked for, as far as made, their iterations counted as in the plain run."""
     for begin, end in stretches(case, s, plain) if screenable(case) else ():
         run = trajectories.get(stretch_key(s, begin, end))
-        if run is None:
-            continue
-        # Its iterations are counted as those of the plain run are.
-        run = replace(run, start=plain.start, iterations=run.iterations + begin)
+        if run is not None:
+            yield replace(run, start=plain.start, iterations=run.iterations + begin)
+
+
+def screen(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Trajectory]) -> Screen:
+    """Compare every window of the runs `made_again`, by key, of one s."""
+    screened, events = Screen(), 0
+    for run in made_again(case, s, plain, trajectories):
         unlike = _first_unlike(plain, run)
         like = unlike is None
         if unlike is not None and not screened.unlike:

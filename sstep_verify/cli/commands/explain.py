@@ -184,13 +184,19 @@ def _shared_out(kept, verdict: dict):
     """The bound of the replayed window with the largest ratio, source by source."""
     from sstep_verify.checks.shared.case import run_key
     from sstep_verify.checks.window.compare import explain_window
+    from sstep_verify.checks.window.screen import made_again
 
     windows = verdict["evidence"].get("windows", []) if verdict["check"] == "window-replay" else []
-    if not windows:
+    replayed = [window for window in windows if "from data" in window]  # Another is of the screen alone.
+    if not replayed:
         return
-    window = max(windows, key=lambda one: _largest_first(one["from data"]["ratio"]))
+    window = max(replayed, key=lambda one: _largest_first(one["from data"]["ratio"]))
     begin, end = window["begin"], window["end"]
-    found = explain_window(kept.case, kept.trajectories[run_key(kept.s)], begin, end)
+    plain = kept.trajectories[run_key(kept.s)]
+    runs = [plain, *made_again(kept.case, kept.s, plain, kept.trajectories)]
+    # A window without tags is one that the screen flagged, of a run made again.
+    run = next(run for run in runs[:: 1 if window["tags"] else -1] if {begin, end} <= {*run.iterations})
+    found = explain_window(kept.case, run, begin, end)
     where = f"window of iterations {begin + 1}..{end}, largest ratio"
     if found is None:
         yield f"  {where}: a is not finite there, the bound is infinite, or a state is carried beside a"
