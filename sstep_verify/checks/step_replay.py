@@ -20,7 +20,7 @@ import numpy as np
 from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding, Window, decisive, unbounded, wrong
-from sstep_verify.checks.shared.outcome import RARE, missed, right_at_one, unseen, verdict_on
+from sstep_verify.checks.shared.outcome import RARE, TOO_MANY, missed, right_at_one, unseen, verdict_on
 from sstep_verify.checks.steps.causes import diagnosed
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.seen import exact_steps, step_terms
@@ -78,7 +78,7 @@ def _judge_run(
     if not (judged.worst or exact):
         reason = (
             f"None of {judged.judged} judged steps has a finite bound: a kernel entry, a product or a "
-            "system is beyond what this precision promises anything about."
+            f"system is beyond what this precision promises anything about, or {TOO_MANY}."
         )
         return verdict_on(
             CHECK, case, s, Status.VACUOUS, unbounded("no step has a finite bound"),

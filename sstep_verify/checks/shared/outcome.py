@@ -16,6 +16,7 @@ import numpy as np
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, decisive, ratios
 from sstep_verify.declaration import LIBRARY_ULPS
+from sstep_verify.rounding.arithmetic import MOST_TERMS
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.specification import breaks, of_verdict
 from sstep_verify.verdict import PLACE, SEEN, Status, Term, Verdict
@@ -31,6 +32,9 @@ ROWS = 8
 
 RARE = 1e-3
 """Share of windows or steps with a defect for which the chance of missing it is told."""
+
+TOO_MANY = f"a sum has {MOST_TERMS} terms or more, which bounds are not evaluated for"
+"""Why a bound may be infinite though nothing is beyond a precision, in words."""
 
 
 def planted_term(name: str, effect: float, bound: float, planned: int, executed: int, reason: str) -> Term:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sstep_verify import quantities
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, term_of
-from sstep_verify.checks.shared.outcome import RARE, missed, unseen
+from sstep_verify.checks.shared.outcome import RARE, TOO_MANY, missed, unseen
 from sstep_verify.checks.window.screen import SCREEN, Screen
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.verdict import Status, Term
@@ -23,12 +23,12 @@ BOUND_ORIGIN = {
 UNBOUNDED = {
     True: (
         "The bound is infinite: a kernel entry, a curvature or a sum of errors may overflow in this "
-        "precision, so no implementation is promised to come near the exact window."
+        f"precision, or {TOO_MANY}, so no implementation is promised to come near the exact window."
     ),
     False: (
-        "The bound is infinite: an entry may overflow, or a block system is so ill-conditioned that "
-        "factorising in this precision may break down, so no implementation is promised to come near the "
-        "exact window."
+        "The bound is infinite: an entry may overflow, a block system is so ill-conditioned that "
+        f"factorising in this precision may break down, or {TOO_MANY}, so no implementation is promised to "
+        "come near the exact window."
     ),
 }
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from judged import small_case
+import pytest
+from judged import judged, small_case
 
+from sstep_verify.checks import step_replay, window_replay
 from sstep_verify.checks.shared.finding import Finding, unbounded, unknown
 from sstep_verify.checks.shared.outcome import most_visible, record, worst_entry
-from sstep_verify.problems import Hinge
+from sstep_verify.problems import Hinge, Ridge
+from sstep_verify.rounding.kernel import entries
+from sstep_verify.verdict import Status
 
 
 def test_a_defect_shows_most_beside_the_bound_not_by_its_size():
@@ -41,3 +45,13 @@ def test_the_worst_entry_comes_with_its_place():
     ends = np.array([[0.0, 2.0, 1.0], [0.5, 4.0, 1.5]])
     place, worst = worst_entry(ends, np.array([1.0, 1.0, 0.5]))
     assert (place, worst.lower, worst.upper, worst.bound) == (1, 2.0, 4.0, 1.0)
+
+
+@pytest.mark.parametrize("loss", [Hinge(0.5), Ridge(1.0)])
+@pytest.mark.parametrize("check", [step_replay, window_replay])
+def test_sums_of_too_many_terms_are_said_to_be_why_nothing_is_promised(check, loss, monkeypatch):
+    monkeypatch.setattr(entries, "MOST_TERMS", 12)  # as many as the samples are
+    case, tested = small_case(loss, s_values=(4,))
+    verdict = judged(check, case, tested)[4]
+    assert verdict.status is Status.VACUOUS
+    assert "or a sum has 1048576 terms or more" in verdict.reason
