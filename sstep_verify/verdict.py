@@ -79,9 +79,10 @@ class Verdict:
     status : Status
         The outcome.
     ratio : float
-        Largest measured / bound; FAIL only if above 1.
+        measured / bound of the comparison that the status rests on, the largest of such; FAIL only if
+        above 1.
     measured, bound : float
-        Both values where the ratio is largest, in `units`.
+        Both values of that comparison, in `units`.
     units : str
         Unit of measured and bound.
     planned, executed : int
