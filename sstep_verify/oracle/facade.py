@@ -18,6 +18,7 @@ from sstep_verify.oracle.trajectories import EnclosedTrajectory, enclosed_trajec
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.recurrence.mutation import Mutation
 from sstep_verify.recurrence.window import Before
+from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Panel
 
 FIRST_BITS = 192
@@ -175,5 +176,13 @@ class Oracle:
     def trajectory(
         self, problem: Problem, stream: IndexStream, iterations: int, at: Iterable[int]
     ) -> EnclosedTrajectory:
-        """The same of a stream from zero."""
-        return self.enclosed(problem, np.zeros(problem.samples), stream.blocks(0, iterations), at)
+        """The same of a stream from zero.
+
+        Raises
+        ------
+        InputError
+            If the stream does not fit the problem or an iteration is out of range.
+        """
+        wanted = tuple(at)
+        RunRequest(problem, stream, 1, iterations, record=wanted)  # Refuses what does not fit.
+        return self.enclosed(problem, np.zeros(problem.samples), stream.blocks(0, iterations), wanted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.witness import trajectory
 from sstep_verify.problems import (
@@ -41,3 +42,18 @@ def test_arb_and_the_reference_in_mpmath_round_to_the_same_float64(kernel, loss)
     assert ours.alphas.tolist() == [[float(value) for value in theirs[k]] for k in (0, 1, 17, 60)]
     assert ours.alphas[0].tolist() == [0.0] * M
     assert ours.alphas[-1].any()
+
+
+@pytest.mark.parametrize(
+    ("stream", "iterations", "at", "message"),
+    [
+        (IndexStream("cyclic", M + 1, 1, 5), 5, [], "coordinates"),
+        (IndexStream("cyclic", M, 2, 5), 5, [], "one coordinate a step"),
+        (IndexStream("cyclic", M, 1, 5), 6, [], "needs 6 drawn blocks"),
+        (IndexStream("cyclic", M, 1, 5), 5, [6], "recorded at iteration 6"),
+    ],
+)
+def test_what_does_not_fit_is_refused(stream, iterations, at, message):
+    problem, _ = _case(KERNELS[0], LOSSES[0])
+    with pytest.raises(InputError, match=message):
+        Oracle(problem).trajectory(problem, stream, iterations, at)
