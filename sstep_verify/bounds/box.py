@@ -101,12 +101,15 @@ def largest_clipped(problem: Problem, initial: np.ndarray | None) -> float:
         return max(end, float(sizes.max()))
     if not isinstance(loss, SquaredHinge):
         return np.inf
-    entry, parts, outside = float(largest_curvatures(problem).max()), sizes / loss.C, float(below.sum())
-    with np.errstate(over="ignore"):  # F_0 / C
+    entry = float(largest_curvatures(problem).max()) if sizes.any() else 0.0  # a = 0 meets no entry
+    outside = float(below.sum())
+    with np.errstate(over="ignore", invalid="ignore"):  # F_0 / C
+        parts = sizes / loss.C
         risen = float(entry * sizes.sum() * parts.sum() / 2 + parts @ parts / 4)
         risen += (2 * outside + (entry + 3 * loss.shift) * float(below @ below) / 2) / loss.C
         root = np.sqrt(samples) * (1 + outside * entry)
-        return float(2 * loss.C * (root + np.sqrt(root**2 + 3 * samples + risen)) * OUTWARD)
+        largest = float(2 * loss.C * (root + np.sqrt(root**2 + 3 * samples + risen)) * OUTWARD)
+    return largest if largest < np.inf else np.inf
 
 
 def largest_entry_error(problem: Problem, declaration: Declaration) -> float:

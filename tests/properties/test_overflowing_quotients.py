@@ -1,4 +1,4 @@
-"""Nothing is promised where an entry over lambda overflows, though what it multiplies is small or 0."""
+"""Nothing is promised where an entry overflows, or one over lambda, though what it multiplies is 0."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from legal_runs import by_window_and_steps
 from sstep_verify import CallableSolver, Declaration
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.judging import judge
-from sstep_verify.problems import IndexStream, LinearKernel, Problem, Ridge
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
 from sstep_verify.verdict import Status
 from studies.legal.draws import draw
 
@@ -47,3 +47,31 @@ def test_a_row_that_is_divided_before_it_meets_a_zero_is_not_failed(log):
 def test_a_tiny_right_hand_side_does_not_hide_that_a_system_overflows():
     told = by_window_and_steps(draw(2164426677))
     assert told["window-replay"].status is Status.VACUOUS
+
+
+def by_the_sign_of_the_gradient(problem, blocks, s, a0, log):
+    """Algorithm 1, to which a coordinate without curvature is one whose gradient says where it ends."""
+    data, y, a, upper = problem.dense, problem.targets, a0.copy(), problem.hinge.C
+    rows = (data @ data.T) * y * y[:, None]
+    for step, (i,) in enumerate(blocks):
+        gradient = rows[i] @ a - 1.0
+        if rows[i, i] > 0.0:
+            a[i] = np.clip(a[i] - gradient / rows[i, i], 0.0, upper)
+        else:
+            a[i] = upper if gradient < 0.0 else 0.0
+        log[step] = a[i]
+    return a
+
+
+@pytest.mark.parametrize("large", [1.0, 1e200])
+def test_a_row_of_zeros_meets_no_number_once_a_run_has_left_the_range(large):
+    stream = IndexStream("cyclic", samples=3, block=1, length=6)
+    problem = Problem(
+        "three", np.array([[large], [0.5], [0.0]]), np.array([1.0, -1.0, 1.0]), LinearKernel(), Hinge(0.75)
+    )
+    declared = Declaration("by sign", log=True, products="rows")
+    with np.errstate(all="ignore"):
+        contract, steps = judge(CallableSolver(by_the_sign_of_the_gradient, declared), problem, stream, 1)
+    assert contract.status is (Status.PASS if large == 1.0 else Status.VACUOUS)
+    assert steps.status is not Status.FAIL
+    assert np.isfinite(steps.bound) == (large == 1.0)

@@ -58,8 +58,8 @@ def judge_clipped_step(rows, state, block, stretch, step, constants, progress, t
     error, size = right_hand_side_error(
         rows, slot, state, sums, progress, corrections, abs(linear) + box.threshold, shift * moved
     )
-    # Neither a sum of its terms nor omega overflows.
-    known = max(size, shift) <= sums.largest
+    # Neither a sum of its terms nor omega overflows, and no term is 0 times a number that did.
+    known = size <= sums.largest and shift <= sums.largest
     if shift > 0.0:
         # The shift, which may be subnormal, meets the increments that the solver made.
         error += constants.underflow_error * moved + shift * state.increment_error[i]
@@ -72,7 +72,7 @@ def judge_clipped_step(rows, state, block, stretch, step, constants, progress, t
     else:
         # A zero row without a shift: the linear term decides at which end the step ends, K-SVM the upper.
         new, knot, unclipped, bound = finish_flat(box, linear), 0.0, np.inf, np.inf
-        decided = abs(linear) != box.threshold
+        decided = known and abs(linear) != box.threshold
         if decided and row[i] + off + shift == 0.0 and abs(new) < np.inf:
             bound = stored_bound(constants, 0.0, repeats, moved, value, new, knot)
     clipped, free = finish(box, new, knot), soft(new, knot)

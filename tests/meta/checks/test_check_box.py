@@ -9,9 +9,18 @@ import pytest
 from judged import assert_teaches, judged, small_case
 from plant import plant
 
-from sstep_verify.bounds.box import box_bounds
+from sstep_verify.bounds.box import box_bounds, largest_clipped
 from sstep_verify.checks import box as check
-from sstep_verify.problems import Hinge, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
+from sstep_verify.problems import (
+    Hinge,
+    LinearKernel,
+    PolynomialKernel,
+    Problem,
+    RBFKernel,
+    Ridge,
+    SquaredHinge,
+)
+from sstep_verify.solver import Declaration
 from sstep_verify.solvers.production import ProductionSolver, svm_window
 from sstep_verify.verdict import Status
 
@@ -141,6 +150,22 @@ def test_the_landing_bound_is_that_of_the_start():
 def test_an_unpromising_problem_has_no_bound():
     case, _ = small_case(SquaredHinge(1e12), scale=1e3, solver=ProductionSolver(update="frozen"))
     assert box_bounds(case.problem, case.declaration, 16, 10**6, 3) == (np.inf, np.inf)
+
+
+def test_from_zero_values_are_bounded_whatever_the_kernel_entries():
+    """Nothing is multiplied by one that overflows; from elsewhere no bound is known then, nor is it NaN."""
+    problem = Problem(
+        "large", np.array([[1e200], [1.0]]), np.array([1.0, -1.0]), LinearKernel(), SquaredHinge(0.5)
+    )
+    for initial in (None, np.zeros(2)):
+        assert largest_clipped(problem, initial) == pytest.approx(6 * 0.5 * np.sqrt(2), rel=2**-20)
+    for initial in (np.array([0.0, 0.25]), np.array([0.0, -0.25]), np.array([0.0, 5e-324])):
+        assert largest_clipped(problem, initial) == np.inf
+    tiny = dataclasses.replace(problem, loss=SquaredHinge(1e-300))
+    assert largest_clipped(tiny, np.full(2, 1e10)) == np.inf
+    for update in ("in-place", "added", "frozen"):
+        bounds = box_bounds(problem, Declaration("large", update=update), 2, 4, 2, np.zeros(2))
+        assert not np.isnan(bounds).any()
 
 
 def test_what_a_run_without_the_clip_would_do_is_said_of_what_was_looked_at():
