@@ -126,6 +126,7 @@ def accumulation_error(largest: float, times: int, u: float) -> float:
     return factor * largest / (1 - factor) * OUTWARD if factor < 1.0 else np.inf
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def stays_within(
     problem: Problem, declaration: Declaration, s: int, iterations: int, largest: float, accumulation: float
 ) -> bool:

@@ -168,6 +168,14 @@ def test_from_zero_values_are_bounded_whatever_the_kernel_entries():
         assert not np.isnan(bounds).any()
 
 
+def test_what_rounding_gains_may_be_beyond_float64():
+    data, signs = np.array([[1e100], [1.0]]), np.array([1.0, -1.0])
+    problem = Problem("large", data, signs, LinearKernel(), SquaredHinge(1e30))
+    for precision in ("float32", "float64"):
+        declared = Declaration("large", update="frozen", precision=precision)
+        assert box_bounds(problem, declared, 2, 4, 2, np.ones(2)) == (np.inf, np.inf)
+
+
 def test_what_a_run_without_the_clip_would_do_is_said_of_what_was_looked_at():
     """The effect is a lower bound, on some of the coordinates: another may leave the box by more."""
     case, tested = small_case(Hinge(0.1), s_values=(4,), samples=40, iterations=400)
