@@ -4,10 +4,10 @@ With ``p = Qa``, ``h_i = max(0, 1 - p_i)`` and omega = 0 (L1) or 1/(2C) (L2), fo
 
     primal P = 1/2 a'p + C sum h_i^q,   dual D = 1'a - 1/2 a'p - omega/2 a'a,   gap = P - D >= 0,
 
-q = 1 or 2; the last for feasible a. A product computed in any order errs by ``d_i`` (bounds/
-kernel_products.py), h is 1-Lipschitz in p and rounds once more, ``e_i = d_i + u (1 + |Q||a|)_i``, and the
-sums err by gamma_k times the sum of magnitudes, k = m + 8 (m terms, products, powers, factors, C and
-omega rounded once each), taken twice for the formula below:
+q = 1 or 2; the last for feasible a. A product computed in any order errs by ``d_i``
+(rounding/kernel/products.py), h is 1-Lipschitz in p and rounds once more, ``e_i = d_i + u (1 + |Q||a|)_i``,
+and the sums err by gamma_k times the sum of magnitudes, k = m + 8 (m terms, products, powers, factors, C
+and omega rounded once each), taken twice for the formula below:
 
     |P^ - P| <= 1/2 |a|'d + C sum (q (h_i + e_i)^{q-1} e_i)
                 + gamma_k (1/2 |a|'|Q||a| + C sum (h_i + e_i)^q),
