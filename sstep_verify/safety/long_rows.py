@@ -93,6 +93,7 @@ class LongRows:
         Where windows begin.
     """
 
+    @np.errstate(over="ignore", invalid="ignore")
     def __init__(self, problem: Problem, kernel: LongKernel, alpha: np.ndarray):
         self._samples, self._places, absolute = problem.samples, kernel.places, magnitudes(alpha)
         if problem.is_svm:
@@ -111,6 +112,7 @@ class LongRows:
             entries[:, self._places] / over for entries in (kernel.rows, kernel.magnitude, kernel.errors)
         )
 
+    @np.errstate(over="ignore", invalid="ignore")
     def loss(self, draws: np.ndarray, log: np.ndarray) -> float:
         """Loss of a window whose log is given, at most; infinite for one that broke down."""
         if not np.isfinite(log).all():
@@ -131,7 +133,7 @@ class LongRows:
             terms += np.abs(self._targets[rows])
             error = self._stale_errors[rows] + errors[block] @ moved + roundoff * terms
             total += self._step(kernel[np.ix_(block, block)], values, slope, error * OUTWARD)
-        return total * OUTWARD
+        return total * OUTWARD if total < math.inf else math.inf
 
     def _clipped(
         self, kernel: np.ndarray, values: np.ndarray, slope: np.ndarray, error: np.ndarray
@@ -155,4 +157,5 @@ class LongRows:
         else:
             square = float(rho @ rho) / self._samples
         off = norm(error.astype(np.float64)) / math.sqrt(self._samples)
-        return (math.sqrt(max(square, 0.0)) + off) ** 2 / 2 * OUTWARD
+        length = math.sqrt(max(square, 0.0)) + off
+        return length * length / 2 * OUTWARD

@@ -48,7 +48,8 @@ class RidgeWindows(EveryWindow):
         self._penalty = problem.ridge.penalty
         modulus = np.full(problem.samples, float(problem.samples))
         if block == 1:
-            modulus += diagonal_lower(problem) / self._penalty
+            with np.errstate(over="ignore"):
+                modulus += diagonal_lower(problem) / self._penalty
         self._weights = OUTWARD / np.sqrt(modulus)
         self._rows = _over(row_sizes(problem, declaration, alpha, self._weights, block), self._penalty)
         self._targets = np.abs(problem.targets)

@@ -146,8 +146,10 @@ def _largest(constants, gradient, curvature, curvature_error, slopes, size, larg
         error = unclipped_bound(constants, gradient[i], curvature[i], curvature_error[i], 0.0, reach, 0.0)
         if not error < np.inf:
             return np.inf, np.inf
-        apart = min(error, upper)
-        worst = max(worst, largest[i] * (error * apart + 0.5 * apart * apart))
-        weighted = max(weighted, np.sqrt(largest[i]) * error)
+        # Weighted before they are multiplied: a square that underflows may meet a large curvature.
+        root = np.sqrt(largest[i])
+        off, apart = root * error, root * min(error, upper)
+        worst = max(worst, off * apart + 0.5 * apart * apart)
+        weighted = max(weighted, off)
     # What products that underflow took off.
     return (worst + 8.0 * SMALLEST) * OUTWARD, (weighted + SMALLEST) * OUTWARD

@@ -66,11 +66,15 @@ def predictions(problem: Problem, declaration: Declaration, alpha: np.ndarray) -
     values, judge_error, solver_error = products.values, products.judge_error, products.solver_error
     if not problem.is_svm:
         inputs, penalty = ridge_inputs(problem, declaration.precision), problem.ridge.penalty
-        size, values = products.magnitude / inputs.lower, values / penalty
-        judge_error = (judge_error / penalty + gamma(2, unit_roundoff("float64")) * size) * OUTWARD
-        solver_error = (
-            solver_error / inputs.lower + gamma(2, unit_roundoff(declaration.precision)) * size
-        ) * OUTWARD
+        u = unit_roundoff(declaration.precision)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            size, values = products.magnitude / inputs.lower, values / penalty
+            judge_error = (judge_error / penalty + gamma(2, unit_roundoff("float64")) * size) * OUTWARD
+            solver_error = (solver_error / inputs.lower + gamma(2, u) * size) * OUTWARD
+        if not inputs.change <= 2 * u:
+            # Lambda over- or underflows in the solver's precision: nothing can be promised.
+            solver_error = np.full_like(solver_error, np.inf)
+        judge_error, solver_error = np.nan_to_num((judge_error, solver_error), nan=np.inf, posinf=np.inf)
     rows = zip(values.tolist(), judge_error.tolist(), solver_error.tolist(), strict=True)
     return [Evaluated(*row) for row in rows]
 

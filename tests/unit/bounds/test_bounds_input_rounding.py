@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sstep_reference.arithmetic import Float
 
+from sstep_verify.bounds.optimum.reported import predictions
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
@@ -131,3 +132,12 @@ def test_magnitudes_of_a_longdouble_are_never_below_it():
     assert (np.nextafter(found, 0)[:3] < np.abs(vector[:3])).all()
     assert found[0] == 1.0
     assert found[3] == 0.0
+
+
+@pytest.mark.parametrize("penalty", [1e-60, 1e-44])
+def test_nothing_is_promised_of_predictions_whose_lambda_float32_does_not_hold(penalty):
+    problem = Problem("lost", np.array([[0.0], [1e-30]]), np.ones(2), LinearKernel(), Ridge(penalty))
+    values = predictions(problem, Declaration("single", precision="float32"), np.ones(2))
+    assert [value.solver_error for value in values] == [np.inf, np.inf]
+    far = Problem("far", np.array([[1e100]]), np.ones(1), LinearKernel(), Ridge(1e-150))
+    assert predictions(far, Declaration("double"), np.ones(1))[0].solver_error == np.inf

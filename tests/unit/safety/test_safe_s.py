@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from sstep_verify.cli import main
 from sstep_verify.cli.commands.safe_s import command
 from sstep_verify.errors import InputError
-from sstep_verify.problems import LinearKernel, Problem, RBFKernel, loss_from
+from sstep_verify.problems import LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge, loss_from
 from sstep_verify.reporting.figures.against_s import AgainstS, draw_against_s
 from sstep_verify.safety import certify, trained_alpha
 from sstep_verify.safety.curves import beyond
@@ -70,6 +70,24 @@ def test_float32_windows_are_measured_on_the_problem_that_float32_holds(task):
     found = certify(problem, np.full(24, 0.25), precisions=("float32",), most=4)
     assert beyond(found) == []
     assert all(point.measured for point in found.curves[0].points)
+
+
+def test_an_error_whose_square_underflows_counts_by_the_curvature():
+    """The curvature of L2 is about 1 / (2 C), here beyond the reciprocal of what float64 loses of a square."""
+    problem = replace(problem_of(), loss=SquaredHinge(1e-180))
+    alpha = np.full(problem.samples, 1.5e-180)
+    found = certify(problem, alpha, precisions=("float64",), most=4)
+    assert beyond(found) == []
+    assert all(0.0 < point.measured <= point.bound < 1e-160 for point in found.curves[0].points)
+
+
+@pytest.mark.parametrize(("size", "penalty"), [(1e-20, 1e-290), (1e80, 1e-240), (1e80, 1e-100)])
+def test_what_is_beyond_float64_has_no_bound(size, penalty):
+    data = size * np.array([[1.0], [0.5]])
+    problem = Problem("beyond", data, np.array([1.0, -1.0]), LinearKernel(), Ridge(penalty))
+    found = certify(problem, np.array([1e20, 1.0]), precisions=("float64",), most=2)
+    assert beyond(found) == []
+    assert found.curves[0].points[0].bound == np.inf
 
 
 def test_the_largest_s_is_the_last_that_is_safe_and_a_larger_factor_allows_more():
