@@ -108,7 +108,7 @@ class RunRequest:
     @property
     def first(self) -> np.ndarray:
         """The start vector (a0) where one is given, else zeros, shape (m,)."""
-        return np.zeros(self.problem.samples) if self.initial is None else self.initial
+        return np.zeros(self.problem.samples) if self.initial is None else np.asarray(self.initial)
 
     @property
     def stops(self) -> list[int]:

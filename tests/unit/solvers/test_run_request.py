@@ -6,7 +6,9 @@ from toy_problem import problem
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems import IndexStream, Ridge
-from sstep_verify.solver import RunRequest
+from sstep_verify.runs.make import asked_of, make_run
+from sstep_verify.solver import Declaration, RunRequest
+from sstep_verify.solvers.adapters.callable import CallableSolver
 
 
 def request(*, block=1, samples=4, made=None, **changes) -> RunRequest:
@@ -58,3 +60,11 @@ def test_requests_at_the_edge_are_accepted():
     request(s=100)
     request(initial=np.ones(4))
     request(block=4, made=problem(loss=Ridge()))
+
+
+@pytest.mark.parametrize("initial", [[0.25, 0.0, 1, 0.5], (0.25, 0.0, 1, 0.5)])
+def test_a_list_of_numbers_will_do_for_a0(initial):
+    asked, expected = request(initial=initial), np.array(initial)
+    assert asked.first.tolist() == asked_of(asked).initial.tolist() == expected.tolist()
+    solver = CallableSolver(lambda problem, blocks, s, a: a, Declaration("still"))
+    assert np.array_equal(make_run(solver, asked).alphas, [expected, expected])
