@@ -17,10 +17,12 @@ from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.diagnosis.factors import off_by_a_factor
 from sstep_verify.diagnosis.search import RIGHT
-from sstep_verify.oracle.balls.exact_kernel import classical_run, exact_kernel
+from sstep_verify.numerics.kernel_matrix import kernel_rows
+from sstep_verify.oracle.balls.exact_kernel import PanelColumns, classical_run
 from sstep_verify.problems import Problem
 from sstep_verify.quantities import KERNEL, SAME
 from sstep_verify.specification import LEFT_OUT
+from sstep_verify.trajectory import Panel
 from sstep_verify.verdict import NAMED
 
 SHARE = 0.9
@@ -184,7 +186,7 @@ def _own_step(problem: Problem, alpha: np.ndarray, draws: np.ndarray) -> np.ndar
     """The values that one classical step in float64 gives the coordinates drawn; NaN where it has none."""
     try:
         with np.errstate(all="ignore"):
-            kernel = exact_kernel(problem, Float("float64"))
+            kernel = PanelColumns(Float("float64"), Panel(draws, kernel_rows(problem, draws)))
             return classical_run(problem, kernel, alpha, [draws.tolist()])[draws]
     except (InvalidInputError, SingularSystemError):
         return np.full(draws.size, np.nan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +11,11 @@ from production_runs import KERNELS, problem_of, stream_of
 
 from sstep_verify import quantities
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.steps import judged, rows, seen, tally
+from sstep_verify.checks.steps import causes, judged, rows, seen, tally
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.seen import exact_steps, step_terms
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.problems import Hinge, LinearKernel, Problem
 from sstep_verify.quantities import STALE, WRITE_BACK
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
@@ -185,3 +187,15 @@ def test_a_single_window_from_zero_says_why_it_shows_no_stale_product(task):
     stale = terms_of(*logged(task, s=60))[STALE]
     assert stale.status is Status.VACUOUS
     assert "single window from a = 0" in stale.reason
+
+
+def test_the_judges_own_value_of_a_step_takes_no_copy_of_the_data():
+    generator = np.random.Generator(np.random.PCG64(4))
+    data = generator.standard_normal((50, 20_000))
+    problem = Problem("large", data, np.sign(data[:, 0]), LinearKernel(), Hinge(1e-6))
+    tracemalloc.start()
+    (value,) = causes._own_step(problem, np.zeros(50), np.array([3]))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert value == 1e-6
+    assert peak < data.nbytes / 4
