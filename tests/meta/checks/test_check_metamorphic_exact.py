@@ -91,7 +91,7 @@ PLANTED = {
         {"restart"},
     ),
     "start vector ignored": (
-        Hinge(0.5), None, run_module, ("else request.initial", "else 0 * request.initial"), {"restart"}
+        Hinge(0.5), None, run_module, ("request.first, self._width", "0 * request.first, self._width"), {"restart"}
     ),
 }  # fmt: skip
 
