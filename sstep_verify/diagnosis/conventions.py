@@ -116,7 +116,8 @@ def scaled(answer: Answer) -> Iterator[Reading]:
             continue
         distinct.append(value)
         names = [name for name, factor in known.items() if abs(factor - value) <= SAME * abs(value)]
-        yield _by_factor(answer, value, f"c = {' = '.join(names)} = {value:.6g}", SIGNS.get(names[0], ""))
+        words = " = ".join(dict.fromkeys((*names, f"{value:.6g}")))
+        yield _by_factor(answer, value, f"c = {words}", SIGNS.get(names[0], ""))
     fitted = _fitted(answer)
     if fitted and not any(abs(fitted - value) <= 0.01 * abs(value) for value in (*distinct, 1.0)):
         yield _by_factor(answer, fitted, f"c = {fitted:.6g}, which is none of {', '.join(known)}")

@@ -219,7 +219,8 @@ class ShortTruth:
         """Lower bound on what a mutant changes; what is below half the digits of its run counts as none."""
         size = float(np.max(self.distance(point, np.zeros(self._problem.samples))[1], initial=0.0))
         low = self.distance(point, mutated, known)[0]
-        return np.maximum(low - 2.0 ** -(self.exact.bits // 2) * size, 0.0)
+        with np.errstate(invalid="ignore"):  # infinite - infinite: nothing is known
+            return np.fmax(low - 2.0 ** -(self.exact.bits // 2) * size, 0.0)
 
     def _acting_terms(self, s: int) -> list[str]:
         windows = [self._draws[begin : begin + s] for begin in range(0, self._draws.shape[0], s)]

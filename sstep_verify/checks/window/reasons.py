@@ -184,7 +184,7 @@ def _term(name: str, planned: int, findings: list[Finding], where: str) -> Term:
     seen = sum(finding.shows(name) for finding in findings)
     most = max((finding.dropped.get(name, 0.0) for finding in findings), default=0.0)
     if not findings:
-        reason = f"none of {planned} {where} was decided"
+        reason = f"none of {planned} {where} was decided" if planned else f"there were no {where}"
     elif most == 0.0:
         reason = IDLE.get(name, "leaving it out changes nothing")
     else:

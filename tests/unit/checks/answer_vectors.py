@@ -75,7 +75,7 @@ PLANTED = {
     "m": (KRR, RBF, "scaled", "c = m = 32", lambda p: 32 * optimum(p)),
     "1/lambda": (KRR, POLY, "scaled", "c = 1/lambda", lambda p: optimum(p) / 0.15),
     "m lambda": (KRR, LINEAR, "scaled", "c = m*lambda", lambda p: 32 * 0.15 * optimum(p)),
-    "-1": (L2, RBF, "scaled", "c = -1", lambda p: -optimum(p)),
+    "-1": (L2, RBF, "scaled", "c = -1 (undo", lambda p: -optimum(p)),
     "1/C": (L1, RBF, "scaled", "c = 1/C", lambda p: optimum(p) / 0.7),
     "1/(m C)": (L2, LINEAR, "scaled", "c = 1/(m*C)", lambda p: optimum(p) / 0.7 / 32),
     "half": (KRR, RBF, "scaled", "c = 1/2", lambda p: optimum(p) / 2),
