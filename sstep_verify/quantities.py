@@ -90,7 +90,17 @@ QUANTITIES: tuple[Quantity, ...] = (
 
 
 def quantities_of(task: str, update: str, s: int, block: int) -> tuple[Quantity, ...]:
-    """The quantities that the steps of a run have: of its task and update, with its s and b."""
+    """The quantities that the steps of a run have.
+
+    Parameters
+    ----------
+    task : {"svm-l1", "svm-l2", "krr"}
+        Task.
+    update : {"in-place", "frozen", "added"}
+        Form of the update.
+    s, block : int
+        Iterations per window, coordinates per block (b).
+    """
     return tuple(
         quantity
         for quantity in QUANTITIES

@@ -65,11 +65,28 @@ def box_bounds(
     times: int,
     initial: np.ndarray | None = None,
 ) -> tuple[float, float]:
-    """Bound the distances by which a correct run may leave the box below 0 and above nu.
+    """Bound the distance by which a correct run may leave the box at its two ends.
 
-    Infinite where nothing can be promised; the second has no meaning for L2. `times` are the most draws of
-    one coordinate in one window (k), `initial`, shape (m,), within the box, is where the run starts (a_0);
-    0 if absent.
+    Parameters
+    ----------
+    problem : Problem
+        A K-SVM.
+    declaration : Declaration
+        Precision and form of the update.
+    s : int
+        Iterations per window.
+    iterations : int
+        Iterations of the run (H).
+    times : int
+        Most draws of one coordinate in one window (k).
+    initial : ndarray, shape (m,), optional
+        Where the run starts (a_0), within the box; 0 if absent.
+
+    Returns
+    -------
+    lower, upper : float
+        Allowed distance below 0 and above nu; infinite where nothing can be promised. The second has no
+        meaning for L2.
     """
     loss, precision = problem.hinge, declaration.precision
     largest = largest_clipped(problem, initial)

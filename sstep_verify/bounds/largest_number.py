@@ -57,9 +57,23 @@ from sstep_verify.solver import Declaration
 
 
 def largest_number(problem: Problem, declaration: Declaration, s: int, block: int, largest: float) -> float:
-    """Bound every number that a correct step forms, |a| before it being at most `largest` (A); or infinity.
+    """Bound the absolute value of every number that a correct step forms.
 
-    `s` and `block` are iterations per window and coordinates per block (b).
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    declaration : Declaration
+        Precision, factorisation, formulas.
+    s, block : int
+        Iterations per window, coordinates per block (b).
+    largest : float
+        Bound on every ``|a_i|`` of the run before the step (A); may be infinite.
+
+    Returns
+    -------
+    float
+        Infinite where none can be derived.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         degree = problem.kernel.factors

@@ -94,7 +94,21 @@ def clip_constants(
     *,
     judge: bool = True,
 ) -> ClipConstants:
-    """Constants of all steps of windows of `width` steps (s); see `sum_constants` for the rest."""
+    """Constants of all steps of windows of `width` steps from an a with at most `support` nonzero entries.
+
+    Parameters
+    ----------
+    declaration : Declaration
+        Precision, form of the update, order of summation.
+    samples, support, width : int
+        Number of samples (m), nonzero entries of a at most (p), steps of a window (s).
+    dual : Dual
+        Shift, box and threshold.
+    factored : Factored
+        Cost of products formed from the samples, where the solver may do so.
+    judge : bool
+        Whether the judge's own float64 step is part of the bound; False for an exact one.
+    """
     precision, more = declaration.precision, int(dual.threshold > 0.0)
     u, judge_u = unit_roundoff(precision), unit_roundoff("float64") if judge else 0.0
     # A product for each entry of a, two for each step, and at most 6 others may underflow.

@@ -121,7 +121,27 @@ def solve_constants(
     *,
     judge: bool = True,
 ) -> SolveConstants:
-    """Constants of all steps of windows of `width` blocks (s); see `sum_constants` for the rest."""
+    """Constants of all steps of windows of `width` blocks from an a with at most `support` nonzero entries.
+
+    Parameters
+    ----------
+    declaration : Declaration
+        Precision, form of the update, how increments are summed, factorisation, order of summation.
+    samples, support, width, block : int
+        Number of samples (m), nonzero entries of a at most (p), steps of a window (s), coordinates of a
+        block (b).
+    penalty : float
+        Regularisation (lambda).
+    factored : Factored
+        Cost of products formed from the samples, where the solver may do so.
+    judge : bool
+        Whether the judge's own float64 evaluation is part of the bound.
+
+    Raises
+    ------
+    InputError
+        If the factorisation is unknown.
+    """
     drawn, factors = width * block, factors_of(declaration, block, float(samples))
     u, judge_u = unit_roundoff(declaration.precision), unit_roundoff("float64") if judge else 0.0
     additions = (min(drawn, samples) if declaration.increments == "summed" else drawn) + width

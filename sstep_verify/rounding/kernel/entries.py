@@ -67,7 +67,21 @@ def some_rows(samples: int) -> Iterator[np.ndarray]:
 
 
 def kernel_entries(problem: Problem, declaration: Declaration, rows: np.ndarray) -> KernelEntries:
-    """Rows of a problem, as the solver holds it (rounding/held.py), with bounds on their errors."""
+    """Kernel rows of a problem with bounds on their errors.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem, as the solver holds it (rounding/held.py).
+    declaration : Declaration
+        Precision and formulas of the solver.
+    rows : ndarray of int, shape (c,)
+        Samples whose rows are wanted.
+
+    Returns
+    -------
+    KernelEntries
+    """
     # Powers or products beyond the float64 range make a bound infinite, which a check reports.
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         entries, reached = sample_entries(problem.kernel, problem.dense, rows, declaration)
@@ -122,9 +136,23 @@ def sample_entries(
     """Entries of some rows from the samples, with bounds, and what no number on the way to one exceeds.
 
     The bounds' table of kernels: ``sample_entries.register`` adds one; ``entries_of.register`` one that is
-    a function of inner products. Kernel parameters and samples, shape (m, n), are exact to the solver. The
-    second result, shape (c, m), may be larger than the range of the solver's type: nothing is promised
-    there.
+    a function of inner products.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel, its parameters exact to the solver.
+    data : ndarray, shape (m, n)
+        Samples, exact to the solver.
+    rows : ndarray of int, shape (c,)
+        Samples whose rows are wanted.
+    declaration : Declaration
+        Precision and formulas of the solver.
+
+    Returns
+    -------
+    (KernelEntries, ndarray of shape (c, m))
+        The second may be larger than the range of the solver's type: nothing is promised there.
     """
     features = data.shape[1]
     depth = sum_roundings(features, declaration.summation)
