@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib.util
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -116,9 +116,12 @@ def has_studies() -> bool:
     return spec is not None and (Path(spec.origin or "").parent / "campaigns/false-alarms.toml").is_file()
 
 
-def closest(name: object, known: Iterable[str]) -> str:
-    """Words such as `` (did you mean 'paper'?)``; empty if no known name is like it, or it is a number."""
+def closest(name: object, known: Iterable[str], words: Mapping[str, str] | None = None) -> str:
+    """Words such as `` (did you mean 'paper'?)``; empty if no known name is like it, or it is a number.
+
+    `words` say what is meant by a name where that is not the name itself.
+    """
     if isinstance(name, int):
         return ""  # Nobody means a word by it, and Python prints no number of thousands of digits.
     matches = difflib.get_close_matches(str(name), list(known), n=1)
-    return f" (did you mean {matches[0]!r}?)" if matches else ""
+    return f" (did you mean {(words or {}).get(matches[0], matches[0])!r}?)" if matches else ""

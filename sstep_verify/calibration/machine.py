@@ -68,7 +68,7 @@ def calibrate(
             rows += more
     found = Machine(
         name=name,
-        source=f"sstep-verify calibrate on {platform.machine()}, {os.cpu_count()} processors",
+        source=f"sstep-verify perf calibrate on {platform.machine()}, {os.cpu_count()} processors",
         error="not yet measured",
         dense=tables[0],
         sparse=tables[1],

@@ -47,17 +47,14 @@ MACHINE: tuple[tuple[Any, str, str], ...] = (
 """Errors that are not ours, what to say of them, and the way out."""
 
 COMMANDS = {
-    "autopsy": "Say what a speed-up is made of: fewer messages, better products, a weak baseline.",
-    "calibrate": "Measure this machine with the solver and its ranks, for predict.",
     "check": "Judge a solver of your own: a program of any language, or a Python object.",
     "doctor": "Say which optional parts work here (MPI, packages, data), and what to do.",
     "explain": "Say what a check claims and how its bound is derived; of a failure, what it saw.",
     "export": "Write the runs of a profile as folders and scripts, for a machine without Python.",
     "judge": "Judge exported runs that were made elsewhere.",
-    "latency": "Time classical and s-step runs on a network made slower, beside a prediction.",
     "merge": "Make one report of the shards of a campaign.",
     "oracle": "Enclose an optimum with proof, or prove a certificate again.",
-    "predict": "Predict time per iteration by phase over s and P, and the best s, on a machine.",
+    "perf": "Predict or measure the time of an iteration, and say what a speed-up is made of.",
     "replay": "Judge the artefact of a failure again, without the solver.",
     "report": "Make page, figures and tables anew from a results.json; nothing is run.",
     "run": "Judge a solver on a campaign of problems and write the report.",
@@ -66,6 +63,14 @@ COMMANDS = {
     "statement": "Read what a solver's author states of it, or prove it anew from its recorded runs.",
     "vectors": "Write portable test vectors with exact answers, or prove them anew.",
 }
+
+PERF = {
+    "autopsy": "Say what a speed-up is made of: fewer messages, better products, a weak baseline.",
+    "calibrate": "Measure this machine with the solver and its ranks, for predict.",
+    "latency": "Time classical and s-step runs on a network made slower, beside a prediction.",
+    "predict": "Predict time per iteration by phase over s and P, and the best s, on a machine.",
+}
+"""Commands of the group ``perf``."""
 
 
 COLLECTED_AT = 10_000
@@ -99,16 +104,30 @@ def _refuse(code: int, show: Callable[[], None]) -> NoReturn:
 
 
 class LazyGroup(click.Group):
-    """A group whose commands live in ``sstep_verify.cli.commands.NAME`` and load at first use."""
+    """A group whose commands live in ``sstep_verify.cli.commands.NAME`` and load at first use.
+
+    Parameters
+    ----------
+    known : dict of str to str
+        Names of the commands, and what each is for.
+    **given
+        What a group of click takes.
+    """
+
+    def __init__(self, *, known: dict[str, str], **given: Any):
+        super().__init__(**given)
+        self._known = known
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of the commands."""
-        return sorted(COMMANDS)
+        return sorted(self._known)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load the command of a name."""
-        if cmd_name not in COMMANDS:
+        if cmd_name not in self._known:
             return None
+        if cmd_name == "perf":
+            return LazyGroup(known=PERF, name=cmd_name, help=COMMANDS[cmd_name])
         module = importlib.import_module(f"sstep_verify.cli.commands.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         if is_silent():
@@ -120,12 +139,14 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; an unknown one is refused with the most similar name, or as a campaign."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args and args[0] not in self._known and not args[0].startswith("-"):
             from sstep_verify.campaign.shipped import shipped
 
-            name, known = args[0], ", ".join(sorted(COMMANDS))
-            meant = f" (did you mean 'run {name}'?)" if name in shipped() else closest(name, COMMANDS)
-            ctx.fail(f"no such command {name!r}{meant}; known: {known}")
+            name, known = args[0], ", ".join(sorted(self._known))
+            meant = {inner: f"perf {inner}" for inner in PERF}
+            meant |= {campaign: f"run {campaign}" for campaign in shipped()}
+            meant |= {own: own for own in self._known}
+            ctx.fail(f"no such command {name!r}{closest(name, meant, meant)}; known: {known}")
         return super().resolve_command(ctx, args)
 
     def make_context(
@@ -140,10 +161,10 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without loading them."""
         with formatter.section("Commands"):
-            formatter.write_dl(sorted(COMMANDS.items()))
+            formatter.write_dl(sorted(self._known.items()))
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, known=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="sstep-verify")
 def cli() -> None:
     """Verify s-step solvers: is this one right, up to which s, on which data, and how do we know.

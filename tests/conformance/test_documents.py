@@ -79,8 +79,10 @@ def test_the_version_stands_in_one_place():
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_commands_in_documents_exist(name):
     for words in commands_in((ROOT / name).read_text("utf-8")):
-        command = cli.get_command(click.Context(cli), words[0])
-        assert command is not None, words
+        command, names = cli, list(words)
+        while isinstance(command, click.Group):
+            command = command.get_command(click.Context(command), names.pop(0))
+            assert command is not None, words
         options = {option for parameter in command.params for option in parameter.opts}
         given = {word.partition("=")[0] for word in words if word.startswith("--")}
         assert given <= options, words

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from command import command
 
-from sstep_verify.cli.main import COMMANDS
+from sstep_verify.cli.main import COMMANDS, PERF
 
 SPOILT = "\a\b\x1b\x1b[31m\x1b]0;x\x07\x9b\x7f\r\u202e\u2066\u200f\u2028\ufeff\ud800"
 """Bell, escape sequences, delete, carriage return, right-to-left marks, a line separator, half a surrogate pair."""
@@ -28,18 +28,21 @@ def drawn(draw: np.random.Generator) -> str:
     )
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+NAMES = sorted({*COMMANDS, *(f"perf {name}" for name in PERF)} - {"perf"})
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_what_an_argument_holds_is_shown(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    draw = np.random.Generator(np.random.PCG64(sorted(COMMANDS).index(name)))
+    draw = np.random.Generator(np.random.PCG64(NAMES.index(name)))
     word = drawn(draw)
     for words in ((name, word), (name, f"--{word}"), (word,), (name, "x", "y", "--out", word, word)):
-        if words[0] in ("calibrate", "vectors") and words[1:] == (word,):
-            continue  # A folder may have such a name.
-        code, out, err = command(*words)
+        if words in (("vectors", word), ("perf calibrate", word)):
+            continue  # A file or folder may have such a name.
+        code, out, err = command(*words[0].split(), *words[1:])
         assert code == 2, (words, err)
         assert raw(out, err) == set(), words
-    code, out, err = command(name, f"a\0{word}")
+    code, out, err = command(*name.split(), f"a\0{word}")
     assert (code, out, raw(err)) == (2, "", set())
     assert "holds a NUL" in err
     assert list(tmp_path.iterdir()) == []

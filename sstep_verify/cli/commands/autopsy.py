@@ -1,4 +1,4 @@
-"""``sstep-verify autopsy``: what a speed-up is made of."""
+"""``sstep-verify perf autopsy``: what a speed-up is made of."""
 
 from __future__ import annotations
 

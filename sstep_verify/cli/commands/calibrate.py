@@ -1,4 +1,4 @@
-"""``sstep-verify calibrate``: measure this machine for ``predict``."""
+"""``sstep-verify perf calibrate``: measure this machine for ``predict``."""
 
 from __future__ import annotations
 

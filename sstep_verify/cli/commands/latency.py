@@ -1,4 +1,4 @@
-"""``sstep-verify latency``: classical against s-step on a network made slower, measured and predicted."""
+"""``sstep-verify perf latency``: classical against s-step on a network made slower, beside a prediction."""
 
 from __future__ import annotations
 

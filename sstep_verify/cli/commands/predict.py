@@ -1,4 +1,4 @@
-"""``sstep-verify predict``: time per iteration on a machine, by phase, and the s that takes least."""
+"""``sstep-verify perf predict``: time per iteration on a machine, by phase, and the s that takes least."""
 
 from __future__ import annotations
 

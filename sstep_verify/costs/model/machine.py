@@ -87,7 +87,7 @@ class Machine:
         known = sorted({row[0] for row in table})
         if not known:
             raise InputError(
-                f"machine {self.name!r} has no {name} measured; calibrate with --ranks 2 or more"
+                f"machine {self.name!r} has no {name} measured; `perf calibrate --ranks 2` measures it"
             )
         curves = {p: np.array(sorted(row[1:] for row in table if row[0] == p)) for p in known}
         values = [self._of_volume(curves[p], volume) for p in known]
@@ -171,13 +171,13 @@ def read(source: str) -> Machine:
         text = path.read_text("utf-8")
     else:
         raise InputError(
-            f"no machine file {source!r}; shipped: {', '.join(shipped())}; make one by `calibrate`"
+            f"no machine file {source!r}; shipped: {', '.join(shipped())}; make one by `perf calibrate`"
         )
     try:
         machine = Machine(**tomllib.loads(text))
         _require(machine)
     except (tomllib.TOMLDecodeError, TypeError, ValueError) as error:
-        raise InputError(f"{source}: not a machine file: {error}; make one by `calibrate`") from error
+        raise InputError(f"{source}: not a machine file: {error}; make one by `perf calibrate`") from error
     return machine
 
 

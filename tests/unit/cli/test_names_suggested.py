@@ -25,6 +25,13 @@ def test_the_name_of_a_campaign_is_answered_with_run(campaign):
     assert f"no such command '{campaign}' (did you mean 'run {campaign}'?); known: " in made.output
 
 
+@pytest.mark.parametrize(("word", "meant"), [("predict", "perf predict"), ("autopsi", "perf autopsy")])
+def test_the_name_of_a_command_of_a_group_is_answered_with_the_group(word, meant):
+    made = CliRunner().invoke(cli, [word])
+    assert made.exit_code == 2
+    assert f"no such command '{word}' (did you mean '{meant}'?); known: " in made.output
+
+
 @pytest.mark.parametrize(
     ("words", "meant"),
     [

@@ -115,7 +115,7 @@ def test_calibrate_writes_a_machine_that_predict_reads(tmp_path, monkeypatch):
     assert machine.window == pytest.approx(9.5)
     assert [round(row[0]) for row in machine.dense] == [1, 4, 16, 62, 226]
     assert told(*SIZES, "--machine", str(path), "--ranks", "1").count("best") == 1
-    with pytest.raises(InputError, match="calibrate with --ranks"):
+    with pytest.raises(InputError, match="perf calibrate --ranks 2"):
         told(*SIZES, "--machine", str(path), "--ranks", "2")
     with pytest.raises(InputError, match="--force"):
         CliRunner().invoke(calibrate.command, arguments, catch_exceptions=False)

@@ -187,7 +187,7 @@ def test_our_solver_is_as_late_as_its_collectives(compiled, tmp_path):
     ids=" ".join,
 )
 def test_bad_input_is_refused_in_one_line(words, monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["sstep-verify", "latency", "breast_cancer", *words])
+    monkeypatch.setattr("sys.argv", ["sstep-verify", "perf", "latency", "breast_cancer", *words])
     with pytest.raises(SystemExit) as ended:
         main.main()
     assert ended.value.code == 2
@@ -198,7 +198,7 @@ def test_bad_input_is_refused_in_one_line(words, monkeypatch, capsys):
 def test_without_a_compiler_the_way_out_is_told(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("PATH", str(tmp_path))
     words = ["breast_cancer", "--task", "svm-l1", "--s", "2"]
-    monkeypatch.setattr("sys.argv", ["sstep-verify", "latency", *words])
+    monkeypatch.setattr("sys.argv", ["sstep-verify", "perf", "latency", *words])
     with pytest.raises(SystemExit) as ended:
         main.main()
     assert ended.value.code == 2
