@@ -11,7 +11,7 @@ import contextlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,9 @@ class Partial:
         Whether the folder is itself what is made, as that of a shard is.
     keeps : bool
         Whether it is left where problems are finished and the report is not, for a run that resumes.
+    others : sequence of Path
+        Folders of shards and of other runs, from which what is finished is taken too, by a run that
+        resumes; they stay as they are.
     """
 
     def __init__(
@@ -67,8 +70,9 @@ class Partial:
         force: bool = False,
         stays: bool = False,
         keeps: bool = True,
+        others: Sequence[Path] = (),
     ):
-        self.folder = self._folder = folder
+        self.folder, self._others = folder, tuple(others)
         self._resume, self._say, self._force, self._stays = resume, say, force, stays
         self._keeps = keeps
         self._identities: dict[str, dict[str, object]] = {}
@@ -76,12 +80,13 @@ class Partial:
         self._named: set[str] = set()
         self._writable = True
         self._command = ""
-        self._held: contextlib.ExitStack | None = None
+        self._held = contextlib.ExitStack()
+        self._open = False
 
     @property
     def artefacts(self) -> Path:
         """Where the artefacts of unsettled verdicts are collected."""
-        return self._folder / ARTEFACTS
+        return self.folder / ARTEFACTS
 
     def open(
         self,
@@ -113,29 +118,32 @@ class Partial:
         ------
         InputError
             If the folder cannot be used, holds anything else or finished problems that are neither to be
-            resumed nor discarded, or nothing but problems of another campaign where it is to be resumed, or
-            another run is writing there.
+            resumed nor discarded, or another run is writing there; if one that is to be resumed holds
+            nothing but problems of another campaign, or one of the others is not there.
         """
         self._command = command
         self._identities = {key: {**common, "content of the data": sha} for key, sha in data.items()}
-        there = self._refuse_foreign()
-        held = contextlib.ExitStack()
-        held.enter_context(claim([Output("--out", self._folder, replace=True, folder=True)]))
-        self._held = held  # Not before: `close` leaves a folder alone that belongs to another run.
-        self._folder.mkdir(parents=True, exist_ok=True)
+        there = {
+            folder: _finished(folder, folder != self.folder) for folder in (self.folder, *self._others)
+        }
+        with contextlib.ExitStack() as held:
+            held.enter_context(claim([Output("--out", self.folder, replace=True, folder=True)]))
+            if self._resume:
+                for folder, paths in there.items():
+                    _refuse_another_run(folder, paths, common)
+            elif there[self.folder] and not self._force:
+                raise InputError(
+                    f"{self.folder} holds {_problems(len(there[self.folder]))} of an earlier run; go on by "
+                    "--resume, or discard them by --force"
+                )
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._held, self._open = held.pop_all(), True
         found: dict[str, Outcome] = {}
         if self._resume:
-            self._refuse_another_run(there, common)
             found = self._read_all(kind)
-            self._say(self._taken(len(found), len(there)))
-        elif there and not self._force:
-            self._let_go()
-            raise InputError(
-                f"{self._folder} holds {_problems(len(there))} of an earlier run; go on by "
-                "--resume, or discard them by --force"
-            )
+            self._say(self._taken(len(found), there))
         else:
-            for path in there:
+            for path in there[self.folder]:
                 path.unlink(missing_ok=True)
         self._finished = set(found)
         self._prune()
@@ -168,17 +176,17 @@ class Partial:
             return outcome
 
     def seed(self) -> int | None:
-        """The seed of the run whose finished problems are here; None if there is none."""
-        for path in self._outcome_files():
+        """The seed of the run whose finished problems are taken; None if there is none."""
+        for path in (path for folder in (self.folder, *self._others) for path in _files(folder)):
             with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
                 seed = json.loads(path.read_text("utf-8"))["identity"][SEED]
-                return seed if isinstance(seed, int) else None
+                return seed if isinstance(seed, int) and seed >= 0 else None
         return None
 
     def artefacts_for_report(self) -> Path:
         """Folder with a copy, to be taken away, of the artefacts that finished problems name."""
-        copy_artefacts(self.artefacts, self._folder / COPIED, self._named)
-        return self._folder / COPIED
+        copy_artefacts(self.artefacts, self.folder / COPIED, self._named)
+        return self.folder / COPIED
 
     def reported(self, tried: bool = False) -> None:
         """Remove the problems of a report that was written, if it has all that were asked for.
@@ -194,85 +202,91 @@ class Partial:
 
     def close(self) -> None:
         """Let go of the folder, and remove it if it holds no finished problem; else say where it is."""
-        if self._held is None:
+        if not self._open:  # It may belong to another run.
             return
-        shutil.rmtree(self._folder / COPIED, ignore_errors=True)
-        count = len(self._outcome_files())
+        shutil.rmtree(self.folder / COPIED, ignore_errors=True)
+        count = len(_files(self.folder))
         if count and self._keeps and not self._stays:
             are = "is" if count == 1 else "are"
-            self._say(f"{_problems(count)} {are} kept in {self._folder}: go on with --resume")
+            self._say(f"{_problems(count)} {are} kept in {self.folder}: go on with --resume")
         elif not self._stays:
-            shutil.rmtree(self._folder, ignore_errors=True)
-        self._let_go()
-
-    def _let_go(self) -> None:
-        if self._held is not None:
-            self._held.close()
-            self._held = None
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self._held.close()
 
     def _path(self, key: str) -> Path:
-        return outcome_path(self._folder, key)
+        return outcome_path(self.folder, key)
 
-    def _outcome_files(self) -> list[Path]:
-        return sorted(self._folder.glob("[0-9a-f]*.json"))
-
-    def _refuse_foreign(self) -> list[Path]:
-        """The outcomes there are; raise InputError if there is anything that is not ours."""
-        for entry in self._folder.iterdir() if self._folder.is_dir() else ():
-            if not _OURS.fullmatch(entry.name):
-                raise InputError(
-                    f"{entry} is no part of an interrupted campaign, and finished problems are kept in "
-                    "this folder; move it, or name another --out"
-                )
-        return self._outcome_files()
-
-    def _refuse_another_run(self, there: list[Path], common: Mapping[str, object]) -> None:
-        """Raise InputError if all that was finished is of another campaign, and lost by going on."""
-        why = [of_another_run(path, common) for path in there]
-        if why and all(why):
-            self._let_go()
-            raise InputError(
-                f"{self._folder} holds {_problems(len(there))} that --resume cannot take: {why[0]}. Go on "
-                "with the command that made them, discard them by --force, or name another --out"
-            )
-
-    def _taken(self, found: int, there: int) -> str:
+    def _taken(self, found: int, there: Mapping[Path, list[Path]]) -> str:
         """Line on what is taken over."""
-        if not there:
-            return f"--resume: there is nothing to go on from in {self._folder}, so all is run"
+        *most, last = (str(folder) for folder in there if there[folder] or len(there) == 1)
+        where = " and ".join([", ".join(most), last] if most else [last])
+        count = sum(map(len, there.values()))
+        if not count:
+            return f"--resume: there is nothing to go on from in {where}, so all is run"
         asked = len(self._identities)
-        others = "" if found else f", which holds {_problems(there)}, but none of those asked for"
-        return (
-            f"{found} of {asked} problem{'s are' if asked > 1 else ' is'} taken from {self._folder}{others}"
-        )
+        others = "" if found else f", which holds {_problems(count)}, but none of those asked for"
+        return f"{found} of {asked} problem{'s are' if asked > 1 else ' is'} taken from {where}{others}"
 
     def _read_all(self, kind: type[Outcome]) -> dict[str, Outcome]:
-        found = {}
+        """What is finished of all that is asked for; what others finished is copied into our folder."""
+        found: dict[str, Outcome] = {}
         for key in self._identities:
-            path = self._path(key)
-            if path.exists():
+            for folder in (self.folder, *self._others):
+                path = outcome_path(folder, key)
+                if key in found or not path.exists():
+                    continue
                 try:
-                    found[key] = self._read(key, kind)
+                    found[key] = self._read(folder, key, kind)
                 except (InputError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
                     self._say(f"{path} ({key}) is ignored, and the problem run again: {error}")
-                    path.unlink(missing_ok=True)
+                    self._path(key).unlink(missing_ok=True)
         return found
 
-    def _read(self, key: str, kind: type[Outcome]) -> Outcome:
-        found, text = read_outcome(self._folder, key, kind, self._identities[key])
+    def _read(self, folder: Path, key: str, kind: type[Outcome]) -> Outcome:
+        found, text = read_outcome(folder, key, kind, self._identities[key])
+        if folder != self.folder:
+            copy_artefacts(folder / ARTEFACTS, self.artefacts, artefact_names(text))
+            write_text(self._path(key), outcome_path(folder, key).read_text("utf-8"))
         self._named |= artefact_names(text)
         return found
 
     def _prune(self) -> None:
         """Remove what a killed run left half done, and artefacts of problems that are run again."""
-        texts = [path.read_text("utf-8", errors="replace") for path in self._outcome_files()]
+        texts = [path.read_text("utf-8", errors="replace") for path in _files(self.folder)]
         needed = {name for text in texts for name in artefact_names(text)}
-        hidden = self._folder.glob(".*")
+        hidden = self.folder.glob(".*")
         for entry in [*hidden, *(kept for kept in self.artefacts.glob("*") if kept.name not in needed)]:
             if entry.is_dir():
                 shutil.rmtree(entry, ignore_errors=True)
             else:
                 entry.unlink(missing_ok=True)
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("[0-9a-f]*.json"))
+
+
+def _finished(folder: Path, needed: bool) -> list[Path]:
+    """The outcomes in a folder; raise InputError if it holds anything that is not ours, or is missing."""
+    if needed and not folder.is_dir():
+        raise InputError(f"--from {folder}: is no folder; name those of run --shard I/N, or OUT.partial")
+    for entry in folder.iterdir() if folder.is_dir() else ():
+        if not _OURS.fullmatch(entry.name):
+            raise InputError(
+                f"{entry} is no part of an interrupted campaign, and finished problems are kept in "
+                f"this folder; {'name another' if needed else 'move it, or name another --out'}"
+            )
+    return _files(folder)
+
+
+def _refuse_another_run(folder: Path, there: list[Path], common: Mapping[str, object]) -> None:
+    """Raise InputError if all that was finished in a folder is of another campaign."""
+    why = [of_another_run(path, common) for path in there]
+    if why and all(why):
+        raise InputError(
+            f"{folder} holds {_problems(len(there))} that --resume cannot take: {why[0]}. Go on "
+            "with the command that made them, discard them by --force, or name another --out"
+        )
 
 
 def _problems(count: int) -> str:

@@ -97,6 +97,57 @@ def test_merged_shards_are_the_undivided_report(plan, shards, tmp_path, count):
     assert merged.provenance["data"] == {}
 
 
+def _taken(plan, tmp_path, folders, said):
+    partial = Partial(tmp_path / "whole.partial", resume=True, say=said.append, others=folders)
+    try:
+        results = run_campaign(replace(plan, partial=partial))
+        partial.reported()
+    finally:
+        partial.close()
+    return results
+
+
+@pytest.mark.parametrize("count", [1, 3, 4])
+def test_a_run_that_takes_what_shards_finished_is_the_undivided_one(plan, shards, tmp_path, count):
+    folders, said = shards(count)[::-1], []
+    before = {path: path.read_bytes() for folder in folders for path in folder.iterdir()}
+    assert _without_times(_taken(plan, tmp_path, folders, said)) == _without_times(run_campaign(plan))
+    assert said == [f"4 of 4 problems are taken from {_listed(folders)}"]
+    assert before == {path: path.read_bytes() for folder in folders for path in folder.iterdir()}
+    assert not (tmp_path / "whole.partial").exists()
+
+
+def _listed(folders):
+    *most, last = map(str, folders)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def test_what_no_shard_finished_is_run(plan, shards, tmp_path):
+    folders, said = shards(4), []
+    damaged = next(folders[0].glob("[0-9a-f]*.json"))
+    text = damaged.read_text("utf-8").replace("largest norm", "smallest norm")
+    damaged.write_text(text, encoding="utf-8")
+    taken = _taken(plan, tmp_path, folders[:3], said)
+    assert _without_times(taken) == _without_times(run_campaign(plan))
+    assert "it was changed" in said[0]
+    assert said[1] == f"2 of 4 problems are taken from {_listed(folders[:3])}"
+    assert damaged.read_text("utf-8") == text
+
+
+def test_what_another_campaign_finished_is_refused(plan, shards, tmp_path):
+    folders = shards(2)
+    other = replace(plan, definition=replace(plan.definition, title="other"))
+    with pytest.raises(
+        InputError, match=f"{folders[0]} holds 2 finished problems that --resume cannot take"
+    ):
+        _taken(other, tmp_path, folders, [])
+    with pytest.raises(InputError, match="nowhere: is no folder"):
+        _taken(plan, tmp_path, [tmp_path / "nowhere"], [])
+    with pytest.raises(InputError, match="is no part of an interrupted campaign"):
+        _taken(plan, tmp_path, [tmp_path], [])
+    assert not (tmp_path / "whole.partial").exists()
+
+
 def test_the_seconds_of_shards_add_up(shards, tmp_path):
     folders, seconds = shards(3), (0.5, 4.0, 1.25)
     for folder, own in zip(folders, seconds, strict=True):
