@@ -23,11 +23,9 @@ DIGEST, CAMPAIGNS = "modules that decide", "campaigns judged"
 @cache
 def campaigns_judged() -> tuple[str, ...]:
     """Campaigns by which the solvers of the corpus are judged."""
-    from studies.corpus.labelled_set import EQUIVALENT, LABELLED
-    from studies.corpus.production_edits import edits
+    from studies.corpus.listing import corpus
 
-    profiles = {one.profile("smoke") for one in (*LABELLED, *EQUIVALENT)}
-    return tuple(sorted(profiles | {one.case.split()[0] for one in edits()}))
+    return tuple(sorted({one.campaign for one in corpus().values()}))
 
 
 def measured_by(results: Results) -> Measured:

@@ -1,101 +1,104 @@
-"""All solvers of the corpus as one list of neutral records: what was changed, and the label of it.
+"""All solvers of the corpus, and the edits of the production solver among them, from ``production/*.toml``.
 
-Labels are made by reading what was changed and the specification, never by looking at what a check says of
-it: they are what the verdicts are graded against.
+Edits were chosen and labelled by reading the solver and the specification, without regard to what the
+checks see (`labelled`). A file names the module (or each edit does) and the case that runs the edited code:
+a campaign, and words that its id holds; a file's own module, case, breaks and acts are those of its edits
+that name none.
 """
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
-from typing import Literal
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
 
-from studies.corpus.c_solvers import PROGRAMS
-from studies.corpus.labelled_set import EQUIVALENT, LABELLED
-from studies.corpus.production_edits import Edit, edits, unedited
+from studies.corpus.c_solvers import PROGRAMS, Program
+from studies.corpus.labelled import Function, Kind, Labelled, Names
+from studies.corpus.labelled_set import FUNCTIONS
+
+FOLDER = Path(__file__).parent / "production"
+
+SHARED = ("module", "case", "breaks", "acts")
+"""Fields that a file may have for all its edits."""
 
 PRODUCTION = "production: "
 """Begins the ids of edits."""
 
-Kind = Literal["python", "program", "production"]
-
-OPTIONS = {
-    "csr": "csr",
-    "kept": "kept",
-    "cache": "cache",
-    "gram": "gram",
-    "reduce-scatter": "reduce-scatter",
-    "support": "support",
-    "start": "resume",
-    "recompute": "recompute",
-    "timers": "timers",
-    "training": "training",
-}
-"""Part of the system that a word of a case asks for."""
+OPTIONS = (
+    *("csr", "kept", "cache", "gram", "reduce-scatter", "support", "start", "recompute", "timers"),
+    "training",
+)
+"""Words of a case that ask for a part of the system of that name; "start" for resume."""
 
 PARTS = {"cache": "cache", "resumed": "resume", "CSR only": "csr", "lost rank": "ranks"}
-"""Part of the system that a kind of edit needs, whatever its case is."""
+"""Part of the system that a mistake of a sort needs, whatever its case is."""
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One solver of the corpus.
+class Edit(Labelled):
+    """The production solver with one edit, or with nothing edited.
 
     Parameters
     ----------
-    id : str
-        Its name, with the kind before it where that is not "python".
-    kind : {"python", "program", "production"}
-        A function made here; an external program in C and MPI; the production solver, edited or not.
-    breaks : tuple of str
-        Numbers of the sentences that it breaks; empty of a right one.
-    acts : str
-        Where its mistake acts, a name of `places.PLACES`; empty of a right one.
-    where : tuple of str
-        Parts of the system that it needs; "serial" where it needs none.
-    equivalent : str
-        Why the exact trajectory of a mistake stays within the bound; empty of one that must be found.
+    sort : str
+        Kind of the mistake; empty where nothing is edited.
+    module : str
+        Where it is made.
+    before, after : str
+        Text that stands there once, and what takes its place.
+    case : str
+        Campaign and words of the id of a case that runs the edited code.
     """
 
-    id: str
-    kind: Kind
-    breaks: tuple[str, ...]
-    acts: str
-    where: tuple[str, ...]
-    equivalent: str = ""
+    sort: str = ""
+    module: str = ""
+    before: str = ""
+    after: str = ""
+    case: str = ""
+    kind: ClassVar[Kind] = "production"
 
     @property
-    def right(self) -> bool:
-        """Whether it is a right solver."""
-        return not self.breaks
+    def campaign(self) -> str:
+        """The campaign of its case."""
+        return self.case.split()[0]
 
 
-def where_of(edit: Edit) -> tuple[str, ...]:
-    """Parts of the system that an edit needs, from the words of its case and its kind."""
-    campaign, *words = edit.case.split()
-    text = " ".join(words)
-    found = [part for word, part in OPTIONS.items() if word in text]
-    found += [PARTS[edit.kind]] if edit.kind in PARTS else []
-    found += ["ranks"] if campaign == "parallel" or "P=" in text else []
-    return tuple(dict.fromkeys(found)) or ("serial",)
+Entry = Function | Program | Edit
 
 
-def corpus() -> tuple[Entry, ...]:
-    """All entries: the functions, the programs on each number of ranks, the edits, and nothing edited."""
-    python = [
-        Entry(one.id, "python", one.breaks, one.acts, ("serial",), one.equivalent)
-        for one in (*LABELLED, *EQUIVALENT)
-    ]
-    programs = [
-        Entry(
-            f"{one.id}, P = {ranks}", "program", one.breaks, one.acts,
-            ("external", "ranks") if ranks > 1 else ("external",),
-        )
-        for one in PROGRAMS
-        for ranks in one.ranks
-    ]  # fmt: skip
-    production = [
-        Entry(f"{PRODUCTION}{one.name}", "production", one.breaks, one.acts, where_of(one), one.survives)
-        for one in edits()
-    ]
-    right = [Entry(f"{PRODUCTION}{one.name}", "production", (), "", where_of(one)) for one in unedited()]
-    return (*python, *programs, *production, *right)
+def parts_of(case: str, sort: str) -> Names:
+    """Parts of the system that an edit needs, from the words of its case and its sort."""
+    campaign, _, text = case.partition(" ")
+    parts = ["resume" if word == "start" else word for word in OPTIONS if word in text]
+    parts += [PARTS[sort]] if sort in PARTS else []
+    parts += ["ranks"] if campaign == "parallel" or "P=" in text else []
+    return tuple(dict.fromkeys(parts)) or ("serial",)
+
+
+@cache
+def edits() -> tuple[Edit, ...]:
+    """All edits, file by file."""
+    return tuple(
+        _edit(shared | one)
+        for path in sorted(FOLDER.glob("*.toml"))
+        for table in [tomllib.loads(path.read_text("utf-8"))]
+        for shared in [{key: table[key] for key in SHARED if key in table}]
+        for one in table["edit"]
+    )
+
+
+def _edit(table: dict[str, Any]) -> Edit:
+    name, sort, breaks = (table.pop(key) for key in ("name", "kind", "breaks"))
+    where, why = parts_of(table["case"], sort), table.pop("survives", "")
+    return Edit(PRODUCTION + name, breaks=tuple(breaks), equivalent=why, where=where, sort=sort, **table)
+
+
+@cache
+def corpus() -> dict[str, Entry]:
+    """All by name: functions, programs, edits, and nothing edited once for each case of an edit."""
+    cases = dict.fromkeys(one.case for one in edits())
+    right = [Edit(f"{PRODUCTION}nothing, {case}", where=parts_of(case, ""), case=case) for case in cases]
+    every: tuple[Entry, ...] = (*FUNCTIONS, *PROGRAMS, *edits(), *right)
+    return {one.id: one for one in every}

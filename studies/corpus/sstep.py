@@ -9,10 +9,14 @@ import numpy as np
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 
+Array = np.ndarray
+Step = tuple[np.ndarray, np.ndarray]
+"""Increments and new values of a block."""
+
 TYPES: dict[str, Any] = {"float32": np.float32, "float64": np.float64, "longdouble": np.longdouble}
 
 
-def in_order(order: str, x: np.ndarray, z: np.ndarray) -> np.ndarray:
+def in_order(order: str, x: Array, z: Array) -> Array:
     """Sums of the products of x and z over their last axis.
 
     The order is forward, reversed, pairwise, blocked (four terms each), compensated, or extended: products
@@ -61,6 +65,7 @@ class SStep:
     """
 
     def __init__(self, declared: Declaration, order: str, problem: Problem) -> None:
+        problem = self.given(problem)
         self.declared, self.order, self.task = declared, order, problem.loss.task
         self.kernel: Any = problem.kernel
         self.type: Any = TYPES[declared.precision]
@@ -70,22 +75,33 @@ class SStep:
         self.omega = 1 / (2 * self.penalty) if self.task == "svm-l2" else self.type(0)
         self.rows = np.empty((0, self.m), self.type)
 
-    def solve(
-        self, blocks: np.ndarray, s: int, a0: np.ndarray, log: np.ndarray | None = None
-    ) -> np.ndarray:
+    def solve(self, blocks: Array, s: int, a0: Array, log: Array | None = None) -> Array:
         """All iterations, in windows of s."""
-        a, self.s = a0.astype(self.type), s
+        a, self.s = self.begun(a0).astype(self.type), s
+        blocks = self.taken(blocks, s)
         for begin in range(0, len(blocks), s):
             a, values = self.window(a, blocks[begin : begin + s])
             if log is not None:
                 log[begin : begin + s] = values
         return a
 
-    def inner(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
+    def given(self, problem: Problem) -> Problem:
+        """The problem that is solved, of the one that is asked for."""
+        return problem
+
+    def taken(self, blocks: Array, s: int) -> Array:
+        """The blocks of the steps that are made, of those that are asked for."""
+        return blocks
+
+    def begun(self, a0: Array) -> Array:
+        """What a run begins with, of what it is asked to."""
+        return a0
+
+    def inner(self, x: Array, z: Array) -> Array:
         """Inner products over the features."""
         return in_order(self.order, x, z)
 
-    def entries(self, drawn: np.ndarray) -> np.ndarray:
+    def entries(self, drawn: Array) -> Array:
         """Kernel of the drawn samples with all: c x m."""
         x, z = self.A[drawn][:, None], self.A[None]
         if self.kernel.name != "rbf":
@@ -96,7 +112,7 @@ class SStep:
         distance = norms[drawn][:, None] + norms - 2 * self.inner(x, z)
         return self.function(np.maximum(distance, 0) if self.declared.clamped else distance)
 
-    def function(self, value: np.ndarray) -> np.ndarray:
+    def function(self, value: Array) -> Array:
         """Kernel from inner products, or RBF from squared distances."""
         if self.kernel.name == "linear":
             return value
@@ -110,11 +126,11 @@ class SStep:
             power = power * base
         return power
 
-    def labels(self) -> np.ndarray:
+    def labels(self) -> Array:
         """What multiplies the kernel from both sides: ones for K-RR."""
         return np.ones_like(self.y) if self.task == "krr" else self.y
 
-    def products_of(self, drawn: np.ndarray, a: np.ndarray) -> np.ndarray:
+    def products_of(self, drawn: Array, a: Array) -> Array:
         """Products of the window's rows with a."""
         labels = self.labels()
         if self.declared.products == "rows" or self.kernel.name != "linear":
@@ -122,7 +138,7 @@ class SStep:
         weights = in_order(self.order, self.A.T, labels * a)
         return labels[drawn] * in_order(self.order, self.A[drawn], weights)
 
-    def correction(self, r: int, drawn: np.ndarray, increments: np.ndarray) -> Any:
+    def correction(self, r: int, drawn: Array, increments: Array) -> Any:
         """What the increments made so far in the window add to product r."""
         past = drawn[: increments.size]
         if self.declared.increments == "summed":
@@ -132,13 +148,13 @@ class SStep:
             increments = totals
         return in_order(self.order, self.rows[r, past], increments)
 
-    def current(self, a: np.ndarray, B: np.ndarray, past: np.ndarray, increments: np.ndarray) -> np.ndarray:
+    def current(self, a: Array, B: Array, past: Array, increments: Array) -> Array:
         """Values of a block before its step."""
         if self.declared.update != "frozen":
             return a[B]
         return np.array([a[i] + np.add.reduce(increments[past == i]) for i in B], self.type)
 
-    def window(self, a: np.ndarray, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def window(self, a: Array, blocks: Array) -> tuple[Array, Array]:
         """A at the window's end, and the values that its steps left."""
         drawn, b, labels = blocks.ravel(), blocks.shape[1], self.labels()
         self.rows = labels[drawn][:, None] * self.entries(drawn) * labels
@@ -160,9 +176,7 @@ class SStep:
             a[B] = values[k] = news
         return a, values
 
-    def step(
-        self, B: np.ndarray, now: np.ndarray, product: np.ndarray, square: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def step(self, B: Array, now: Array, product: Array, square: Array) -> Step:
         """Increments and new values of a block from its values, its products and its kernel entries."""
         if self.task == "krr":
             residual = self.y[B] - self.m * now - product / self.penalty
@@ -173,19 +187,19 @@ class SStep:
         theta = news - now
         return theta, news if self.declared.update == "in-place" else now + theta
 
-    def shift(self, now: np.ndarray) -> np.ndarray:
+    def shift(self, now: Array) -> Array:
         """The diagonal shift's part of a gradient."""
         return self.omega * now
 
-    def diagonal(self, B: np.ndarray) -> np.ndarray:
+    def diagonal(self, B: Array) -> Array:
         """What is added to the kernel entries of a block."""
         return self.type(self.m) * np.eye(B.size, dtype=self.type)
 
-    def clip(self, value: np.ndarray) -> np.ndarray:
+    def clip(self, value: Array) -> Array:
         """The value of the box nearest to a value."""
         return np.minimum(np.maximum(value, self.type(0)), self.upper)
 
-    def system(self, G: np.ndarray, r: np.ndarray) -> np.ndarray:
+    def system(self, G: Array, r: Array) -> Array:
         """Solution of a block system."""
         if self.declared.factorisation == "lu":
             return np.linalg.solve(G, r)
@@ -201,7 +215,7 @@ class SStep:
         return _back(G, r)
 
 
-def _back(U: np.ndarray, r: np.ndarray) -> np.ndarray:
+def _back(U: Array, r: Array) -> Array:
     """Solution of an upper triangular system."""
     x = np.zeros_like(r)
     for i in range(r.size - 1, -1, -1):

@@ -16,10 +16,8 @@ from pathlib import Path
 from sstep_verify.campaign.artefact import read_artefact
 from sstep_verify.campaign.loop.messages import heard_by
 from studies import grouped
-from studies.corpus.c_solvers import c_solvers, compiler
-from studies.corpus.labelled_set import EQUIVALENT, LABELLED
-from studies.corpus.listing import PRODUCTION, Entry, corpus
-from studies.corpus.production_edits import Edit, edits, unedited
+from studies.corpus.c_solvers import Program, compiler
+from studies.corpus.listing import Edit, Entry, corpus
 from studies.reporting.sensitivity.corpus import Judged
 from studies.sensitivity.cases import CaseFound, judged_cases
 from studies.sensitivity.definition import Piece, Study
@@ -40,15 +38,15 @@ class Asked:
 
     Parameters
     ----------
-    entry : Entry
-        The solver and its label.
+    id : str
+        Its name.
     whole : bool
         Whether all checks judge it, or others than the plain ones only if needed.
     shrink : int
         Seconds in which a smaller problem is looked for on which its mistake is found alike.
     """
 
-    entry: Entry
+    id: str
     whole: bool = True
     shrink: int = 0
 
@@ -56,80 +54,73 @@ class Asked:
 def corpus_pieces(study: Study) -> list[Piece]:
     """The solvers that a study asks for; edits of one case together."""
     chosen = _distinct()[:: study.every]
-    edited = [entry.id for entry in chosen if entry.kind == "production" and not entry.right]
+    edited = [one.id for one in chosen if isinstance(one, Edit) and not one.right]
     judged_edits = edited[:: study.edits]
     left_out, plain = set(edited) - set(judged_edits), set(judged_edits) - set(judged_edits[:: study.whole])
-    chosen = [entry for entry in chosen if entry.id not in left_out]
-    asked = {entry.id: Asked(entry, entry.id not in plain, study.shrink) for entry in chosen}
     pieces: list[Piece] = []
-    for group in grouped(chosen, _together).values():
+    for group in grouped((one for one in chosen if one.id not in left_out), _together).values():
         for first in range(0, len(group), TOGETHER):
             part = group[first : first + TOGETHER]
-            cost = sum(SECONDS[entry.kind] for entry in part)
-            pieces.append(({entry.id: asked[entry.id] for entry in part}, cost))
+            cost = sum(SECONDS[one.kind] for one in part)
+            pieces.append(
+                ({one.id: Asked(one.id, one.id not in plain, study.shrink) for one in part}, cost)
+            )
     return pieces
 
 
 def _distinct() -> list[Entry]:
-    """The corpus: one unedited entry for each case that edits stand for, programs where they compile."""
-    seen: set[str] = set()
-    found = []
-    programs = compiler() is not None
-    for entry in corpus():
-        if entry.kind == "program" and not programs:
-            continue
-        if entry.kind == "production" and entry.right:
-            if (case := _together(entry)) in seen:
-                continue
-            seen.add(case)
-        found.append(entry)
-    return found
+    """The corpus: one unedited solver for each case that edits stand for, programs where they compile."""
+    solvers: dict[str, Entry] = {}
+    for one in corpus().values():
+        if compiler() or not isinstance(one, Program):
+            solvers.setdefault(_together(one) if isinstance(one, Edit) and one.right else one.id, one)
+    return list(solvers.values())
 
 
-def _together(entry: Entry) -> str:
-    """What entries of one piece share: a case, the compiler, nothing."""
-    if entry.kind == "production":
-        return " ".join(_case_of(_edit(entry).case))
-    return "programs" if entry.kind == "program" else entry.id
+def _together(solver: Entry) -> str:
+    """What solvers of one piece share: a case, the compiler, nothing."""
+    if isinstance(solver, Edit):
+        return " ".join(_case_of(solver)[:2])
+    return "programs" if isinstance(solver, Program) else solver.id
 
 
 def judged(asked: Asked) -> Judged:
     """Judge a solver on its campaign, have the rivals look at the same runs, and grade all that."""
-    entry = asked.entry
+    solver = corpus()[asked.id]
+    ranks = solver.ranks if isinstance(solver, Program) else 1
+    if isinstance(solver, Edit):
+        ranks = _case_of(solver)[2]
     with tempfile.TemporaryDirectory(prefix="sstep-verify-") as held, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Wrong solvers divide by 0 and overflow.
         room = Path(held)
         again = shlex.join(
-            ["python", "-m", "sstep_verify", "run", "sensitivity", "--only", f"corpus/{entry.id}"]
+            ["python", "-m", "sstep_verify", "run", "sensitivity", "--only", f"corpus/{asked.id}"]
         )
         try:
             # What its cases tell of themselves is no progress of this campaign.
-            with heard_by(lambda _: None), _one_job() if _ranks(entry) > 1 else nullcontext():
-                found = list(_cases(asked, room))
+            with heard_by(lambda _: None), _one_job() if ranks > 1 else nullcontext():
+                found = list(_cases(solver, asked, room))
         except HangError as error:
-            found = [CaseFound(entry.id, "", error=str(error))]
+            found = [CaseFound(asked.id, "", error=str(error))]
         said = [opinions(room / case.runs) for case in found if case.runs]
-        return graded(entry, found, said, _place(entry, found, room), again)
+        return graded(solver, found, said, _place(solver, found, room), again)
 
 
-def _cases(asked: Asked, room: Path) -> Iterator[CaseFound]:
+def _cases(solver: Entry, asked: Asked, room: Path) -> Iterator[CaseFound]:
     """The cases of a campaign with this solver, as `sstep-verify check` or `run` judges them."""
     from sstep_verify.campaign.definition import read_definition
     from sstep_verify.campaign.profile import Selection, profile_of
 
-    entry = asked.entry
-    if entry.kind == "production":
-        campaign, case = _case_of(_edit(entry).case)
-        if entry.right:
+    if isinstance(solver, Edit):
+        campaign, case, _ = _case_of(solver)
+        if solver.right:
             yield from judged_cases(read_definition(campaign), case, room)
         else:
-            yield from judged_edited(_edit(entry), campaign, case, room, asked.whole, asked.shrink)
+            yield from judged_edited(solver, campaign, case, room, asked.whole, asked.shrink)
         return
-    source = (*LABELLED, *EQUIVALENT) if entry.kind == "python" else c_solvers(room)
-    solver = next(one for one in source if one.id == entry.id)
-    chosen = Selection(tasks=solver.tasks, kernels=solver.kernels)
-    profile = solver.profile("smoke")
-    definition = profile_of(profile, solver.make(), chosen, f"verify(..., {profile!r})")
+    made = solver.made(room) if isinstance(solver, Program) else solver.make()
+    chosen, profile = Selection(tasks=solver.tasks, kernels=solver.kernels), solver.campaign
+    definition = profile_of(profile, made, chosen, f"verify(..., {profile!r})")
     yield from judged_cases(definition, "", room, shrink=asked.shrink)
 
 
@@ -142,17 +133,8 @@ def _one_job() -> Iterator[None]:
 
 
 @cache
-def _edits() -> dict[str, Edit]:
-    return {f"{PRODUCTION}{one.name}": one for one in (*edits(), *unedited())}
-
-
-def _edit(entry: Entry) -> Edit:
-    return _edits()[entry.id]
-
-
-@cache
-def _ids(campaign: str) -> dict[str, int]:
-    """Ids of a campaign's cases, with their ranks."""
+def _ranks(campaign: str) -> dict[str, int]:
+    """Ranks of a campaign's cases, by id."""
     from sstep_verify.campaign.definition import read_definition
     from sstep_verify.campaign.verdicts.expand import expand
 
@@ -160,23 +142,17 @@ def _ids(campaign: str) -> dict[str, int]:
     return {spec.id: spec.family.ranks for spec in specs}
 
 
-def _case_of(words: str) -> tuple[str, str]:
-    """Campaign, and id of its first case that holds all words of an edit's."""
-    campaign, *parts = words.split()
-    return campaign, next(name for name in _ids(campaign) if all(part in name for part in parts))
+def _case_of(edit: Edit) -> tuple[str, str, int]:
+    """Campaign, and id and ranks of its first case that holds all words of an edit's."""
+    campaign, *parts = edit.case.split()
+    cases = _ranks(campaign).items()
+    return next((campaign, *case) for case in cases if all(part in case[0] for part in parts))
 
 
-def _ranks(entry: Entry) -> int:
-    if entry.kind != "production":
-        return 2 if entry.kind == "program" else 1
-    campaign, case = _case_of(_edit(entry).case)
-    return _ids(campaign)[case]
-
-
-def _place(entry: Entry, cases: Sequence[CaseFound], room: Path) -> bool:
+def _place(solver: Entry, cases: Sequence[CaseFound], room: Path) -> bool:
     """Whether the first failed case names a place where the mistake acts."""
     case = next((one for one in cases if one.telling), None)
-    if case is None or case.telling is None or not case.runs or entry.right:
+    if case is None or case.telling is None or not case.runs or solver.right:
         return False
     whole = read_artefact(room / case.runs).case
-    return place_right(entry.acts, case.telling, whole.stream, whole.start, whole.iterations)
+    return place_right(solver.acts, case.telling, whole.stream, whole.start, whole.iterations)

@@ -20,7 +20,7 @@ import msgspec
 import sstep_verify
 from sstep_verify.errors import InputError
 from studies import ROOT, search_path
-from studies.corpus.production_edits import Edit
+from studies.corpus.listing import Edit
 from studies.sensitivity.cases import CaseFound, judged_cases
 
 PACKAGE = Path(sstep_verify.__file__).parent
@@ -65,7 +65,7 @@ def judged_edited(
     source = path.read_text("utf-8")
     if (count := source.count(edit.before)) != 1:
         raise InputError(
-            f"edit {edit.name!r}: {edit.module} holds {edit.before!r} {count} times, and must hold it "
+            f"edit {edit.id!r}: {edit.module} holds {edit.before!r} {count} times, and must hold it "
             "once; mend the edit in studies/corpus/production"
         )
     environment = os.environ | {

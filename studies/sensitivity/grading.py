@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from sstep_verify.problems import IndexStream
 from sstep_verify.verdict import Status
-from studies.corpus.listing import Entry
-from studies.corpus.places import PLACES
+from studies.corpus.labelled import Labelled
+from studies.corpus.places import PLACES, Steps
 from studies.reporting.sensitivity.corpus import Found, Judged, Opinion
 from studies.sensitivity.cases import CaseFound, Said
 
@@ -20,12 +20,12 @@ def place_right(acts: str, said: Said, stream: IndexStream, start: int, length: 
 
     A verdict on a whole run names none, and so no wrong one.
     """
-    mask = PLACES[acts][1](stream.blocks(start, start + length), said.s, start)
-    return said.place is None or bool(mask[slice(*said.place)].any())
+    steps = Steps(stream.blocks(start, start + length), said.s, start)
+    return said.place is None or bool(PLACES[acts](steps)[slice(*said.place)].any())
 
 
 def graded(
-    entry: Entry,
+    solver: Labelled,
     cases: Sequence[CaseFound],
     opinions: Sequence[dict[str, Opinion]],
     place: bool,
@@ -42,19 +42,19 @@ def graded(
     telling = cases[until - 1].telling if until else None
     found = _found(cases)
     return Judged(
-        entry.id,
-        entry.kind,
-        entry.right,
+        solver.id,
+        solver.kind,
+        solver.right,
         found,
-        entry.breaks,
-        entry.acts,
-        entry.where,
-        entry.equivalent,
+        solver.breaks,
+        solver.acts,
+        solver.where,
+        solver.equivalent,
         tuple(dict.fromkeys(failed)),
         tuple(dict.fromkeys(one.check for one in said if one.status in (Status.PASS, Status.FAIL))),
         f"{telling.check}, s = {telling.s}" if telling else "",
         telling.sentences if telling else (),
-        telling is not None and telling.sentences[:1] != () and telling.sentences[0] in entry.breaks,
+        telling is not None and telling.sentences[:1] != () and telling.sentences[0] in solver.breaks,
         place,
         "" if found == "PASS" else _reason(cases, until),
         until or len(cases),
@@ -87,8 +87,6 @@ def _reason(cases: Sequence[CaseFound], until: int) -> str:
 
 def _together(opinions: Sequence[dict[str, Opinion]]) -> dict[str, Opinion]:
     """Of each rival: refuses if it does on some case, accepts if it accepts on some and refuses on none."""
-    together: dict[str, Opinion] = {}
-    for name in dict.fromkeys(name for one in opinions for name in one):
-        said = {one[name] for one in opinions if name in one}
-        together[name] = next(word for word in ("refuses", "accepts", "not applicable") if word in said)
-    return together
+    words: tuple[Opinion, ...] = ("refuses", "accepts", "not applicable")
+    names = dict.fromkeys(name for one in opinions for name in one)
+    return {name: min((one[name] for one in opinions if name in one), key=words.index) for name in names}

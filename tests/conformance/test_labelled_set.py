@@ -9,11 +9,10 @@ import pytest
 from sstep_verify.specification import specification
 from studies.corpus.labelled_set import EQUIVALENT
 from studies.corpus.listing import corpus
-from studies.corpus.named import TRUE, every_failure
+from studies.corpus.named import every_failure
 from studies.corpus.places import PLACES
 from studies.sensitivity.corpus import Asked, judged
 
-ENTRIES = {one.id: one for one in corpus()}
 QUICK = (
     "added windows", "float32", "SigmaHalved", "CorrectionOff", "UpperOff", "TailDropped", "OtherStream",
     "TimesM", *(one.id for one in EQUIVALENT),
@@ -23,7 +22,7 @@ QUICK = (
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", QUICK)
 def test_the_verdict_is_that_of_the_label_and_so_are_sentence_and_place(name):
-    found = judged(Asked(ENTRIES[name]))
+    found = judged(Asked(name))
     assert found.killed == found.mistaken
     assert found.mistaken or found.found == "PASS"
     assert found.mistaken == found.class_right == found.place_right
@@ -31,16 +30,16 @@ def test_the_verdict_is_that_of_the_label_and_so_are_sentence_and_place(name):
 
 @pytest.mark.nightly
 def test_a_smaller_problem_is_told_on_which_a_mistake_is_found_alike():
-    found = judged(Asked(ENTRIES["CorrectionOff"], shrink=5))
+    found = judged(Asked("CorrectionOff", shrink=5))
     (samples,) = map(int, re.findall(r"^m = (\d+), n = \d+, H = \d+, s = \d+$", found.smaller))
     assert found.killed
     assert 2 <= samples <= 8  # The problem that it is judged on has 32.
-    assert judged(Asked(ENTRIES["CorrectionOff"])).smaller == ""
+    assert judged(Asked("CorrectionOff")).smaller == ""
 
 
 def test_the_corpus_is_large_enough_and_its_labels_exist():
-    entries = corpus()
-    assert len(ENTRIES) == len(entries) >= 120
+    entries = corpus().values()
+    assert len(entries) >= 120
     assert sum(one.right for one in entries) >= 40
     assert sum(bool(one.equivalent) for one in entries) <= 0.1 * sum(not one.right for one in entries)
     sentences = {one.number for one in specification().sentences}
@@ -64,6 +63,6 @@ def test_a_mistake_that_acts_seldom_or_by_a_factor_is_named_alone(name):
 def test_the_true_mistake_is_in_the_named_class_and_mostly_alone():
     every = every_failure()
     assert len(every) >= 76
-    assert {one.id for one in every} <= {name for name, names in TRUE.items() if names}
+    assert all(one.solver.named for one in every)
     assert sum(one.right for one in every) >= 0.95 * len(every)
     assert sum(one.alone for one in every) >= 0.8 * len(every)

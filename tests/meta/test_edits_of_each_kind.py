@@ -28,7 +28,7 @@ from sstep_verify.problems import (
 from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
-from studies.corpus.production_edits import edits
+from studies.corpus.listing import PRODUCTION, edits
 
 L1, L2, KRR = Hinge(0.5), SquaredHinge(1.0), Ridge(0.1)
 RBF = RBFKernel(0.1)
@@ -104,8 +104,8 @@ def statuses(check, case, tested):
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_edit_of_each_kind_fails_where_the_unedited_solver_passes(kind):
     name, loss, kernel, parts, options = KINDS[kind]
-    (edit,) = (edit for edit in edits() if edit.name == name)
-    assert edit.kind == kind
+    (edit,) = (edit for edit in edits() if edit.id == PRODUCTION + name)
+    assert edit.sort == kind
     case, tested = case_of(loss, kernel, parts, options)
     check = CHECKS.get(kind, step_replay)
     assert statuses(check, case, tested) == {Status.PASS}
@@ -118,9 +118,9 @@ def test_an_edit_of_each_kind_fails_where_the_unedited_solver_passes(kind):
 
 
 def test_every_kind_has_its_edit_here():
-    assert {edit.kind for edit in edits()} == set(KINDS)
+    assert {edit.sort for edit in edits()} == set(KINDS)
 
 
-@pytest.mark.parametrize("edit", edits(), ids=lambda edit: edit.name)
+@pytest.mark.parametrize("edit", edits(), ids=lambda edit: edit.id)
 def test_the_catalogue_stands_in_the_solver_s_text(edit):
-    compile(edited_source(import_module(edit.module), [(edit.before, edit.after)]), edit.name, "exec")
+    compile(edited_source(import_module(edit.module), [(edit.before, edit.after)]), edit.id, "exec")

@@ -24,7 +24,7 @@ from sstep_verify.problems import (
 )
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
-from studies.corpus.production_edits import edits
+from studies.corpus.listing import PRODUCTION, edits
 
 SEEDS = range(4)
 SVM = {"loss": SquaredHinge(1.0), "kernel": RBFKernel(0.1)}
@@ -62,7 +62,7 @@ def case_of(seed=1, **parts):
 def planted(name, seed=1, change=None, **parts):
     """Verdicts on a small case with an edit of the catalogue planted."""
     case, tested = case_of(seed, **parts)
-    (edit,) = (edit for edit in edits() if edit.name == name)
+    (edit,) = (edit for edit in edits() if edit.id == PRODUCTION + name)
     with plant(import_module(edit.module), (edit.before, edit.after)):
         return judged(step_replay, case, tested, change)
 

@@ -63,8 +63,8 @@ def test_every_solver_of_the_corpus_is_in_one_piece_and_edits_of_a_case_stand_to
     units = KIND.units(parse_definition(TOML, "tiny.toml"))
     keys = [key for unit in units for key in unit.keys]
     assert len(keys) == len(set(keys))
-    wrong = {f"corpus/{entry.id}" for entry in corpus() if not entry.right}
-    assert wrong < set(keys) < {f"corpus/{entry.id}" for entry in corpus()}
+    wrong = {f"corpus/{entry.id}" for entry in corpus().values() if not entry.right}
+    assert wrong < set(keys) < {f"corpus/{name}" for name in corpus()}
     assert len(units) < len(keys) / 1.5
 
 

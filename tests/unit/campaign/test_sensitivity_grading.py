@@ -12,11 +12,11 @@ from sstep_verify.judging import judge
 from sstep_verify.problems import IndexStream, LinearKernel, Problem, SquaredHinge
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
-from studies.corpus.listing import Entry
+from studies.corpus.listing import Edit
 from studies.sensitivity.cases import CaseFound, Said
 from studies.sensitivity.grading import graded, place_right
 
-ENTRY = Entry("mistake", "python", ("S-3.5",), "after the first step of a window", ("serial",))
+MISTAKE = Edit("mistake", breaks=("S-3.5",), acts="after the first step of a window")
 STREAM = IndexStream("uniform", samples=9, block=1, length=40, seed=3)
 
 
@@ -88,7 +88,7 @@ def test_a_place_is_right_where_the_mistake_acts_in_a_step_that_is_named(acts, p
 def test_the_first_failed_case_gives_check_class_and_time():
     passed = case(said(Status.PASS))
     failed = case(said(Status.PASS, check="box"), said(place=(1, 2)), said(check="trajectory"))
-    found = graded(ENTRY, [passed, failed, passed], [], True, "again")
+    found = graded(MISTAKE, [passed, failed, passed], [], True, "again")
     assert (found.found, found.failed) == ("FAIL", ("step-replay", "trajectory"))
     assert found.judged == ("step-replay", "box", "trajectory")
     assert (found.first, found.class_right, found.place_right) == ("step-replay, s = 7", True, True)
@@ -106,14 +106,14 @@ def test_the_first_failed_case_gives_check_class_and_time():
     ],
 )
 def test_what_is_found_of_cases(cases, found):
-    judged = graded(ENTRY, cases, [], False, "again")
+    judged = graded(MISTAKE, cases, [], False, "again")
     assert judged.found == found
     assert bool(judged.reason) == (found != "PASS")
 
 
 def test_another_sentence_is_another_class():
-    assert not graded(ENTRY, [case(said(sentences=("S-3.6", "S-3.5")))], [], True, "").class_right
-    assert not graded(ENTRY, [case(said(sentences=()))], [], True, "").class_right
+    assert not graded(MISTAKE, [case(said(sentences=("S-3.6", "S-3.5")))], [], True, "").class_right
+    assert not graded(MISTAKE, [case(said(sentences=()))], [], True, "").class_right
 
 
 def test_a_rival_refuses_a_solver_if_it_refuses_one_of_its_cases():
@@ -121,7 +121,7 @@ def test_a_rival_refuses_a_solver_if_it_refuses_one_of_its_cases():
         {"a": "accepts", "b": "not applicable"},
         {"a": "refuses", "b": "accepts", "c": "not applicable"},
     ]
-    assert graded(ENTRY, [case(said())], seen, True, "").rivals == {
+    assert graded(MISTAKE, [case(said())], seen, True, "").rivals == {
         "a": "refuses", "b": "accepts", "c": "not applicable",
     }  # fmt: skip
 

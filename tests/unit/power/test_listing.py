@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 
 from sstep_verify.specification import specification
-from studies.corpus.listing import corpus
+from studies.corpus.c_solvers import PROGRAMS
+from studies.corpus.labelled_set import FUNCTIONS
+from studies.corpus.listing import corpus, edits
 from studies.corpus.places import PLACES
 
-ENTRIES = corpus()
+ENTRIES = tuple(corpus().values())
 
 
 def test_there_are_enough_solvers_of_every_kind():
@@ -22,7 +22,8 @@ def test_there_are_enough_solvers_of_every_kind():
 
 
 def test_names_are_used_once():
-    assert [name for name, times in Counter(one.id for one in ENTRIES).items() if times > 1] == []
+    unedited = {one.case for one in edits()}
+    assert len(ENTRIES) == len(FUNCTIONS) + len(PROGRAMS) + len(edits()) + len(unedited)
 
 
 @pytest.mark.parametrize("one", ENTRIES, ids=lambda one: one.id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from studies.corpus.places import PLACES, after_distinct, one_window_in, wide_window, window_of
+from studies.corpus.places import PLACES, Steps
 
 DRAWS = np.array([[3], [1], [3], [3], [2], [2], [1], [3]])
 """Eight steps; with s = 3 the windows are 3 1 3, 3 2 2 and 1 3."""
@@ -42,7 +42,7 @@ def text(mask):
 
 
 def at(place, blocks, s, start=0):
-    mask = PLACES[place][1](blocks, s, start)
+    mask = PLACES[place](Steps(blocks, s, start))
     assert mask.dtype == bool
     assert mask.shape == (len(blocks),)
     return text(mask)
@@ -89,17 +89,19 @@ def test_a_run_that_goes_on():
 
 
 def test_places_with_a_number():
-    assert text(window_of(2)(DRAWS, 3, 0)) == "00000011"
-    assert text(wide_window(2)(PAIRS, 2, 0)) == "11110"
-    assert text(one_window_in(2)(DRAWS, 3, 0)) == "00011100"
-    assert text(after_distinct(2)(DRAWS, 3, 0)) == "00011111"
+    assert Steps(DRAWS, 3, 0).steps_of_window().tolist() == [3] * 6 + [2] * 2
+    assert Steps(PAIRS, 2, 0).width().tolist() == [3] * 4 + [2]
+    assert Steps(DRAWS, 3, 0).distinct().tolist() == [2] * 3 + [3] * 5
     long = np.arange(130)[:, None]
-    assert np.flatnonzero(PLACES["every 64th window"][1](long, 2, 0)).tolist() == [126, 127]
-    assert np.flatnonzero(PLACES["window of 37 steps"][1](long, 37, 0)).tolist() == list(range(111))
-    assert np.flatnonzero(PLACES["window of more than 8 coordinates"][1](long, 9, 0))[-1] == 125
-    assert np.flatnonzero(PLACES["after 60 distinct coordinates"][1](long, 7, 0))[0] == 56
+
+    def acts(place, s):
+        return np.flatnonzero(PLACES[place](Steps(long, s, 0)))
+
+    assert acts("every 64th window", 2).tolist() == [126, 127]
+    assert acts("window of 37 steps", 37).tolist() == list(range(111))
+    assert acts("window of more than 8 coordinates", 9)[-1] == 125
+    assert acts("after 60 distinct coordinates", 7)[0] == 56
 
 
-def test_there_are_few_names_and_each_is_told():
+def test_there_are_few_names():
     assert len(PLACES) <= 20
-    assert all(told.endswith(".") for told, _ in PLACES.values())
