@@ -16,12 +16,21 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from model_fit import (
+    Split,
+    between,
+    beyond,
+    errors,
+    fit,
+    modelled,
+    published_machine,
+    tenths,
+    without,
+)  # fmt: skip
+from model_timings import Array, Timings, published_timings
 
-from sstep_verify.costs.model import holdouts
-from sstep_verify.costs.model.fitting import errors, fit
-from sstep_verify.costs.model.machine import published_machine, write
+from sstep_verify.costs.model.machine import write
 from sstep_verify.costs.model.published import START, times
-from sstep_verify.costs.model.timings import Timings, published_timings
 
 FEWEST = 2
 """Rank counts below which Extra-P is asked for no model."""
@@ -30,26 +39,50 @@ FOLDS = 6
 """One rank count of so many is held out where the others are to be known."""
 
 
-def extrap_times(timings: Timings, split: holdouts.Split) -> np.ndarray | None:
+def curves(timings: Timings, split: Split, law) -> Array:
+    """Of each held-out run, what `law` makes of those fitted of its cell and s; NaN where there is none."""
+    cells, s, ranks = timings.cells(), timings.runs.s, timings.runs.ranks
+    known: dict[tuple[int, float], object] = {}
+    predicted = []
+    for place in split[1]:
+        key = int(cells[place]), float(s[place])
+        if key not in known:
+            same = split[0][(cells[split[0]] == key[0]) & (s[split[0]] == key[1])]
+            known[key] = law(ranks[same], timings.total[same]) if same.size else None
+        predicted.append(np.nan if known[key] is None else known[key](ranks[place]))
+    return np.array(predicted, dtype=np.float64)
+
+
+def power_laws(ranks: Array, taken: Array):
+    """Power laws through the neighbouring rank counts, also beyond the last two; of one, its time."""
+    x, order = np.unique(np.log(ranks), return_index=True)
+    y = np.log(taken)[order]
+    if x.size < 2:
+        return lambda _: np.exp(y[0])
+
+    def at(count: float) -> float:
+        right = int(np.clip(np.searchsorted(x, np.log(count)), 1, x.size - 1))
+        slope = (y[right] - y[right - 1]) / (x[right] - x[right - 1])
+        return np.exp(y[right - 1] + slope * (np.log(count) - x[right - 1]))
+
+    return at
+
+
+def neighbours(timings: Timings, split: Split) -> Array:
+    """Power laws through the rank counts of the same cell and s."""
+    return curves(timings, split, power_laws)
+
+
+def extrap_times(timings: Timings, split: Split) -> Array | None:
     """What Extra-P predicts for what is held out; NaN where too little is fitted; None without Extra-P."""
     try:
         from extrap.entities.experiment import Experiment  # noqa: F401
     except ImportError:
         return None
-    runs, cells, fitted = timings.runs, timings.runs.cells(), split[0]
-    made: dict[tuple[int, float], object] = {}
-    predicted = []
-    for place in split[1]:
-        key = int(cells[place]), float(runs.s[place])
-        if key not in made:
-            same = fitted[(cells[fitted] == key[0]) & (runs.s[fitted] == key[1])]
-            made[key] = _function(runs.ranks[same], timings.total[same])
-        function = made[key]
-        predicted.append(np.nan if function is None else max(function.evaluate(runs.ranks[place]), 1e-3))
-    return np.array(predicted, dtype=np.float64)
+    return curves(timings, split, extrap_law)
 
 
-def _function(ranks: np.ndarray, taken: np.ndarray):
+def extrap_law(ranks: Array, taken: Array):
     """Extra-P's function of P, with its defaults; None where too few rank counts are fitted."""
     from extrap.entities.callpath import Callpath
     from extrap.entities.coordinate import Coordinate
@@ -68,98 +101,143 @@ def _function(ranks: np.ndarray, taken: np.ndarray):
     for count in np.unique(ranks):
         coordinate = Coordinate(float(count))
         experiment.add_coordinate(coordinate)
-        values = taken[ranks == count].tolist()
-        experiment.add_measurement(Measurement(coordinate, path, metric, values))
+        experiment.add_measurement(Measurement(coordinate, path, metric, taken[ranks == count].tolist()))
     generator = ModelGenerator(experiment)
     with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
         generator.model_all()
-    return generator.models[path, metric].hypothesis.function
+    function = generator.models[path, metric].hypothesis.function
+    return lambda count: max(function.evaluate(count), 1e-3)
 
 
-def line(name: str, timings: Timings, held: np.ndarray, predicted: np.ndarray | None) -> str:
-    """One line of the table: median errors in percent, and how good the best s is."""
+def best_s(timings: Timings, predicted: Array) -> tuple[Array, Array]:
+    """Of each cell and rank count: predicted over measured best s, and what that one costs more.
+
+    Returns
+    -------
+    ratios, excess : ndarray
+        Best s predicted over measured; time measured there over the measured best, less 1. Of s-step runs.
+    """
+    ranks, s, cells = timings.runs.ranks, timings.runs.s, timings.cells()
+    ratios, excess = [], []
+    for cell, count in sorted(set(zip(cells.tolist(), ranks.tolist(), strict=True))):
+        which = np.flatnonzero((cells == cell) & (ranks == count) & (s > 1))
+        if which.size < 3:
+            continue
+        chosen, best = (which[np.argmin(of[which])] for of in (predicted, timings.total))
+        ratios.append(s[chosen] / s[best])
+        excess.append(timings.total[chosen] / timings.total[best] - 1)
+    return np.array(ratios), np.array(excess)
+
+
+def twins(timings: Timings) -> tuple[Array, Array]:
+    """What one job is off by, as two tell that do nearly the same: K-SVM and K-RR with b = 1.
+
+    They ran on the same data set, kernel, P and s, in jobs of their own. Of the logarithm of the ratio of
+    their times its median over P is taken away: all that the best prediction could know of both.
+
+    Returns
+    -------
+    which, off : ndarray
+        Indices of the runs of K-RR that have a twin; relative errors, one run's share of the difference.
+    """
+    runs = timings.runs
+    single = runs.block == 1
+    keys = list(zip(timings.data, runs.kernel, runs.s, runs.ranks, strict=True))
+    other = {keys[place]: place for place in np.flatnonzero(single & (timings.method == "ksvm"))}
+    which = np.array([k for k in np.flatnonzero(single & (timings.method == "krr")) if keys[k] in other])
+    ratio = np.log(timings.total[which] / timings.total[[other[keys[k]] for k in which]])
+    lines = np.unique(["|".join(map(str, keys[k][:3])) for k in which], return_inverse=True)[1]
+    for one in np.unique(lines):
+        ratio[lines == one] -= np.median(ratio[lines == one])
+    return which, np.abs(np.expm1(ratio / np.sqrt(2)))
+
+
+def within_two(ratios: Array) -> float:
+    """Share of the best s that are predicted within a factor 2."""
+    return np.mean((ratios >= 0.5) & (ratios <= 2))
+
+
+def medians(off: Array, classical: Array) -> tuple[float, float]:
+    """Median errors in %, classical and s-step."""
+    return 100 * np.median(off[classical]), 100 * np.median(off[~classical])
+
+
+def say(name: str, timings: Timings, held: Array, predicted: Array | None) -> None:
+    """Print a line of the table: median errors in percent, and how good the best s is."""
     if predicted is None:
-        return f"| {name} | not installed |"
+        print(f"| {name} | not installed |", flush=True)
+        return
     asked = np.isfinite(predicted)
-    off, classical = errors(predicted, timings.total[held])[asked], timings.runs.classical[held][asked]
-    whole = held[asked]
-    ratios, excess = holdouts.best_s(timings, whole, predicted[asked])
-    near = np.mean((ratios >= 0.5) & (ratios <= 2))
-    return (
-        f"| {name} | {100 * np.median(off[classical]):.1f} | {100 * np.median(off[~classical]):.1f} | "
-        f"{100 * near:.0f} | {100 * np.median(excess):.1f} | {off.size} runs, {ratios.size} choices of s |"
+    whole = timings.take(held[asked])
+    first, s_step = medians(errors(predicted[asked], whole.total), whole.classical)
+    ratios, excess = best_s(whole, predicted[asked])
+    print(
+        f"| {name} | {first:.1f} | {s_step:.1f} | {100 * within_two(ratios):.0f} | "
+        f"{100 * np.median(excess):.1f} | {len(whole)} runs, {ratios.size} choices of s |",
+        flush=True,
     )
 
 
 def stated_errors(timings: Timings) -> dict[str, float]:
     """What predictions were off by where they were not fitted, by `ERRORS` of the machine, in whole %."""
-    split = holdouts.beyond(timings)
-    predicted = holdouts.modelled(timings, split)
-    off = errors(predicted, timings.total[split[1]])
-    classical = timings.runs.classical[split[1]]
-    ratios, _ = holdouts.best_s(timings, split[1], predicted)
+
+    def off(split: Split) -> tuple[Timings, Array]:
+        return timings.take(split[1]), modelled(timings, split)
+
+    held, predicted = off(beyond(timings))
+    classical, s_step = medians(errors(predicted, held.total), held.classical)
     others = []
-    for _, one in holdouts.without(timings):
-        away, first = holdouts.modelled(timings, one), timings.runs.classical[one[1]]
-        away = errors(away, timings.total[one[1]])
-        others += [np.median(away[first]), np.median(away[~first])]
-    found = {
-        "classical": np.median(off[classical]),
-        "s_step": np.median(off[~classical]),
-        "unfitted_least": min(others),
-        "unfitted_most": max(others),
-        "best_s": np.mean((ratios >= 0.5) & (ratios <= 2)),
-    }
-    return {name: float(round(100 * value)) for name, value in found.items()}
+    for _, split in without(timings):
+        other, away = off(split)
+        others += medians(errors(away, other.total), other.classical)
+    stated = (classical, s_step, min(others), max(others), 100 * within_two(best_s(held, predicted)[0]))
+    names = ("classical", "s_step", "unfitted_least", "unfitted_most", "best_s")
+    return {name: float(round(value)) for name, value in zip(names, stated, strict=True)}
 
 
 def table(timings: Timings) -> None:
     """Print all splits."""
     print("| held out, predicted by | classical, % | s-step, % | s within 2, % | excess, % | of |")
     print("|---|---|---|---|---|---|")
-    split = holdouts.beyond(timings)
+    split = beyond(timings)
     held = split[1]
-    print(line("P > 64: model", timings, held, holdouts.modelled(timings, split)), flush=True)
-    for name in np.unique(timings.runs.data[held]):
-        which = timings.runs.data[held] == name
-        of = holdouts.modelled(timings, (split[0], held[which]))
-        print(line(f"P > 64, {name}: model", timings, held[which], of), flush=True)
-    print(
-        line("P > 64: neighbours continued", timings, held, holdouts.neighbours(timings, split)), flush=True
-    )
-    print(line("P > 64: Extra-P", timings, held, extrap_times(timings, split)), flush=True)
-    splits = [holdouts.between(timings, first) for first in (1, 2)]
-    held = np.concatenate([one[1] for one in splits])
+    say("P > 64: model", timings, held, modelled(timings, split))
+    for name in np.unique(timings.data[held]):
+        which = held[timings.data[held] == name]
+        say(f"P > 64, {name}: model", timings, which, modelled(timings, (split[0], which)))
+    say("P > 64: neighbours continued", timings, held, neighbours(timings, split))
+    say("P > 64: Extra-P", timings, held, extrap_times(timings, split))
+
+    def together(title: str, splits: list[Split], way) -> None:
+        parts = [way(timings, one) for one in splits]
+        whole = None if parts[0] is None else np.concatenate(parts)
+        say(title, timings, np.concatenate([one[1] for one in splits]), whole)
+
+    def corrected(timings: Timings, split: Split) -> Array:
+        return modelled(timings, split, corrected=True)
+
+    halves = [between(timings, first) for first in (1, 2)]
     ways = {
-        "model": holdouts.modelled,
-        "model, corrected": lambda *given: holdouts.modelled(*given, corrected=True),
-        "neighbours": holdouts.neighbours,
+        "model": modelled,
+        "model, corrected": corrected,
+        "neighbours": neighbours,
         "Extra-P": extrap_times,
     }
     for name, way in ways.items():
-        found = [way(timings, one) for one in splits]
-        whole = None if found[0] is None else np.concatenate(found)
-        print(line(f"every second P, both halves: {name}", timings, held, whole), flush=True)
-    bounds(timings)
-    for name, split in holdouts.without(timings):
-        print(line(f"{name}: model", timings, split[1], holdouts.modelled(timings, split)), flush=True)
-
-
-def bounds(timings: Timings) -> None:
-    """Print what is left where more is known than an interpolation knows, and what one job alone is off."""
-    sixths = [holdouts.between(timings, first, FOLDS) for first in range(1, FOLDS + 1)]
-    for name, splits in (("one P of six", sixths), ("a tenth of the runs", list(holdouts.tenths(timings)))):
-        held = np.concatenate([one[1] for one in splits])
-        found = np.concatenate([holdouts.modelled(timings, one, corrected=True) for one in splits])
-        print(line(f"{name}, in turn: model, corrected", timings, held, found), flush=True)
-    which, off = holdouts.twins(timings)
-    classical, data = timings.runs.classical[which], timings.runs.data[which]
-    for name in ("", *np.unique(data)):
-        mine = (data == name) | (name == "")
-        first, s_step = (100 * np.median(off[mine & those]) for those in (classical, ~classical))
+        together(f"every second P, both halves: {name}", halves, way)
+    # What is left where more is known than an interpolation knows, and what one job alone is off.
+    sixths = [between(timings, first, FOLDS) for first in range(1, FOLDS + 1)]
+    for name, splits in (("one P of six", sixths), ("a tenth of the runs", list(tenths(timings)))):
+        together(f"{name}, in turn: model, corrected", splits, corrected)
+    which, off = twins(timings)
+    for name in ("", *np.unique(timings.data[which])):
+        mine = (timings.data[which] == name) | (name == "")
+        first, s_step = medians(off[mine], timings.classical[which][mine])
         title = f"one job, by its twin{name and ', '}{name}"
         print(f"| {title} | {first:.1f} | {s_step:.1f} | | | {mine.sum()} pairs |", flush=True)
+    for name, split in without(timings):
+        say(f"{name}: model", timings, split[1], modelled(timings, split))
 
 
 def main() -> None:
@@ -172,9 +250,9 @@ def main() -> None:
     print("the correction: 2 numbers, chosen among what is fitted\n")
     if given.write:
         parameters = fit(timings)
-        off = 100 * errors(times(parameters, timings.runs).total, timings.total)
-        classical = timings.runs.classical
-        print(f"fitted to all: {np.median(off[classical]):.1f} / {np.median(off[~classical]):.1f} %")
+        off = errors(times(parameters, timings.runs).total, timings.total)
+        classical, s_step = medians(off, timings.classical)
+        print(f"fitted to all: {classical:.1f} / {s_step:.1f} %")
         write(published_machine(parameters, stated_errors(timings)), given.write)
         return
     table(timings)

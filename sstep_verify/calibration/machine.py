@@ -6,13 +6,13 @@ import os
 import platform
 from collections.abc import Callable
 
+import msgspec
 import numpy as np
 
 from sstep_verify.calibration.collectives import collective_table
 from sstep_verify.calibration.runs import Case, timed, timed_on_rank
-from sstep_verify.costs.flops import solve_flops
 from sstep_verify.costs.model.machine import Machine
-from sstep_verify.costs.model.production import Method, distinct, phases
+from sstep_verify.costs.model.prediction import Method, distinct, phases, solve_flops
 from sstep_verify.costs.model.profiles import Profile, uniform_profile
 from sstep_verify.launch import run
 
@@ -83,8 +83,7 @@ def calibrate(
         reduce_scatter=reduced[1],
     )
     tell("runs that were not used, to see how far predictions are off")
-    fields = dict(vars(found), error=_checked(found, (1, *ranks), seconds))
-    return Machine(**fields)
+    return msgspec.structs.replace(found, error=_checked(found, (1, *ranks), seconds))
 
 
 def profile_of(case: Case) -> Profile:

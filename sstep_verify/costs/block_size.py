@@ -24,23 +24,9 @@ EXPONENTIAL = 20
 
 
 def block_size(samples: int, stored: float, ranks: int, kernel: Kernel) -> int:
-    """Choose b for K-RR.
+    """Choose b for K-RR on m samples that store Z values (m n if dense), shared by P ranks.
 
-    Parameters
-    ----------
-    samples : int
-        Number of samples (m).
-    stored : float
-        Values stored of all samples together: m n if dense, else the nonzeros (Z).
-    ranks : int
-        Number of ranks (P).
-    kernel : Kernel
-        The kernel.
-
-    Returns
-    -------
-    int
-        A power of two, 1 <= b <= max(1, m / 4).
+    It is a power of two, 1 <= b <= max(1, m / 4).
     """
     entry = kernel.degree if isinstance(kernel, PolynomialKernel) else 0
     entry = EXPONENTIAL if kernel.of_distance else entry

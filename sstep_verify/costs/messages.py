@@ -42,15 +42,7 @@ COUNTED = ("windows", "panel columns", "collectives", "words")
 
 
 class Reduction(NamedTuple):
-    """One reduction.
-
-    Parameters
-    ----------
-    name : {"allreduce", "reduce_scatter"}
-        Which collective.
-    words : int
-        Float64 words that each rank hands to it.
-    """
+    """One reduction: which collective, and the float64 words that each rank hands to it."""
 
     name: str
     words: int
@@ -81,24 +73,10 @@ class Counts(NamedTuple):
 def window_counts(
     exchange: str, samples: int, distinct: Distinct, norms: bool, trailer: int = TRAILER
 ) -> Counts:
-    """Counts of a run whose every window exchanges what it needs.
+    """Counts of a run on m samples whose every window exchanges what it needs.
 
-    Parameters
-    ----------
-    exchange : {"allreduce", "reduce-scatter", "gram"}
-        What is communicated.
-    samples : int
-        Number of samples (m).
-    distinct : Distinct
-        Distinct coordinates of the windows.
-    norms : bool
-        Whether the set-up reduces the squared norms of the samples (Z); never with gram.
-    trailer : int
-        Words beside the payload of a reduction.
-
-    Returns
-    -------
-    Counts
+    Exchange is allreduce, reduce-scatter or gram. With `norms` the set-up reduces the squared norms of the
+    samples (Z); never with gram. `trailer` are the words beside the payload of a reduction.
     """
     windows, setup = distinct.windows, int(norms)
     panel, small = samples * (distinct.total + setup), distinct.squares + distinct.total
@@ -120,14 +98,12 @@ def kept_gram_counts(samples: int, windows: int, rows: int, norms: bool, formed:
     return Counts(windows, columns, collectives, words)
 
 
-def support_counts(
-    samples: int, distinct: Iterable[int], panels: Iterable[int], norms: bool, trailer: int = TRAILER
-) -> Counts:
+def support_counts(samples: int, distinct: Iterable[int], panels: Iterable[int], norms: bool) -> Counts:
     """Counts of a run whose window k has d_k rows over p_k of the m samples."""
     rows, setup = list(distinct), int(norms)
     collectives = len(rows) + setup
     words = sum(row * panel for row, panel in zip(rows, panels, strict=True))
-    return Counts(len(rows), sum(rows), collectives, words + samples * setup + trailer * collectives)
+    return Counts(len(rows), sum(rows), collectives, words + samples * setup + TRAILER * collectives)
 
 
 def column_cache_counts(samples: int, missing: Iterable[int], norms: bool) -> Counts:
@@ -139,37 +115,20 @@ def column_cache_counts(samples: int, missing: Iterable[int], norms: bool) -> Co
     return Counts(len(lacking), columns, collectives, words)
 
 
-def schedule(
-    exchange: str, samples: int, counts: Iterable[int], norms: bool, trailer: int = TRAILER
-) -> Iterator[Reduction]:
-    """Every reduction of a run, in order.
+def schedule(exchange: str, samples: int, counts: Iterable[int], norms: bool) -> Iterator[Reduction]:
+    """Every reduction of a run on m samples, in order; with `norms` that of their squared norms first.
 
-    Parameters
-    ----------
-    exchange : {"allreduce", "reduce-scatter", "gram", "column-cache", "kept-gram"}
-        What is communicated.
-    samples : int
-        Number of samples (m).
-    counts : iterable of int
-        Kernel rows that each window asks for, d_k or what a cache lacks; of kept-gram those of each
-        portion of the matrix.
-    norms : bool
-        Whether the set-up reduces the squared norms of the samples.
-    trailer : int
-        Words beside the payload of a reduction.
-
-    Yields
-    ------
-    Reduction
+    Counts are the kernel rows that each window asks for, d_k or what a cache lacks; of exchange kept-gram
+    those of each portion of the matrix.
     """
     if norms:
-        yield Reduction(ALLREDUCE, samples + trailer)
+        yield Reduction(ALLREDUCE, samples + TRAILER)
     for count in counts:
-        small = count * count + count + trailer
+        small = count * count + count + TRAILER
         if exchange == "gram":
             yield Reduction(ALLREDUCE, small)
         elif exchange == "reduce-scatter":
             yield Reduction(REDUCE_SCATTER, count * samples)
             yield Reduction(ALLREDUCE, small)
         elif count:
-            yield Reduction(ALLREDUCE, count * samples + trailer)
+            yield Reduction(ALLREDUCE, count * samples + TRAILER)

@@ -14,15 +14,7 @@ DRAWS_AT_ONCE = 1 << 20
 
 
 class Distinct(NamedTuple):
-    """Distinct coordinates of the windows of a run.
-
-    Parameters
-    ----------
-    windows : int
-        Number of windows (W).
-    total, squares : int
-        Distinct coordinates of each window (d_k), summed, and their squares summed.
-    """
+    """Windows of a run (W), and their distinct coordinates (d_k), summed, and squared and summed."""
 
     windows: int
     total: int
@@ -30,19 +22,10 @@ class Distinct(NamedTuple):
 
 
 def drawn_windows(stream: IndexStream, s: int, iterations: int, start: int = 0) -> Iterator[np.ndarray]:
-    """The coordinates of a run, some windows at a time.
+    """The coordinates of a run of H iterations from a place of its stream on, some windows at a time.
 
-    Parameters
-    ----------
-    stream : IndexStream
-        The coordinates drawn.
-    s, iterations, start : int
-        Iterations per window, iterations made (H), position of the stream at which they begin.
-
-    Yields
-    ------
-    ndarray of int64, shape (windows, s * b)
-        One window a row, in the order of the draws; the last one alone where it is shorter.
+    Arrays of int64, shape (windows, s * b): one window a row, in the order of the draws; the last one alone
+    where it is shorter.
     """
     block = stream.block
     step = max(DRAWS_AT_ONCE // (s * block), 1) * s
@@ -69,22 +52,8 @@ def support_counts(
     """Distinct coordinates of each window (d_k), and the samples of its panel with exchange support (p_k).
 
     p_k counts the samples where a is not 0 as window k - 1 begins (of the first: as it begins itself) and
-    those that windows k - 1 and k draw.
-
-    Parameters
-    ----------
-    draws : ndarray of int64, shape (H, b)
-        Coordinates drawn.
-    log : ndarray, shape (H, b)
-        The value that each step left in them.
-    s : int
-        Iterations per window.
-    initial : ndarray, shape (m,)
-        The dual vector at the beginning.
-
-    Returns
-    -------
-    distinct, panels : list of int, length W
+    those that windows k - 1 and k draw. `draws` are the coordinates of all steps, shape (H, b), `log` the
+    value that each step left in them, `initial` the dual vector at the beginning, shape (m,).
     """
     held, alpha = initial != 0, np.array(initial)
     distinct, panels = [], []
@@ -108,25 +77,10 @@ def distinct_of(counts: np.ndarray) -> Distinct:
 
 
 def cache_misses(windows: Iterable[np.ndarray], samples: int, capacity: int) -> list[int]:
-    """Kernel rows that each window lacks where so many are kept.
+    """Kernel rows of m that each window of `drawn_windows` lacks where so many are kept.
 
-    Parameters
-    ----------
-    windows : iterable of ndarray of int64, shape (windows, s * b)
-        As `drawn_windows` yields them.
-    samples : int
-        Number of coordinates (m).
-    capacity : int
-        Rows kept; not fewer than any window needs.
-
-    Returns
-    -------
-    list of int, length W
-
-    Notes
-    -----
     The cache fills in the order of the draws; a new row then takes the place of the one kept longest, those
-    of the current window apart.
+    of the current window apart. It holds no fewer than any window needs.
     """
     kept: set[int] = set()
     slots: list[int | None] = [None] * capacity

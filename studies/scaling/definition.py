@@ -9,11 +9,10 @@ from sstep_verify.campaign.ranges import WORDS, Range, known, refuse_lists, with
 from sstep_verify.campaign.selection import chosen_units
 from sstep_verify.campaign.toml_values import expect, refuse_rest, take, take_several
 from sstep_verify.costs.model.machine import read
-from sstep_verify.costs.model.production import Method
-from sstep_verify.costs.model.scaling import RANKS, STEPS
-from sstep_verify.costs.model.timed import KERNELS, Cell
 from sstep_verify.errors import InputError
 from sstep_verify.problems.losses import TASKS
+from studies.scaling.curve import RANKS, STEPS
+from studies.scaling.timed import KERNELS, Cell
 
 _COUNT = Range(1, WORDS)
 _ITEM_RANGES = dict.fromkeys(("samples", "features", "nonzeros"), _COUNT) | {
@@ -102,11 +101,6 @@ class ScalingUnit:
     def cell(self) -> Cell:
         """What the paper's claims and the published timings are looked up by."""
         return Cell(self.data.name, self.task != "krr", self.kernel, self.block)
-
-    @property
-    def method(self) -> Method:
-        """What is run, with the exchange of the paper's programs."""
-        return Method("allreduce", self.kernel, self.task != "krr", self.block)
 
 
 def scaling_units(families: Sequence[ScalingFamily], only: str = "") -> list[ScalingUnit]:

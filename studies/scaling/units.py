@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sstep_verify.costs.model.claims import claims_on
 from sstep_verify.costs.model.machine import Machine, read
 from sstep_verify.costs.model.profiles import Profile
-from sstep_verify.costs.model.scaling import Point, scaling
-from sstep_verify.costs.model.timed import SHAPES, UNKNOWN, Cell, program_error
 from sstep_verify.errors import InputError
 from sstep_verify.reporting import results as report
 from sstep_verify.reporting.case import PREDICTED
 from studies.reporting.scaling.document import PaperClaim, ScalingCurve, ScalingPoint
+from studies.scaling.claims import claims_on
+from studies.scaling.curve import points
 from studies.scaling.data import load_profile
 from studies.scaling.definition import ScalingUnit
+from studies.scaling.timed import SHAPES
 
 
 @dataclass(frozen=True)
@@ -51,19 +51,9 @@ def execute_unit(unit: ScalingUnit, directory: str | None) -> ScalingOutcome:
     cell = unit.cell
     if SHAPES.get(cell.data) != (profile.samples, profile.features):
         cell = cell._replace(data="")  # Of the same name as one of the paper's, but other data.
-    points = scaling(machine, profile, unit.method, family.ranks, (1, *family.s))
-    curve = ScalingCurve(unit.case, tuple(_point(machine, cell, point) for point in points))
-    claims = tuple(PaperClaim(unit.case, *claim) for claim in claims_on(machine, profile, cell))
+    curve = ScalingCurve(unit.case, tuple(points(machine, profile, cell, family.ranks, (1, *family.s))))
+    claims = tuple(claims_on(unit.case, machine, profile, cell))
     return ScalingOutcome(_case(unit, profile, machine, curve.points[-1]), curve, claims)
-
-
-def _point(machine: Machine, cell: Cell, point: Point) -> ScalingPoint:
-    return ScalingPoint(
-        **point._asdict(),
-        classical_error=program_error(machine, cell, point.ranks, 1),
-        s_step_error=program_error(machine, cell, point.ranks, point.s),
-        our_error=UNKNOWN,
-    )
 
 
 def _case(unit: ScalingUnit, profile: Profile, machine: Machine, last: ScalingPoint) -> report.Case:

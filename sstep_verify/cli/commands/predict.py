@@ -63,8 +63,7 @@ def command(data, **given):
     Exit codes: 0 predicted; 2 usage or input error.
     """
     from sstep_verify.costs.model.machine import read
-    from sstep_verify.costs.model.production import Method
-    from sstep_verify.costs.model.table import predict
+    from sstep_verify.costs.model.prediction import Method, predict
     from sstep_verify.errors import InputError
 
     steps, ranks = given["steps"], given["ranks"]

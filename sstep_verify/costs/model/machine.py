@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import math
 import tomllib
-from dataclasses import asdict, dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 
 from sstep_verify.costs.model.published import START, network
 from sstep_verify.errors import InputError
 from sstep_verify.outputs.writing import write_text
 
-Table = list[list[float]]
+Rate = Annotated[float, msgspec.Meta(ge=0, le=1e300)]
+Positive = Annotated[float, msgspec.Meta(gt=0, le=1e300)]
+Panel = Annotated[
+    list[Annotated[list[Positive], msgspec.Meta(min_length=2, max_length=2)]], msgspec.Meta(min_length=1)
+]
+Collectives = list[Annotated[list[Positive], msgspec.Meta(min_length=3, max_length=3)]]
 
 ERRORS = ("classical", "s_step", "unfitted_least", "unfitted_most", "best_s")
 """Medians in %: of both programs on more ranks than were fitted; least and most of a data set not fitted.
 And the share of cells in %, on more ranks than were fitted, with the best s predicted within a factor 2."""
 
-RATES = ("dense", "sparse", "polynomial", "rbf", "gradient", "step", "correction", "solve", "window")
 
-
-@dataclass(frozen=True, eq=False)
-class Machine:
+class Machine(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
     """A machine as the production solver sees it, and, where it was fitted to them, the published programs.
 
     Parameters
@@ -53,21 +55,21 @@ class Machine:
     name: str
     source: str
     error: str
-    dense: Table
-    sparse: Table
-    polynomial: float
-    rbf: float
-    gradient: float
-    step: float
-    correction: float
-    solve: float
-    window: float
-    allreduce: Table = field(default_factory=list)
-    reduce_scatter: Table = field(default_factory=list)
-    published: dict[str, float] = field(default_factory=dict)
-    errors: dict[str, float] = field(default_factory=dict)
+    dense: Panel
+    sparse: Panel
+    polynomial: Rate
+    rbf: Rate
+    gradient: Rate
+    step: Rate
+    correction: Rate
+    solve: Rate
+    window: Rate
+    allreduce: Collectives = []
+    reduce_scatter: Collectives = []
+    published: dict[str, Positive] = {}
+    errors: dict[str, float] = {}
 
-    def rate(self, table: Table, rows: float) -> float:
+    def rate(self, table: Panel, rows: float) -> float:
         """Nanoseconds at so many rows, by power laws between those measured, constant beyond."""
         known = np.array(sorted(table))
         return float(np.exp(np.interp(np.log(max(rows, 1.0)), np.log(known[:, 0]), np.log(known[:, 1]))))
@@ -83,7 +85,7 @@ class Machine:
         if self.published:
             latency, transfer = network(self.published, float(ranks), float(volume))
             return float(latency + transfer * (0.5 if name == "reduce_scatter" else 1.0))
-        table: Table = getattr(self, name)
+        table: Collectives = getattr(self, name)
         known = sorted({row[0] for row in table})
         if not known:
             raise InputError(
@@ -103,40 +105,10 @@ class Machine:
         return found * max(1.0, volume / float(curve[-1, 0]))
 
 
-def published_machine(parameters: dict[str, float], errors: dict[str, float]) -> Machine:
-    """The machine of parameters that were fitted to the published timings, with errors by `ERRORS`.
-
-    Its rates for the production solver are those of the published s-step programs without the transpose,
-    and with no time of a window's own: what they leave open is said in docs/model.md.
-    """
-    own = {name: float(f"{value:.4g}") for name, value in parameters.items()}
-    return Machine(
-        name="perlmutter",
-        source="published timings of the paper's C/MPI programs on a Cray EX",
-        error=(
-            f"median {errors['classical']:g} % (classical) and {errors['s_step']:g} % (s-step) for the "
-            "published programs on more ranks than were fitted; on data not fitted "
-            f"{errors['unfitted_least']:g} to {errors['unfitted_most']:g} %; for other programs not "
-            "validated"
-        ),
-        dense=[[1, 1e3 * own["pair"]]],
-        sparse=[[1, 1e3 * own["pair"]]],
-        polynomial=1e3 * own["polynomial"],
-        rbf=1e3 * own["rbf"],
-        gradient=1e3 * (own["gradient"] + own["out"] + own["clear"]),
-        step=own["step"],
-        correction=1e3 * own["solve"],
-        solve=1e3 * own["solve"],
-        window=own["call"],
-        published=own,
-        errors=errors,
-    )
-
-
 def write(machine: Machine, path: str | Path) -> None:
     """Write a machine file."""
     lines = [f"# Machine file of sstep-verify: {machine.name}"]
-    fields = asdict(machine)
+    fields = msgspec.structs.asdict(machine)
     tables = {name: fields.pop(name) for name in ("published", "errors")}
     for name, value in fields.items():
         if isinstance(value, list):
@@ -174,9 +146,11 @@ def read(source: str) -> Machine:
             f"no machine file {source!r}; shipped: {', '.join(shipped())}; make one by `perf calibrate`"
         )
     try:
-        machine = Machine(**tomllib.loads(text))
-        _require(machine)
-    except (tomllib.TOMLDecodeError, TypeError, ValueError) as error:
+        machine = msgspec.convert(tomllib.loads(text), Machine)
+        for title, known in (("published", START), ("errors", ERRORS)):
+            if (table := getattr(machine, title)) and set(table) != set(known):
+                raise ValueError(f"[{title}] must hold {', '.join(known)}")
+    except (msgspec.ValidationError, ValueError) as error:
         raise InputError(f"{source}: not a machine file: {error}; make one by `perf calibrate`") from error
     return machine
 
@@ -185,23 +159,3 @@ def shipped() -> list[str]:
     """Names of the machine files of the package."""
     folder = resources.files("sstep_verify.costs") / "machines"
     return sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".toml"))
-
-
-def _require(machine: Machine) -> None:
-    """Refuse what is no rate."""
-    for name in RATES:
-        value = getattr(machine, name)
-        numbers = np.array(value, dtype=np.float64)
-        good = not isinstance(value, str) and np.isfinite(numbers).all() and (numbers >= 0).all()
-        if not good or (
-            isinstance(value, list) and (numbers.ndim != 2 or numbers.shape[1] != 2 or not numbers.all())
-        ):
-            raise ValueError(f"{name} = {value}; positive numbers, a table as [rows, ns]")
-    if machine.published and set(machine.published) != set(START):
-        raise ValueError(f"[published] must hold {', '.join(START)}")
-    if machine.errors and set(machine.errors) != set(ERRORS):
-        raise ValueError(f"[errors] must hold {', '.join(ERRORS)}")
-    for table in (machine.allreduce, machine.reduce_scatter):
-        numbers = np.array(table or [[1, 1, 1]], dtype=np.float64)
-        if numbers.ndim != 2 or numbers.shape[1] != 3 or not (numbers > 0).all():
-            raise ValueError("collectives are [ranks, bytes, us], all positive")

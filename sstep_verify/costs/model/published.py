@@ -20,11 +20,14 @@ cache are set, not fitted.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sstep_verify.costs.model.timings import Array, Runs
+from sstep_verify.costs.model.profiles import Profile
+
+Array = np.ndarray[Any, Any]
 
 CORES, CACHE = 128, 256e6
 """Cores of a node; bytes of last-level cache (one socket's) against which buffers are held."""
@@ -36,6 +39,46 @@ START: dict[str, float] = {
     "gradient_memory": 7e-3, "clear": 0.3e-3, "clear_memory": 3e-3, "solve": 0.03, "step": 1.2,
 }  # fmt: skip
 """Parameters, all positive and shared by all data sets, and where the fit of them begins."""
+
+
+class Runs(NamedTuple):
+    """Sizes of runs, as arrays of equal length.
+
+    Parameters
+    ----------
+    kernel : ndarray of str
+        linear, polynomial or rbf.
+    block, ranks, s, iterations : ndarray of float
+        b, P, s (1 is the classical program), H.
+    samples, features, nonzeros : ndarray of float
+        m, n, nonzeros.
+    first, most, first_pairs, most_pairs, columns : ndarray of float
+        As in `profiles.Shares`.
+    """
+
+    kernel: Array
+    block: Array
+    ranks: Array
+    s: Array
+    iterations: Array
+    samples: Array
+    features: Array
+    nonzeros: Array
+    first: Array
+    most: Array
+    first_pairs: Array
+    most_pairs: Array
+    columns: Array
+
+
+def runs_of(rows: Iterable[tuple[Profile, str, int, int, int, int]]) -> Runs:
+    """Runs of tuples (profile, kernel, b, P, s, H)."""
+    kernels, numbers = [], []
+    for profile, kernel, block, ranks, s, iterations in rows:
+        kernels.append(kernel)
+        sizes = (block, ranks, s, iterations, profile.samples, profile.features, profile.nonzeros)
+        numbers.append((*sizes, *profile.shares(ranks)))
+    return Runs(np.array(kernels), *np.array(numbers, dtype=np.float64).T)
 
 
 class Times(NamedTuple):
@@ -56,7 +99,7 @@ class Times(NamedTuple):
 
     @property
     def timers(self) -> Array:
-        """As the published timers gather them, shape (k, 3)."""
+        """As the published timings gather them, shape (k, 3)."""
         reduction = self.waiting + self.start + self.latency + self.transfer
         return np.stack([self.panel + self.function, reduction, self.steps], axis=1)
 
@@ -81,19 +124,7 @@ def pressure(ranks: Any, volume: Any) -> Array:
 
 
 def times(parameters: dict[str, float], runs: Runs) -> Times:
-    """Phases of runs of the published programs.
-
-    Parameters
-    ----------
-    parameters : dict
-        Values by the names of `START`.
-    runs : Runs
-        What is run.
-
-    Returns
-    -------
-    Times
-    """
+    """Phases of runs of the published programs, by parameters with the names of `START`."""
     own, words = parameters, runs.block * runs.samples
     volume = 8 * runs.s * words
     memory = pressure(runs.ranks, volume)

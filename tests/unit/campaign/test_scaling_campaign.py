@@ -10,6 +10,7 @@ from html import escape
 
 import pytest
 from click.testing import CliRunner
+from model_timings import NEWS_FILE
 
 from sstep_verify.campaign.definition import parse_definition, read_definition
 from sstep_verify.campaign.loop.messages import Finished, State
@@ -17,8 +18,6 @@ from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.run import Plan, run_campaign
 from sstep_verify.cli.main import cli
 from sstep_verify.costs.model.machine import read
-from sstep_verify.costs.model.profiles import NEWS_FILE
-from sstep_verify.costs.model.timed import Cell, program_error
 from sstep_verify.errors import InputError
 from sstep_verify.reporting import Case, load, write_report
 from sstep_verify.reporting.case import PREDICTED
@@ -26,6 +25,7 @@ from studies.reporting.scaling.curves import DASHES, dashes
 from studies.reporting.scaling.document import MARKS, ScalingCurve
 from studies.scaling.definition import read_scaling, scaling_units
 from studies.scaling.kind import KIND
+from studies.scaling.timed import Cell, program_error
 
 TABLE = {
     "data": ["duke", {"name": "even", "samples": 60, "features": 90, "nonzeros": 540}],

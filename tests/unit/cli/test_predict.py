@@ -4,6 +4,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import asdict
 
 from sstep_verify import calibration
 from sstep_verify.calibration import machine as measuring
@@ -142,4 +143,4 @@ def test_collectives_of_one_size_are_as_many_as_stated(monkeypatch):
 def test_shipped_file_is_written_as_it_is_read(tmp_path):
     path = tmp_path / "again.toml"
     write(read("perlmutter"), path)
-    assert vars(read(str(path))) == vars(read("perlmutter"))
+    assert asdict(read(str(path))) == asdict(read("perlmutter"))

@@ -1,10 +1,10 @@
 """Sizes and timings of the model's tests: synthetic runs of two data sets whose columns differ."""
 
 import numpy as np
+from model_timings import timings_of
 
 from sstep_verify.costs.model.profiles import Profile, uniform_profile
-from sstep_verify.costs.model.published import START, times
-from sstep_verify.costs.model.timings import Timings, runs_of
+from sstep_verify.costs.model.published import START, runs_of, times
 
 PROFILES = {
     "even": uniform_profile("even", 60, 5000, 300_000),
@@ -25,7 +25,7 @@ def planted_timings(noise=0.0):
         for ranks in (2, 4, 8, 16, 32, 64, 128, 256, 512)
         for s in (1, 2, 8, 64)
     ]
-    runs = runs_of(rows, PROFILES)
+    runs = runs_of([(PROFILES[data], *rest) for data, _, *rest in rows])
     timers = times(PLANTED, runs).timers
     factors = np.exp(noise * np.random.default_rng(3).standard_normal((len(rows), 1)))
-    return Timings(runs, timers * factors, (timers * factors).sum(axis=1), np.ones(len(rows)))
+    return timings_of(rows, PROFILES, timers * factors, (timers * factors).sum(axis=1), np.ones(len(rows)))

@@ -4,21 +4,21 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import model_fit
+import model_holdouts
 import numpy as np
 import pytest
 from model_cases import PLANTED, PROFILES, planted_timings
+from model_fit import Correction, errors, fit
+from model_timings import TIMINGS_FILE, published_profiles, published_timings
 
-from sstep_verify.costs.model import holdouts
-from sstep_verify.costs.model.correction import Correction
-from sstep_verify.costs.model.fitting import errors, fit
-from sstep_verify.costs.model.profiles import published_profiles, uniform_profile
-from sstep_verify.costs.model.published import START, network, pressure, times
-from sstep_verify.costs.model.timings import TIMINGS_FILE, published_timings, runs_of
+from sstep_verify.costs.model.profiles import uniform_profile
+from sstep_verify.costs.model.published import START, network, pressure, runs_of, times
 from sstep_verify.errors import InputError
 
 
 def runs(s, ranks=16, data="heavy", block=1, kernel="linear", iterations=640):
-    return runs_of([(data, "krr", kernel, block, ranks, s, iterations)], PROFILES)
+    return runs_of([(PROFILES[data], kernel, block, ranks, s, iterations)])
 
 
 def test_contiguous_columns_as_even_in_number_as_can_be():
@@ -52,7 +52,7 @@ def test_the_transpose_is_paid_once_a_window():
 
 def test_rank_0_waits_for_the_busiest_rank():
     profile = replace(PROFILES["heavy"], counts=PROFILES["heavy"].counts[::-1])
-    found = times(START, runs_of([("heavy", "krr", "linear", 1, 16, 1, 640)], {"heavy": profile}))
+    found = times(START, runs_of([(profile, "linear", 1, 16, 1, 640)]))
     mirrored = times(START, runs(1))
     assert found.waiting[0] > 0 == mirrored.waiting[0]
     assert found.panel + found.waiting == pytest.approx(mirrored.panel)
@@ -100,48 +100,51 @@ def test_fit_stays_near_under_noise():
 @pytest.mark.parametrize("corrected", [False, True])
 def test_what_is_held_out_is_never_seen(corrected):
     timings = planted_timings(noise=0.1)
-    split = holdouts.between(timings)
+    split = model_fit.between(timings)
     spoilt = replace(timings, total=timings.total.copy(), phases=timings.phases.copy())
     spoilt.total[split[1]] *= 1e3
     spoilt.phases[split[1]] *= 1e3
-    one, other = (holdouts.modelled(given, split, corrected) for given in (timings, spoilt))
+    one, other = (model_fit.modelled(given, split, corrected) for given in (timings, spoilt))
     assert np.array_equal(one, other)
-    assert np.array_equal(holdouts.neighbours(timings, split), holdouts.neighbours(spoilt, split))
+    assert np.array_equal(
+        model_holdouts.neighbours(timings, split), model_holdouts.neighbours(spoilt, split)
+    )
 
 
 def test_splits_hold_out_what_they_say():
     timings = planted_timings()
     runs_all = timings.runs
-    fitted, held = holdouts.beyond(timings)
+    fitted, held = model_fit.beyond(timings)
     assert runs_all.ranks[fitted].max() == 64 < runs_all.ranks[held].min()
-    fitted, held = holdouts.between(timings, 2)
+    fitted, held = model_fit.between(timings, 2)
     assert set(runs_all.ranks[held]) == {8, 32, 128}
     assert not set(fitted) & set(held)
-    name, (fitted, held) = next(iter(holdouts.without(timings)))
-    assert set(runs_all.data[held]) == {name}
-    assert name not in runs_all.data[fitted]
+    name, (fitted, held) = next(iter(model_fit.without(timings)))
+    assert set(timings.data[held]) == {name}
+    assert name not in timings.data[fitted]
 
 
 def test_neighbours_continue_power_laws():
     timings = planted_timings()
     powers = replace(timings, total=3.0 * timings.runs.ranks**0.7)
-    for split in (holdouts.beyond(powers), holdouts.between(powers)):
-        assert holdouts.neighbours(powers, split) == pytest.approx(powers.total[split[1]])
+    for split in (model_fit.beyond(powers), model_fit.between(powers)):
+        assert model_holdouts.neighbours(powers, split) == pytest.approx(powers.total[split[1]])
 
 
 def near_and_far(residual=0.3):
     """Known runs of one data set, what they are off by, and others of it out of reach."""
-    known = planted_timings().runs
-    even = known.take((known.data == "even") & (known.ranks <= 64))
-    return even, np.full(len(even), residual), replace(even, ranks=even.ranks * 2.0**60)
+    known = planted_timings()
+    even = known.take((known.data == "even") & (known.runs.ranks <= 64))
+    far = replace(even, runs=even.runs._replace(ranks=even.runs.ranks * 2.0**60))
+    return even, np.full(len(even), residual), far
 
 
-@pytest.mark.parametrize("length", holdouts.LENGTHS)
-@pytest.mark.parametrize("stiffness", holdouts.STIFFNESSES)
+@pytest.mark.parametrize("length", model_fit.LENGTHS)
+@pytest.mark.parametrize("stiffness", model_fit.STIFFNESSES)
 def test_correction_is_none_far_away_and_on_other_data(length, stiffness):
     even, residuals, far = near_and_far()
     correction = Correction(even, residuals, length, stiffness)
-    known = planted_timings().runs
+    known = planted_timings()
     assert not correction(known.take(known.data == "heavy")).any()
     assert correction(even).min() > 0
     assert np.abs(correction(far)).max() < 1e-3
@@ -154,7 +157,7 @@ def test_correction_follows_what_is_near():
 
 def test_a_run_pulls_no_harder_the_further_it_is_off():
     even, residuals, _ = near_and_far()
-    wild = (even.ranks == 16) & (even.s == 8) & (even.block == 4)
+    wild = (even.runs.ranks == 16) & (even.runs.s == 8) & (even.runs.block == 4)
     assert wild.any()
     off = [np.where(wild, most, residuals) for most in (3.0, 300.0)]
     one, other = (Correction(even, given, 1.0, 16.0)(even) for given in off)
@@ -165,20 +168,20 @@ def test_a_run_pulls_no_harder_the_further_it_is_off():
 def test_correction_is_chosen_by_how_it_tells_of_fitted_rank_counts():
     timings = planted_timings()
     rising = 0.1 * np.log2(timings.runs.ranks)
-    known, held = holdouts.between(timings)
-    chosen = holdouts.correction(timings.take(known), rising[known])
-    left = np.abs(chosen(timings.runs.take(held)) - rising[held])
-    worst = Correction(timings.runs.take(known), rising[known], min(holdouts.LENGTHS), 64.0)
-    assert left.mean() < np.abs(worst(timings.runs.take(held)) - rising[held]).mean()
+    known, held = model_fit.between(timings)
+    chosen = model_fit.correction(timings.take(known), rising[known])
+    left = np.abs(chosen(timings.take(held)) - rising[held])
+    worst = Correction(timings.take(known), rising[known], min(model_fit.LENGTHS), 64.0)
+    assert left.mean() < np.abs(worst(timings.take(held)) - rising[held]).mean()
     assert left.mean() < 0.1 * rising[held].mean()
 
 
 def test_every_rank_count_but_the_ends_is_held_out_once():
     timings = planted_timings()
-    halves = np.concatenate([holdouts.between(timings, first)[1] for first in (1, 2)])
-    sixths = np.concatenate([holdouts.between(timings, first, 6)[1] for first in range(1, 7)])
+    halves = np.concatenate([model_fit.between(timings, first)[1] for first in (1, 2)])
+    sixths = np.concatenate([model_fit.between(timings, first, 6)[1] for first in range(1, 7)])
     inner = np.flatnonzero((timings.runs.ranks > 2) & (timings.runs.ranks < 512))
-    tenths = [held for fitted, held in holdouts.tenths(timings) if not set(fitted) & set(held)]
+    tenths = [held for fitted, held in model_fit.tenths(timings) if not set(fitted) & set(held)]
     assert len(tenths) == 10
     for held in (halves, sixths, np.concatenate(tenths)):
         assert np.array_equal(np.sort(held), inner)
@@ -186,25 +189,24 @@ def test_every_rank_count_but_the_ends_is_held_out_once():
 
 def test_twins_differ_by_what_one_of_them_is_off():
     timings = planted_timings()
-    which, off = holdouts.twins(timings)
-    assert set(timings.runs.method[which]) == {"krr"}
+    which, off = model_holdouts.twins(timings)
+    assert set(timings.method[which]) == {"krr"}
     assert set(timings.runs.block[which]) == {1}
     assert not off.any()
-    slower = replace(timings, total=np.where(timings.runs.method == "krr", 3.0, 1.0) * timings.total)
+    slower = replace(timings, total=np.where(timings.method == "krr", 3.0, 1.0) * timings.total)
     slower.total[which[0]] *= 2
-    off = holdouts.twins(slower)[1]
+    off = model_holdouts.twins(slower)[1]
     assert off[0] == pytest.approx(2 ** np.sqrt(0.5) - 1)
     assert off[1:] == pytest.approx(np.zeros(off.size - 1))
 
 
 def test_best_s_and_what_another_costs():
     timings = planted_timings()
-    one = timings.take(np.flatnonzero(timings.runs.cells() == 0))
-    everything = np.arange(len(one.runs))
-    ratios, excess = holdouts.best_s(one, everything, one.total)
+    one = timings.take(np.flatnonzero(timings.cells() == 0))
+    ratios, excess = model_holdouts.best_s(one, one.total)
     assert (ratios == 1).all()
     assert not excess.any()
-    ratios, excess = holdouts.best_s(one, everything, 1 / one.runs.s * 1e-6 + (one.runs.s == 64))
+    ratios, excess = model_holdouts.best_s(one, 1 / one.runs.s * 1e-6 + (one.runs.s == 64))
     assert (ratios <= 8).all()
     assert ratios.size == 9
     assert excess.min() >= 0
@@ -234,9 +236,9 @@ def test_published_timings_beyond_64_ranks_are_predicted():
     assert timings.repeats.sum() == 5365
     single = timings.repeats == 1
     assert timings.total[single] == pytest.approx(timings.phases.sum(axis=1)[single], rel=1e-3)
-    split = holdouts.beyond(timings)
+    split = model_fit.beyond(timings)
     held = timings.take(split[1])
-    off = errors(holdouts.modelled(timings, split), held.total)
-    peer = errors(holdouts.neighbours(timings, split), held.total)
-    for which in (held.runs.classical, ~held.runs.classical):
+    off = errors(model_fit.modelled(timings, split), held.total)
+    peer = errors(model_holdouts.neighbours(timings, split), held.total)
+    for which in (held.classical, ~held.classical):
         assert np.median(off[which]) <= 0.20 < np.median(peer[which])

@@ -1,15 +1,13 @@
 """Machine files, and the production solver on them."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import asdict, replace
 
 from sstep_verify.costs.messages import window_counts
 from sstep_verify.costs.model.machine import Machine, read, shipped, write
-from sstep_verify.costs.model.production import Method, distinct, phases
+from sstep_verify.costs.model.prediction import Method, distinct, phases, predict
 from sstep_verify.costs.model.profiles import uniform_profile
-from sstep_verify.costs.model.table import predict
 from sstep_verify.costs.windows import Distinct
 from sstep_verify.errors import InputError
 
@@ -27,7 +25,7 @@ SVM = Method("allreduce", "rbf", True)
 def test_a_machine_file_comes_back(tmp_path):
     path = tmp_path / "machine.toml"
     write(MACHINE, path)
-    assert vars(read(str(path))) == vars(replace(MACHINE, name="a 'b'"))
+    assert asdict(read(str(path))) == asdict(replace(MACHINE, name="a 'b'"))
 
 
 def test_shipped_machine_is_read_by_name():

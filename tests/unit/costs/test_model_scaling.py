@@ -6,21 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from model_timings import TIMINGS_FILE, published_timings
 
-from sstep_verify.costs.model import claims as claims_module
-from sstep_verify.costs.model.claims import (
-    NOT_REPRODUCIBLE,
-    NOT_SUPPORTED,
-    SPEEDUPS,
-    SUPPORTED,
-    claims_on,
-)
 from sstep_verify.costs.model.machine import read
-from sstep_verify.costs.model.production import Method
 from sstep_verify.costs.model.profiles import Profile, uniform_profile
-from sstep_verify.costs.model.scaling import RANKS, scaling
-from sstep_verify.costs.model.timed import DATA, KERNELS, STEPS, TIMED, UNKNOWN, Cell, Timed, program_error
-from sstep_verify.costs.model.timings import TIMINGS_FILE, published_timings
+from studies.scaling import claims as claims_module
+from studies.scaling.claims import NOT_REPRODUCIBLE, NOT_SUPPORTED, SPEEDUPS, SUPPORTED, claims_on
+from studies.scaling.curve import RANKS
+from studies.scaling.curve import points as points_of
+from studies.scaling.timed import DATA, KERNELS, STEPS, TIMED, UNKNOWN, Cell, Timed, program_error
 
 MACHINE = read("perlmutter")
 PROFILES = {
@@ -35,7 +29,7 @@ PROFILES = {
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", PROFILES)
 def test_every_number_of_ranks_has_a_point(name, kernel):
-    points = scaling(MACHINE, PROFILES[name], Method("allreduce", kernel, True))
+    points = list(points_of(MACHINE, PROFILES[name], Cell(name, True, kernel)))
     assert tuple(point.ranks for point in points) == RANKS
     assert points[0].s_step < points[0].classical  # The transpose is paid once a window.
     for point in points:
@@ -53,7 +47,7 @@ def every_claim():
         for block in blocks
         for kernel in KERNELS
     ]
-    return [(cell, claim) for cell in cells for claim in claims_on(MACHINE, PROFILES[cell.data], cell)]
+    return [(cell, claim) for cell in cells for claim in claims_on("", MACHINE, PROFILES[cell.data], cell)]
 
 
 def test_claims_are_judged_where_timings_were_published_and_nowhere_else():
@@ -70,15 +64,15 @@ def test_claims_are_judged_where_timings_were_published_and_nowhere_else():
 
 def test_a_claim_needs_the_prediction_and_the_timings(monkeypatch):
     cell = Cell("duke", True, "rbf")
-    (first, *_) = claims_on(MACHINE, PROFILES["duke"], cell)
+    (first, *_) = claims_on("", MACHINE, PROFILES["duke"], cell)
     assert (first.stated, first.timed, first.mark) == ("9.8", "2.95", NOT_SUPPORTED)
     monkeypatch.setitem(claims_module.SPEEDUPS, ("duke", True, 1), (4.8, 5.4, 3.0))
-    assert claims_on(MACHINE, PROFILES["duke"], cell)[0].mark == SUPPORTED
+    assert claims_on("", MACHINE, PROFILES["duke"], cell)[0].mark == SUPPORTED
     monkeypatch.setitem(claims_module.TIMED, cell, Timed(1024, 2.2))
-    assert claims_on(MACHINE, PROFILES["duke"], cell)[0].mark == NOT_SUPPORTED
+    assert claims_on("", MACHINE, PROFILES["duke"], cell)[0].mark == NOT_SUPPORTED
     monkeypatch.setitem(claims_module.TIMED, cell, Timed(1024, 0.99))
     monkeypatch.setitem(claims_module.SPEEDUPS, ("duke", True, 1), (4.8, 5.4, 1.1))
-    slower = claims_on(MACHINE, PROFILES["duke"], cell)[0]
+    slower = claims_on("", MACHINE, PROFILES["duke"], cell)[0]
     assert slower.mark == NOT_SUPPORTED
     assert "s-step was slower" in slower.reason
 
@@ -119,10 +113,10 @@ def test_what_is_said_of_the_published_timings_is_so():
     runs, total = timings.runs, timings.total
     assert runs.s.max() == STEPS
     found = {}
-    for which in range(len(runs)):
+    for which in range(len(timings)):
         cell = Cell(
-            str(runs.data[which]),
-            runs.method[which] == "ksvm",
+            str(timings.data[which]),
+            timings.method[which] == "ksvm",
             str(runs.kernel[which]),
             int(runs.block[which]),
         )

@@ -1,6 +1,6 @@
 """What was published of the paper's programs, and so how far a prediction of them has been checked.
 
-The figures are of `published_timings`; the timings themselves are not part of this project.
+The figures are of the timings that `benchmarks/model_timings.py` reads; they are not part of this project.
 """
 
 from __future__ import annotations

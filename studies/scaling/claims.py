@@ -1,0 +1,214 @@
+"""The paper's claims on time, each beside a prediction of its programs and what was published of them.
+
+Speed-ups are best classical time over P by best s-step time over P and s, as in the paper's evaluation,
+unless a claim names its P. A claim is judged where its cell (data set, method, kernel, b), its P and its s
+were timed, over those alone. A speed-up is supported if both the prediction and the timings are above 1 and
+reach 3/4 of it (two predicted times are each off by about a fifth); since it says "up to", more is no
+contradiction. Elsewhere it cannot be reproduced, and the prediction stands beside it without a mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+from sstep_verify.costs.model.machine import Machine
+from sstep_verify.costs.model.prediction import Row
+from sstep_verify.costs.model.profiles import Profile
+from studies.reporting.scaling.document import MARKS, PaperClaim
+from studies.scaling.curve import RANKS, STEPS, ends, published_rows
+from studies.scaling.timed import DATA, KERNELS, TIMED, UNKNOWN, Cell, Timed, program_error
+from studies.scaling.timed import STEPS as LAST
+
+SUPPORTED, NOT_SUPPORTED, NOT_REPRODUCIBLE = MARKS
+
+ENOUGH = 0.75
+"""Share of a claim that prediction and timings must reach."""
+
+SPEEDUPS = {
+    ("duke", True, 1): (4.8, 5.4, 9.8),
+    ("colon-cancer", True, 1): (3.5, 4.3, 8.9),
+    ("synthetic", True, 1): (2.4, 2.4, 2.0),
+    ("colon-cancer", False, 1): (4.18, 4.08, 4.78),
+    ("colon-cancer", False, 2): (3.63, 2.41, 3.63),
+    ("colon-cancer", False, 4): (1.86, 1.71, 2.48),
+    ("duke", False, 1): (5.48, 4.08, 3.59),
+    ("duke", False, 2): (3.50, 2.41, 2.54),
+    ("duke", False, 4): (2.61, 1.71, 1.68),
+    ("news20.binary", False, 1): (2.03, 1.74, 1.63),
+    ("news20.binary", False, 2): (1.32, 1.16, 1.17),
+    ("news20.binary", False, 4): (1.11, 1.09, 1.11),
+}
+"""The paper's speed-ups by data set, whether of the K-SVM, and b: linear, polynomial, RBF."""
+
+
+class Asked(NamedTuple):
+    """What a claim is on: a cell, its data, and a machine fitted to the published programs."""
+
+    case: str
+    machine: Machine
+    profile: Profile
+    cell: Cell
+
+    @property
+    def timed(self) -> Timed | None:
+        """What was published of the cell."""
+        return TIMED.get(self.cell)
+
+    def rows(self, *ranks: int) -> list[Row]:
+        """Predictions of the paper's program on some P, by default over all P and s that were timed."""
+        steps = STEPS
+        if not ranks:
+            ranks = tuple(count for count in RANKS if not self.timed or count <= self.timed.ranks)
+            steps = tuple(s for s in STEPS if not self.timed or s <= LAST)
+        return published_rows(self.machine, self.profile, self.cell, ranks, steps)
+
+    @property
+    def absent(self) -> str:
+        """Why a cell that was not timed cannot be judged."""
+        if self.cell.data not in DATA:
+            return "no timings of this data set were published"
+        return "no timings of this kernel with this b were published"
+
+    def errors(self, *rows: Row) -> str:
+        """Errors stated of the two times of a speed-up."""
+        both = [program_error(self.machine, self.cell, int(row["P"]), int(row["s"])) for row in rows]
+        return " / ".join(dict.fromkeys(both))
+
+    def open(self, text: str, stated: str, predicted: str, error: str, reason: str) -> PaperClaim:
+        """A claim that nothing published bears on."""
+        return PaperClaim(self.case, text, stated, predicted, error, "", NOT_REPRODUCIBLE, reason)
+
+    def judged(
+        self, text: str, stated: str, predicted: str, error: str, timed: str, holds: bool, reason: str
+    ) -> PaperClaim:
+        """A claim beside timings."""
+        mark = SUPPORTED if holds else NOT_SUPPORTED
+        return PaperClaim(self.case, text, stated, predicted, error, timed, mark, reason)
+
+
+def claims_on(case: str, machine: Machine, profile: Profile, cell: Cell) -> list[PaperClaim]:
+    """What the paper claims on a cell.
+
+    Parameters
+    ----------
+    case : str
+        Id of its case.
+    machine : Machine
+        Fitted to the published programs.
+    profile : Profile
+        The cell's data.
+    cell : Cell
+        What is run.
+    """
+    asked = Asked(case, machine, profile, cell)
+    stated = SPEEDUPS.get((cell.data, cell.svm, cell.block))
+    first = [_speedup(asked, stated[KERNELS.index(cell.kernel)])] if stated else []
+    return [*first, *(claim(asked) for about, claim in _OTHERS if about == cell)]
+
+
+def _speedup(asked: Asked, figure: float) -> PaperClaim:
+    """A speed-up over all P; by the rule above."""
+    known, (classical, s_step) = asked.timed, ends(asked.rows())
+    predicted = classical["total"] / s_step["total"]
+    shown = f"{predicted:.2f} (P = {classical['P']:,} / {s_step['P']:,}, s = {s_step['s']})"
+    off = asked.errors(classical, s_step)
+    if known is None:
+        return asked.open("speed-up", f"{figure:g}", shown, off, asked.absent)
+    both = (predicted, known.speedup)
+    enough = all(speedup >= ENOUGH * figure and speedup > 1 for speedup in both)
+    reason = f"predicted is {predicted / figure:.2f} of it, timed {known.speedup / figure:.2f}"
+    if known.speedup <= 1:
+        reason += ": s-step was slower"
+    return asked.judged("speed-up", f"{figure:g}", shown, off, f"{known.speedup:.2f}", enough, reason)
+
+
+def _beyond(ranks: int, figure: float) -> Callable[[Asked], PaperClaim]:
+    """A speed-up at a P beyond what was timed."""
+
+    def claim(asked: Asked) -> PaperClaim:
+        known = TIMED[asked.cell]
+        classical, s_step = ends(asked.rows(ranks))
+        return asked.open(
+            f"speed-up at P = {ranks:,}",
+            f"{figure:g}",
+            f"{classical['total'] / s_step['total']:.2f} (s = {s_step['s']})",
+            asked.errors(classical, s_step),
+            f"timings end at P = {known.ranks:,}; up to there the best is {known.speedup:.2f}",
+        )
+
+    return claim
+
+
+def _share(asked: Asked) -> PaperClaim:
+    share = {row["P"]: _reduction(row) / row["total"] for row in asked.rows(128, 2048) if row["s"] == 256}
+    return asked.open(
+        "share of the allreduce at s = 256, P = 2,048 / 128",
+        "> 45 % / < 20 %",
+        f"{100 * share[2048]:.0f} % / {100 * share[128]:.0f} %",
+        UNKNOWN,
+        f"timings end at s = {LAST} and P = {TIMED[asked.cell].ranks:,}",
+    )
+
+
+def _best_s(figure: int) -> Callable[[Asked], PaperClaim]:
+    def claim(asked: Asked) -> PaperClaim:
+        best = int(ends(asked.rows())[1]["s"])
+        if asked.timed is None:
+            reason = f"{asked.absent}, nor of any s > {LAST}"
+            return asked.open("best s", str(figure), str(best), UNKNOWN, reason)
+        near = figure / 2 <= best <= 2 * figure
+        errors = asked.machine.errors
+        return asked.judged(
+            "best s",
+            str(figure),
+            str(best),
+            f"within a factor 2 in {errors['best_s']:g} %" if errors else UNKNOWN,
+            "32",
+            near,
+            f"{'within' if near else 'not within'} a factor 2, of s <= {LAST}: larger ones were not timed",
+        )
+
+    return claim
+
+
+def _growth(asked: Asked) -> PaperClaim:
+    shown = {row["s"]: _reduction(row) for row in asked.rows(512)}
+    return asked.open(
+        "time of the allreduce for s > 16",
+        "grows",
+        ", ".join(f"{shown[s]:.0f} us at s = {s}" for s in (1, 16, 256)) + " (an iteration, P = 512)",
+        UNKNOWN,
+        asked.absent,
+    )
+
+
+def _kernel_time(asked: Asked) -> PaperClaim:
+    panels = [row["panel"] for row in asked.rows(32) if row["s"] <= LAST]
+    return asked.judged(
+        "kernel time with s",
+        "falls",
+        f"{panels[0]:.1f} us at s = 1, {panels[-1]:.1f} us at s = {LAST} (P = 32)",
+        f"{UNKNOWN} of a phase",
+        f"78.5 us at s = 1, 16.1 us at s = {LAST}",
+        all(later < earlier for earlier, later in pairwise(panels)),
+        "the matrix is transposed in every iteration, of s-step in every window: a weak baseline",
+    )
+
+
+def _reduction(row: Row) -> float:
+    """What the published timers call allreduce."""
+    return row["waiting"] + row["start"] + row["latency"] + row["transfer"]
+
+
+_OTHERS: tuple[tuple[Cell, Callable[[Asked], PaperClaim]], ...] = (
+    (Cell("news20.binary", True, "rbf"), _beyond(4096, 3.0)),
+    (Cell("news20.binary", False, "rbf", 4), _beyond(2048, 1.14)),
+    (Cell("news20.binary", False, "rbf", 4), _share),
+    (Cell("colon-cancer", True, "rbf"), _best_s(256)),
+    (Cell("duke", True, "rbf"), _best_s(32)),
+    (Cell("synthetic", True, "rbf"), _growth),
+    (Cell("duke", True, "rbf"), _kernel_time),
+)
+"""Claims that are no speed-up over all P, and the cell that each is on."""
