@@ -11,14 +11,15 @@ from sstep_verify.errors import InputError
 from sstep_verify.inputs import open_regular
 from sstep_verify.outputs import Output, check, whole_folder
 from sstep_verify.reporting import schema
+from sstep_verify.reporting.certified import certified_table
 from sstep_verify.reporting.figures import panels
 from sstep_verify.reporting.figures.convergence import write_figures
+from sstep_verify.reporting.figures.svg import write_files
 from sstep_verify.reporting.junit import write_junit
-from sstep_verify.reporting.page.against_classical import stability_figures, write_stability
-from sstep_verify.reporting.page.certified import write_certified
-from sstep_verify.reporting.page.html import write_html
+from sstep_verify.reporting.page import write_html
 from sstep_verify.reporting.parts import part_of
 from sstep_verify.reporting.results import Results
+from sstep_verify.reporting.stability import stability_figures, stability_table
 from sstep_verify.reporting.tables import write_tables
 
 ENTRIES = frozenset({"results.json", "junit.xml", "index.html", "figures", "tables"})
@@ -127,9 +128,10 @@ def _write_all(results: Results, folder: Path) -> None:
     for name, study in studies.items():
         part_of(name).write(results, study, folder)
     if results.certified is not None:
-        write_certified(results, results.certified, folder)
+        certified_table(results).write(folder / "tables" / "certified.csv")
     if results.against_classical:
-        write_stability(results, stability_figures(results), folder)
+        write_files(stability_figures(results), folder / "figures")
+        stability_table(results).write(folder / "tables" / "stability.csv")
     write_junit(results, folder / "junit.xml")
     drawn = write_figures(groups, folder / "figures")
     write_html(results, groups, drawn, folder / "index.html", studies)

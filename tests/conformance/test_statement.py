@@ -15,7 +15,7 @@ from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.statement import verify
 from sstep_verify.campaign.statement.form import statement_from
 from sstep_verify.campaign.statement.verify import StatementError, read_statement
-from sstep_verify.reporting import two_digits
+from sstep_verify.reporting import numbers
 from sstep_verify.reporting.plain import plain
 from sstep_verify.solvers.production import ProductionSolver
 
@@ -77,7 +77,7 @@ def test_numbers_differ_in_their_last_digit_on_another_machine_alone(right_judge
     stated, results = right_judged
     values = plain(stated)
     place, one = next((k, one) for k, one in enumerate(values["verdicts"]) if one["ratio"])
-    one["ratio"] = two_digits.neighbours(one["ratio"])[1]
+    one["ratio"] = numbers.neighbours(one["ratio"])[1]
     where = rf"verdicts\[{place}\]\.ratio"
 
     def judged() -> list[str]:
@@ -89,7 +89,7 @@ def test_numbers_differ_in_their_last_digit_on_another_machine_alone(right_judge
     values["environment"]["python"] = "CPython 3.99"
     (told,) = judged()
     assert told.startswith(f"verdicts[{place}].ratio is")
-    one["ratio"] = two_digits.neighbours(one["ratio"])[1]
+    one["ratio"] = numbers.neighbours(one["ratio"])[1]
     with pytest.raises(StatementError, match=where):
         judged()
 
@@ -99,15 +99,15 @@ def test_numbers_differ_in_their_last_digit_on_another_machine_alone(right_judge
     [(0.0, 0.0), (0.0201, 0.021), (0.02, 0.021), (1.0, 1.0), (1.01e-13, 1.1e-13), (99.1, 100.0)],
 )
 def test_numbers_are_rounded_up(value, shown):
-    assert two_digits.rounded_up(value) == shown >= value
-    assert two_digits.rounded_up(float("inf")) is None
+    assert numbers.rounded_up(value) == shown >= value
+    assert numbers.rounded_up(float("inf")) is None
 
 
 def test_what_is_promised_is_rounded_away_from_the_better():
-    assert two_digits.promised(1.2689e-12) == "1.3e-12"
-    assert two_digits.promised(float("inf")) == two_digits.promised(None) == "none"
-    assert two_digits.enclosed(7.69e-07, 7.61e-06) == "[7.6e-07, 7.7e-06]"
-    assert two_digits.enclosed(0.0, float("inf")) == "[0, inf]"
+    assert numbers.promised(1.2689e-12) == "1.3e-12"
+    assert numbers.promised(float("inf")) == numbers.promised(None) == "none"
+    assert numbers.enclosed(7.69e-07, 7.61e-06) == "[7.6e-07, 7.7e-06]"
+    assert numbers.enclosed(0.0, float("inf")) == "[0, inf]"
 
 
 def test_an_outcome_that_was_kept_without_its_runs_is_made_again(tmp_path):

@@ -22,7 +22,7 @@ def finish(results, written, named: str | Path) -> None:
         The report's folder as its user named it, for commands that work where the user stands.
     """
     from sstep_verify.reporting.case import PREDICTED
-    from sstep_verify.reporting.page.against_classical import stability_sentence
+    from sstep_verify.reporting.stability import stability_sentence
 
     summary = results.summary
     click.echo(f"{results.campaign.name}: {summary.sentence}")

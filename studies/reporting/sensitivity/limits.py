@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sstep_verify.quantities import KERNEL
-from sstep_verify.reporting.two_digits import promised
+from sstep_verify.reporting.numbers import promised
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from sstep_verify.outputs import write_table
+from sstep_verify.reporting.numbers import promised
 from sstep_verify.reporting.results import Results
-from sstep_verify.reporting.two_digits import promised
 from studies.reporting.sensitivity.alarms import TightnessRow, VariantCount
 from studies.reporting.sensitivity.corpus import Confusion, Judged
 from studies.reporting.sensitivity.coverage import CROSSED

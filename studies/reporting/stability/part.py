@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from sstep_verify.reporting import page
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.figures import svg
 from sstep_verify.reporting.figures.svg import Figure
-from sstep_verify.reporting.page import html
 from sstep_verify.reporting.results import Results
 from studies import grouped
 from studies.reporting.stability.answers import TENFOLD, Answer
@@ -30,7 +30,7 @@ from studies.reporting.stability.tables import write_tables
 
 RECORD = Stability
 
-OUTCOMES = html.OUTCOMES
+OUTCOMES = page.OUTCOMES
 """Its runs are judged as those of any solver."""
 
 FORM_WORDS = {"in-place": "a updated in place", "frozen": "the paper's form, a frozen within a window"}

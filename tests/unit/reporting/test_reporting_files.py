@@ -14,8 +14,16 @@ import pytest
 from test_reporting_documents import NASTY, case, document, every_status, verdict
 
 from sstep_verify.errors import InputError
-from sstep_verify.reporting import check_destination, load, schema, write, write_report
-from sstep_verify.reporting.page import html, verdicts
+from sstep_verify.reporting import (
+    check_destination,
+    load,
+    numbers,
+    page,
+    schema,
+    verdicts,
+    write,
+    write_report,
+)
 from sstep_verify.reporting.results import GAP, Series
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import Status
@@ -197,11 +205,11 @@ def test_a_report_of_a_version_that_named_no_sentences_is_made_anew(tmp_path):
 
 
 def test_page_needs_nothing_from_outside_and_every_link_leads_somewhere(tmp_path):
-    page = page_of(every_status(), tmp_path / "report")
-    assert len(page.ids) == len(set(page.ids))
-    for address in page.addresses:
+    found = page_of(every_status(), tmp_path / "report")
+    assert len(found.ids) == len(set(found.ids))
+    for address in found.addresses:
         if address.startswith("#"):
-            assert address[1:] in page.ids
+            assert address[1:] in found.ids
         else:
             assert (tmp_path / "report" / address).is_file(), address
     text = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
@@ -229,7 +237,7 @@ def test_first_screen_says_outcome_sentence_and_what_is_missing(tmp_path):
 def test_a_campaign_on_which_no_mistake_would_have_shown_is_no_pass(statuses, code, outcome):
     results = document([case(str(place), status) for place, status in enumerate(statuses)], [])
     results = replace(results, summary=replace(results.summary, exit_code=code))
-    assert html.outcome_of(results, html.OUTCOMES)[0] == outcome
+    assert page.outcome_of(results, page.OUTCOMES)[0] == outcome
 
 
 def test_each_problem_has_its_facts_runs_reasons_and_replay_commands(tmp_path):
@@ -257,30 +265,35 @@ def test_hostile_names_stay_text_everywhere(tmp_path):
         [nasty], [verdict(NASTY, Status.FAIL, problem=NASTY, reason=NASTY, replay=NASTY, check=NASTY)]
     )
     made = replace(made, provenance={NASTY: NASTY})
-    page = page_of(made, tmp_path / "report")
-    assert page.tags.count("script") == 1
-    assert "<script>alert('x')</script>" in page.text
+    found = page_of(made, tmp_path / "report")
+    assert found.tags.count("script") == 1
+    assert "<script>alert('x')</script>" in found.text
     junitparser.JUnitXml.fromfile(str(tmp_path / "report" / "junit.xml"))
     assert load(tmp_path / "report" / "results.json") == made
 
 
 def test_empty_campaign_and_case_without_figures_make_a_page(tmp_path):
-    page = page_of(document([], [], exit_code=3), tmp_path / "empty")
-    assert "INCONCLUSIVE" in page.text
-    assert "No check was executed." in page.text
-    page = page_of(document([case("a", series=(), runs=(), facts={})], []), tmp_path / "bare")
-    assert "No check was executed on this problem." in page.text
-    assert "svg" not in page.tags
+    found = page_of(document([], [], exit_code=3), tmp_path / "empty")
+    assert "INCONCLUSIVE" in found.text
+    assert "No check was executed." in found.text
+    found = page_of(document([case("a", series=(), runs=(), facts={})], []), tmp_path / "bare")
+    assert "No check was executed on this problem." in found.text
+    assert "svg" not in found.tags
 
 
 def test_a_row_sums_up_all_s_by_the_worst():
     made = document(
         [case("a")], [verdict("a"), verdict("a", Status.VACUOUS, s=16), verdict("a", s=4, ratio=0.5)]
     )
-    (row,) = verdicts.rows(made)
-    assert (row.status, row.tally, row.s, row.ratio) == ("VACUOUS", "2 PASS, 1 VACUOUS", (2, 4, 16), 0.5)
-    assert (row.planned, row.executed, row.vacuous) == (36, 36, 1)
-    assert row.quantities == "0 of 1 visible in every run; not visible in some: overlap"
+    (row,) = verdicts.verdict_table(made).rows
+    assert [row[name] for name in ("status", "tally", "s", "ratio")] == [
+        "VACUOUS",
+        "2 PASS, 1 VACUOUS",
+        [2, 4, 16],
+        0.5,
+    ]
+    assert [row[name] for name in ("planned", "executed", "vacuous")] == [36, 36, 1]
+    assert row["quantities"] == "0 of 1 visible in every run; not visible in some: overlap"
 
 
 def test_a_fail_over_a_bound_of_zero_has_an_infinite_ratio_and_no_smaller_one_hides_it(tmp_path):
@@ -289,8 +302,8 @@ def test_a_fail_over_a_bound_of_zero_has_an_infinite_ratio_and_no_smaller_one_hi
         [verdict("a"), verdict("a", Status.FAIL, s=4, ratio=math.inf)],
         exit_code=1,
     )
-    (row,) = verdicts.rows(made)
-    assert row.ratio == math.inf
+    (row,) = verdicts.verdict_table(made).rows
+    assert row["ratio"] == math.inf
     assert html_of(made, tmp_path / "report").count("∞") == 2
 
 
@@ -307,7 +320,7 @@ def test_the_worst_detection_limit_is_that_of_the_run_that_saw_least():
     [(None, "–"), (0.1234, "0.123 s"), (59.9, "59.9 s"), (185, "3 min 5 s"), (7800, "2 h 10 min")],
 )
 def test_durations_are_words(seconds, words):
-    assert html.duration(seconds) == words
+    assert numbers.duration(seconds) == words
 
 
 def test_a_large_campaign_stays_a_modest_page(tmp_path):

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from test_reporting_documents import case, document, verdict
 
+from sstep_verify.reporting.certified import certified_table
 from sstep_verify.reporting.certified_document import Certified, CertifiedRow
 from sstep_verify.reporting.junit import write_junit
-from sstep_verify.reporting.page.certified import certified_rows
-from sstep_verify.reporting.two_digits import enclosed, promised
+from sstep_verify.reporting.numbers import enclosed, promised
+from sstep_verify.reporting.tables import of
 from sstep_verify.verdict import Status, Term
 from studies.reporting.scaling import part as scaling_part
 from studies.reporting.scaling.document import Scaling, ScalingCurve, ScalingPoint
@@ -43,12 +44,13 @@ def test_bounds_of_certified_optima_are_shown_no_smaller_than_they_are():
                 f"c{k}", 20, 20, "1.25", radius, "0", gap, distance, 0, 0, 1, 0, "unique", "so", 1.0, 1.0, 1
             )
         )
-    shown = certified_rows(document(cases, [], certified=Certified(tuple(rows))))
-    assert len(shown) == len(rows) == 50
-    for row in shown:
-        for told, proved in (
-            (row.radius, row.row.radius), (row.gap, row.row.gap_upper), (row.distance, row.row.distance),
-        ):  # fmt: skip
+    table = certified_table(document(cases, [], certified=Certified(tuple(rows))))
+    assert len(table.rows) == len(rows) == 50
+    for heading in ("Radius", "Gap, at most", "Distance from a*, at most"):
+        (column,) = (one for one in table.shown if one.heading == heading)
+        for row in table.rows:
+            proved = of(row, column.value)
+            told = column.shown(proved)
             assert Decimal(proved) <= Decimal(told) <= Decimal(proved) * Decimal("1.01")
 
 

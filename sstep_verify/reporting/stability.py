@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
-from pathlib import Path
 from statistics import median
+from typing import Any
 
-from sstep_verify.outputs import write_table
-from sstep_verify.reporting.against_classical import AgainstClassical
 from sstep_verify.reporting.case import Case
-from sstep_verify.reporting.figures import svg
 from sstep_verify.reporting.figures.against_s import AgainstS, draw_against_s
 from sstep_verify.reporting.figures.panels import TASK_WORDS, slug
 from sstep_verify.reporting.figures.svg import Figure
+from sstep_verify.reporting.numbers import brief, count, short
 from sstep_verify.reporting.results import Results
+from sstep_verify.reporting.tables import Column, Of, Table, by_case, filed, words
 
 MOST_CURVES = 8
 """Curves of one figure, so that no two have the same marker."""
@@ -31,7 +29,7 @@ def stability_sentence(results: Results) -> str:
     if not factors:
         return f"stability: no s-step run has a factor over s = 1{rest}"
     by_s = {s: [loss for loss, row in factors if row.s == s] for s in sorted({row.s for _, row in factors})}
-    told = ", ".join(f"{_brief(median(own))} and {_brief(max(own))} at s = {s}" for s, own in by_s.items())
+    told = ", ".join(f"{brief(median(own))} and {brief(max(own))} at s = {s}" for s, own in by_s.items())
     _, worst = max(factors, key=lambda factor: factor[0])
     return (
         f"stability (a diagnostic, no verdict): error over that of s = 1, median and largest: {told}; "
@@ -53,23 +51,38 @@ def stability_figures(results: Results) -> list[Figure]:
     ]
 
 
-def write_stability(results: Results, figures: Sequence[Figure], folder: Path) -> None:
-    """Write the figures, and ``tables/stability.csv`` with the values that the measure ended at."""
-    svg.write_files(figures, folder / "figures")
-    names = [field.name for field in fields(AgainstClassical)]
+def stability_table(results: Results) -> Table:
+    """Every s-step run beside the classical one, and in the file the values that the measure ended at."""
     ends = {(case.id, run.s): run for case in results.cases for run in case.runs}
-    rows = []
-    for row in results.against_classical:
-        run, classical = (ends.get((row.case, s)) for s in (row.s, 1))
-        last = [one and one.final for one in (run, classical)]
-        rows.append([*(getattr(row, name) for name in names), *last, run.measure if run else ""])
-    (folder / "tables").mkdir(parents=True, exist_ok=True)
-    columns = (*names, "final", "classical final", "measure")
-    write_table(folder / "tables" / "stability.csv", columns, rows)
+    apart = len({(case.facts.get("ranks"), case.facts.get("exchange")) for case in results.cases}) > 1
 
+    def problem(of: Of) -> str:
+        block = f" / b = {of.case.block}" if of.case.task == "krr" else ""
+        return of.case.problem + block + (f" / P = {of.case.facts['ranks']}" if apart else "")
 
-def _brief(factor: float) -> str:
-    return f"{factor:.2g}".replace("e+0", "e").replace("e-0", "e-")
+    def final(of: Of, s: int, what: str = "final") -> Any:
+        run = ends.get((of.case.id, s))
+        return run and getattr(run, what)
+
+    return Table(
+        (
+            words("Problem", problem, link="case.id"),
+            *filed(case="case.id"),
+            Column("s", "row.s", str, "s"),
+            Column("Iteration", "row.iteration", count, "iteration"),
+            Column("s-step error", "row.error", short, "error"),
+            Column("Classical error", "row.classical", short, "classical"),
+            Column("Loss factor", "row.loss", short, "loss"),
+            *filed(largest="row.largest"),
+            Column("On the way", "row.largest_loss", short, "largest_loss"),
+            Column("Bits", "row.bits", short, "bits"),
+            Column("of s = 1", "row.classical_bits", short, "classical_bits", label="bits of s = 1"),
+            *filed(final=lambda of: final(of, of.row.s)),
+            Column("", lambda of: final(of, 1), file="classical final"),
+            *filed(measure=lambda of: final(of, of.row.s, "measure") or ""),
+        ),
+        by_case(results, results.against_classical),
+    )
 
 
 def _figure(results: Results, title: str, cases: Sequence[Case], taken: set[str]) -> Figure:
@@ -78,7 +91,7 @@ def _figure(results: Results, title: str, cases: Sequence[Case], taken: set[str]
         own = [row for row in results.against_classical if row.case == case.id]
         name = _name(case)
         curves.append(AgainstS(name, [1, *(row.s for row in own)], [1.0, *(row.loss for row in own)]))
-        ends += [f"{name} {_brief(row.loss)} at s = {row.s}" for row in own[-1:] if row.loss is not None]
+        ends += [f"{name} {brief(row.loss)} at s = {row.s}" for row in own[-1:] if row.loss is not None]
     return Figure(
         slug(f"stability {title}", taken),
         title,

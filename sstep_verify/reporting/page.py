@@ -10,21 +10,23 @@ import jinja2
 
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.reporting.case import DRIFT, ERROR, GAP
+from sstep_verify.reporting.certified import certified_table
 from sstep_verify.reporting.figures.panels import TASK_WORDS, Group, slug
-from sstep_verify.reporting.page.against_classical import stability_figures, stability_sentence
-from sstep_verify.reporting.page.certified import certified_rows
-from sstep_verify.reporting.page.verdicts import (
+from sstep_verify.reporting.numbers import amount, count, duration, short
+from sstep_verify.reporting.parts import part_of
+from sstep_verify.reporting.results import Results
+from sstep_verify.reporting.stability import stability_figures, stability_sentence, stability_table
+from sstep_verify.reporting.tables import of, runs_of
+from sstep_verify.reporting.tally import tally
+from sstep_verify.reporting.verdicts import (
     CHECKS,
     by_case,
     failures,
     ratio_of,
-    rows,
     settled_last,
+    verdict_table,
     visibility,
 )
-from sstep_verify.reporting.parts import part_of
-from sstep_verify.reporting.results import Results
-from sstep_verify.reporting.tally import tally
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import Status
 
@@ -98,12 +100,13 @@ def write_html(
         count=count,
         duration=duration,
         full=full,
+        of=of,
         settled=settled_last,
         ratio=ratio_of,
     )
     taken: set[str] = set()
     overview = tally(results.verdicts)
-    shown, wrong = rows(results), failures(results)
+    wrong = failures(results)
     outcomes = next((part_of(name).OUTCOMES for name in studied), OUTCOMES)
     failed = {case.id for failure in wrong for case in failure.cases}
     text = environment.get_template("index.html").render(
@@ -113,8 +116,8 @@ def write_html(
         failures=wrong,
         failed=[case for case in results.cases if case.id in failed],
         others=[case for case in results.cases if case.id not in failed],
-        rows=shown,
-        shared_out=len({(row.ranks, row.exchange) for row in shown}) > 1,
+        rows=verdict_table(results),
+        runs_of=runs_of,
         verdicts=by_case(results),
         overview=overview,
         visible={
@@ -130,7 +133,8 @@ def write_html(
         explanations=EXPLANATIONS,
         anchors={case.id: "case-" + slug(case.id, taken) for case in results.cases},
         tasks=TASK_WORDS,
-        certified=certified_rows(results),
+        certified=certified_table(results),
+        losses=stability_table(results),
         stability_sentence=stability_sentence(results),
         stability_figures=stability_figures(results),
         stability=studied.get("stability"),
@@ -156,31 +160,6 @@ def outcome_of(results: Results, outcomes: Mapping[int, tuple[str, str]]) -> tup
     if expected := results.campaign.parameters.get("expected_failures"):
         return "PASS", f"No failure but those that were expected ({len(cast(list, expected))})"
     return found if any(case.status != Status.VACUOUS for case in results.cases) else NOTHING_SEEN
-
-
-def short(value) -> str:
-    """Three significant digits; a dash for what is not available."""
-    return "–" if value is None else f"{value:.3g}".replace("inf", "∞")
-
-
-def amount(value) -> str:
-    """A positive number in three digits, of a large one all before the point: ``0.749``, ``5 600``."""
-    return short(value) if value < 100 else count(round(value))
-
-
-def count(value) -> str:
-    """An integer with thin spaces between thousands."""
-    return "–" if value is None else f"{value:,}".replace(",", "\u202f")
-
-
-def duration(seconds) -> str:
-    """Seconds in words: ``0.31 s``, ``3 min 5 s``, ``2 h 10 min``."""
-    if seconds is None:
-        return "–"
-    if seconds < 60:
-        return f"{seconds:.3g} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def full(value) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from sstep_verify.reporting.case import NOTHING_RUN, Case
+from sstep_verify.reporting.numbers import count
 from sstep_verify.reporting.results import Results
+from sstep_verify.reporting.tables import Column, Table, chip, words
 from sstep_verify.reporting.tally import tally
 from sstep_verify.verdict import SEVERITY, Status, worst
 
@@ -29,44 +32,6 @@ CHECKS = {
     "message-count": "There is one communication for every s iterations, counted.",
 }
 """Each check in one line."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One row of the verdict table: one check on one case, over all s.
-
-    Parameters
-    ----------
-    check, case, problem, block, status
-        As in a verdict; the status is the worst.
-    ranks, exchange : str
-        How the runs were shared out; empty where it is not known.
-    tally : str
-        How many verdicts have which status, if not all have the same.
-    s : tuple of int
-        Values of s judged.
-    ratio : float or None
-        Largest measured / bound.
-    quantities : str
-        Which quantities of a step were visible, as in `visibility`.
-    planned, executed, vacuous : int
-        Comparisons, and verdicts that are VACUOUS.
-    """
-
-    check: str
-    case: str
-    problem: str
-    block: int
-    ranks: str
-    exchange: str
-    status: str
-    tally: str
-    s: tuple[int, ...]
-    ratio: float | None
-    quantities: str
-    planned: int
-    executed: int
-    vacuous: int
 
 
 @dataclass(frozen=True)
@@ -155,42 +120,53 @@ def _sentences(wrong: list[dict], first: str, s: int) -> tuple[str, ...]:
     return tuple(told[0].get("sentences", ())) if told else ()
 
 
-def rows(results: Results) -> list[Row]:
-    """Rows of the verdict table: failures first, else in the order of checks and cases."""
+def verdict_table(results: Results) -> Table:
+    """A row for each check on each case, over all s: failures first, then as checks and cases come."""
     members: dict[tuple[str, str], list[dict]] = {}
     for verdict in results.verdicts:
         members.setdefault((verdict["check"], verdict["case"]), []).append(verdict)
-    checks = list(dict.fromkeys(verdict["check"] for verdict in results.verdicts))
-    cases = {case.id: (place, case) for place, case in enumerate(results.cases)}
-    made = [_row(verdicts, cases[case][1]) for (_, case), verdicts in members.items()]
+    checks = list(dict.fromkeys(check for check, _ in members))
+    cases = {case.id: case for case in results.cases}
+    places = {case: place for place, case in enumerate(cases)}
+    rows = sorted(
+        (_row(verdicts, cases[case]) for (_, case), verdicts in members.items()),
+        key=lambda row: (SEVERITY.index(row["status"]), checks.index(row["check"]), places[row["case"]]),
+    )
+    shared_out = len({(row["ranks"], row["exchange"]) for row in rows}) > 1
+    return Table(
+        (
+            words("Problem", "problem", link="case"),
+            Column("b", "block", str),
+            *(Column("P", "ranks", str), words("Exchange", "exchange", str)) * shared_out,
+            words("Check", "check", kind="check"),
+            words("Status", "status", chip, small="tally"),
+            words("s", lambda row: ", ".join(map(str, row["s"])), kind="s"),
+            Column("Worst ratio", "ratio"),
+            words("Quantities", "quantities"),
+            Column(
+                "Executed / planned", lambda row: f"{count(row['executed'])} / {count(row['planned'])}", str
+            ),
+        ),
+        rows,
+        "status",
+    )
 
-    def place(row: Row) -> tuple[int, int, int]:
-        return SEVERITY.index(Status(row.status)), checks.index(row.check), cases[row.case][0]
 
-    return sorted(made, key=place)
-
-
-def _row(verdicts: list[dict], case: Case) -> Row:
-    cover = next(iter(tally(verdicts)["coverage"].values()))
+def _row(verdicts: list[dict], case: Case) -> dict[str, Any]:
+    """One check on one case: the worst status and the largest ratio, and what was compared and visible."""
+    (cover,) = tally(verdicts)["coverage"].values()
     statuses = [Status(verdict["status"]) for verdict in verdicts]
     parts = [f"{statuses.count(status)} {status}" for status in Status if status in statuses]
-    first = verdicts[0]
-    return Row(
-        check=first["check"],
-        case=case.id,
-        problem=first["problem"],
-        block=first["block"],
-        ranks=str(case.facts.get("ranks", "")),
-        exchange=str(case.facts.get("exchange", "")),
-        status=worst(statuses).value,
-        tally=", ".join(parts) if len(parts) > 1 else "",
-        s=tuple(sorted({verdict["s"] for verdict in verdicts})),
-        ratio=max((ratio for ratio in map(ratio_of, verdicts) if ratio is not None), default=None),
-        quantities=visibility(verdicts),
-        planned=cover["planned"],
-        executed=cover["executed"],
-        vacuous=cover["vacuous"],
-    )
+    return {
+        **{name: verdicts[0][name] for name in ("check", "case", "problem", "block")},
+        **{name: case.facts.get(name, "") for name in ("ranks", "exchange")},
+        "status": worst(statuses),
+        "tally": ", ".join(parts) if len(parts) > 1 else "",
+        "s": sorted({verdict["s"] for verdict in verdicts}),
+        "ratio": max((ratio for ratio in map(ratio_of, verdicts) if ratio is not None), default=None),
+        "quantities": visibility(verdicts),
+        **cover,
+    }
 
 
 def ratio_of(verdict: dict) -> float | None:

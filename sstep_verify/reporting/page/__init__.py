@@ -1,1 +1,0 @@
-"""The HTML page: templates and the rows of their tables."""
