@@ -1,6 +1,6 @@
 """Results of a campaign as one document of plain records, which becomes ``results.json``.
 
-Schema version 2. Everything is normalised at construction: numbers that are infinite or undefined
+Schema version 3. Everything is normalised at construction: numbers that are infinite or undefined
 become None, sequences become tuples (lists inside `facts`, `parameters` and other free parts), so
 that a document equals what is read back from its file.
 """
@@ -159,7 +159,7 @@ class Results:
     verdicts : tuple of dict
         `Verdict.as_dict()` of each; a Verdict may be given and is converted.
     schema : int
-        Version of the schema, always 2.
+        Version of the schema, always 3.
     certified : Certified, optional
         What a campaign of certified optima adds; left out of the file where there is none.
     against_classical : tuple of AgainstClassical

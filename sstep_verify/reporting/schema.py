@@ -1,7 +1,4 @@
-"""Results documents as text: strict JSON of schema version 3, written, and read with every field checked.
-
-``schemas/`` holds the JSON schemas of this form, of artefacts and of vectors, made from their types.
-"""
+"""Results documents as text: strict JSON of schema version 3, written, and read with every field checked."""
 
 from __future__ import annotations
 

@@ -1,0 +1,48 @@
+"""``python -m sstep_verify.cli.schemas NAME``: the JSON schema of a form of file, made from its types."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from sstep_verify.campaign import artefact_values
+from sstep_verify.campaign.statement import form as statement
+from sstep_verify.campaign.statement.record import Statement
+from sstep_verify.errors import InputError, closest
+from sstep_verify.inputs.records import json_schema, strict
+from sstep_verify.reporting import schema
+from sstep_verify.reporting.results import SCHEMA
+from sstep_verify.vectors import record
+
+FORMS = {
+    "artefact": (artefact_values.form, artefact_values.SCHEMA),
+    "results": (lambda: schema.DOCUMENT, SCHEMA),
+    "statement": (lambda: strict(Statement, {}), statement.SCHEMA),
+    "vector": (lambda: strict(record.Expected, {}), record.VERSION),
+    "vectors": (lambda: strict(record.Index, {}), record.VERSION),
+}
+"""Type and version of each form: ``artefact.json``, ``results.json``, a statement, ``expected.json`` of a
+vector, ``vectors.json``."""
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """The JSON schema of a form, with its version in ``$id``.
+
+    Raises
+    ------
+    InputError
+        If the form is unknown.
+    """
+    if name not in FORMS:
+        raise InputError(f"form {name!r:.60} is unknown{closest(name, FORMS)}; known: {', '.join(FORMS)}")
+    made, version = FORMS[name]
+    return json_schema(made(), name, version)
+
+
+if __name__ == "__main__":
+    try:
+        for form in sys.argv[1:] or FORMS:
+            print(json.dumps(schema_of(form), indent=1, sort_keys=True))
+    except InputError as error:
+        sys.exit(f"error: {error}")
