@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from sstep_verify.errors import InputError
 from sstep_verify.measures.error import against_classical, significant_bits
-from sstep_verify.reporting.against_classical import AgainstClassical
-from sstep_verify.reporting.case import DRIFT, Case
+from sstep_verify.reporting.case import DRIFT, AgainstClassical, Case
 from sstep_verify.rounding.arithmetic import unit_roundoff
 
 if TYPE_CHECKING:

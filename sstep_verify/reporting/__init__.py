@@ -1,6 +1,6 @@
 """Turns a results document into files: JSON, JUnit XML, CSV, figures and one HTML page."""
 
-from sstep_verify.reporting.certified_document import Certified, CertifiedRow
+from sstep_verify.reporting.case import Certified, CertifiedRow
 from sstep_verify.reporting.results import (
     DRIFT,
     ERROR,
@@ -12,9 +12,9 @@ from sstep_verify.reporting.results import (
     Run,
     Series,
     Summary,
+    tally,
 )
 from sstep_verify.reporting.schema import load
-from sstep_verify.reporting.tally import tally
 from sstep_verify.reporting.write import check_destination, write_report
 
 __all__ = [

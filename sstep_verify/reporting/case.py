@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from sstep_verify.errors import InputError
-from sstep_verify.reporting.plain import finite, plain
+from sstep_verify.reporting.plain import DIGITS, Record
 from sstep_verify.verdict import Status
 
 GAP = "relative duality gap"
@@ -21,7 +21,7 @@ NOTHING_RUN = "nothing was run: the vector was handed over"
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Record):
     """One run of one solver.
 
     Parameters
@@ -50,18 +50,9 @@ class Run:
     measure: str = ""
     solver: str = ""
 
-    def __post_init__(self):
-        set_fields(
-            self,
-            s=plain(self.s),
-            iterations=plain(self.iterations),
-            seconds=finite(self.seconds, "run.seconds"),
-            final=finite(self.final, "run.final"),
-        )
-
 
 @dataclass(frozen=True)
-class Series:
+class Series(Record):
     """One curve of a figure.
 
     Parameters
@@ -90,17 +81,16 @@ class Series:
     units: str = ""
 
     def __post_init__(self):
+        super().__post_init__()
         where = f"series {self.name!r}, s = {self.s}"
-        x, y = (tuple(plain(values, where)) for values in (list(self.x), list(self.y)))
-        if len(x) != len(y):
-            raise InputError(f"{where}: {len(x)} iterations but {len(y)} values")
-        if any(later <= earlier for earlier, later in pairwise(x)):
+        if len(self.x) != len(self.y):
+            raise InputError(f"{where}: {len(self.x)} iterations but {len(self.y)} values")
+        if any(later <= earlier for earlier, later in pairwise(self.x)):
             raise InputError(f"{where}: the iterations must ascend")
-        set_fields(self, s=plain(self.s), x=x, y=tuple(finite(value, where) for value in y))
 
 
 @dataclass(frozen=True)
-class Line:
+class Line(Record):
     """A horizontal line of a figure: target, attainable gap.
 
     Parameters
@@ -117,12 +107,9 @@ class Line:
     y: float | None
     series: str = ""
 
-    def __post_init__(self):
-        set_fields(self, y=finite(self.y, f"line {self.name!r}"))
-
 
 @dataclass(frozen=True)
-class Case:
+class Case(Record):
     """One problem of the campaign, with its runs and curves.
 
     Parameters
@@ -178,37 +165,105 @@ class Case:
     lines: tuple[Line, ...] = ()
 
     def __post_init__(self):
-        set_fields(
-            self,
-            samples=plain(self.samples),
-            features=plain(self.features),
-            block=plain(self.block),
-            status=PREDICTED if self.status == PREDICTED else status_of(self.status, f"case {self.id}"),
-            s=tuple(plain(list(self.s))),
-            parameters=plain(self.parameters, f"case {self.id}: parameters"),
-            facts=plain(self.facts, f"case {self.id}: facts"),
-            runs=tuple(self.runs),
-            series=tuple(self.series),
-            lines=tuple(self.lines),
-        )
+        super().__post_init__()
+        known = (*(status.value for status in Status), PREDICTED)
+        if self.status not in known:
+            raise InputError(
+                f"case {self.id}: status {self.status!r} is unknown; known: {', '.join(known)}"
+            )
+        self._set(status=str(self.status))
 
 
-def status_of(value, where: str) -> str:
-    """The name of a status, as plain text.
+@dataclass(frozen=True)
+class CertifiedRow(Record):
+    """Statements proved of one optimum; numbers of more digits than float64 holds are decimal strings.
 
-    Raises
-    ------
-    InputError
-        If there is no such status.
+    Parameters
+    ----------
+    case : str
+        Id of the case.
+    asked, digits : int
+        Decimal digits asked for and certified: of a* in the 2-norm (K-RR), of the optimal value (K-SVM).
+    objective, radius : str
+        The optimal dual value lies within ``radius`` of ``objective``.
+    gap_lower, gap_upper : str
+        Enclosure of the duality gap of the point certified.
+    distance : str
+        Bound on the 2-norm distance of that point from a*; empty where uniqueness is not proved.
+    zero, upper, free, undecided : int or None
+        Coordinates proved to be 0, C or strictly between, and those undecided; None for K-RR.
+    uniqueness : str
+        Whether the solution is proved unique, and if not, what stands in the way.
+    how : str
+        How it was found.
+    seconds, anew : float
+        Wall time, in seconds, of certifying and of proving the certificate anew by separate code.
+    memory : int or None
+        Largest resident memory in bytes of the process meanwhile, what it held before included.
     """
-    try:
-        return Status(value).value
-    except ValueError:
-        known = ", ".join(status.value for status in Status)
-        raise InputError(f"{where}: status {value!r} is unknown; known: {known}") from None
+
+    case: str
+    asked: int
+    digits: int
+    objective: str
+    radius: str
+    gap_lower: str
+    gap_upper: str
+    distance: str
+    zero: int | None
+    upper: int | None
+    free: int | None
+    undecided: int | None
+    uniqueness: str
+    how: str
+    seconds: float | None
+    anew: float | None
+    memory: int | None
 
 
-def set_fields(record, **values) -> None:
-    """Set fields of a frozen record while it is being built."""
-    for name, value in values.items():
-        object.__setattr__(record, name, value)
+@dataclass(frozen=True)
+class Certified(Record):
+    """The part of a document that a campaign of certified optima adds.
+
+    Parameters
+    ----------
+    rows : tuple of CertifiedRow
+        In the order of the cases.
+    """
+
+    rows: tuple[CertifiedRow, ...]
+
+
+@dataclass(frozen=True)
+class AgainstClassical(Record, digits=DIGITS):
+    """Errors of an s-step run and of the classical run, s = 1, against the exact trajectory.
+
+    Parameters
+    ----------
+    case : str
+        Id of the case.
+    s : int
+        Iterations per window, > 1.
+    iteration : int or None
+        The last window end at which both runs were recorded; None if there is none, and then all below.
+    error, classical : float or None
+        Their relative errors there (2-norm); None where a run broke down.
+    loss : float or None
+        Stability loss factor: the first over the second, where an error below one unit roundoff counts as
+        one; None where a run broke down.
+    largest, largest_loss : float or None
+        The largest s-step error over all such window ends, and its factor.
+    bits, classical_bits : float or None
+        Significant bits that `error` and `classical` leave right.
+    """
+
+    case: str
+    s: int
+    iteration: int | None = None
+    error: float | None = None
+    classical: float | None = None
+    loss: float | None = None
+    largest: float | None = None
+    largest_loss: float | None = None
+    bits: float | None = None
+    classical_bits: float | None = None

@@ -13,11 +13,9 @@ from sstep_verify.reporting.case import DRIFT, ERROR, GAP
 from sstep_verify.reporting.certified import certified_table
 from sstep_verify.reporting.figures.panels import TASK_WORDS, Group, slug
 from sstep_verify.reporting.numbers import amount, count, duration, short
-from sstep_verify.reporting.parts import part_of
-from sstep_verify.reporting.results import Results
+from sstep_verify.reporting.results import Results, part_of, tally
 from sstep_verify.reporting.stability import stability_figures, stability_sentence, stability_table
 from sstep_verify.reporting.tables import of, runs_of
-from sstep_verify.reporting.tally import tally
 from sstep_verify.reporting.verdicts import (
     CHECKS,
     by_case,

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import fields
+from functools import cache, partial
+from math import isfinite
 from os import PathLike
+from types import NoneType
+from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -33,6 +39,8 @@ def plain(value, where: str = "value"):
     InputError
         If the value (or a part of it) has no plain form, or a key is neither text nor a number.
     """
+    if type(value) in (int, bool, NoneType) or (type(value) is float and isfinite(value)):
+        return value
     try:
         return msgspec.json.decode(msgspec.json.encode(value, enc_hook=_number_or_path))
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
@@ -50,20 +58,59 @@ def _number_or_path(value):
     )
 
 
-def finite(value, where: str = "value") -> float | None:
-    """Turn a number into a float, or into None if it is missing, infinite or undefined."""
+def finite(value, where: str = "value", digits: int | None = None) -> float | None:
+    """A number as a float, to so many significant digits; None if it is missing, infinite or undefined."""
     value = plain(value, where)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InputError(f"{where}: {value!r} is not a number")
-    return float(value)
+    return float(value if digits is None else f"{value:.{digits}g}")
 
 
-def rounded(value: object, where: str) -> float | None:
-    """A finite number in `DIGITS` significant digits; None for any other."""
-    number = finite(value, where)
-    return None if number is None else float(f"{number:.{DIGITS}g}")
+class Record:
+    """A frozen dataclass whose values are made plain while it is built, as the types of its fields say.
+
+    Numbers that are infinite or undefined become None, sequences become tuples, what is free becomes plain.
+    With ``digits`` in the class statement every ``float | None`` is kept to so many significant digits.
+    """
+
+    _digits: ClassVar[int | None] = None
+
+    def __init_subclass__(cls, digits: int | None = None):
+        cls._digits = digits
+
+    def __post_init__(self):
+        name = f"{type(self).__name__.lower()} {next(iter(vars(self).values()))!s:.60}"
+        kind: Any = type(self)
+        for field, rule in _rules(kind):
+            self._set(**{field: rule(getattr(self, field), f"{name}: {field}")})
+
+    def _set(self, **values: Any) -> None:
+        """Set fields while the record is being built."""
+        for field, value in values.items():
+            object.__setattr__(self, field, value)
+
+
+Rule = Callable[[Any, str], Any]
+
+
+@cache
+def _rules(kind: Any) -> tuple[tuple[str, Rule], ...]:
+    """How the fields of a record are made plain; those of text and of records stay."""
+    hints = get_type_hints(kind)
+    found = ((field.name, _rule(hints[field.name], kind._digits)) for field in fields(kind))
+    return tuple((name, rule) for name, rule in found if rule)
+
+
+def _rule(hint: Any, digits: int | None) -> Rule | None:
+    parts = get_args(hint) or (hint,)
+    if get_origin(hint) is tuple:
+        one = _rule(parts[0], digits) or (lambda value, where: value)
+        return lambda values, where: tuple(one(value, where) for value in values)
+    if float in parts:
+        return partial(finite, digits=digits if len(parts) > 1 else None)
+    return plain if hint is dict or get_origin(hint) is dict or {int, bool} & {*parts} else None
 
 
 def xml_text(text: str) -> str:

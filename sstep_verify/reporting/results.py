@@ -7,16 +7,27 @@ that a document equals what is read back from its file.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from importlib import import_module
+from types import ModuleType
 from typing import Annotated, Any, Literal
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, has_studies
 from sstep_verify.inputs.records import convert, strict
-from sstep_verify.reporting.against_classical import AgainstClassical
-from sstep_verify.reporting.case import DRIFT, ERROR, GAP, Case, Line, Run, Series, set_fields
-from sstep_verify.reporting.certified_document import Certified
-from sstep_verify.reporting.plain import finite, plain
-from sstep_verify.verdict import Verdict
+from sstep_verify.reporting.case import (
+    DRIFT,
+    ERROR,
+    GAP,
+    AgainstClassical,
+    Case,
+    Certified,
+    Line,
+    Run,
+    Series,
+)
+from sstep_verify.reporting.plain import Record, plain
+from sstep_verify.verdict import SEVERITY, Status, Verdict
 
 __all__ = [
     "DRIFT",
@@ -45,7 +56,7 @@ VERDICT = strict(Verdict, {float: float | None})
 
 
 @dataclass(frozen=True)
-class Campaign:
+class Campaign(Record):
     """The campaign as planned.
 
     Parameters
@@ -68,9 +79,6 @@ class Campaign:
     notes: tuple[str, ...] = ()
     parameters: dict[str, object] = field(default_factory=dict)
 
-    def __post_init__(self):
-        set_fields(self, notes=tuple(self.notes), parameters=plain(self.parameters, "campaign.parameters"))
-
     def errors(self, *kinds: str) -> list[str]:
         """The errors of some kinds that were met."""
         met: Any = self.parameters.get(ERRORS, {})
@@ -78,7 +86,7 @@ class Campaign:
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(Record):
     """The outcome of the campaign as a whole.
 
     Parameters
@@ -88,7 +96,7 @@ class Summary:
     exit_code : int
         0 green, 1 a FAIL, 3 inconclusive or too few executed, 4 internal error.
     counts : dict
-        check -> status -> number of verdicts; see `sstep_verify.reporting.tally.tally`.
+        check -> status -> number of verdicts; see `tally`.
     coverage : dict
         check -> planned, executed, vacuous, terms (term -> planned, decided, seen, detection_limit).
     seconds : float, optional
@@ -122,28 +130,13 @@ class Summary:
     vacuous: tuple[str, ...] = ()
     power: str = ""
 
-    def __post_init__(self):
-        set_fields(
-            self,
-            exit_code=plain(self.exit_code),
-            counts=plain(self.counts, "summary.counts"),
-            coverage=plain(self.coverage, "summary.coverage"),
-            seconds=finite(self.seconds, "summary.seconds"),
-            interrupted=bool(self.interrupted),
-            peak_memory_bytes=plain(self.peak_memory_bytes),
-            steps_judged=plain(self.steps_judged),
-            steps=plain(self.steps),
-            right_at=plain(self.right_at, "summary.right_at"),
-            vacuous=tuple(self.vacuous),
-        )
-
 
 STUDIED = ("stability", "scaling", "sensitivity")
 """Fields that hold what studies add."""
 
 
 @dataclass(frozen=True)
-class Results:
+class Results(Record):
     """The whole document.
 
     Parameters
@@ -165,7 +158,7 @@ class Results:
     against_classical : tuple of AgainstClassical
         What ``check --stability`` adds; likewise.
     stability, scaling, sensitivity : object, optional
-        What studies add (`sstep_verify.reporting.parts`); likewise.
+        What studies add (`part_of`); likewise.
 
     Raises
     ------
@@ -186,14 +179,7 @@ class Results:
     sensitivity: Any = None
 
     def __post_init__(self):
-        verdicts = tuple(plain(verdict, "verdict") for verdict in self.verdicts)
-        set_fields(
-            self,
-            provenance=plain(self.provenance, "provenance"),
-            cases=tuple(self.cases),
-            against_classical=tuple(self.against_classical),
-            verdicts=verdicts,
-        )
+        super().__post_init__()
         self._refuse_inconsistent()
 
     @property
@@ -235,3 +221,59 @@ class Results:
         for who, case_id in named:
             if case_id not in known:
                 raise InputError(f"{who} names the case {case_id!r}, which is not there")
+
+
+def part_of(name: str) -> ModuleType:
+    """The module of a part that studies add, which stands beside the package, in a clone.
+
+    ``studies.reporting.NAME.part`` holds ``RECORD``, the dataclass of that field of `Results`, with what it
+    names and what is broken; ``OUTCOMES``, by exit code; ``drawn``, what page and tables show of a document;
+    and ``write``, which writes figures and tables. Its templates stand beside.
+
+    Raises
+    ------
+    InputError
+        Where there are no studies.
+    """
+    if not has_studies():
+        raise InputError(f"{name} is what a study adds, which no installed package has; do this in a clone")
+    return import_module(f"studies.reporting.{name}.part")
+
+
+def tally(verdicts: Iterable[Verdict | dict]) -> dict[str, dict]:
+    """Count verdicts for the summary: ``Summary(**tally(verdicts), ...)``.
+
+    Parameters
+    ----------
+    verdicts : iterable of Verdict or of Verdict.as_dict()
+        Of any checks and cases.
+
+    Returns
+    -------
+    dict
+        ``counts``: check -> status -> verdicts (all four statuses, the most severe first).
+        ``coverage``: check -> planned and executed comparisons, vacuous verdicts, and per term
+        planned, decided and seen comparisons and the smallest `detection_limit` (None if never seen).
+    """
+    counts: dict[str, dict[str, int]] = {}
+    coverage: dict[str, dict] = {}
+    for verdict in map(plain, verdicts):
+        row = counts.setdefault(verdict["check"], {status.value: 0 for status in SEVERITY})
+        row[verdict["status"]] += 1
+        cover = coverage.setdefault(
+            verdict["check"], {"planned": 0, "executed": 0, "vacuous": 0, "terms": {}}
+        )
+        cover["planned"] += verdict["planned"]
+        cover["executed"] += verdict["executed"]
+        cover["vacuous"] += verdict["status"] == Status.VACUOUS
+        for term in verdict["terms"]:
+            _add_term(cover["terms"], term)
+    return {"counts": counts, "coverage": coverage}
+
+
+def _add_term(terms: dict[str, dict], term: dict) -> None:
+    total = terms.setdefault(term["name"], {"planned": 0, "decided": 0, "seen": 0, "detection_limit": None})
+    for name in ("planned", "decided", "seen"):
+        total[name] += term[name]
+    seen = [value for value in (total["detection_limit"], term["detection_limit"]) if value is not None]
+    total["detection_limit"] = min(seen, default=None)

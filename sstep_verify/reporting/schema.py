@@ -1,4 +1,4 @@
-"""Results documents as text: strict JSON of schema version 3, written, and read with every field checked."""
+"""Results documents as text: strict JSON of schema version 3, written, and read with each field checked."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ import msgspec
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import read_whole
 from sstep_verify.inputs.records import build, convert, decode, strict
-from sstep_verify.reporting.parts import part_of
-from sstep_verify.reporting.results import SCHEMA, STUDIED, VERDICT, Results, Stored
+from sstep_verify.reporting.results import SCHEMA, STUDIED, VERDICT, Results, Stored, part_of
 
 MOST_BYTES = 256 << 20
 """Largest document that is read; the largest of the shipped campaigns has 3 MB."""

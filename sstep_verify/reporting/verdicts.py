@@ -8,9 +8,8 @@ from typing import Any
 
 from sstep_verify.reporting.case import NOTHING_RUN, Case
 from sstep_verify.reporting.numbers import count
-from sstep_verify.reporting.results import Results
+from sstep_verify.reporting.results import Results, tally
 from sstep_verify.reporting.tables import Column, Table, chip, words
-from sstep_verify.reporting.tally import tally
 from sstep_verify.verdict import SEVERITY, Status, worst
 
 CHECKS = {

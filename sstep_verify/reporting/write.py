@@ -17,8 +17,7 @@ from sstep_verify.reporting.figures.convergence import write_figures
 from sstep_verify.reporting.figures.svg import write_files
 from sstep_verify.reporting.junit import write_junit
 from sstep_verify.reporting.page import write_html
-from sstep_verify.reporting.parts import part_of
-from sstep_verify.reporting.results import Results
+from sstep_verify.reporting.results import Results, part_of
 from sstep_verify.reporting.stability import stability_figures, stability_table
 from sstep_verify.reporting.tables import write_tables
 

@@ -20,7 +20,7 @@ from sstep_verify.problems import Problem, kernels, losses
 from sstep_verify.problems.data.datasets import DataSet
 from sstep_verify.provenance import peak_memory
 from sstep_verify.reporting import results as report
-from sstep_verify.reporting.certified_document import CertifiedRow
+from sstep_verify.reporting.case import CertifiedRow
 from sstep_verify.verdict import Status
 
 

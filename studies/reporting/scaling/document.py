@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
 from sstep_verify.errors import InputError
-from sstep_verify.reporting.case import set_fields
-from sstep_verify.reporting.plain import finite, plain
+from sstep_verify.reporting.plain import Record
 
 Mark = Literal["supported", "not supported", "not reproducible"]
 """Of a claim, not of a solver."""
@@ -19,7 +18,7 @@ DIGITS = 4
 
 
 @dataclass(frozen=True)
-class ScalingPoint:
+class ScalingPoint(Record):
     """Predicted microseconds per iteration on P ranks, each with the error stated of it.
 
     Parameters
@@ -53,24 +52,25 @@ class ScalingPoint:
     our_error: str
 
     def __post_init__(self):
-        where = f"predictions at P = {self.ranks}"
+        super().__post_init__()
         for name in ("classical", "s_step", "ours"):
-            value = finite(getattr(self, name), where)
+            value = getattr(self, name)
             if value is None or value <= 0:
-                raise InputError(f"{where}: {name} = {value}, but a time is positive")
-            set_fields(self, **{name: float(f"{value:.{DIGITS}g}")})
-        set_fields(self, **{name: plain(getattr(self, name)) for name in ("ranks", "s", "our_s")})
+                raise InputError(
+                    f"predictions at P = {self.ranks}: {name} = {value}, but a time is positive"
+                )
+            self._set(**{name: float(f"{value:.{DIGITS}g}")})
 
 
 @dataclass(frozen=True)
-class ScalingCurve:
+class ScalingCurve(Record):
     """Predictions of one case, P ascending."""
 
     case: str
     points: tuple[ScalingPoint, ...]
 
     def __post_init__(self):
-        set_fields(self, points=tuple(self.points))
+        super().__post_init__()
         ranks = [point.ranks for point in self.points]
         if not ranks or ranks != sorted(set(ranks)):
             raise InputError(f"curve of {self.case}: P = {ranks}, but it must ascend")
@@ -107,7 +107,7 @@ class PaperClaim:
 
 
 @dataclass(frozen=True)
-class Scaling:
+class Scaling(Record):
     """The part of a document that a campaign of predictions adds.
 
     Parameters
@@ -125,14 +125,6 @@ class Scaling:
     claims: tuple[PaperClaim, ...] = ()
     broken: ClassVar[tuple[str, ...]] = ()
     """A claim that does not hold is no fault."""
-
-    def __post_init__(self):
-        set_fields(
-            self,
-            machines=plain(self.machines, "scaling.machines"),
-            curves=tuple(self.curves),
-            claims=tuple(self.claims),
-        )
 
     @property
     def named(self) -> list[tuple[str, str]]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sstep_verify.errors import InputError
-from sstep_verify.reporting.case import set_fields
-from sstep_verify.reporting.plain import plain, rounded
+from sstep_verify.reporting.plain import DIGITS, Record
 
 TENFOLD = 10.0
 """Loss factor above which an s-step run is called more than ten times worse."""
 
 
 @dataclass(frozen=True)
-class Growth:
+class Growth(Record, digits=DIGITS):
     """How the loss factor of one scenario grows with s.
 
     Parameters
@@ -47,14 +46,9 @@ class Growth:
     noise: float | None
     largest_noise: float | None
 
-    def __post_init__(self):
-        for name in vars(self):
-            if name not in ("scenarios", "left_out"):
-                set_fields(self, **{name: rounded(getattr(self, name), f"growth, {name}")})
-
 
 @dataclass(frozen=True)
-class WorseRun:
+class WorseRun(Record, digits=DIGITS):
     """One s-step run with a loss factor above `TENFOLD`.
 
     Parameters
@@ -93,11 +87,6 @@ class WorseRun:
     orders: int = 0
     again: float | None = None
 
-    def __post_init__(self):
-        where = f"worse run of {self.case}"
-        for name in ("error", "classical", "loss", "attained", "noise", "again"):
-            set_fields(self, **{name: rounded(getattr(self, name), f"{where}, {name}")})
-
     @property
     def held(self) -> bool:
         """Whether the factor exceeds the noise, and `TENFOLD` in the median over other orders, if made."""
@@ -105,7 +94,7 @@ class WorseRun:
 
 
 @dataclass(frozen=True)
-class SafeBand:
+class SafeBand(Record, digits=DIGITS):
     """All scenarios whose u * condition lies in one band, and the s up to which none of them loses.
 
     Parameters
@@ -138,15 +127,9 @@ class SafeBand:
     within_ten: int
 
     def __post_init__(self):
-        where = f"band {self.low:g} to {self.high:g}"
-        set_fields(
-            self,
-            noise=rounded(self.noise, where),
-            s=tuple(plain(list(self.s), where)),
-            largest=tuple(rounded(value, where) for value in self.largest),
-            beyond=tuple(plain(list(self.beyond), where)),
-        )
+        super().__post_init__()
         if not len(self.s) == len(self.largest) == len(self.beyond):
+            where = f"band {self.low:g} to {self.high:g}"
             raise InputError(f"{where}: as many largest factors and counts are needed as values of s")
 
     @property
@@ -156,7 +139,7 @@ class SafeBand:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Record, digits=DIGITS):
     """What a campaign answers on one task in one precision.
 
     Parameters
@@ -184,11 +167,6 @@ class Answer:
     on_the_way: float | None
     worse: tuple[WorseRun, ...]
     safe: tuple[SafeBand, ...]
-
-    def __post_init__(self):
-        set_fields(self, worse=tuple(self.worse), safe=tuple(self.safe))
-        for name in ("largest", "on_the_way"):
-            set_fields(self, **{name: rounded(getattr(self, name), f"{self.precision}, {self.task}")})
 
     @property
     def beyond(self) -> list[WorseRun]:

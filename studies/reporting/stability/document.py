@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sstep_verify.errors import InputError
-from sstep_verify.reporting.case import set_fields
-from sstep_verify.reporting.plain import finite, plain, rounded
+from sstep_verify.reporting.plain import DIGITS, Record
 from studies.reporting.stability.answers import Answer
 
 Values = tuple[float | None, ...]
 
 
 @dataclass(frozen=True)
-class SecondLook:
+class SecondLook(Record, digits=DIGITS):
     """Errors of an s-step run that was much worse, and of the classical one, in other orders of the data.
 
     Parameters
@@ -32,13 +31,9 @@ class SecondLook:
     error: float | None
     classical: float | None
 
-    def __post_init__(self):
-        for name in ("error", "classical"):
-            set_fields(self, **{name: rounded(getattr(self, name), f"second look at s = {self.s}")})
-
 
 @dataclass(frozen=True)
-class StabilityRun:
+class StabilityRun(Record, digits=DIGITS):
     """All runs of one solver on one scenario: a value for each s.
 
     Parameters
@@ -76,7 +71,7 @@ class StabilityRun:
 
     Notes
     -----
-    Real numbers are rounded as by `plain.rounded`: more digits would say nothing about an error.
+    Real numbers are rounded to `plain.DIGITS` digits: more digits would say nothing about an error.
     """
 
     case: str
@@ -93,29 +88,20 @@ class StabilityRun:
     again: tuple[SecondLook, ...] = ()
 
     def __post_init__(self):
+        super().__post_init__()
         where = f"stability run of {self.case}"
-        set_fields(
-            self,
-            condition=finite(self.condition, where),
-            attained=rounded(self.attained, where),
-            seed=plain(self.seed, where),
-            noise=rounded(self.noise, where),
-            s=tuple(plain(list(self.s), where)),
-            again=tuple(self.again),
-        )
         if self.s[:1] != (1,) or list(self.s) != sorted(set(self.s)):
             raise InputError(f"{where}: s = {list(self.s)}, but it must ascend from 1")
+        if not any(value is not None for value in self.ratio):
+            self._set(ratio=())
         for name in ("error", "largest", "loss", "largest_loss", "ratio"):
-            values = tuple(rounded(value, f"{where}, {name}") for value in getattr(self, name))
-            if name == "ratio" and not any(value is not None for value in values):
-                values = ()
-            elif len(values) != len(self.s):
-                raise InputError(f"{where}: {len(self.s)} values of s, but {len(values)} of {name}")
-            set_fields(self, **{name: values})
+            count = len(getattr(self, name))
+            if count != len(self.s) and (count or name != "ratio"):
+                raise InputError(f"{where}: {len(self.s)} values of s, but {count} of {name}")
 
 
 @dataclass(frozen=True)
-class Stability:
+class Stability(Record):
     """The part of a document that a stability campaign adds.
 
     Parameters
@@ -133,11 +119,6 @@ class Stability:
     answers: tuple[Answer, ...] = ()
     broken: ClassVar[tuple[str, ...]] = ()
     """A loss is no fault: what is wrong, verdicts say."""
-
-    def __post_init__(self):
-        set_fields(
-            self, sentences=tuple(self.sentences), runs=tuple(self.runs), answers=tuple(self.answers)
-        )
 
     @property
     def named(self) -> list[tuple[str, str]]:

@@ -23,8 +23,8 @@ from sstep_verify.reporting.results import (
     Run,
     Series,
     Summary,
+    tally,
 )
-from sstep_verify.reporting.tally import tally
 from sstep_verify.verdict import Status, Term, Verdict
 
 ALL = (Status.PASS, Status.FAIL, Status.VACUOUS, Status.INCONCLUSIVE)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from test_reporting_documents import case, document, verdict
 
+from sstep_verify.reporting.case import Certified, CertifiedRow
 from sstep_verify.reporting.certified import certified_table
-from sstep_verify.reporting.certified_document import Certified, CertifiedRow
 from sstep_verify.reporting.junit import write_junit
 from sstep_verify.reporting.numbers import enclosed, promised
 from sstep_verify.reporting.tables import of
