@@ -227,8 +227,8 @@ def part_of(name: str) -> ModuleType:
     """The module of a part that studies add, which stands beside the package, in a clone.
 
     ``studies.reporting.NAME.part`` holds ``RECORD``, the dataclass of that field of `Results`, with what it
-    names and what is broken; ``OUTCOMES``, by exit code; ``drawn``, what page and tables show of a document;
-    and ``write``, which writes figures and tables. Its templates stand beside.
+    names and what is broken; ``OUTCOMES``, by exit code; ``drawn``, what the page shows of a document; and
+    ``write``, which writes figures and tables. Its templates stand beside.
 
     Raises
     ------
