@@ -58,7 +58,7 @@ def replayed(case: HardCase) -> ReplayedCase:
     made = judged(case.measure, variant, scenario, exact=True)
     again = case.measure in (LOSS, RATIO)  # of the others it is the ratio of this very run
     value = value_of(case.measure, variant, scenario) if again else ratio_of(made)
-    return ReplayedCase(case, worst(one.status for one in made.comparisons).value, value)
+    return ReplayedCase(case, worst(one.status for one in made.verdicts).value, value)
 
 
 def replay() -> AdversaryDocument:

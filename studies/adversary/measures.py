@@ -22,8 +22,8 @@ from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
 from studies.adversary.space import CHOICES, Cell, chosen, scenario_at
-from studies.alarms.comparisons import NO_RUN, Judged, judged_run
-from studies.alarms.variants import EVERY, LINEAR, LOGGING, Names, Variant
+from studies.alarms.judged import NO_RUN, Judged, decided, judged_run
+from studies.alarms.solvers import EVERY, LINEAR, LOGGING, Names, Variant
 from studies.corpus.labelled_set import EQUIVALENT
 from studies.legal.draws import Drawn
 from studies.legal.solver import LegalSolver
@@ -147,8 +147,8 @@ def judged(measure: str, variant: Variant, scenario: Scenario, exact: bool = Fal
 
 def ratio_of(made: Judged) -> float:
     """Largest ratio of a judged run, infinite where it is failed."""
-    settled = [one for one in made.comparisons if one.status is not Status.INCONCLUSIVE]
-    return max((one.ratio for one in settled if one.decided), default=0.0)
+    settled = [one for one in made.verdicts if one.status is not Status.INCONCLUSIVE]
+    return max((one.ratio for one in settled if decided(one)), default=0.0)
 
 
 def loss_of(variant: Variant, scenario: Scenario) -> float:

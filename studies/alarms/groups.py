@@ -6,7 +6,7 @@ window in exact arithmetic; those of the design by the check of the cell that th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,27 +19,15 @@ from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.verdict import Status
-from studies.alarms.comparisons import (
-    NO_RUN,
-    Comparison,
-    Judged,
-    judged_run,
-    told_of,
-)
-from studies.alarms.problems import SEEDS, drawn_problem, larger
-from studies.alarms.variants import (
-    LOGGING,
-    SERIAL,
-)
+from sstep_verify.verdict import Status, Verdict
+from studies.alarms.judged import NO_RUN, Judged, judged_run, verdicts_of
+from studies.alarms.solvers import LOGGING, SEEDS, SERIAL, drawn_problem
 from studies.coverage.cases import Planned, planned
-from studies.coverage.design import design, drawn_row
-from studies.coverage.freedoms import CORES, declared_values, planned_values
+from studies.coverage.freedoms import CORES, row_of
 from studies.coverage.planted import planted
-from studies.coverage.wanted import STRIDE, numbers, wanted
+from studies.coverage.table import STRIDE, design, drawn_row, wanted
 from studies.legal.draws import BY_VALUE, case_of, draw, one_of
 from studies.legal.solver import LegalSolver
-from studies.reporting.sensitivity.coverage import Cells
 
 EXACT = 1 / 8
 """Share of the runs judged step by step of which notable steps are replayed exactly."""
@@ -57,10 +45,6 @@ THREADS = (1, 2)
 """Threads of BLAS."""
 
 
-def _all(first: int, runs: int, cells: Cells) -> Iterable[int]:
-    return range(first, first + runs)
-
-
 @dataclass(frozen=True)
 class Group:
     """A way to draw and judge runs.
@@ -70,20 +54,17 @@ class Group:
     judged : callable
         ``judged(generator, number)`` draws a run, has it made, and judges it.
     share : float
-        Share of the runs of a study; 0 of those that are counted apart.
+        Share of the runs of a study; 0 of those of the design, which are counted apart.
     piece : int
         Runs of a unit: some seconds.
     core : str
         Processor kind by which matrices are multiplied, one of `CORES`.
-    chosen : callable
-        ``chosen(first, runs, cells)`` is the numbers of the runs of a piece, one at a time.
     """
 
     judged: Callable[[np.random.Generator, int], Judged]
     share: float
     piece: int
     core: str = ""
-    chosen: Callable[[int, int, Cells], Iterable[int]] = _all
 
 
 def by_steps(generator: np.random.Generator, number: int) -> Judged:
@@ -99,7 +80,9 @@ def by_steps(generator: np.random.Generator, number: int) -> Judged:
 def with_blas_threads(generator: np.random.Generator, number: int) -> Judged:
     """Every step of a run whose products are large enough for BLAS to share out to threads."""
     variant, threads = one_of(generator, SERIAL), one_of(generator, THREADS)
-    scenario = larger(generator, drawn_problem(generator, variant.tasks, variant.kernels, "float64"))
+    scenario = drawn_problem(generator, variant.tasks, variant.kernels, "float64")
+    samples, features = int(generator.integers(128, 257)), int(generator.integers(64, 161))
+    scenario = replace(scenario, samples=samples, features=features, s=max(scenario.s, 16), iterations=40)
     with threadpool_limits(limits=threads, user_api="blas"):
         made = judged_run(variant, scenario, (STEPS,), exact=False)
     return replace(made, variant=f"{made.variant}, BLAS threads {threads}")
@@ -111,67 +94,51 @@ def in_legal_orders(generator: np.random.Generator, number: int) -> Judged:
     case, declared = case_of(drawn), drawn.declaration
     with np.errstate(all="ignore"):
         checks = checks_of((CONTRACT, WINDOWS, STEPS, PHASES))
-        told, _ = told_of(case, LegalSolver(drawn), checks, Oracle(drawn.problem))
-    return Judged(
-        f"order {drawn.order} {declared.precision} {declared.update}",
-        drawn.problem.name,
-        drawn.problem.loss.task,
-        drawn.problem.kernel.name,
-        declared.precision,
-        told,
-        row=declared_values(declared)
-        | planned_values(case, drawn.stream.length, "spread", wide=True, written="binary"),
-    )
+        verdicts, _ = verdicts_of(case, LegalSolver(drawn), checks, Oracle(drawn.problem))
+    name = f"order {drawn.order} {declared.precision} {declared.update}"
+    return Judged(name, drawn.problem.name, row_of(case, wide=True), verdicts, case)
 
 
 def of_a_design(generator: np.random.Generator, number: int) -> Judged:
     """A run for a cell of the coverage table, judged by the cell's check; every other is a simple one."""
     aim, rows = wanted(number), design()[0]
     wish = rows[number % len(rows)] | (SIMPLE if number % 2 else {})
-    (task, kernel), row = aim.place.split(), drawn_row(generator, aim.left, wish)
+    row = drawn_row(generator, aim.left, wish)
     with np.errstate(all="ignore"):
         try:
             plan = planned(generator, row)
         except NO_RUN:
-            return Judged("none", "", task, kernel, row["precision"], ())
+            return Judged("none", "")
         by_value = aim.check == SAME_BITS and plan.drawn is not None and plan.drawn.order in BY_VALUE
         oracle = Oracle(plan.case.problem)
-        told, _ = told_of(
-            plan.case, plan.solver, checks_of((CONTRACT, *(() if by_value else (aim.check,)))), oracle
-        )
+        checks = checks_of((CONTRACT, *(() if by_value else (aim.check,))))
+        verdicts, _ = verdicts_of(plan.case, plan.solver, checks, oracle)
         refused: dict[str, bool] = {}
-        for one in told if number % MIRRORED == 0 else ():
+        for one in verdicts if number % MIRRORED == 0 else ():
             refused |= _refused(one, plan, oracle, generator) if one.status is Status.PASS else {}
-    return Judged(
-        f"{plan.solver.declaration.name} {row['exchange']} {row['precision']} {row['update']}",
-        f"row {number}",
-        task,
-        kernel,
-        row["precision"],
-        told,
-        row=plan.row,
-        planted=refused,
-    )
+    name = f"{plan.solver.declaration.name} {row['exchange']} {row['precision']} {row['update']}"
+    return Judged(name, f"row {number}", plan.row, verdicts, plan.case, planted=refused)
 
 
 def _refused(
-    one: Comparison, plan: Planned, oracle: Oracle, generator: np.random.Generator
+    verdict: Verdict, plan: Planned, oracle: Oracle, generator: np.random.Generator
 ) -> dict[str, bool]:
     """Whether a check refuses the run that it passed once there is a defect; empty if it cannot say."""
-    defect, wrong = planted(one.check, one.seen, plan, generator)
+    defect, wrong = planted(verdict, plan, generator)
     again = {
         each.status
         for made in wrong
-        for each in told_of(plan.case, made, checks_of((CONTRACT, one.check)), oracle)[0]
+        for each in verdicts_of(plan.case, made, checks_of((CONTRACT, verdict.check)), oracle)[0]
     }
     # A wrong run takes other ways, on which the defect may not act.
-    return {f"{one.check}: {defect}": Status.FAIL in again} if again & {Status.PASS, Status.FAIL} else {}
+    settled = again & {Status.PASS, Status.FAIL}
+    return {f"{verdict.check}: {defect}": Status.FAIL in again} if settled else {}
 
 
 GROUPS = {
     "steps": Group(by_steps, 0.54, 1000),
     "legal orders": Group(in_legal_orders, 0.45, 1000),
     "BLAS threads": Group(with_blas_threads, 0.01, 200),
-    **{f"design {core}".strip(): Group(of_a_design, 0.0, STRIDE, core, numbers) for core in CORES},
+    **{f"design {core}".strip(): Group(of_a_design, 0.0, STRIDE, core) for core in CORES},
 }
 """The groups, by name; the shares of those that have one add up to one."""

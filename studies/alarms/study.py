@@ -11,7 +11,6 @@ import math
 import os
 import subprocess
 import sys
-import time
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -21,24 +20,23 @@ import msgspec
 import numpy as np
 
 from sstep_verify.checks.registry import CHECKS
+from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.inputs.records import convert, decode
 from sstep_verify.verdict import Status, worst
 from studies import search_path
-from studies.alarms.comparisons import Judged
 from studies.alarms.groups import GROUPS
-from studies.alarms.tightness import tightness
-from studies.coverage.cells import added, coverage
+from studies.alarms.judged import Judged, decided
+from studies.alarms.tightness import longest_sum, tightness_row
 from studies.coverage.freedoms import CORE, CORES
+from studies.coverage.table import count_run, coverage, numbers
 from studies.reporting.sensitivity.alarms import (
     Alarm,
     AlarmOutcome,
     AlarmsDocument,
     AlarmUnit,
-    Ratios,
-    Shares,
     VariantCount,
 )
-from studies.reporting.sensitivity.coverage import CROSSED, Cells
+from studies.reporting.sensitivity.coverage import CROSSED
 
 DIGITS = 4
 """Digits of a ratio that are kept."""
@@ -52,8 +50,6 @@ FIELDS = {
 
 BOUNDED = tuple(check.id for check in CHECKS.values() if check.bounds and not check.all_runs)
 """Checks with a derived bound: one of them decides a run that is counted."""
-
-COUNTED = (*FIELDS.values(), "undecided", "absent")
 
 
 def units(runs: int, seed: int, design: int = 0) -> list[AlarmUnit]:
@@ -83,49 +79,44 @@ def again(unit: AlarmUnit) -> Judged:
 
 def run(unit: AlarmUnit) -> AlarmOutcome:
     """Make and judge the runs of a piece, in a process of its own where another processor is played."""
-    if GROUPS[unit.group].core != os.environ.get(CORE, ""):
+    group = GROUPS[unit.group]
+    if group.core != os.environ.get(CORE, ""):
         return _elsewhere(unit)
-    begin = time.perf_counter()
-    cells: Cells = {}
-    pairs, tried, refused = Counter[str](), Counter[str](), Counter[str]()
+    outcome = AlarmOutcome(unit)
     counts = defaultdict[str, Counter[str]](Counter)
-    alarms: list[Alarm] = []
-    ratios = defaultdict[tuple[str, str, str, str, bool], list[tuple[float, int]]](list)
-    parts = defaultdict[tuple[str, str, str], dict[str, list[float]]](lambda: defaultdict(list))
-    for number in GROUPS[unit.group].chosen(unit.first, unit.runs, cells):
+    pairs, tried, refused = Counter[str](), Counter[str](), Counter[str]()
+    every = range(unit.first, unit.first + unit.runs)
+    for number in every if group.share else numbers(unit.first, unit.runs, outcome.cells):
         one = AlarmUnit(unit.group, unit.seed, number, 1)
         judged = again(one)
         counts[judged.variant][_field(judged)] += 1
-        alarms += _alarms(one, judged)
-        if judged.row:
-            added(cells, pairs, judged.row, judged.ratios)
+        count_run(outcome.cells, pairs, judged.row, judged.ratios)
         for name, found in judged.planted.items():
             keys = [name, *(f"{name}, {freedom} = {value}" for freedom, value in judged.row.items())]
             tried.update(keys)
             refused.update(keys if found else ())
-        kind = judged.task, judged.kernel, judged.precision
-        for told in judged.comparisons:
-            settled = told.decided and told.status is not Status.INCONCLUSIVE
-            if settled and math.isfinite(told.ratio):  # what is not replayed may exceed a screen's bound
-                ratio = float(f"{told.ratio:.{DIGITS}g}")
-                ratios[told.check, *kind, told.acted].append((ratio, told.length))
+        kind = " ".join(judged.row.get(name, "") for name in ("task", "kernel", "precision"))
+        for verdict in judged.verdicts:
+            if verdict.status is Status.FAIL:
+                outcome.alarms.append(
+                    Alarm(one, judged.variant, judged.problem, verdict.check, verdict.reason)
+                )
+            settled = decided(verdict) and verdict.status is not Status.INCONCLUSIVE
+            # What is not replayed may exceed a screen's bound.
+            if judged.case and settled and math.isfinite(verdict.ratio):
+                length, acted = longest_sum(verdict.check, judged.case), verdict.status is Status.PASS
+                held = outcome.ratios.setdefault(f"{verdict.check} {kind}", [])
+                held.append((_short(verdict.ratio), length, acted))
         for name, share in judged.shares.items():
-            parts[kind][name].append(float(f"{share:.{DIGITS}g}"))
-    return AlarmOutcome(
-        unit,
-        tuple(VariantCount(name, **counted) for name, counted in sorted(counts.items())),
-        tuple(alarms),
-        tuple(_ratios(key, found) for key, found in sorted(ratios.items())),
-        tuple(
-            Shares(*key, {name: tuple(found) for name, found in named.items()})
-            for key, named in sorted(parts.items())
-        ),
-        time.perf_counter() - begin,
-        cells,
-        dict(pairs),
-        dict(tried),
-        dict(refused),
-    )
+            outcome.shares.setdefault(kind, {}).setdefault(name, []).append(_short(share))
+    for field, count in (("pairs", pairs), ("planted", tried), ("refused", refused)):
+        getattr(outcome, field).update(count)
+    outcome.counts.update(counts)
+    return outcome
+
+
+def _short(ratio: float) -> float:
+    return float(f"{ratio:.{DIGITS}g}")
 
 
 def _elsewhere(unit: AlarmUnit) -> AlarmOutcome:
@@ -148,44 +139,39 @@ def in_child(given: BinaryIO, answer: BinaryIO) -> None:
 
 def _field(judged: Judged) -> str:
     """The field of `VariantCount` that counts a run: what was decided, else the most severe verdict."""
-    bounded = [one for one in judged.comparisons if one.check in BOUNDED]
-    if any(one.status is Status.FAIL for one in judged.comparisons):
+    bounded = [one for one in judged.verdicts if one.check in BOUNDED]
+    if any(one.status is Status.FAIL for one in judged.verdicts):
         return "failed"
     if any(one.status is Status.PASS for one in bounded):
         return "passed"
-    if not judged.comparisons:
+    if not judged.verdicts:
         return "absent"
-    decided = any(one.decided for one in bounded)
-    return FIELDS[worst({one.status for one in bounded})] if decided else "undecided"
-
-
-def _alarms(unit: AlarmUnit, judged: Judged) -> list[Alarm]:
-    failed = [one for one in judged.comparisons if one.status is Status.FAIL]
-    return [Alarm(unit, judged.variant, judged.problem, one.check, one.reason) for one in failed]
-
-
-def _ratios(key: tuple[str, str, str, str, bool], found: list[tuple[float, int]]) -> Ratios:
-    lengths = tuple(length for _, length in found)
-    return Ratios(*key, tuple(ratio for ratio, _ in found), lengths if all(lengths) else ())
+    return FIELDS[worst({one.status for one in bounded})] if any(map(decided, bounded)) else "undecided"
 
 
 def summary(outcomes: Sequence[AlarmOutcome]) -> AlarmsDocument:
     """What all pieces of a study say together."""
     counts = defaultdict[str, Counter[str]](Counter)
-    for one in (one for outcome in outcomes for one in outcome.counts):
-        counts[one.variant].update({name: getattr(one, name) for name in COUNTED})
-    ratios = [one for outcome in outcomes for one in outcome.ratios]
-    shares = [one for outcome in outcomes for one in outcome.shares]
+    ratios = defaultdict[str, list[tuple[float, int, bool]]](list)
+    # The only check whose bounds are looked into is step-replay.
+    shares = defaultdict[str, defaultdict[str, list[float]]](lambda: defaultdict(list))
+    for outcome in outcomes:
+        for variant, counted in outcome.counts.items():
+            counts[variant].update(counted)
+        for key, found in outcome.ratios.items():
+            ratios[key] += found
+        for kind, parts in outcome.shares.items():
+            for name, held in parts.items():
+                shares[f"{STEPS} {kind}"][name] += held
     variants = tuple(VariantCount(name, **counted) for name, counted in sorted(counts.items()))
-    made = sum(sum(counted.values()) for counted in counts.values())
-    judged, failed = sum(one.judged for one in variants), sum(one.failed for one in variants)
+    keys = sorted(ratios, key=str.split)
     return AlarmsDocument(
-        made,
-        judged,
-        failed,
-        None,
-        variants,
-        tuple(one for outcome in outcomes for one in outcome.alarms),
-        tightness(ratios, shares),
-        coverage(outcomes),
+        made=sum(counted.total() for counted in counts.values()),
+        judged=sum(one.judged for one in variants),
+        failed=sum(one.failed for one in variants),
+        upper=None,
+        variants=variants,
+        alarms=tuple(alarm for outcome in outcomes for alarm in outcome.alarms),
+        tightness=tuple(tightness_row(key, ratios[key], shares[key]) for key in keys),
+        coverage=coverage(outcomes),
     )

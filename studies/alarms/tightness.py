@@ -1,15 +1,38 @@
-"""How near correct runs come to their bounds: quantiles, and where a sharper one is wanted."""
+"""How near correct runs come to their bounds: quantiles, and what bounds are made of."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.checks.step_replay import CHECK as STEPS
-from studies.alarms.bounds import ADDED_UP
-from studies.reporting.sensitivity.alarms import Ratios, Shares, TightnessRow
+from sstep_verify.bounds.step.clip import clip_constants
+from sstep_verify.bounds.step.residual import solve_constants
+from sstep_verify.checks import (
+    metamorphic_bounded,
+    sstep_equals_classical,
+    step_replay,
+    trajectory,
+    window_replay,
+)
+from sstep_verify.checks.recorded import kernel_entries, residual_gap
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.steps.judged import StepJudge
+from sstep_verify.checks.steps.rows import entries_key, kept_entries
+from sstep_verify.oracle.facade import Oracle
+from sstep_verify.rounding.arithmetic import norm, sum_roundings, unit_roundoff
+from sstep_verify.trajectory import Trajectory
+from studies.reporting.sensitivity.alarms import TightnessRow
+
+ADDED_UP = (trajectory.CHECK, sstep_equals_classical.CHECK, metamorphic_bounded.CHECK, residual_gap.CHECK)
+"""Checks whose bound adds up what all steps of a run may err by, or carries it along."""
+
+MADE_OF_STEPS = (step_replay.CHECK, window_replay.CHECK, *ADDED_UP)
+"""Checks whose bound is made of those of steps."""
+
+JUDGE = 7
+"""Roundings of the judge's own product with a beside one a sample (bounds/step/clip.py)."""
 
 WANTED = 0.02
 """Median of the ratio times the length of the longest sum below which a sharper derivation is wanted.
@@ -24,48 +47,95 @@ FEWEST = 20
 
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 0.99)
 
-Key = tuple[str, str, str, str]
 
-ALL_STEPS = "the errors of all steps, added up"
-"""What the bounds of whole runs are made of."""
+def longest_sum(check: str, case: Case) -> int:
+    """Roundings of a term of the longest sum in a check's bound; 0 where its bound is no single sum's.
+
+    Of a step or window: that of a kernel row's product with a and the corrections, read back from the
+    bound's own constant, or the judge's where that is longer and the solver no coarser; of a kernel entry,
+    that over the features.
+    """
+    problem, declared = case.problem, case.declaration
+    entries = sum_roundings(problem.features, declared.summation)
+    if check == kernel_entries.CHECK:
+        return entries
+    if check not in MADE_OF_STEPS:
+        return 0
+    samples, width = problem.samples, min(case.s_values[0], max(case.iterations, 1))
+    if problem.is_svm:
+        sums = clip_constants(declared, samples, samples, width, problem.dual, judge=False).sums
+    else:
+        sums = solve_constants(declared, samples, samples, width, case.stream.block, 1.0, judge=False).sums
+    # gamma_k = k u / (1 - k u), solved for k.
+    solver = round(sums.longest / ((1.0 + sums.longest) * unit_roundoff(declared.precision)))
+    judge = samples + JUDGE if declared.precision == "float64" and check == step_replay.CHECK else 0
+    return max(solver, judge, entries)
 
 
-def tightness(ratios: Iterable[Ratios], shares: Iterable[Shares]) -> tuple[TightnessRow, ...]:
-    """One row for every check, task, kernel and precision, of what the pieces of a study found."""
-    found = defaultdict[Key, list[Ratios]](list)
-    for one in ratios:
-        found[one.check, one.task, one.kernel, one.precision].append(one)
-    parts = defaultdict[Key, dict[str, list[float]]](lambda: defaultdict(list))
-    for looked in shares:
-        for name, held in looked.parts.items():
-            # The only check whose bounds are looked into.
-            parts[STEPS, looked.task, looked.kernel, looked.precision][name] += held
-    return tuple(_row(key, found[key], parts.get(key, {})) for key in sorted(found))
+def parts_of_bound(case: Case, run: Trajectory, oracle: Oracle) -> dict[str, float]:
+    """Shares of the bound of the step with the largest ratio; none if it is infinite, or a clip decides it.
+
+    The run has a log; the oracle keeps kernel entries.
+    """
+    judge = StepJudge(case, oracle)
+    worst = judge.run(run).worst
+    if worst is None:
+        return {}
+
+    def size(of: StepJudge) -> float:
+        return norm(of.step_bounds(run, worst.window.begin))
+
+    whole, solver = size(judge), size(StepJudge(case, oracle, judge=False))
+    if not 0.0 < solver <= whole < np.inf:  # an exact step decides no clip: its bound is another one
+        return {}
+    exact = Oracle(case.problem)
+    entries = kept_entries(oracle, case.problem, case.declaration)
+    nothing = np.zeros_like(entries.values)
+    exact.kept(
+        entries_key(case.declaration), lambda: replace(entries, judge_error=nothing, solver_error=nothing)
+    )
+    sums = size(StepJudge(case, exact, judge=False))
+    return {
+        "the judge's own step": 1.0 - solver / whole,
+        "the solver's kernel entries": (solver - sums) / whole,
+        "the sums of a step and what is stored": sums / whole,
+    }
 
 
-def _row(key: Key, found: list[Ratios], parts: dict[str, list[float]]) -> TightnessRow:
-    every = np.array([ratio for one in found for ratio in one.ratios])
-    acted = np.array([ratio for one in found if one.acted for ratio in one.ratios])
-    lengths = np.array([length for one in found if one.acted for length in one.lengths])
+def tightness_row(
+    of: str, found: Sequence[tuple[float, int, bool]], shares: Mapping[str, Sequence[float]]
+) -> TightnessRow:
+    """The row of a check, task, kernel and precision, with a space between them.
+
+    Of each verdict there is its ratio, the roundings of the longest sum in its bound, and whether all
+    quantities of a step acted; of some bounds the shares of their parts.
+    """
+    ratios = np.array([ratio for ratio, _, _ in found])
+    acted, lengths = (np.array([one[place] for one in found if one[2]]) for place in (0, 1))
     least, lower, median, upper, ninety_ninth = [
         float(np.quantile(acted, part)) if acted.size else None for part in QUANTILES
     ]
-    product = float(np.median(acted * lengths)) if lengths.size else None
-    medians = {name: float(np.median(shares)) for name, shares in parts.items()}
+    single = lengths.size > 0 and bool(lengths.all())
+    product = float(np.median(acted * lengths)) if single else None
+    medians = {name: float(np.median(held)) for name, held in shares.items()}
     largest = max(medians, key=lambda name: medians[name], default="")
     dominates = f"{largest}, {medians[largest]:.0%}" if largest else ""
+    check, task, kernel, precision = of.split()
     return TightnessRow(
-        *key,
-        runs=every.size,
+        check,
+        task,
+        kernel,
+        precision,
+        runs=ratios.size,
         acted=acted.size,
         least=least,
         lower=lower,
         median=median,
         upper=upper,
         ninety_ninth=ninety_ninth,
-        most=float(every.max()),
-        length=float(np.median(lengths)) if lengths.size else None,
+        most=float(ratios.max()),
+        length=float(np.median(lengths)) if single else None,
         product=product,
         wanted=product is not None and acted.size >= FEWEST and product < WANTED,
-        dominates=ALL_STEPS if key[0] in ADDED_UP else dominates,
+        dominates="the errors of all steps, added up" if check in ADDED_UP else dominates,
     )

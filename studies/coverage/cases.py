@@ -25,7 +25,7 @@ from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.trajectory import Trajectory
-from studies.coverage.freedoms import LONG, OWN_EXCHANGES, YES, declared_values, planned_values
+from studies.coverage.freedoms import LONG, OWN_EXCHANGES, YES, row_of
 from studies.coverage.rules import options_of
 from studies.legal.draws import ORDERS, Drawn, one_of
 from studies.legal.solver import LegalSolver
@@ -144,9 +144,7 @@ def planned(generator: np.random.Generator, row: dict[str, str]) -> Planned:
         reached = end.claims[name].value
         solver = LegalSolver(drawn, reached)
         case = replace(case, claims={name: max(reached, 0.0)})
-    values = declared_values(solver.declaration) | planned_values(
-        case, s, row["data"], wide, row["written"]
-    )
+    values = row_of(case, row["data"], wide, row["written"])
     return Planned(Either(solver, variant, lambda request: bool(request.variant)), case, values, drawn)
 
 

@@ -7,8 +7,6 @@ What a solver may declare is read from the fields of `Declaration`, what a campa
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any
 
 import scipy.sparse
 
@@ -16,9 +14,6 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.declaration import KNOWN, Declaration
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.scenarios.draws import KERNEL_NAMES
-
-Row = Mapping[str, str]
-"""A value of every freedom."""
 
 NO, YES = "no", "yes"
 SWITCH = (NO, YES)
@@ -107,51 +102,50 @@ VALUES: dict[str, tuple[str, ...]] = {
 """All freedoms with their values."""
 
 
+LONG = 200
+"""Iterations from which on a run is long: a stands still in many of its windows."""
+
+FEW = 4
+"""Windows that a campaign samples of a run."""
+
+
 def declared_values(declaration: Declaration) -> dict[str, str]:
     """The values that a declaration has of each of its freedoms."""
-    found = {name: getattr(declaration, name) for name in DECLARED}
-    found |= {
+    values = {name: getattr(declaration, name) for name in DECLARED}
+    values |= {
         "function_ulps": DECLARED["function_ulps"][declaration.function_ulps > 1.0],
         "summation": declaration.summation.partition(":")[0],
         "ranks": DECLARED["ranks"][declaration.ranks > 1],
         "state": "+".join(declaration.state),
         "level": str(declaration.level),
     }
-    return {name: _told(value) for name, value in found.items()}
+    return {name: one if isinstance(one, str) else SWITCH[bool(one)] for name, one in values.items()}
 
 
-def _told(value: Any) -> str:
-    return value if isinstance(value, str) else SWITCH[bool(value)]
-
-
-def planned_values(case: Case, s: int, data: str, wide: bool, written: str) -> dict[str, str]:
-    """The values that a case has of each of its freedoms; of its data those that are given."""
-    length, samples = case.iterations, case.problem.samples
+def row_of(case: Case, data: str = "spread", wide: bool = False, written: str = "binary") -> dict[str, str]:
+    """The values that solver and case have of every freedom; of the case's data those that are given."""
+    (s,), length, samples = case.s_values, case.iterations, case.problem.samples
     tail = "whole windows" if length % s == 0 else "a short last one"
-    return {
-        "block": PLANNED["block"][case.stream.block > 1],
+    second = {
+        "block": case.stream.block > 1,
+        "start": case.start > 0,
+        "initial": case.initial is not None and bool(case.initial.any()),
+        "points": bool(case.points),
+        "windows": case.windows > FEW,
+        "unit": case.unit > 1,
+        "variants": bool(case.variants),
+        "claims": bool(case.claims),
+        "replay_limit": case.replay_limit > 0,
+        "storage": scipy.sparse.issparse(case.problem.data),
+        "range": wide,
+    }
+    return declared_values(case.declaration) | {
+        **{name: PLANNED[name][place] for name, place in second.items()},
         "s": "1" if s == 1 else "up to m" if s <= samples else "above m",
         "iterations": "long" if length >= LONG else "one window" if length <= s else tail,
-        "start": PLANNED["start"][case.start > 0],
-        "initial": PLANNED["initial"][case.initial is not None and bool(case.initial.any())],
-        "points": PLANNED["points"][bool(case.points)],
-        "windows": PLANNED["windows"][case.windows > FEW],
-        "unit": PLANNED["unit"][case.unit > 1],
-        "variants": _told(case.variants),
-        "claims": _told(case.claims),
-        "replay_limit": PLANNED["replay_limit"][case.replay_limit > 0],
-        "storage": PLANNED["storage"][scipy.sparse.issparse(case.problem.data)],
-        "range": PLANNED["range"][wide],
         "data": data,
         "written": written,
         "processor": os.environ.get(CORE, ""),
         "task": case.problem.loss.task,
         "kernel": case.problem.kernel.name,
     }
-
-
-LONG = 200
-"""Iterations from which on a run is long: a stands still in many of its windows."""
-
-FEW = 4
-"""Windows that a campaign samples of a run."""

@@ -8,7 +8,6 @@ it then breaks its own promise.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -18,6 +17,7 @@ from sstep_verify.quantities import CURVATURE, KERNEL, STALE
 from sstep_verify.recurrence.mutation import Mutation, left_out
 from sstep_verify.solver import RunRequest, Solver
 from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Status, Verdict
 from studies.coverage.cases import Change, Either, Planned, Wanted, always
 from studies.legal.draws import one_of
 from studies.legal.solver import LegalSolver
@@ -97,14 +97,12 @@ WHOLE: dict[str, tuple[Mutation, Wanted]] = {
 """What is planted in steps, by checks whose verdicts do not name a quantity of these."""
 
 
-def planted(
-    check: str, seen: Sequence[str], plan: Planned, generator: np.random.Generator
-) -> tuple[str, list[Solver]]:
+def planted(verdict: Verdict, plan: Planned, generator: np.random.Generator) -> tuple[str, list[Solver]]:
     """Solvers of a plan with a defect, of which a check has to refuse one; none where none can be planted.
 
-    The check passed the run, and its verdict was certain to show what is `seen`.
+    The check passed the run by this verdict.
     """
-    right, drawn, case = plan.solver, plan.drawn, plan.case
+    check, right, drawn, case = verdict.check, plan.solver, plan.drawn, plan.case
 
     def elsewhere(request: RunRequest) -> bool:
         return bool(request.variant) or request.problem.digest != case.problem.digest
@@ -123,6 +121,7 @@ def planted(
     if check == "residual-gap":
         changes = [partial(_skipped, place) for place in range(case.problem.samples)]
         return "an update left out", [Either(right, right, always, one) for one in changes]
+    seen = {term.name for term in verdict.terms if term.status is Status.PASS}
     known = [name for name in STEPS if name in seen]
     if drawn is None or not (known or check in WHOLE):
         return "", []

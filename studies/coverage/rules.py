@@ -1,36 +1,42 @@
-"""Which values of freedoms go together: what one value leaves of others, and why."""
+"""Which values of freedoms go together, and what a check asks of them before it decides anything.
+
+What one value leaves of others says why no run has both; what a check asks for, why cells of the table are
+empty.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from sstep_verify.checks.registry import CHECKS
+from sstep_verify.checks.shared.check import every_run
 from sstep_verify.solvers.production.options import Options
 from studies.coverage.freedoms import NO, OWN_EXCHANGES, VALUES, YES, declared_values
 
 Values = dict[str, tuple[str, ...]]
 
 
-@dataclass(frozen=True)
-class Rule:
-    """Where a freedom has one of some values, another has one of some.
-
-    Parameters
-    ----------
-    why : str
-        The reason.
-    name, values : str, set of str
-        The freedom, and the values of which the rule speaks.
-    other, left : str, set of str
-        The other, and the values that are left to it.
-    """
+class Rule(NamedTuple):
+    """Where freedom `name` has one of some `values`, freedom `other` has one of those `left`; and why."""
 
     why: str
     name: str
     values: frozenset[str]
     other: str
     left: frozenset[str]
+
+
+class Requirement(NamedTuple):
+    """Values of freedoms, all of which must be so for a check to decide a run, and why not if they are not.
+
+    It is required where freedoms have the values `given`; everywhere if empty.
+    """
+
+    checks: tuple[str, ...]
+    needs: Values
+    why: str
+    given: Values = {}  # noqa: RUF012
 
 
 def _rules(why: str, name: str, values: tuple[str, ...], then: Values) -> list[Rule]:
@@ -117,3 +123,66 @@ def left_by(values: Mapping[str, tuple[str, ...]]) -> tuple[Values, str]:
             if not (left[rule.name] and left[rule.other]):
                 return left, rule.why
     return left, ""
+
+
+NOT_PRINTED = (
+    *("step-replay", "window-replay", "metamorphic-exact", "metamorphic-bounded", "kernel-entries"),
+    *("phases", "box", "optimum", "claim-honesty", "residual-gap"),
+)
+"""Checks that a campaign does not ask of a result that is known to a rounding only."""
+
+EXACT = tuple(check.id for check in CHECKS.values() if check.affordable is not every_run)
+"""Checks that replay runs exactly, as far as the case's limit goes."""
+
+ENDS = ("trajectory", "sstep-equals-classical", "metamorphic-bounded")
+"""Checks whose bounds start from a and follow a run from there."""
+
+REQUIRED = (
+    Requirement(EXACT, {"replay_limit": ("exact",)}, "replays exactly, and the case's limit is none"),
+    Requirement(NOT_PRINTED, {"written": ("binary",), "scaled": (NO,)}, "a is known to a rounding only"),
+    Requirement(("box",), {"task": SVM}, "K-RR has no box"),
+    Requirement(("step-replay", "phases"), {"log": (YES,)}, "judges steps that are written down"),
+    Requirement(
+        ("step-replay", "phases"),
+        {"precision": others("precision", "longdouble")},
+        "float64 holds no longdouble",
+    ),
+    Requirement(("step-replay", "phases"), {"state": ("", "weights")}, "starts from a or weights"),
+    Requirement(("phases",), {"probes": (YES,)}, "judges what steps write down of their parts"),
+    Requirement(
+        ("message-count",), {"exchange": others("exchange", "")}, "counts are judged of a declared exchange"
+    ),
+    Requirement(("rank-coherence",), {"ranks": ("several",)}, "compares ranks"),
+    Requirement(("residual-gap",), {"state": others("state", "")}, "judges what is carried"),
+    Requirement(("residual-gap",), {"update": ("in-place",)}, "no bound here but in place", {"task": SVM}),
+    Requirement(ENDS, {"state": ("", "weights")}, "a bound of a run is derived from a or weights alone"),
+    Requirement(("optimum",), {"claims": (YES,)}, "judges runs that claim to have converged"),
+    Requirement(
+        ("claim-honesty",), {"exchange": others("exchange", *OWN_EXCHANGES)}, "its plain runs claim nothing"
+    ),
+    Requirement(
+        ("claim-honesty",),
+        {"precision": others("precision", "longdouble")},
+        "an enclosure in float64 is wider",
+    ),
+    Requirement(("sstep-equals-classical",), {"s": others("s", "1")}, "compares with s = 1"),
+)
+"""All that is required."""
+
+
+def left_for(check: str, values: Mapping[str, str]) -> tuple[Values, str]:
+    """What is left of every freedom of runs that a check may decide, some values given; or why of none."""
+    left, why = left_by(VALUES | {name: (value,) for name, value in values.items()})
+    for one in () if why else REQUIRED:
+        if check in one.checks and all(set(left[x]) <= set(known) for x, known in one.given.items()):
+            kept = {name: tuple(x for x in left[name] if x in known) for name, known in one.needs.items()}
+            left, why = left_by(left | kept)
+            if why or not all(kept.values()):
+                return left, one.why
+    if why or check != "kernel-entries":
+        return left, why
+    for name in ("panels", "blocks"):
+        kept, clash = left_by(left | {name: (YES,)}) if YES in left[name] else (left, name)
+        if not clash:
+            return kept, ""
+    return left, "judges entries that are exposed"

@@ -12,7 +12,8 @@ from sstep_verify.checks.registry import CHECKS, checks_of
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import IndexStream
-from studies.alarms.comparisons import Comparison, told_of
+from sstep_verify.verdict import Verdict
+from studies.alarms.judged import verdicts_of
 from studies.legal.draws import BY_VALUE, Drawn, case_of
 from studies.legal.solver import LegalSolver
 
@@ -23,7 +24,7 @@ LONGEST = 24
 """Iterations of a run at most."""
 
 
-def by_all_checks(drawn: Drawn, length: int) -> tuple[Comparison, ...]:
+def by_all_checks(drawn: Drawn, length: int) -> tuple[Verdict, ...]:
     """What the checks say of a run of so many iterations; nothing if it could not be made."""
     solver = LegalSolver(replace(drawn, declaration=replace(drawn.declaration, probes=False)))
     block = drawn.stream.block
@@ -33,13 +34,13 @@ def by_all_checks(drawn: Drawn, length: int) -> tuple[Comparison, ...]:
     left_out = {CONTRACT} | ({SAME_BITS} if drawn.order in BY_VALUE else set())
     names = (CONTRACT, *(name for name in CHECKS if name not in left_out))
     with np.errstate(all="ignore"):
-        return told_of(case, solver, checks_of(names), Oracle(drawn.problem))[0]
+        return verdicts_of(case, solver, checks_of(names), Oracle(drawn.problem))[0]
 
 
-def by_window_and_steps(drawn: Drawn) -> dict[str, Comparison]:
+def by_window_and_steps(drawn: Drawn) -> dict[str, Verdict]:
     """What is said of the window that was drawn and of its steps, by check; nothing if it broke down."""
     with np.errstate(all="ignore"):
-        told, _ = told_of(
+        told, _ = verdicts_of(
             case_of(drawn), LegalSolver(drawn), checks_of((CONTRACT, *OWN)), Oracle(drawn.problem)
         )
     return {one.check: one for one in told}

@@ -20,8 +20,8 @@ from sstep_verify.problems import (
 )
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import Declaration
-from studies.alarms.comparisons import judged_run
-from studies.alarms.variants import Variant
+from studies.alarms.judged import judged_run
+from studies.alarms.solvers import Variant
 from studies.corpus.labelled_set import RIGHT
 
 KERNELS = (LinearKernel(), PolynomialKernel(3, 0.5), RBFKernel(0.7))
@@ -145,6 +145,4 @@ def test_a_run_that_stores_a_c_beyond_float32_keeps_its_contract():
     )
     (labelled,) = (one for one in RIGHT if one.id == "float32")
     variant = Variant("float32", labelled.make)
-    assert [one.status for one in judged_run(variant, scenario, ("step-replay",)).comparisons] == [
-        "VACUOUS"
-    ]
+    assert [one.status for one in judged_run(variant, scenario, ("step-replay",)).verdicts] == ["VACUOUS"]

@@ -90,32 +90,6 @@ class Alarm:
 
 
 @dataclass(frozen=True)
-class Ratios:
-    """Ratios measured / bound of correct runs, one for each verdict with a finite bound.
-
-    Parameters
-    ----------
-    check, task, kernel, precision : str
-        What was judged.
-    acted : bool
-        Whether an error in every core quantity of a step would have shown (PASS, not VACUOUS). Of the
-        others many have no rounding at all, such as runs whose every step is clipped.
-    ratios : tuple of float
-        The ratios, to four digits.
-    lengths : tuple of int
-        Roundings of the longest sum in each bound; empty where a check's bound is no single sum's.
-    """
-
-    check: str
-    task: str
-    kernel: str
-    precision: str
-    acted: bool
-    ratios: tuple[float, ...]
-    lengths: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
 class AlarmOutcome:
     """What a piece of the study found.
 
@@ -123,16 +97,17 @@ class AlarmOutcome:
     ----------
     unit : AlarmUnit
         The piece.
-    counts : tuple of VariantCount
-        By solver.
-    alarms : tuple of Alarm
+    alarms : list of Alarm
         Its failures.
-    ratios : tuple of Ratios
-        By check, task, kernel, precision, and whether quantities acted.
-    shares : tuple of Shares
-        What the bounds of some of its steps are made of.
-    seconds : float
-        Time it took.
+    counts : dict of str to dict of str to int
+        By solver, runs by field of `VariantCount`.
+    ratios : dict of str to list of (float, int, bool)
+        By check, task, kernel and precision, of each verdict with a finite bound: measured / bound, to four
+        digits; roundings of the longest sum in the bound, 0 where it is no single sum's; and whether an
+        error in every core quantity of a step would have shown (PASS, not VACUOUS). Of the others many have
+        no rounding at all, such as runs whose every step is clipped.
+    shares : dict of str to dict of str to list of float
+        By task, kernel and precision, then by part, shares of the bounds of the worst steps of some runs.
     cells : dict
         Decided runs by check, task, kernel and value of a freedom.
     pairs : dict of str to int
@@ -142,33 +117,14 @@ class AlarmOutcome:
     """
 
     unit: AlarmUnit
-    counts: tuple[VariantCount, ...]
-    alarms: tuple[Alarm, ...]
-    ratios: tuple[Ratios, ...]
-    shares: tuple[Shares, ...]
-    seconds: float
+    alarms: list[Alarm] = field(default_factory=list)
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    ratios: dict[str, list[tuple[float, int, bool]]] = field(default_factory=dict)
+    shares: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     cells: Cells = field(default_factory=dict)
     pairs: dict[str, int] = field(default_factory=dict)
     planted: dict[str, int] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Shares:
-    """What parts the bounds of the worst steps of some runs consist of.
-
-    Parameters
-    ----------
-    task, kernel, precision : str
-        What was judged, by step-replay.
-    parts : dict of str to tuple of float
-        By the name of the part, its share of each bound.
-    """
-
-    task: str
-    kernel: str
-    precision: str
-    parts: dict[str, tuple[float, ...]]
 
 
 @dataclass(frozen=True)

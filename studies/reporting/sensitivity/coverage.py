@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-Cells = dict[str, dict[str, tuple[int, float]]]
-"""By check, task and kernel, then by freedom and value: decided runs, and the largest ratio."""
+Cells = dict[str, tuple[int, float]]
+"""By check, task, kernel and value of a freedom: decided runs, and the largest ratio."""
 
 ENOUGH = 30
 """Decided runs that cover a cell: if none fails, at most a tenth of such runs does (95 % confidence)."""

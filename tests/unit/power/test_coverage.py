@@ -15,9 +15,7 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.declaration import KNOWN, Declaration
 from sstep_verify.verdict import Status
 from studies.alarms import groups, study
-from studies.coverage import cells
 from studies.coverage.cases import planned
-from studies.coverage.design import all_pairs, design, pairs_of
 from studies.coverage.freedoms import (
     CORE,
     CORES,
@@ -28,9 +26,19 @@ from studies.coverage.freedoms import (
     PLANNED,
     VALUES,
 )
-from studies.coverage.requirements import NOT_PRINTED, REQUIRED, left_for
-from studies.coverage.rules import RULES, left_by
-from studies.coverage.wanted import AIMS, STRIDE, TRIES, numbers, wanted
+from studies.coverage.rules import NOT_PRINTED, REQUIRED, RULES, left_by, left_for
+from studies.coverage.table import (
+    AIMS,
+    FREEDOMS,
+    STRIDE,
+    TRIES,
+    all_pairs,
+    count_run,
+    design,
+    numbers,
+    pairs_of,
+    wanted,
+)
 from studies.reporting.sensitivity.alarms import AlarmUnit
 from studies.reporting.sensitivity.coverage import (
     CROSSED,
@@ -111,7 +119,7 @@ def test_no_correct_run_of_the_design_fails_and_each_defect_is_refused(document)
 @pytest.mark.nightly
 def test_cells_are_counted_by_decided_runs_alone(document):
     table = {(row.check, row.freedom, row.value): row for row in document.coverage.rows}
-    assert len(table) == len(CHECKS) * sum(len(VALUES[name]) for name in cells.FREEDOMS)
+    assert len(table) == len(CHECKS) * sum(len(VALUES[name]) for name in FREEDOMS)
     assert all(row.largest <= 1.0 for row in table.values())
     for check in CHECKS:
         counts = {
@@ -129,7 +137,7 @@ def test_vacuous_and_inconclusive_verdicts_decide_nothing():
         if wanted(number).why:
             continue
         judged = groups.of_a_design(np.random.Generator(np.random.PCG64(number)), number)
-        for one in judged.comparisons:
+        for one in judged.verdicts:
             told[one.status].add(one.check in judged.ratios)
     assert told == {Status.PASS: {True}, Status.VACUOUS: {False}}
 
@@ -166,10 +174,10 @@ def test_runs_are_drawn_until_every_cell_of_a_task_and_kernel_is_covered():
         aim, (check, name, value) = wanted(number), AIMS[number % STRIDE // TRIES]
         assert (aim.place, aim.check, aim.why, aim.left[name]) == (place, check, "", (value,))
         row = {one: str(generator.choice(kept)) for one, kept in aim.left.items()}
-        cells.added(found, Counter(), row, {check: 0.5})
+        count_run(found, Counter(), row, {check: 0.5})
     for cell, (check, name, value) in enumerate(AIMS):
         if not wanted(first + cell * TRIES).why:
-            decided, _ = found[f"{check} {place}"][f"{name}={value}"]
+            decided, _ = found[f"{check} {place} {name}={value}"]
             assert decided >= (ENOUGH if name == "processor" else ENOUGH / len(CORES))
 
 

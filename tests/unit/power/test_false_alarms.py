@@ -15,18 +15,12 @@ from sstep_verify.inputs.records import convert, decode, strict
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.verdict import Status
 from studies.alarms import groups, study
-from studies.alarms.comparisons import judged_run
-from studies.alarms.tightness import tightness
-from studies.alarms.variants import LOGGING, Variant
+from studies.alarms.judged import decided, judged_run
+from studies.alarms.solvers import LOGGING, Variant
+from studies.alarms.tightness import tightness_row
 from studies.corpus.labelled_set import WRONG
-from studies.coverage import wanted
-from studies.reporting.sensitivity.alarms import (
-    AlarmOutcome,
-    AlarmsDocument,
-    AlarmUnit,
-    Ratios,
-    Shares,
-)
+from studies.coverage import table
+from studies.reporting.sensitivity.alarms import AlarmOutcome, AlarmsDocument, AlarmUnit
 from studies.thread_ranks import summed
 
 SMALL = {"steps": 50, "legal orders": 15, "BLAS threads": 1, "design": 9}
@@ -56,8 +50,11 @@ def test_no_correct_run_fails_and_what_was_judged_is_counted(document):
 
 
 def test_a_run_can_be_made_again_by_its_number_alone():
-    first = study.again(AlarmUnit("steps", 3, 41, 1))
-    assert study.again(AlarmUnit("steps", 3, 41, 1)) == first
+    first, again = (study.again(AlarmUnit("steps", 3, 41, 1)) for _ in range(2))
+    assert (again.problem, again.row, again.shares) == (first.problem, first.row, first.shares)
+    assert [(one.check, one.ratio) for one in again.verdicts] == [
+        (one.check, one.ratio) for one in first.verdicts
+    ]
     assert study.again(AlarmUnit("steps", 4, 41, 1)).problem != first.problem
 
 
@@ -89,7 +86,7 @@ def test_a_cache_holds_the_rows_of_a_window():
     for one in cached:
         assert one.solver(scenario).declaration.cache_words == 4 * 9
         made = judged_run(one, scenario, ("step-replay",))
-        assert [told.decided for told in made.comparisons] == [True]
+        assert [decided(verdict) for verdict in made.verdicts] == [True]
 
 
 @pytest.mark.nightly
@@ -104,12 +101,12 @@ def test_a_wrong_solver_among_the_correct_ones_is_counted(monkeypatch):
     alarm = document.alarms[0]
     assert alarm.variant == "planted"
     again = study.again(alarm.unit)
-    assert (again.problem, again.comparisons[0].reason) == (alarm.problem, alarm.reason)
+    assert (again.problem, again.verdicts[0].reason) == (alarm.problem, alarm.reason)
 
 
 @pytest.mark.nightly
 def test_a_bound_that_is_too_small_is_found(monkeypatch, outcomes):
-    assert outcomes[0].alarms == ()
+    assert outcomes[0].alarms == []
     for name in ("clip_constants", "solve_constants"):
         monkeypatch.setattr(judged_steps, name, smaller_constants(getattr(judged_steps, name)))
     derived = rows.kept_entries
@@ -139,21 +136,15 @@ def smaller_constants(derived):
 
 
 def test_tightness_leaves_out_runs_in_which_nothing_acted():
-    kind = ("step-replay", "krr", "rbf", "float64")
-    ratios = [
-        Ratios(*kind, True, (0.1, 0.2), (10, 20)),
-        Ratios(*kind, True, (0.0003,), (30,)),
-        Ratios(*kind, False, (0.0, 0.9), (10, 10)),
-    ]
-    (row,) = tightness(ratios, [Shares("krr", "rbf", "float64", {"sums": (0.7, 0.9), "judge": (0.3, 0.1)})])
+    kind = "step-replay krr rbf float64"
+    ratios = [(0.1, 10, True), (0.2, 20, True), (0.0003, 30, True), (0.0, 10, False), (0.9, 10, False)]
+    row = tightness_row(kind, ratios, {"sums": (0.7, 0.9), "judge": (0.3, 0.1)})
     assert (row.runs, row.acted, row.least, row.median, row.most) == (5, 3, 0.0003, 0.1, 0.9)
     assert (row.length, row.product, row.wanted) == (20.0, pytest.approx(1.0), False)
     assert row.dominates == "sums, 80%"
-    (row,) = tightness([Ratios(*kind, True, (0.0003,) * 20, (30,) * 20)], [])
-    assert row.wanted
-    (row,) = tightness([Ratios(*kind, True, (0.0003,) * 19, (30,) * 19)], [])
-    assert not row.wanted  # too few
-    (row,) = tightness([Ratios(*kind, False, (0.5,))], [])
+    assert tightness_row(kind, [(0.0003, 30, True)] * 20, {}).wanted
+    assert not tightness_row(kind, [(0.0003, 30, True)] * 19, {}).wanted  # too few
+    row = tightness_row(kind, [(0.5, 0, False)], {})
     assert (row.median, row.length, row.product, row.wanted, row.most) == (None, None, None, False, 0.5)
 
 
@@ -177,7 +168,7 @@ def test_ranks_that_are_threads_add_in_the_order_asked_for():
 
 def test_a_factorisation_that_breaks_down_is_a_run_that_was_not_made():
     broken = study.again(AlarmUnit("steps", 0, 9699, 1))
-    assert broken.comparisons == ()
+    assert broken.verdicts == ()
     assert study._field(broken) == "absent"
 
 
@@ -197,11 +188,11 @@ OF_384_TRIES = "design Haswell", "design Prescott"
 @pytest.mark.parametrize(("group", "number"), ONCE_FAILED)
 def test_correct_runs_that_were_once_failed_are_not(monkeypatch, group, number):
     if group in OF_384_TRIES:
-        monkeypatch.setattr(wanted, "TRIES", 384)
-        monkeypatch.setattr(wanted, "STRIDE", len(wanted.AIMS) * 384)
+        monkeypatch.setattr(table, "TRIES", 384)
+        monkeypatch.setattr(table, "STRIDE", len(table.AIMS) * 384)
     judged = study.again(AlarmUnit(group, 0, number, 1))
-    assert judged.comparisons
-    assert not any(one.status is Status.FAIL for one in judged.comparisons), ONCE_FAILED[group, number]
+    assert judged.verdicts
+    assert not any(one.status is Status.FAIL for one in judged.verdicts), ONCE_FAILED[group, number]
 
 
 def test_a_run_begun_again_is_made_wrong_though_the_run_itself_begins_later():

@@ -21,10 +21,9 @@ from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import RunRequest, Solver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
-from studies.alarms.bounds import longest_sum, parts_of_bound
-from studies.alarms.problems import stored_as
-from studies.alarms.variants import Variant
-from studies.coverage.freedoms import declared_values, planned_values
+from studies.alarms.solvers import Variant, stored_as
+from studies.alarms.tightness import parts_of_bound
+from studies.coverage.freedoms import row_of
 
 LARGEST = 1e300
 """Stands for an infinite ratio."""
@@ -35,84 +34,44 @@ BROKEN_DOWN = {error.__name__ for error in NO_RUN}
 """Their names, as `Trajectory.raised` has them."""
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """What one check said of a run.
-
-    Parameters
-    ----------
-    check : str
-        Its id.
-    status : Status
-        Of its verdict.
-    ratio : float
-        Measured / bound.
-    decided : bool
-        Whether anything was held against a finite bound.
-    acted : bool
-        Whether an error in every core quantity of a step would have shown.
-    reason : str
-        Its reason.
-    length : int
-        Roundings of the longest sum in the bound; 0 where it is no single sum's.
-    seen : tuple of str
-        Quantities and planted defects that were certain to show.
-    """
-
-    check: str
-    status: Status
-    ratio: float
-    decided: bool
-    acted: bool
-    reason: str
-    length: int = 0
-    seen: tuple[str, ...] = ()
+def decided(verdict: Verdict) -> bool:
+    """Whether anything was held against a finite bound."""
+    return verdict.executed > 0 and verdict.bound < math.inf
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Judged:
     """A run of a correct solver.
 
     Parameters
     ----------
-    variant, problem, task, kernel, precision : str
+    variant, problem : str
         What ran.
-    comparisons : tuple of Comparison
+    row : dict of str to str
+        Values of all freedoms of solver and case; empty where the solver made no run.
+    verdicts : tuple of Verdict
         What was said; none where the solver made no run.
+    case : Case or None
+        What was judged.
     shares : dict of str to float
         Parts of the bound of its worst step; empty where it was not looked at.
-    row : dict of str to str
-        Values of all freedoms of solver and case; empty where they were not read.
     planted : dict of str to bool
         By check and defect, whether the check refused the run with that defect.
     """
 
     variant: str
     problem: str
-    task: str
-    kernel: str
-    precision: str
-    comparisons: tuple[Comparison, ...]
-    shares: dict[str, float] = field(default_factory=dict)
     row: dict[str, str] = field(default_factory=dict)
+    verdicts: tuple[Verdict, ...] = ()
+    case: Case | None = None
+    shares: dict[str, float] = field(default_factory=dict)
     planted: dict[str, bool] = field(default_factory=dict)
 
     @property
     def ratios(self) -> dict[str, float]:
         """Ratio of each check that decided the run; VACUOUS and INCONCLUSIVE decide nothing."""
-        settled = [one for one in self.comparisons if one.status in (Status.PASS, Status.FAIL)]
+        settled = [one for one in self.verdicts if one.status in (Status.PASS, Status.FAIL)]
         return {one.check: min(one.ratio, LARGEST) for one in settled}
-
-
-def compared(case: Case, s: int, verdict: Verdict) -> Comparison:
-    """A verdict as a comparison."""
-    decided = verdict.executed > 0 and verdict.bound < math.inf
-    length = longest_sum(verdict.check, case, s)
-    acted = verdict.status is Status.PASS
-    seen = tuple(term.name for term in verdict.terms if term.status is Status.PASS)
-    return Comparison(
-        verdict.check, verdict.status, verdict.ratio, decided, acted, verdict.reason, length, seen
-    )
 
 
 def judged_run(
@@ -131,41 +90,27 @@ def judged_run(
     run begins from the scenario's start vector.
     """
     solver, problem = variant.solver(scenario), stored_as(scenario.problem(), variant.storage)
-    declared, s = solver.declaration, scenario.s
-    limit = 1 << 24 if exact else 0
-    initial = scenario.initial() if start else None
     case = Case(
         scenario.id,
         problem,
         scenario.stream(),
-        (s,),
+        (scenario.s,),
         scenario.iterations,
-        declared,
-        replay_limit=limit,
-        initial=initial,
+        solver.declaration,
+        replay_limit=1 << 24 if exact else 0,
+        initial=scenario.initial() if start else None,
     )
     # Numbers beyond the range of a type are part of what is drawn.
     with np.errstate(all="ignore"):
-        told, run = told_of(case, solver, checks_of((CONTRACT, *checks)), Oracle(problem))
-        looked = parts and run is not None and run.log is not None
-        shares = parts_of_bound(case, run, Oracle(problem)) if looked and run is not None else {}
-    return Judged(
-        variant.name,
-        scenario.id,
-        scenario.task,
-        scenario.kernel.name,
-        declared.precision,
-        told,
-        shares,
-        declared_values(declared) | planned_values(case, s, "spread", wide=False, written="binary"),
-    )
+        verdicts, run = verdicts_of(case, solver, checks_of((CONTRACT, *checks)), Oracle(problem))
+        shares = parts_of_bound(case, run, Oracle(problem)) if parts and run and run.log is not None else {}
+    return Judged(variant.name, scenario.id, row_of(case), verdicts, case, shares)
 
 
-def told_of(
+def verdicts_of(
     case: Case, solver: Solver, checks: Sequence[Check], oracle: Oracle
-) -> tuple[tuple[Comparison, ...], Trajectory | None]:
+) -> tuple[tuple[Verdict, ...], Trajectory | None]:
     """What checks, the contract first, say of the runs that they ask for; and the plain run, if fit."""
-    (s,) = case.s_values
     runs: dict[str, Trajectory] = {}
 
     def make(wanted: Iterable[Mapping[str, RunRequest]]) -> bool:
@@ -182,8 +127,8 @@ def told_of(
         return (), None
     broken = [one for one in checks[0].judge(case, runs, oracle) if one.status is Status.FAIL]
     if broken:
-        return tuple(compared(case, s, one) for one in broken), None
+        return tuple(broken), None
     if not make(check.continued(case, runs) for check in checks[1:]):
         return (), None
     verdicts = [one for check in checks[1:] for one in check.judge(case, runs, oracle)]
-    return tuple(compared(case, s, one) for one in verdicts), runs[run_key(s)]
+    return tuple(verdicts), runs[run_key(case.s_values[0])]

@@ -1,0 +1,140 @@
+"""Correct solvers that log their steps, and the problems that are drawn for them.
+
+Solvers are production in its forms, the reference, and the labelled right ones; problems are drawn over all
+that a scenario may be, and from edge families with new seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from sstep_verify.problems import Problem
+from sstep_verify.problems.losses import TASKS
+from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_scenario
+from sstep_verify.scenarios.families import FAMILIES, edge_scenarios
+from sstep_verify.scenarios.scenario import Scenario
+from sstep_verify.solver import Solver
+from sstep_verify.solvers.adapters.reference import ReferenceSolver
+from sstep_verify.solvers.production import ProductionSolver
+from studies.corpus.labelled_set import RIGHT
+from studies.legal.draws import one_of
+
+Names = tuple[str, ...]
+UPDATES = ("in-place", "frozen")
+EVERY: Names = tuple(KERNEL_NAMES)
+LINEAR: Names = ("linear",)
+RECOMPUTE = 3
+"""Windows after which carried weights are formed anew."""
+
+
+EDGES = 0.15
+"""Share of the problems that come from an edge family."""
+
+SEEDS = 2**32
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A correct solver by what makes it, and what it solves.
+
+    It gets its data as an array of `storage`, dense or csr, or as they are drawn; `cached` is the
+    production solver with a column cache.
+    """
+
+    name: str
+    make: Callable[[], Solver]
+    tasks: Names = TASKS
+    kernels: Names = EVERY
+    storage: str = ""
+    cached: bool = False
+
+    def solver(self, scenario: Scenario) -> Solver:
+        """The solver for a scenario; a cache has room for one window, so that rows are put out of it."""
+        solver = self.make()
+        if self.cached:
+            rows = min(scenario.s * scenario.block, scenario.samples)
+            return ProductionSolver(update=solver.declaration.update, cache=rows * scenario.samples)
+        return solver
+
+
+Form = tuple[str, Names, dict[str, Any]]
+FORMS: tuple[tuple[Form, ...], ...] = (
+    (
+        ("panels", EVERY, {}),
+        ("kept Gram", EVERY, {"keep_gram": True}),
+        ("support", EVERY, {"exchange": "support"}),
+        ("reduce-scatter", EVERY, {"exchange": "reduce-scatter"}),
+    ),
+    (("column cache", EVERY, {}),),
+    tuple((f"gram{again}", LINEAR, {"exchange": "gram", "recompute": again}) for again in (0, RECOMPUTE)),
+    (("differences", ("rbf",), {"rbf": "difference"}),),
+)
+"""Forms of the production solver, each in both updates and storages: name, kernels, options."""
+
+SERIAL = tuple(
+    Variant(
+        f"production {update} {storage} {name}",
+        partial(ProductionSolver, update=update, **options),
+        TASKS,
+        kernels,
+        storage,
+        name == "column cache",
+    )
+    for forms in FORMS
+    for update, storage in product(UPDATES, ("dense", "csr"))
+    for name, kernels, options in forms
+)
+"""The production solver in one process; all log their steps."""
+
+LABELLED = tuple(
+    Variant(f"labelled {one.id}", one.make, one.tasks or TASKS, one.kernels or EVERY) for one in RIGHT
+)
+"""The right solvers of the labelled set."""
+
+REFERENCE = tuple(
+    Variant(f"reference {precision} {form}", partial(ReferenceSolver, precision, form))
+    for precision, form in product(("float32", "float64"), ("sstep", "classical"))
+)
+"""The reference where its steps can be judged in float64."""
+
+LOGGING = (*SERIAL, *REFERENCE, *(one for one in LABELLED if one.make().declaration.log))
+"""Variants whose every step is judged."""
+
+
+def drawn_problem(
+    generator: np.random.Generator,
+    tasks: Sequence[str],
+    kernels: Sequence[str],
+    precision: str,
+) -> Scenario:
+    """Draw a scenario for a solver of some tasks, kernels and precision; m is limited but in edge families.
+
+    A solver in float32 gets data that float32 holds, or that it is to round; others now and then data of
+    the range and digits of float32.
+    """
+    held = "float32" if generator.random() < (0.5 if precision == "float32" else 0.15) else "float64"
+    if generator.random() < EDGES:
+        family = one_of(generator, FAMILIES)
+        edges = edge_scenarios(family, precision=held, seed=int(generator.integers(SEEDS)))
+        fitting = [one for one in edges if one.task in tasks and one.kernel.name in kernels]
+        if fitting:
+            return one_of(generator, fitting)
+    task, kernel = one_of(generator, tasks), one_of(generator, kernels)
+    return draw_scenario(generator, task, kernel, precision=held)
+
+
+def stored_as(problem: Problem, storage: str) -> Problem:
+    """The problem with its data as a dense or CSR array; as they are if storage is empty."""
+    data: Any = problem.data
+    if storage == "csr" and not sp.issparse(data):
+        return replace(problem, data=sp.csr_array(data))
+    if storage == "dense" and sp.issparse(data):
+        return replace(problem, data=problem.dense)
+    return problem
