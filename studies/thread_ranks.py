@@ -14,7 +14,7 @@ from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.trajectory import Trajectory
 
-SECONDS = 20.0
+SECONDS = 120.0
 """After which a rank that waits for the others gives up."""
 
 ORDERS = ("forward", "backward", "tree")
