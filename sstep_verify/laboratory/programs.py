@@ -19,8 +19,8 @@ from sstep_verify.launch.interposer import DELAY
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters.program import ProgramFile, ProgramSolver, set_up
-from sstep_verify.solvers.adapters.program.execute import Ended
-from sstep_verify.solvers.adapters.program.places import named_places
+from sstep_verify.solvers.adapters.program.run import Ended
+from sstep_verify.solvers.adapters.program.tables import named_places
 
 WRAPPER = "mpicc"
 """Compiler wrapper of its MPI, unless the program names another."""

@@ -23,7 +23,7 @@ from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters.program import Program, ProgramFile
-from sstep_verify.solvers.adapters.program.stored import (
+from sstep_verify.solvers.adapters.program.batch import (
     PLACE,
     NotMadeError,
     NotMadeYetError,
@@ -195,7 +195,7 @@ def test_what_is_not_the_programs_fault_is_not_judged(tmp_path, made, act, told)
 FAILED = [
     (spoil("log.bin", None), "ended with exit code 0 and left no log.bin or log.txt"),
     (spoil("log.bin", bytes(88)), r"log.bin has 88 bytes, but 12 float64 have 96"),
-    (spoil("log.bin", bytes(1 << 12)), "log: has 4096 bytes"),
+    (spoil("log.bin", bytes(1 << 12)), r"log.bin: has 4096 bytes"),
     (linked, "it is a link"),
     (piped, "not a regular file"),
     (spoil("exit", b"3"), "exit code 3"),

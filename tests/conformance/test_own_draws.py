@@ -17,7 +17,7 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters.program import ProgramSolver, read_program
-from sstep_verify.solvers.adapters.program.draws import WAYS, Draws, seconds_of_a_start
+from sstep_verify.solvers.adapters.program.tables import WAYS, Draws, seconds_of_a_start
 from sstep_verify.verdict import Status, Verdict
 
 pytestmark = pytest.mark.pool_only

@@ -20,7 +20,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.outputs import Output, check, write_text
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.program import ProgramFile
-from sstep_verify.solvers.adapters.program.stored import EXIT, StoredProgramSolver, StoredRun
+from sstep_verify.solvers.adapters.program.batch import EXIT, StoredProgramSolver, StoredRun
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from sstep_verify.inputs.records import build, decode
 from sstep_verify.outputs import write_text
 from sstep_verify.reporting.plain import plain
 from sstep_verify.solvers.adapters.program import ProgramFile
-from sstep_verify.solvers.adapters.program.stored import StoredRun
+from sstep_verify.solvers.adapters.program.batch import StoredRun
 
 NAME, RUNS = "batch.json", "runs"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sstep_verify.problems.data.embedded import EDGES, REGRESSION, SHAPES, sized
 from sstep_verify.solvers.adapters.program import ProgramFile
-from sstep_verify.solvers.adapters.program.fixed import Fixed
+from sstep_verify.solvers.adapters.program.file import Fixed
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.verdicts.family import Family

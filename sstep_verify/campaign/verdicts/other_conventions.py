@@ -16,9 +16,9 @@ from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.program import ProgramSolver
-from sstep_verify.solvers.adapters.program.draws import WAYS, Draws
 from sstep_verify.solvers.adapters.program.probes import labelled
-from sstep_verify.solvers.adapters.program.translation import Translation
+from sstep_verify.solvers.adapters.program.tables import WAYS, Draws
+from sstep_verify.solvers.adapters.program.translate import Translation
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 

@@ -26,7 +26,7 @@ from sstep_verify.reporting.case import NOTHING_RUN
 from sstep_verify.runs.make import asked_of, make_run, unmade
 from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.solvers.adapters.program import ProgramSolver
-from sstep_verify.solvers.adapters.program.draws import seconds_of_a_start
+from sstep_verify.solvers.adapters.program.tables import seconds_of_a_start
 from sstep_verify.trajectory import GIVEN, Raised, Trajectory
 
 if TYPE_CHECKING:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import math
-from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +11,7 @@ import numpy as np
 from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.inputs import read_whole
 from sstep_verify.solver import Declaration, Observer, RunRequest
-from sstep_verify.solvers.adapters.decimals import EXACT_DIGITS, Numbers, shown_numbers, zeros_filled
-from sstep_verify.solvers.adapters.program.results import TEXT_BYTES
+from sstep_verify.solvers.adapters.program.numbers import TEXT_BYTES, shown_numbers
 from sstep_verify.trajectory import GIVEN, Trajectory
 
 HEADER = 1 << 12
@@ -74,22 +71,8 @@ def read_vector(
         numbers = shown_numbers(words, str(path), (samples,))
     except ProgramError as error:
         raise InputError(str(error)) from error
-    exact = numbers.exact and _is_exact(words, numbers, ends)
+    exact = numbers.exact_if_short(ends)
     return numbers.values, np.zeros(samples) if exact else numbers.rounding
-
-
-def _is_exact(words: list[bytes], numbers: Numbers, ends: tuple[float, ...]) -> bool:
-    """Whether numbers are exact, be they few or of few digits: not if zeros were filled in (``%.2f``).
-
-    Of few digits those are exact that float64 holds as they are shown, such as 0.75, and ends of the box.
-    """
-    if numbers.digits >= EXACT_DIGITS:
-        return True
-    pairs = zip(words, numbers.values.tolist(), strict=True)
-    finite = [(Decimal(word.decode()), value) for word, value in pairs if math.isfinite(value)]
-    return not zeros_filled(words) and all(
-        Decimal(value) == shown or value in ends for shown, value in finite
-    )
 
 
 def _numpy(content: bytes, path: str | Path, samples: int) -> np.ndarray:

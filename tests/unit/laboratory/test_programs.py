@@ -16,8 +16,7 @@ from sstep_verify.launch.environment import launcher
 from sstep_verify.launch.interposer import build_interposer
 from sstep_verify.problems import LinearKernel, Problem, loss_from
 from sstep_verify.solvers.adapters.program import Program, ProgramFile
-from sstep_verify.solvers.adapters.program.draws import Draws
-from sstep_verify.solvers.adapters.program.printed import Printed
+from sstep_verify.solvers.adapters.program.tables import Draws, Printed
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "c_mpi_solver" / "plain_solver.c"
 ARGUMENTS = ("{task}", "{data}", "{m}", "{n}", "{penalty}", "{kernel}", "{parameter}")

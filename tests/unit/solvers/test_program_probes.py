@@ -39,12 +39,12 @@ def write(folder, found):
 
 def test_what_a_program_wrote_is_what_is_read(tmp_path):
     write(tmp_path, records())
-    found = read_probes(tmp_path, REQUEST, DRAWN)
-    assert sorted(found.panels) == [0, 2, 4]
-    assert np.array_equal(found.probes.rows[:, 0], ROWS[DRAWN[:, 0]])
-    assert np.array_equal(found.probes.gradient[:, 0], np.arange(STEPS))
-    assert np.array_equal(found.probes.curvature[:, 0, 0], np.arange(STEPS) + 0.25)
-    assert np.array_equal(found.probes.increment[:, 0], np.arange(STEPS) + 0.5)
+    panels, probes = read_probes(tmp_path, REQUEST, DRAWN)
+    assert sorted(panels) == [0, 2, 4]
+    assert np.array_equal(probes.rows[:, 0], ROWS[DRAWN[:, 0]])
+    assert np.array_equal(probes.gradient[:, 0], np.arange(STEPS))
+    assert np.array_equal(probes.curvature[:, 0, 0], np.arange(STEPS) + 0.25)
+    assert np.array_equal(probes.increment[:, 0], np.arange(STEPS) + 0.5)
 
 
 def test_rows_with_labels_are_read_as_kernel_values(tmp_path):
@@ -56,14 +56,14 @@ def test_rows_with_labels_are_read_as_kernel_values(tmp_path):
         for key, values in records().items()
     }
     write(tmp_path, signed)
-    found = read_probes(tmp_path, REQUEST, DRAWN, "Q")
-    assert np.array_equal(found.probes.rows[:, 0], ROWS[DRAWN[:, 0]])
-    assert np.array_equal(found.panels[2].entries, ROWS[[2, 3]])
+    panels, probes = read_probes(tmp_path, REQUEST, DRAWN, "Q")
+    assert np.array_equal(probes.rows[:, 0], ROWS[DRAWN[:, 0]])
+    assert np.array_equal(panels[2].entries, ROWS[[2, 3]])
 
 
 def test_rows_alone_are_enough(tmp_path):
     write(tmp_path, {key: values for key, values in records().items() if key[0] == "panel"})
-    probes = read_probes(tmp_path, REQUEST, DRAWN).probes
+    _, probes = read_probes(tmp_path, REQUEST, DRAWN)
     assert (probes.gradient, probes.curvature, probes.increment) == (None, None, None)
 
 

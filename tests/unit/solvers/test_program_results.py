@@ -13,9 +13,12 @@ from program_cases import RESULT, ending, leaving, request
 from sstep_verify.errors import ProgramError, RefusedError
 from sstep_verify.problems import IndexStream
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.decimals import read_number, shown_numbers
-from sstep_verify.solvers.adapters.program.printed import printed_numbers
-from sstep_verify.solvers.adapters.program.results import read_numbers
+from sstep_verify.solvers.adapters.program.numbers import (
+    printed_numbers,
+    read_number,
+    read_numbers,
+    shown_numbers,
+)
 
 
 @pytest.mark.parametrize("mode", ["binary", "decimal", "hex"])

@@ -20,7 +20,7 @@ from sstep_verify.exchange import write_folder
 from sstep_verify.problems.kernels import parameters_of
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.program import ProgramSolver
-from sstep_verify.solvers.adapters.program.solver import places_of
+from sstep_verify.solvers.adapters.program.tables import places_of
 from sstep_verify.verdict import Verdict
 
 FOLDER, PARTIAL = "minimal", ".minimal.partial"

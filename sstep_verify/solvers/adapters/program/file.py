@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
 from sstep_verify.declaration import PER_WINDOW, Declaration
 from sstep_verify.errors import InputError, closest
 from sstep_verify.inputs import read_whole
-from sstep_verify.inputs.records import convert, strict, table_from
-from sstep_verify.solvers.adapters.program.conventions import Conventions
-from sstep_verify.solvers.adapters.program.description import Program
-from sstep_verify.solvers.adapters.program.draws import WAYS, Draws
-from sstep_verify.solvers.adapters.program.fixed import Fixed
-from sstep_verify.solvers.adapters.program.printed import Printed
+from sstep_verify.inputs.records import build, convert, table_from
+from sstep_verify.problems import Kernel
+from sstep_verify.problems.kernels import KERNELS
+from sstep_verify.problems.losses import TASKS
+from sstep_verify.solvers.adapters.program.tables import WAYS, Draws, Printed, Program
+from sstep_verify.solvers.adapters.program.translate import Conventions
 
 SUFFIX = ".toml"
 """End of the name of a program file, by which a solver's name is known to be one."""
@@ -26,10 +28,19 @@ LARGEST = 1 << 16
 FOLLOWS = ("name", "log", "ranks", "level", "panels", "blocks", "probes", "scaled")
 """Fields of a `Declaration` that follow from what a program does."""
 
+WHOLE = ("degree", "b", "H", "m", "n")
+"""Whole numbers that may be fixed, each at least 1."""
+
+REAL = {"sigma": True, "C": True, "lambda": True, "offset": False}
+"""Real numbers that may be fixed, and whether each must be above 0."""
+
+WORDS = {"task": tuple(TASKS), "kernel": tuple(KERNELS)}
+"""Names that may be fixed: one, or a list."""
+
 
 @dataclass(frozen=True)
 class ProgramFile:
-    """A program file.
+    """A program file; what does not go together in it is an InputError.
 
     Parameters
     ----------
@@ -45,11 +56,6 @@ class ProgramFile:
         Where its words for a differ from ours.
     fixed : dict
         What it knows no other values of, see `Fixed`.
-
-    Raises
-    ------
-    InputError
-        If these do not go together.
     """
 
     program: Program
@@ -60,32 +66,32 @@ class ProgramFile:
     fixed: dict[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        where, writes = f"program {self.program.name!r}", self.program.writes
+        where, writes, words = f"program {self.program.name!r}:", self.program.writes, self.conventions
         Fixed(self.fixed)  # refuses
         if self.final and writes != "final":
             raise InputError(
-                f"{where}: [final] is where it prints its result, so writes must be 'final', and not "
+                f"{where} [final] is where it prints its result, so writes must be 'final', and not "
                 f"{writes!r}"
             )
         if self.stream and self.stream.logged and writes != "log":
             raise InputError(
-                f"{where}: [stream] kind = 'logged' says what each step drew, so writes must be 'log', and "
+                f"{where} [stream] kind = 'logged' says what each step drew, so writes must be 'log', and "
                 f"not {writes!r}. {WAYS}"
             )
-        if self.program.probes and (self.conventions.order != "given" or writes == "final"):
+        if self.program.probes and (words.order != "given" or writes == "final"):
             raise InputError(
-                f"{where}: probes = true is for a program that writes a log or a trace, and takes the "
+                f"{where} probes = true is for a program that writes a log or a trace, and takes the "
                 "samples in the order given"
             )
-        if self.conventions.panel != "K" and not self.program.probes:
+        if words.panel != "K" and not self.program.probes:
             raise InputError(
-                f"{where}: panel = {self.conventions.panel!r} says what the kernel rows hold that it "
-                "leaves, so probes must be true"
+                f"{where} panel = {words.panel!r} says what the kernel rows hold that it leaves, so probes "
+                "must be true"
             )
-        if self.stream and not self.stream.logged and self.conventions.order != "given":
+        if self.stream and not self.stream.logged and words.order != "given":
             raise InputError(
-                f"{where}: order = {self.conventions.order!r} is not known for the draws of "
-                f"{self.stream.kind}; let the program log them ([stream] kind = 'logged')"
+                f"{where} order = {words.order!r} is not known for the draws of {self.stream.kind}; let "
+                "the program log them ([stream] kind = 'logged')"
             )
 
     @property
@@ -121,13 +127,12 @@ class ProgramFile:
         InputError
             If a field is unknown, or holds an unusable value.
         """
-        given = self.program
+        given, exact = self.program, self.conventions.exact
         where = f"program {given.name!r}, [declaration]"
-        for name in FOLLOWS:
-            if name in self.declaration:
-                raise InputError(f"{where}: {name} is not declared, but follows from what the program does")
         known = [item.name for item in fields(Declaration) if item.name not in FOLLOWS]
         for name in self.declaration:
+            if name in FOLLOWS:
+                raise InputError(f"{where}: {name} is not declared, but follows from what the program does")
             if name not in known:
                 raise InputError(
                     f"{where}: {name!r} is unknown{closest(name, known)}; known: {', '.join(known)}"
@@ -137,31 +142,17 @@ class ProgramFile:
             raise InputError(
                 f"{where}: exchange = {counted!r}, but of a program only {PER_WINDOW!r} is judged"
             )
-        fixed = {"exchange": counted} | {
-            "name": given.name,
-            "log": given.writes == "log" and not self.rounded,
-            "ranks": ranks,
-            "level": self._level,
-            "panels": given.probes and self._level >= 2,
-            "probes": given.probes and self._level >= 2 and self._steps_seen,
-            "scaled": not self.conventions.exact,
-        }
+        # Of rounded results only the ends are judged; weights that are carried are not shown.
+        level = 2 if given.writes in ("log", "trace") and not self.carries else 1
+        level = 0 if self.rounded or self.ends_apart else level
+        probes = given.probes and level >= 2
+        steps_seen = given.writes == "log" and self.conventions.plain
+        fixed = {
+            "exchange": counted, "name": given.name, "log": given.writes == "log" and not self.rounded,
+            "ranks": ranks, "level": level, "panels": probes, "probes": probes and steps_seen,
+            "scaled": not exact,
+        }  # fmt: skip
         made: Declaration = convert({**self.declaration, **fixed}, Declaration, where)
-        self._require_state(made, where)
-        return made
-
-    @property
-    def _level(self) -> int:
-        """Of rounded results only the ends are judged; weights that are carried are not shown."""
-        if self.rounded or self.ends_apart:
-            return 0
-        return 2 if self.program.writes in ("log", "trace") and not self.carries else 1
-
-    @property
-    def _steps_seen(self) -> bool:
-        return self.program.writes == "log" and self.conventions.plain
-
-    def _require_state(self, made: Declaration, where: str) -> None:
         if made.state and made.state != ("weights",):
             raise InputError(
                 f"{where}: state = {list(made.state)}, but of what a program carries only ['weights'] is "
@@ -172,11 +163,68 @@ class ProgramFile:
                 f"{where}: state = ['weights'] goes with a scale that is a power of two, and not with "
                 f"{self.conventions.scale!r}: for weights no bound is derived with any other"
             )
-        if made.state and self.program.writes == "trace":
+        if made.state and given.writes == "trace":
             raise InputError(
                 f"{where}: state = ['weights'] is judged step by step, or by the ends of runs, so writes "
                 "must be 'log' or 'final', and not 'trace'"
             )
+        return made
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """What a program has fixed, such as constants of its source: only problems that have it are made.
+
+    `values` are by the name that stands for them in the braces of a command: task, kernel, degree, offset,
+    sigma, C, lambda, b, H, m, n. What is absent may have any value; an unknown name, or a value out of
+    range, is an InputError.
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        known = (*WORDS, *WHOLE, *REAL)
+        for name, value in self.values.items():
+            if name not in known:
+                raise InputError(
+                    f"fixed: {name!r} is unknown{closest(name, known)}; known: {', '.join(known)}"
+                )
+            if wanted := self._wanted(name, value):
+                raise InputError(f"fixed: {name} = {value!r:.40}, but it must be {wanted}")
+
+    def _wanted(self, name: str, value: Any) -> str:
+        """What a value must be; empty if it is that."""
+        if name in WORDS:
+            right = self.names(name) and set(self.names(name)) <= set(WORDS[name])
+            return "" if right else f"one or several of {', '.join(WORDS[name])}"
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return "a number"
+        if name in WHOLE:
+            return "" if isinstance(value, int) and 0 < value < 2**31 else "a whole number, 1 to 2^31 - 1"
+        if math.isfinite(value) and (value > 0 or not REAL[name]):
+            return ""
+        return "a number > 0" if REAL[name] else "a finite number"
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """Tasks or kernels that are fixed; all if none is."""
+        value = self.values.get(name, WORDS[name])
+        return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+    def kernel(self, given: Kernel) -> Kernel:
+        """A kernel with the parameters that are fixed."""
+        own = {item.name for item in fields(given)} & {"degree", "offset", "sigma"}
+        return replace(given, **{name: self.values[name] for name in own & set(self.values)})
+
+    def misfit(self, samples: int, features: int) -> str:
+        """The first size of data that is fixed otherwise, as ``m = 4, not 5``; empty if it fits."""
+        sizes = {"m": samples, "n": features}
+        wrong = [name for name, size in sizes.items() if self.values.get(name, size) != size]
+        return f"{wrong[0]} = {self.values[wrong[0]]}, not {sizes[wrong[0]]}" if wrong else ""
+
+    def penalty(self, task: str) -> tuple[float, ...]:
+        """C or lambda of a task, if it is fixed."""
+        name = "lambda" if task == "krr" else "C"
+        return (float(self.values[name]),) if name in self.values else ()
 
 
 def is_program(name: str) -> bool:
@@ -197,11 +245,7 @@ def read_program(path: str | Path) -> ProgramFile:
     known = [item.name for item in fields(ProgramFile)]
     if unknown := set(table) - set(known):
         raise InputError(f"{path}: unknown table {min(unknown)!r}; known: {', '.join(known)}")
-    kinds = {"program": Program, "final": Printed, "stream": Draws, "conventions": Conventions}
-    for name, kind in kinds.items():
-        if name in table:
-            convert(table[name], strict(kind, {}), f"{path}, {name}")  # refuses unknown keys
-    made: ProgramFile = convert(table, ProgramFile, str(path))
+    made = build(table, ProgramFile, str(path))
     made.declared(1)
     return made
 
@@ -240,9 +284,9 @@ def program_from(
             fields[name] = value
     files = [word for word in command if Path(word).is_file()] or list(command[:1])
     name = Path(files[-1]).stem if files else ""
-    made = ProgramFile(
-        Program(name, tuple(command), writes, tuple(setup), time_limit, 0.0, witness, nemesis=nemesis),
-        fields,
+    program = Program(
+        name, tuple(command), writes, tuple(setup), time_limit, witness=witness, nemesis=nemesis
     )
+    made = ProgramFile(program, fields)
     made.declared(1)
     return made

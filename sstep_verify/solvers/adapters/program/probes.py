@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from sstep_verify.errors import InputError, ProgramError
-from sstep_verify.inputs import read_whole
+from sstep_verify.errors import ProgramError
 from sstep_verify.problems import Problem
 from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters.program.numbers import content_of
 from sstep_verify.trajectory import Panel, Probes
 
 FILE = "probe.bin"
@@ -26,23 +25,9 @@ HEAD = struct.Struct("<8sqq")
 """Name, iteration from 0, and how many float64 follow."""
 
 
-@dataclass(frozen=True, eq=False)
-class Probed:
-    """What a file of probes holds, in our words.
-
-    Parameters
-    ----------
-    panels : dict of int to Panel
-        Kernel rows of every window that begins where a is recorded, by the iteration at which it begins.
-    probes : Probes or None
-        What every step used; None where it was not asked for.
-    """
-
-    panels: dict[int, Panel] = field(default_factory=dict)
-    probes: Probes | None = None
-
-
-def read_probes(folder: Path, request: RunRequest, drawn: np.ndarray, panel: str = "K") -> Probed:
+def read_probes(
+    folder: Path, request: RunRequest, drawn: np.ndarray, panel: str = "K"
+) -> tuple[dict[int, Panel], Probes | None]:
     """Read a file of probes.
 
     Parameters
@@ -56,17 +41,26 @@ def read_probes(folder: Path, request: RunRequest, drawn: np.ndarray, panel: str
     panel : {"K", "Q"}
         What its rows hold, see `Conventions`.
 
+    Returns
+    -------
+    panels : dict of int to Panel
+        Kernel rows of every window that begins where a is recorded, by the iteration at which it begins;
+        none where they were not asked for.
+    probes : Probes or None
+        What every step used; None where it was not asked for.
+
     Raises
     ------
     ProgramError
         If the file is not there or not whole, a window is missing, twice there, or of another size, or a
         quantity is there for some steps and not for others.
     """
-    content = _content(folder, request)
     windows, samples = range(0, request.iterations, request.s), request.problem.samples
     steps, block = drawn.shape
+    # Of each step the kernel rows, b residuals or a gradient, a system, b increments, and four heads.
+    most = 8 * drawn.size * (samples + block + 2) + 4 * HEAD.size * (drawn.size + 1)
     found: dict[str, dict[int, np.ndarray]] = {name: {} for name in QUANTITIES}
-    for name, iteration, numbers in _records(content):
+    for name, iteration, numbers in _records(content_of(folder / FILE, most, "probes")):
         allowed = windows if name == "panel" else range(steps)
         if iteration not in allowed or iteration in found[name]:
             where = "where no window begins" if name == "panel" else f"of {steps}"
@@ -75,57 +69,34 @@ def read_probes(folder: Path, request: RunRequest, drawn: np.ndarray, panel: str
     if missing := [begin for begin in windows if begin not in found["panel"]]:
         raise ProgramError(f"{FILE}: holds no panel of the window that begins at iteration {missing[0]}")
     rows = np.zeros((steps, block, samples))
+    panels = {}
     for begin in windows:
-        own = rows[begin : begin + request.s]
-        numbers = found["panel"][begin]
+        window = slice(begin, begin + request.s)
+        own, numbers = rows[window], found["panel"][begin]
         if numbers.size != own.size:
             raise ProgramError(
                 f"{FILE}: the panel of iteration {begin} has {numbers.size} numbers, but "
                 f"{own.shape[0] * block} rows of {samples} are due"
             )
-        own[:] = labelled(
-            numbers.reshape(own.shape), drawn[begin : begin + request.s], panel, request.problem
-        )
-    panels = {
-        begin: _panel(begin, drawn[begin : begin + request.s], rows[begin : begin + request.s])
-        for begin in windows
-    }
+        own[:] = labelled(numbers.reshape(own.shape), drawn[window], panel, request.problem)
+        panels[begin] = _panel(begin, drawn[window], own)
     shown = set(request.stops) if request.expose_panels else set()
     panels = {begin: panel for begin, panel in panels.items() if begin in shown}
     if not request.probes:
-        return Probed(panels)
+        return panels, None
     shapes = ((steps, block), (steps, block, block), (steps, block))
     of_steps = [_of_steps(name, found[name], shape) for name, shape in zip(STEPPED, shapes, strict=True)]
-    return Probed(panels, Probes(rows, *of_steps))
+    return panels, Probes(rows, *of_steps)
 
 
 def labelled(rows: np.ndarray, drawn: np.ndarray, panel: str, problem: Problem) -> np.ndarray:
-    """Kernel rows K from rows in either convention, or the other way round: labels are signs, so exactly.
+    """Rows K, shape (..., m), from rows in a convention, K or Q, or the other way round; (...) coordinates.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (..., m)
-        The rows.
-    drawn : ndarray of int64, shape (...)
-        The coordinate of each.
-    panel : {"K", "Q"}
-        What they hold.
-    problem : Problem
-        Has the labels.
+    Labels are signs, so exactly.
     """
     if panel == "K":
         return rows
     return rows * problem.targets[drawn][..., None] * problem.targets
-
-
-def _content(folder: Path, request: RunRequest) -> bytes:
-    rows = request.iterations * request.stream.block
-    # Of each step the kernel rows, b residuals or a gradient, a system, b increments, and four heads.
-    most = 8 * rows * (request.problem.samples + request.stream.block + 2) + 4 * HEAD.size * (rows + 1)
-    try:
-        return read_whole(folder / FILE, most, "probes", follow=False)
-    except InputError as error:
-        raise ProgramError(f"{FILE}: {str(error).removeprefix(f'{folder / FILE}: ')}") from error
 
 
 def _records(content: bytes) -> list[tuple[str, int, np.ndarray]]:

@@ -13,17 +13,22 @@ import numpy as np
 from sstep_verify.errors import ProgramError, RefusedError
 from sstep_verify.exchange import write_folder
 from sstep_verify.solver import Observer, RunRequest
-from sstep_verify.solvers.adapters.program.execute import REFUSED, TAIL, Ended, execute
 from sstep_verify.solvers.adapters.program.file import ProgramFile
-from sstep_verify.solvers.adapters.program.left import Left, read_left
-from sstep_verify.solvers.adapters.program.places import places_of
-from sstep_verify.solvers.adapters.program.printed import NUMBER_BYTES
+from sstep_verify.solvers.adapters.program.folder import (
+    NUMBER_BYTES,
+    Left,
+    Room,
+    blocks_of,
+    read_exchanged,
+    read_printed,
+)
+from sstep_verify.solvers.adapters.program.numbers import read_ranks
 from sstep_verify.solvers.adapters.program.probes import FILE as PROBES
-from sstep_verify.solvers.adapters.program.probes import Probed, read_probes
-from sstep_verify.solvers.adapters.program.results import COUNTS, read_counters, read_ranks
-from sstep_verify.solvers.adapters.program.room import Room
-from sstep_verify.solvers.adapters.program.translation import Translation
-from sstep_verify.solvers.adapters.program.witness import Witness
+from sstep_verify.solvers.adapters.program.probes import read_probes
+from sstep_verify.solvers.adapters.program.run import REFUSED, TAIL, Ended, execute
+from sstep_verify.solvers.adapters.program.tables import places_of
+from sstep_verify.solvers.adapters.program.translate import Translation
+from sstep_verify.solvers.adapters.program.witness import COUNTS, Witness, read_counters
 from sstep_verify.solvers.adapters.recording import observed, record, start_vector
 from sstep_verify.trajectory import WITNESSED, Trajectory, fingerprint
 
@@ -54,10 +59,8 @@ class ProgramSolver:
     def __init__(self, described: ProgramFile, ranks: int = 1):
         self.described, self._program, self._ranks = described, described.program, ranks
         self.declaration = described.declared(ranks)
-        self._made_witness: Witness | None = None
+        self._built: Witness | None = None
         self._given_up: dict[int, ProgramError] = {}
-        self._received: np.ndarray | None = None
-        self._ranks_left: tuple[str, ...] = ()
         self.remarks: dict[str, None] = {}
         self._long: dict[str, set[float]] = {}
 
@@ -80,78 +83,59 @@ class ProgramSolver:
 
     def _from_ends(self, request: RunRequest, initial: np.ndarray, observe: Observer | None) -> Trajectory:
         """The ends of as many runs as iterations are recorded."""
-        errors = [np.zeros_like(initial)]
         ends: list[Left] = []
 
         def result(_alpha: np.ndarray, _begin: int, end: int) -> np.ndarray:
-            left = self._left(replace(request, iterations=end, record=(), log=False))
-            ends.append(left)
-            errors.append(errors[0] if left.rounding is None else left.rounding)
-            assert left.final is not None
-            return left.final
+            ends.append(self._left(replace(request, iterations=end, record=(), log=False)))
+            assert ends[-1].final is not None
+            return ends[-1].final
 
         # Of a part of a nothing can be measured.
         part = self.described.final is not None and self.described.final.first > 0
         made = record(request, initial, result, None if part else observe)
-        counters = made.counters | (self._counters if ends else {})
-        known = ends[0].known if ends else None
-        rounding = np.array(errors) if self.described.rounded else None
+        exact, last = np.zeros_like(initial), ends[-1] if ends else Left()
+        errors = [exact, *(exact if left.rounding is None else left.rounding for left in ends)]
         return replace(
-            made, counters=counters, rounding=rounding, known=known, **self._of_ranks(made.length)
+            made,
+            counters=made.counters | last.counters,
+            rounding=np.array(errors) if self.described.rounded else None,
+            known=ends[0].known if ends else None,
+            **_of_ranks(last, made.length),
         )
 
     def _made(self, request: RunRequest, initial: np.ndarray) -> Trajectory:
         """One run that leaves a log or a trace."""
-        left, stops, rounding = self._left(request), request.stops, None
-        if left.trace is not None:
-            alphas, rounding = left.trace, left.rounding
-        else:
+        left, stops = self._left(request), request.stops
+        alphas, rounding = left.trace, left.rounding
+        if alphas is None:
             assert left.log is not None
-            blocks = self._blocks(request) if left.drawn is None else left.drawn
+            blocks = blocks_of(request) if left.drawn is None else left.drawn
             alphas = _followed(initial, blocks, left.log, stops)
-            if left.rounding is not None:
-                rounding = _followed(np.zeros_like(initial), blocks, left.rounding, stops)
+            if rounding is not None:
+                rounding = _followed(np.zeros_like(initial), blocks, rounding, stops)
             if left.final is not None:
                 alphas[-1] = left.final
-        counters = {"windows": -(-request.iterations // request.s)} | self._counters
         return Trajectory(
             s=request.s,
             start=request.start,
             iterations=np.array(stops, dtype=np.int64),
             alphas=alphas,
-            counters=counters,
-            timers={"run": self._seconds},
+            counters={"windows": -(-request.iterations // request.s)} | left.counters,
+            timers={"run": left.seconds},
             log=left.log if request.log and not self.described.rounded else None,
             rounding=rounding,
             drawn=left.drawn,
-            panels=left.probed.panels,
-            probes=left.probed.probes,
-            **self._of_ranks(request.iterations),
+            panels=left.panels,
+            probes=left.probes,
+            **_of_ranks(left, request.iterations),
         )
-
-    def _of_ranks(self, length: int) -> dict[str, Any]:
-        """Fields of a trajectory that tell the ranks of the last run apart."""
-        digests = {length: self._ranks_left} if self._ranks_left else {}
-        return {"fingerprints": digests, "received": self._received}
-
-    def _of_each_rank(self, folder: Path, taken: Translation) -> tuple[str, ...]:
-        """Fingerprints of the final a of every rank; of a program whose a is rounded none."""
-        vectors = read_ranks(folder, self._ranks, len(taken.order))
-        if self.described.rounded:
-            return ()
-        own, places = np.argsort(taken.order), np.arange(len(taken.order))
-        return tuple(fingerprint(taken.ours(vector[own], places)[0]) for vector in vectors)
-
-    @staticmethod
-    def _blocks(request: RunRequest) -> np.ndarray:
-        return request.stream.blocks(request.start, request.start + request.iterations)
 
     def _left(self, request: RunRequest) -> Left:
         """Start the program; what it left."""
         for s in (request.s, ANY):
             if s in self._given_up:
                 raise self._given_up[s]
-        conventions = self.described.conventions
+        described, conventions = self.described, self.described.conventions
         taken, counted = conventions.of(request.problem), conventions.counted(request)
         room = Room()
         folder = room.folder
@@ -168,42 +152,55 @@ class ProgramSolver:
                 self.remarks[ESCAPED] = None
             self._require_end(ended, request.s, folder)
             room.require_same()
-            self._seconds, self._counters = ended.seconds, self._counted(folder)
-            left = read_left(self.described, request, folder, ended, taken, places, self._long)
-            left = replace(left, probed=self._probed(folder, request, left.drawn))
-            self._ranks_left = self._of_each_rank(folder, taken)
+            counters, received = self._counted(folder)
+            if described.final:
+                left = read_printed(described.final, folder, ended, taken, places)
+            else:
+                left = read_exchanged(described, request, folder, ended, taken, self._long)
+            expose = request.expose_panels and self.declaration.panels
+            if expose or (request.probes and self.declaration.probes):
+                drawn = blocks_of(request) if left.drawn is None else left.drawn
+                panels, probes = read_probes(folder, request, drawn, conventions.panel)
+                left = replace(left, panels=panels, probes=probes)
+            fingerprints = self._of_each_rank(folder, taken)
             if others := room.others({*ours, *self._read_names(places)}):
                 self.remarks[f"it left what nobody reads or judges: {others}"] = None
-            return left
+            return replace(
+                left,
+                seconds=ended.seconds,
+                counters=counters,
+                received=received,
+                fingerprints=fingerprints,
+            )
         finally:
             if stays := room.clear():
                 self.remarks[f"its folder cannot be removed, and stays: {stays}"] = None
+
+    def _of_each_rank(self, folder: Path, taken: Translation) -> tuple[str, ...]:
+        """Fingerprints of the final a of every rank; of a program whose a is rounded none."""
+        vectors = read_ranks(folder, self._ranks, len(taken.order))
+        if self.described.rounded:
+            return ()
+        own, places = np.argsort(taken.order), np.arange(len(taken.order))
+        return tuple(fingerprint(taken.ours(vector[own], places)[0]) for vector in vectors)
 
     def _read_names(self, places: dict[str, object]) -> set[str]:
         """Names of all files that a run may leave and that are read."""
         ranks = range(self._ranks)
         numbers = ["log", "trace", "final", "indices", *(f"rank-{rank}" for rank in ranks)]
-        found = {f"{name}{end}" for name in numbers for end in (".bin", ".txt")} | {COUNTS, PROBES}
         seen = ("witness-{}.txt", "place-{}.txt", "received-{}.bin") if self._witness else ()
-        found |= {name.format(rank) for name in seen for rank in ranks}
-        own = self.described.final
-        return found | {own.file.removeprefix("{dir}/").format(**places)} if own else found
-
-    def _probed(self, folder: Path, request: RunRequest, drawn: np.ndarray | None) -> Probed:
-        wanted = request.expose_panels and self.declaration.panels
-        if not wanted and not (request.probes and self.declaration.probes):
-            return Probed()
-        blocks = self._blocks(request) if drawn is None else drawn
-        return read_probes(folder, request, blocks, self.described.conventions.panel)
+        return {
+            *(f"{name}{end}" for name in numbers for end in (".bin", ".txt")),
+            *(name.format(rank) for name in seen for rank in ranks),
+            COUNTS, PROBES, self.described.final.name(places) if self.described.final else "",
+        }  # fmt: skip
 
     def _write(self, request: RunRequest, folder: Path, taken: Translation) -> None:
         """The exchange folder, with a0 and coordinates as the program has them."""
         initial, own = start_vector(request, "float64"), self.described.stream
-        if (
-            own and own.logged
-        ):  # The coordinates are the program's to write, also where we know them by now.
+        if own and own.logged:  # The coordinates are the program's to write, also where we know them.
             request = replace(request, stream=replace(request.stream, drawn=""))
-        blocks = taken.numbers(self._blocks(request)) if request.stream.known else None
+        blocks = taken.numbers(blocks_of(request)) if request.stream.known else None
         log = self._program.writes == "log"
         write_folder(request, folder, log, blocks=blocks, initial=taken.theirs(initial))
 
@@ -232,36 +229,40 @@ class ProgramSolver:
     @property
     def _witness(self) -> Witness | None:
         """The witness, built when it is first wanted."""
-        if self._made_witness is None and self._program.witness:
-            self._made_witness = Witness(self._program.witness, self._program.nemesis)
-        return self._made_witness
+        if self._built is None and self._program.witness:
+            self._built = Witness(self._program.witness, self._program.nemesis)
+        return self._built
 
-    def _counted(self, folder: Path) -> dict[str, int]:
+    def _counted(self, folder: Path) -> tuple[dict[str, int], np.ndarray | None]:
         """Counts that the program wrote down, or those of the witness, which must not contradict them."""
         told = read_counters(folder)
         if self._witness is None:
-            return told
-        seen = self._witness.seen(folder, self._ranks)
-        self._received = seen.received
-        for name, count in seen.counters.items():
+            return told, None
+        seen, received = self._witness.seen(folder, self._ranks)
+        for name, count in seen.items():
             if told.get(name, count) != count:
                 raise ProgramError(
                     f"counters.txt says {name} {told[name]}, but the witness counted {count}"
                 )
-        return told | seen.counters | {WITNESSED[name]: count for name, count in seen.counters.items()}
+        return told | seen | {WITNESSED[name]: count for name, count in seen.items()}, received
 
     def _require_end(self, ended: Ended, s: int, folder: Path) -> None:
         """Raise unless a run was made; one that hangs, or cannot be started, is not tried over and over."""
         if not ended.reason:
             return
-        told = f"; its last words: {ended.told}" if ended.told else "; it said nothing"
         if ended.code == REFUSED and not ended.timed_out:
-            raise RefusedError(ended.reason + told)
+            raise RefusedError(ended.reason + ended.last_words)
         places = f"; {Witness.places(folder, self._ranks)}" if ended.timed_out and self._witness else ""
-        error = ProgramError(ended.reason + places + told)
+        error = ProgramError(ended.reason + places + ended.last_words)
         if ended.timed_out or not ended.started:
             self._given_up[s if ended.started else ANY] = error
         raise error
+
+
+def _of_ranks(left: Left, length: int) -> dict[str, Any]:
+    """Fields of a trajectory that tell the ranks of a run apart."""
+    digests = {length: left.fingerprints} if left.fingerprints else {}
+    return {"fingerprints": digests, "received": left.received}
 
 
 def _followed(initial: np.ndarray, blocks: np.ndarray, log: np.ndarray, stops: list[int]) -> np.ndarray:

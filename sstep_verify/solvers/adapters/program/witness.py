@@ -1,41 +1,30 @@
-"""Witness: the collectives of a program on ranks, seen from outside by the interposer."""
+"""Counts of a program's collectives: as it writes them down, and as the interposer sees them."""
 
 from __future__ import annotations
 
 import functools
+import os
 import re
 import shutil
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from sstep_verify.errors import InputError, MissingExtraError, ProgramError, RefusedError
-from sstep_verify.inputs import read_whole
+from sstep_verify.errors import MissingExtraError, ProgramError, RefusedError
 from sstep_verify.launch.interposer import KINDS, LIBRARY, NEMESIS, WITNESS, build_interposer
+from sstep_verify.solvers.adapters.program.numbers import content_of
+
+COUNTS = "counters.txt"
+
+COUNTERS = ("collectives", "words", "windows")
+"""Names of the counts that a program may write down."""
 
 PLACE_BYTES = 64
 """Bytes of the file in which a rank says where it is."""
 
 MOST_RECEIVED = 1 << 26
 """Bytes of the digests of one rank that are read."""
-
-
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """What the witness saw of a run.
-
-    Parameters
-    ----------
-    counters : dict of str to int
-        Collectives, and words handed to them, of the rank that had most; 8 bytes a word.
-    received : ndarray of uint64, shape (P, c)
-        As in a `Trajectory`; a rank with fewer collectives than another has 0 in their place.
-    """
-
-    counters: dict[str, int]
-    received: np.ndarray
 
 
 @functools.cache
@@ -47,19 +36,10 @@ def _built(wrapper: str) -> tempfile.TemporaryDirectory[str]:
 
 
 class Witness:
-    """The interposer, built once in a process for every wrapper.
+    """The interposer, built once in a process for every compiler wrapper of an MPI.
 
-    Parameters
-    ----------
-    wrapper : str
-        Compiler wrapper of the program's MPI.
-    nemesis : str
-        What it does to the program, one of `launch.interposer.NEMESES`; nothing if empty.
-
-    Raises
-    ------
-    RefusedError
-        If it cannot be built.
+    What it does to the program, `nemesis`, is one of `launch.interposer.NEMESES`; nothing if empty.
+    RefusedError if it cannot be built.
     """
 
     def __init__(self, wrapper: str, nemesis: str = ""):
@@ -74,8 +54,15 @@ class Witness:
         return {"LD_PRELOAD": str(self._library), WITNESS: str(folder), NEMESIS: self._nemesis}
 
     @staticmethod
-    def seen(folder: Path, ranks: int) -> Seen:
+    def seen(folder: Path, ranks: int) -> tuple[dict[str, int], np.ndarray]:
         """What it left of a run that ended.
+
+        Returns
+        -------
+        counters : dict of str to int
+            Collectives, and words handed to them, of the rank that had most; 8 bytes a word.
+        received : ndarray of uint64, shape (P, c)
+            As in a `Trajectory`; a rank with fewer collectives than another has 0 in their place.
 
         Raises
         ------
@@ -102,7 +89,7 @@ class Witness:
             "collectives": max(sum(calls for calls, _ in kinds) for _, kinds in found),
             "words": max(sum(size for _, size in kinds) // 8 for _, kinds in found),
         }
-        return Seen(counters, _received(folder, ranks))
+        return counters, _received(folder, ranks)
 
     @staticmethod
     def places(folder: Path, ranks: int) -> str:
@@ -114,8 +101,8 @@ def _place(path: Path) -> str:
     if not path.exists():
         return "had not left MPI_Init"
     try:
-        text = read_whole(path, PLACE_BYTES, "place of a rank", follow=False).decode("ascii", "replace")
-    except InputError:
+        text = content_of(path, PLACE_BYTES, "place of a rank").decode("ascii", "replace")
+    except ProgramError:
         return "left no place"
     found = re.fullmatch(r"(\d+) (in|after) (MPI_\w+)\s*", text, re.ASCII)
     if found is None:
@@ -127,14 +114,12 @@ def _place(path: Path) -> str:
 
 def _read(path: Path) -> tuple[int, list[tuple[int, int]]]:
     """Ranks, and calls and bytes by kind, of one rank's file."""
-    text = read_whole(path, 4096, "counts of the witness", follow=False).decode("ascii", "replace")
-    lines = text.splitlines()
-    if len(lines) != 1 + len(KINDS) or not all(
-        re.fullmatch(r"(ranks )?\d+( \d+)?", line) for line in lines
-    ):
+    lines = content_of(path, 4096, "counts of the witness").decode("ascii", "replace").splitlines()
+    rows = [re.fullmatch(r"(?:ranks )?(\d+)(?: (\d+))?", line) for line in lines]
+    if len(rows) != 1 + len(KINDS) or None in rows:
         raise ProgramError(f"{path.name} is no file of the witness: the program wrote over it")
-    kinds = [tuple(map(int, line.split())) for line in lines[1:]]
-    return int(lines[0].split()[1]), [(calls, size) for calls, size in kinds]
+    ranks, *kinds = [row.groups(default="0") for row in rows if row]
+    return int(ranks[0]), [(int(calls), int(size)) for calls, size in kinds]
 
 
 def _received(folder: Path, ranks: int) -> np.ndarray:
@@ -142,10 +127,7 @@ def _received(folder: Path, ranks: int) -> np.ndarray:
     found = []
     for rank in range(ranks):
         path = folder / f"received-{rank}.bin"
-        try:
-            content = read_whole(path, MOST_RECEIVED, "digests of the witness", follow=False)
-        except InputError as error:
-            raise ProgramError(str(error).replace(str(path), path.name)) from error
+        content = content_of(path, MOST_RECEIVED, "digests of the witness")
         if len(content) % 8:
             raise ProgramError(f"{path.name} is no file of the witness: the program wrote over it")
         found.append(np.frombuffer(content, "<u8"))
@@ -153,3 +135,22 @@ def _received(folder: Path, ranks: int) -> np.ndarray:
     for row, digests in zip(received, found, strict=True):
         row[: len(digests)] = digests
     return received
+
+
+def read_counters(folder: Path) -> dict[str, int]:
+    """Counts in ``counters.txt``; empty if it is not there, ProgramError if a line is no name and count."""
+    path = folder / COUNTS
+    if not os.path.lexists(path):
+        return {}
+    counts: dict[str, int] = {}
+    for line in content_of(path, 1 << 12, "counts").decode("ascii", "replace").splitlines():
+        name, _, count = line.strip().partition(" ")
+        if not name:
+            continue
+        if name not in COUNTERS or not re.fullmatch(r"\d{1,18}", count.strip(), re.ASCII) or name in counts:
+            raise ProgramError(
+                f"{COUNTS}: {line.strip()[:60]!r} is not one of {', '.join(COUNTERS)} and a count, each "
+                "once"
+            )
+        counts[name] = int(count)
+    return counts

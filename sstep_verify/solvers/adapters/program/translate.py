@@ -18,15 +18,91 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sstep_verify.errors import InputError, RefusedError
+from sstep_verify.errors import InputError, ProgramError, RefusedError
 from sstep_verify.problems import Problem
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.program.translation import FARTHEST, Translation
 
 PARAMETERS = {"m": "", "C": "svm", "lambda": "krr"}
-"""What a scale may be by name, itself or as ``1/NAME``, and the tasks that have it."""
+"""Parameters that a scale may be, themselves or as ``1/NAME``, and the tasks that have them."""
 
 SVM = ("svm-l1", "svm-l2")
+
+FARTHEST = 64
+"""Binary exponents of scales lie between this and its negative."""
+
+SCALES = [*PARAMETERS, *(f"1/{name}" for name in PARAMETERS)]
+"""What a scale may be by name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Translation:
+    """From a program's a and coordinates to ours, for one problem.
+
+    `factor` is the scale, `signs` (m,) the sign of each of our coordinates, `order` (int64, (m,)) our
+    number of each of its coordinates.
+    """
+
+    factor: Fraction
+    signs: np.ndarray
+    order: np.ndarray
+
+    @property
+    def exact(self) -> bool:
+        """Whether the scale is a power of two."""
+        top, bottom = self.factor.numerator, self.factor.denominator
+        return top & (top - 1) == 0 and bottom & (bottom - 1) == 0
+
+    def ours(self, values: np.ndarray, coordinates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A program's values as ours, and how far each is from the exact product, of their shape.
+
+        `coordinates` are our numbers of theirs, of their shape or of that of their last axis. ProgramError
+        if a power of two scales a value beyond the range of float64.
+        """
+        signed = values * self.signs[coordinates]
+        scaled = _times(signed, self.factor)
+        if not self.exact:
+            with np.errstate(invalid="ignore"):
+                return scaled, np.nan_to_num(np.spacing(np.abs(scaled)), nan=0.0, posinf=0.0)
+        if not np.array_equal(_times(scaled, 1 / self.factor), signed, equal_nan=True):
+            raise ProgramError(f"a value times scale = {float(self.factor)!r} leaves the range of float64")
+        return scaled, np.zeros(values.shape)
+
+    def into(self, other: Translation) -> Translation:
+        """From what this made of a program's words to what another makes of them.
+
+        Its `order` tells, of each coordinate of the other, which of this it was.
+        """
+        order = np.empty_like(self.order)
+        order[other.order] = self.order
+        return Translation(other.factor / self.factor, other.signs * self.signs[order], order)
+
+    def reach(self, rounding: np.ndarray) -> np.ndarray:
+        """How far our values may be off where the program's were rounded by so much."""
+        return rounding if self.factor == 1 else rounding * (float(self.factor) * (1 + 2.0**-50))
+
+    def theirs(self, alpha: np.ndarray) -> np.ndarray:
+        """Our a as the program has it, shape (m,)."""
+        return _times((self.signs * alpha)[self.order], 1 / self.factor) + 0.0  # None is -0.
+
+    def numbers(self, blocks: np.ndarray) -> np.ndarray:
+        """Our coordinates by the program's numbers, of the same shape."""
+        return np.argsort(self.order)[blocks]
+
+
+def _times(values: np.ndarray, factor: Fraction) -> np.ndarray:
+    """Each value times a factor, rounded once."""
+
+    def product(value: float) -> float:
+        if not math.isfinite(value):
+            return value
+        try:
+            return float(Fraction(value) * factor)
+        except OverflowError:
+            return math.copysign(math.inf, value)
+
+    if factor == 1:
+        return values
+    return np.array([product(value) for value in values.ravel().tolist()]).reshape(values.shape)
 
 
 @dataclass(frozen=True)
@@ -63,10 +139,9 @@ class Conventions:
     panel: Literal["K", "Q"] = "K"
 
     def __post_init__(self) -> None:
-        names = [*PARAMETERS, *(f"1/{name}" for name in PARAMETERS)]
         if isinstance(self.scale, str):
-            if self.scale not in names:
-                raise InputError(f"scale = {self.scale!r:.40}; known: {', '.join(names)}, or a number > 0")
+            if self.scale not in SCALES:
+                raise InputError(f"scale = {self.scale!r:.40}; known: {', '.join(SCALES)}, or a number > 0")
         elif not (0 < self.scale < 2**FARTHEST and 1 / self.scale < 2**FARTHEST):
             raise InputError(
                 f"scale = {self.scale!r:.40}, but it must lie between 2^-{FARTHEST} and 2^{FARTHEST}; the "
@@ -127,15 +202,8 @@ class Conventions:
         return 1 / value if self.scale.startswith("1/") else value
 
     def others(self, *, reordered: bool) -> Iterator[tuple[str, Conventions]]:
-        """Conventions that differ in one word, and that word as a program file has it.
-
-        Parameters
-        ----------
-        reordered : bool
-            Whether the order of samples may differ as well.
-        """
-        names = [*PARAMETERS, *(f"1/{name}" for name in PARAMETERS)]
-        known: dict[str, list[object]] = {"sign": [1, -1, "labels"], "scale": [1, *names]}
+        """Conventions that differ in one word, of the order of samples if it may, and that word."""
+        known: dict[str, list[object]] = {"sign": [1, -1, "labels"], "scale": [1, *SCALES]}
         if reordered:
             known["order"] = ["given", "by-class"]
         for key, values in known.items():

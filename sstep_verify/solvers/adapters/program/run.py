@@ -1,8 +1,12 @@
-"""One run of somebody's program: its own process group, limits, and everything it said."""
+"""One run of somebody's program: its own process group, limits, and everything it said.
+
+Processes that it left, in whichever session, become children of this one meanwhile, which ends them.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import hashlib
 import os
 import resource
@@ -12,13 +16,13 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from sstep_verify.errors import InputError
-from sstep_verify.solvers.adapters.program.description import Program
-from sstep_verify.solvers.adapters.program.orphans import adopting
+from sstep_verify.solvers.adapters.program.tables import Program
 
 REFUSED = 65
 """Exit code of a program that refuses its input (EX_DATAERR of sysexits.h)."""
@@ -32,6 +36,12 @@ SETUP_LIMIT = 600.0
 GRACE = 2.0
 """Seconds between the request to end and the end of a process group."""
 
+PR_SET_CHILD_SUBREAPER = 36
+"""Of Linux: who is orphaned below this process becomes its child, in whichever session it is."""
+
+PATIENCE, POLL = 2.0, 0.002
+"""Seconds that orphans that are ended have to be gone, and between two looks."""
+
 MOST_MILLISECONDS = 2**31 - 1
 """Longest time that a poll may be told, 24 days."""
 
@@ -40,20 +50,10 @@ MOST_MILLISECONDS = 2**31 - 1
 class Ended:
     """How a program ended.
 
-    Parameters
-    ----------
-    code : int
-        Exit code; negative: the signal that ended it.
-    seconds : float
-        Wall-clock time.
-    timed_out : bool
-        Whether it was ended for its time.
-    output, errors : str
-        The ends of what it wrote to standard output and standard error.
-    started : bool
-        Whether there was such a program.
-    escaped : bool
-        Whether processes that had left its process group were still running, and were ended.
+    `code` is its exit code, or minus the signal that ended it; `seconds` is wall-clock time; `timed_out`
+    says that it was ended for its time, `started` whether there was such a program, `escaped` whether
+    processes that had left its process group were still running, and were ended. `output` and `errors` are
+    the ends of what it wrote to standard output and standard error.
     """
 
     code: int
@@ -77,10 +77,10 @@ class Ended:
         return f"exit code {self.code}" if self.code else ""
 
     @property
-    def told(self) -> str:
-        """The last line of what it said, for messages; empty if it said nothing."""
+    def last_words(self) -> str:
+        """The last line of what it said, for messages."""
         lines = [line.strip() for line in (self.errors or self.output).splitlines() if line.strip()]
-        return lines[-1][:200] if lines else ""
+        return f"; its last words: {lines[-1][:200]}" if lines else "; it said nothing"
 
 
 def execute(
@@ -118,7 +118,7 @@ def execute(
 
     begin = time.monotonic()
     # Files without a name: nothing can be put in their place.
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors, adopting() as orphans:
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors, _adopting() as orphans:
         try:
             process = subprocess.Popen(
                 list(words), stdin=subprocess.DEVNULL, stdout=output, stderr=errors,
@@ -138,7 +138,7 @@ def execute(
             # Also where it has ended: what it started and left behind goes with it.
             _end_group(process, timed_out)
         said = _tail(output, tail), _tail(errors, tail)
-    return Ended(process.returncode, seconds, timed_out, *said, escaped=orphans.ended)
+    return Ended(process.returncode, seconds, timed_out, *said, escaped=orphans.running)
 
 
 def _await_end(process: subprocess.Popen[bytes], seconds: float) -> None:
@@ -178,6 +178,60 @@ def _tail(file: IO[bytes], most: int) -> str:
     return file.read(most).decode("utf-8", "replace")
 
 
+@dataclass
+class _Orphans:
+    """The process group of a program, once it is started; whether others were running at its end."""
+
+    group: int = 0
+    running: bool = False
+
+
+@contextlib.contextmanager
+def _adopting() -> Iterator[_Orphans]:
+    """End, when the block ends, all processes that became orphans meanwhile, and say if there were any.
+
+    Of those that ended by themselves, or are of the group that the caller ends, nothing is said; nor is
+    anything where the system knows no such thing.
+    """
+    orphans, before = _Orphans(), _children()
+    _adopt(1)
+    try:
+        yield orphans
+    finally:
+        limit = time.monotonic() + PATIENCE
+        while (left := _children(before)) and time.monotonic() < limit:
+            for process, (state, group) in left.items():
+                orphans.running |= state != "Z" and group != orphans.group
+                with contextlib.suppress(OSError):
+                    os.kill(process, signal.SIGKILL)
+                    os.waitpid(process, os.WNOHANG)
+            time.sleep(POLL)  # One that is ended leaves its own children to us.
+        _adopt(0)
+
+
+def _adopt(whether: int) -> None:
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, whether, 0, 0, 0)
+
+
+def _children(but: Container[int] = ()) -> dict[int, tuple[str, int]]:
+    """State and process group of the children of this process in other sessions than its own, but some."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return {}  # Mostly there is none at all, and no need to look at every process.
+    found = {}
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, parent, group, session = (
+                place.read_text("ascii", "replace").rpartition(")")[2].split()[:4]
+            )
+            process = int(place.parent.name)
+            if int(parent) == os.getpid() and int(session) != os.getsid(0) and process not in but:
+                found[process] = state, int(group)
+    return found
+
+
 def set_up(program: Program) -> None:
     """Run a program's set-up command, if it has one; the program is there afterwards.
 
@@ -189,8 +243,7 @@ def set_up(program: Program) -> None:
     """
     where, word = f"program {program.name!r}: its", program.command[0]
     if program.setup and (ended := execute(program.setup, SETUP_LIMIT)).reason:
-        told = f": {ended.told}" if ended.told else ""
-        raise InputError(f"{where} setup {list(program.setup)} failed, {ended.reason}{told}")
+        raise InputError(f"{where} setup {list(program.setup)} failed, {ended.reason}{ended.last_words}")
     if "{" not in word and shutil.which(word) is None:
         raise InputError(
             f"{where} command cannot be started: {word!r} is no executable file here, nor the name of one "

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sstep_verify.errors import InputError, ProgramError, RefusedError
-from sstep_verify.inputs import open_regular, read_whole
+from sstep_verify.inputs import open_regular
 from sstep_verify.outputs import whole_folder
 from sstep_verify.solver import Observer, RunRequest
-from sstep_verify.solvers.adapters.program.execute import Ended
 from sstep_verify.solvers.adapters.program.file import ProgramFile
+from sstep_verify.solvers.adapters.program.numbers import content_of
+from sstep_verify.solvers.adapters.program.run import Ended
 from sstep_verify.solvers.adapters.program.solver import ProgramSolver
 from sstep_verify.trajectory import Trajectory
 
@@ -45,19 +46,7 @@ class NotMadeYetError(ProgramError):
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run that is to be made.
-
-    Parameters
-    ----------
-    name : str
-        Its folder.
-    words : tuple of str
-        Arguments of its command, with `PLACE` for the folder.
-    variables : dict of str to str
-        Environment variables.
-    ranks : int
-        Number of ranks.
-    """
+    """A run that is to be made: its folder, arguments, with `PLACE` for the folder, variables and ranks."""
 
     name: str
     words: tuple[str, ...]
@@ -69,18 +58,9 @@ class StoredProgramSolver(ProgramSolver):
     """Reads runs from a folder instead of starting a program; a run that is not there is written out.
 
     A run is named by the digest of all that its program finds and is called with, so that it is never taken
-    for another; equal runs, which a check of determinism asks for, are numbered.
-
-    Parameters
-    ----------
-    described : ProgramFile
-        How the program is started, and what it declares.
-    ranks : int
-        Number of ranks.
-    folder : Path
-        Holds the folders of the runs.
-    collect : list of StoredRun or None
-        Gets the runs that are not there, which are written out; None if they are only refused.
+    for another; equal runs, which a check of determinism asks for, are numbered. `folder` holds the folders
+    of the runs; `collect` gets the runs that are not there, which are written out, and is None if they are
+    only refused.
     """
 
     def __init__(
@@ -135,18 +115,18 @@ class StoredProgramSolver(ProgramSolver):
     def _require_whole(self, folder: Path, stored: Path) -> None:
         """Raise unless the stored run has the very problem that was asked for."""
         for file in sorted(folder.iterdir()):
-            where = f"{stored.name}/{file.name}"
+            fault = ""
             if not os.path.lexists(stored / file.name):
-                raise self._refusal(f"{where} is missing: the folder was copied half, or changed")
-            try:
-                same = read_whole(stored / file.name, MOST_PROBLEM, "a problem", follow=False)
-            except InputError as error:
-                raise self._refusal(f"{where}: {error}") from error
-            if same != file.read_bytes():
-                raise self._refusal(f"{where} is not what was exported: it was changed, or copied half")
-
-    def _refusal(self, told: str) -> InputError:
-        return NotMadeYetError(told) if self._collect is not None else NotMadeError(told)
+                fault = " is missing: the folder was copied half, or changed"
+            else:
+                try:
+                    if content_of(stored / file.name, MOST_PROBLEM, "a problem") != file.read_bytes():
+                        fault = " is not what was exported: it was changed, or copied half"
+                except ProgramError as error:
+                    fault = f": {error}"
+            if fault:
+                kind = NotMadeError if self._collect is None else NotMadeYetError
+                raise kind(f"{stored.name}/{file.name}{fault}")
 
 
 def _digest(folder: Path, words: tuple[str, ...], variables: Mapping[str, str]) -> str:
@@ -160,7 +140,7 @@ def _digest(folder: Path, words: tuple[str, ...], variables: Mapping[str, str]) 
 
 def _ended(stored: Path, limit: float, tail: int) -> Ended:
     """How a run ended that a shell made."""
-    told = read_whole(stored / EXIT, 64, "an exit code", follow=False).decode("ascii", "replace").strip()
+    told = content_of(stored / EXIT, 64, "an exit code").decode("ascii", "replace").strip()
     if not re.fullmatch(r"\d{1,3}", told):
         raise NotMadeError(f"{stored.name}/{EXIT} holds {told[:40]!r}, which is no exit code")
     output, errors = (_end_of(stored / name, tail) for name in (OUTPUT, ERRORS))

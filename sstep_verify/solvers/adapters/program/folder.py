@@ -1,0 +1,234 @@
+"""The exchange folder of one run: looked at before it is read, read strictly, and cleared."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from sstep_verify.errors import ProgramError, RefusedError
+from sstep_verify.outputs.paths import kind_of
+from sstep_verify.solver import RunRequest
+from sstep_verify.solvers.adapters.program.file import ProgramFile
+from sstep_verify.solvers.adapters.program.numbers import (
+    EXACT_DIGITS,
+    OUTWARD,
+    Numbers,
+    content_of,
+    printed_numbers,
+    read_draws,
+    read_numbers,
+)
+from sstep_verify.solvers.adapters.program.run import Ended
+from sstep_verify.solvers.adapters.program.tables import Printed
+from sstep_verify.solvers.adapters.program.translate import Translation
+from sstep_verify.trajectory import Panel, Probes
+
+SHOWN = 5
+"""Names of files that a message lists."""
+
+OTHER_BYTES = 1 << 20
+"""Bytes that a file with a printed result may hold beside its numbers."""
+
+NUMBER_BYTES = 64
+"""Most bytes that a printed number and the white space beside it take."""
+
+
+class Room:
+    """An empty exchange folder, `folder`, for one run of a program."""
+
+    def __init__(self) -> None:
+        self._place = Path(tempfile.mkdtemp(prefix="sstep-verify-run-"))
+        self.folder = self._place / "run"
+        self.folder.mkdir()
+        self._own = self._seen()
+        self._open = [os.open(one, os.O_RDONLY | os.O_CLOEXEC) for one in (self._place, self.folder)]
+
+    def _seen(self) -> tuple[int, int, int]:
+        found = os.lstat(self.folder)
+        return found.st_dev, found.st_ino, stat.S_IFMT(found.st_mode)
+
+    def require_same(self) -> None:
+        """Let the folder be read; ProgramError if it is no longer the one that the program was given."""
+        try:
+            if (seen := self._seen()) == self._own:
+                self.folder.chmod(stat.S_IRWXU)  # The program may have locked it.
+                return
+        except OSError as error:
+            raise ProgramError(
+                f"moved or removed its folder ({error.strerror}): nothing is read"
+            ) from error
+        kind = "a link" if stat.S_ISLNK(seen[2]) else kind_of(seen[2])
+        raise ProgramError(f"put {kind} in the place of its folder, so nothing of it is read")
+
+    def others(self, known: Collection[str]) -> str:
+        """Names of what lies in the folder and is not known, for a message; empty if there is nothing."""
+        found = sorted(set(os.listdir(self.folder)) - set(known))
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        return ", ".join(found[:SHOWN]) + more
+
+    def clear(self) -> str:
+        """Remove all of it, whatever it has become; the path of what stays, or was moved elsewhere."""
+        for _ in range(2):
+            with contextlib.suppress(OSError):
+                if stat.S_ISDIR(os.lstat(self._place).st_mode):  # Opening a pipe would wait for a writer.
+                    shutil.rmtree(self._place, ignore_errors=True)
+                else:
+                    self._place.unlink()
+            if not os.path.lexists(self._place):
+                break
+            _unlock(self._place)
+        places = [str(self._place), *filter(None, map(_place_of, self._open))]
+        for descriptor in self._open:
+            os.close(descriptor)
+        return next(filter(os.path.lexists, places), "")
+
+
+def _place_of(descriptor: int) -> str:
+    """Where an open folder is now; of one that was removed a path that does not exist."""
+    with contextlib.suppress(OSError):
+        return os.readlink(f"/proc/self/fd/{descriptor}")
+    return ""
+
+
+def _unlock(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.chmod(stat.S_IRWXU)
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    _unlock(Path(entry.path))
+
+
+@dataclass(frozen=True, eq=False)
+class Left:
+    """What one run left, in our words.
+
+    `log`, `trace` and `final` are as in docs/exchange.md; of `final`, entries that were not printed are 0,
+    and `known` (m,) tells which were, None for all. `rounding` is how far the last of them may be from what
+    the program has, of its shape; None if it is that. `drawn` (int64, (H, b)) are coordinates that it says
+    it drew, `panels` and `probes` what it used in its steps, where that was asked for, and `fingerprints`
+    digests of the final a of every rank. `counters` and `received` are as in a `Trajectory`.
+    """
+
+    log: np.ndarray | None = None
+    trace: np.ndarray | None = None
+    final: np.ndarray | None = None
+    rounding: np.ndarray | None = None
+    known: np.ndarray | None = None
+    drawn: np.ndarray | None = None
+    panels: dict[int, Panel] = field(default_factory=dict)
+    probes: Probes | None = None
+    seconds: float = 0.0
+    counters: dict[str, int] = field(default_factory=dict)
+    received: np.ndarray | None = None
+    fingerprints: tuple[str, ...] = ()
+
+
+def blocks_of(request: RunRequest) -> np.ndarray:
+    """Coordinates of a run's steps, as far as we know them, shape (H, b)."""
+    return request.stream.blocks(request.start, request.start + request.iterations)
+
+
+def read_printed(
+    printed: Printed, folder: Path, ended: Ended, taken: Translation, places: dict[str, object]
+) -> Left:
+    """The final a of a program, as far as it was printed; `places` are those of its command.
+
+    Raises
+    ------
+    ProgramError
+        If that is no result.
+    RefusedError
+        If it prints more entries than a has.
+    """
+    samples = taken.order.size
+    if printed.first > samples:
+        raise RefusedError(f"[final] first = {printed.first}, but a has only m = {samples} entries")
+    count, text = printed.first or samples, ended.output
+    if name := printed.name(places):
+        text = _printed_text(folder, name, count)
+        if not printed.after and (found := len(text.split())) != count:
+            raise ProgramError(f"{printed.file}: has {found} words, but it must hold {count} numbers alone")
+    values, shown = printed_numbers(text, printed.after, count)
+    own = taken.order[:count]
+    final, rounding, known = np.zeros(samples), np.zeros(samples), np.zeros(samples, dtype=bool)
+    final[own], rounding[own] = taken.ours(values, own)
+    rounding[own] = (rounding[own] + taken.reach(shown)) * OUTWARD
+    known[own] = True
+    return Left(final=final, rounding=rounding, known=known if printed.first else None)
+
+
+def _printed_text(folder: Path, name: str, count: int) -> str:
+    """A file of the exchange folder, which no link may lead out of."""
+    path = folder / name
+    if not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(folder)):
+        raise ProgramError(f"{name}: lies outside the exchange folder, where a link leads")
+    return content_of(path, OTHER_BYTES + NUMBER_BYTES * count, "a result").decode("utf-8", "replace")
+
+
+def read_exchanged(
+    described: ProgramFile,
+    request: RunRequest,
+    folder: Path,
+    ended: Ended,
+    taken: Translation,
+    long: dict[str, set[float]],
+) -> Left:
+    """What a program left of a run in the exchange folder; ProgramError if that is no result.
+
+    `long` is changed: of each file of its runs, `Numbers.long` of all of them.
+    """
+    kind, samples = described.program.writes, request.problem.samples
+    steps = (request.iterations, request.stream.block)
+    shapes = {"log": steps, "trace": (len(request.stops), samples), "final": (samples,)}
+    found = {name: read_numbers(folder, name, shape) for name, shape in shapes.items()}
+    end = request.problem.hinge.C if request.problem.is_svm else 0.0
+    held = {
+        name: _exact(name, numbers, long.setdefault(name, set()), end)
+        for name, numbers in found.items()
+        if numbers is not None
+    }
+    if kind not in held:
+        beside = f" (but {', '.join(held)})" if held else ""
+        raise ProgramError(
+            f"ended with exit code 0 and left no {kind}.bin or {kind}.txt{beside}{ended.last_words}"
+        )
+    drawn = None
+    if described.stream is not None and described.stream.logged:
+        drawn = taken.order[read_draws(folder, steps, samples)]
+    made: dict[str, np.ndarray] = {}
+    rounding = None
+    for name, values in held.items():
+        own = np.arange(samples)
+        if name != "log":
+            values = values[..., np.argsort(taken.order)]
+        else:
+            own = blocks_of(request) if drawn is None else drawn
+        made[name], errors = taken.ours(values, own)
+        if name == kind and described.rounded:
+            rounding = errors
+    return Left(made.get("log"), made.get("trace"), made.get("final"), rounding=rounding, drawn=drawn)
+
+
+def _exact(name: str, numbers: Numbers, others: set[float], end: float) -> np.ndarray:
+    """The values; ProgramError unless they are exact, as far as these digits and those of `others` tell."""
+    others |= numbers.long
+    # The end of the box, as a format of so many digits has it.
+    rounded = float(f"{end:.{numbers.digits}g}")
+    rounds = rounded != end and rounded in numbers.long
+    if not numbers.exact or rounds or (numbers.long and not numbers.may_be_shortest(others)):
+        raise ProgramError(
+            f"{name} is printed with at most {numbers.digits} significant digits"
+            + ", small ones with fewer" * (numbers.digits >= EXACT_DIGITS)
+            + ", but bounds are for exact values; print with %.17g or %a, or write float64 to a .bin file"
+            + f' (or name it in the program file: [final] file = "{name}.txt")' * (name == "final")
+        )
+    return numbers.values

@@ -1,0 +1,277 @@
+"""Numbers that a program left, as float64 or as text, and how far each may be from the program's own.
+
+One rule says how far a printed number may be off, whoever reads it: half a unit of the last digit of
+each. One format prints all numbers of a text, and it is the text that tells it: ``2`` shows one digit
+both of ``%.17g`` and of ``%.0f``. Where a number ends in a zero after its point, zeros are filled in;
+then, and where all show as many decimals, the last digit shown is the last one. Else zeros may have been
+left out (``%g``, the shortest text that is read back, numbers rounded before they were printed): each was
+rounded either to as many significant digits as the number that shows most of them, or to as many
+decimals. The larger of the two is taken; where the format has more digits than any number shows, it is
+larger than the rounding made.
+
+From 17 significant digits every float64 is read back as it was, and from fewer where a unit of the last
+is less than the distance d of two float64 there: what was printed is within half of that unit of the
+text, and so it is the one that lies nearest. Else reading rounds once more.
+
+Where exact values are needed, it is asked whether this rounding was made at all. Whoever prints 17
+digits, or the shortest text that is read back, shows 16 or more in some number, unless there are few
+numbers or all are as short as 0.5. One rounded to fewer digits, such as 0.333333, has other 17 digits
+than it shows; that it is the shortest text of a float64 says nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import sys
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+
+from sstep_verify.errors import InputError, ProgramError
+from sstep_verify.inputs import read_whole
+from sstep_verify.problems.streams import require_blocks
+
+EXACT_DIGITS = 17
+"""Significant decimal digits that tell every float64 from its neighbours."""
+
+FEW = 8
+"""Numbers of which nobody can tell by their digits whether they were rounded."""
+
+UNLIKELY = 2.0**-20
+"""Chance that shortest texts are as short as these, below which they are none."""
+
+OUTWARD = 1 + 2.0**-50
+
+TEXT_BYTES = 32
+"""Most bytes that a number and the white space beside it take in a text file."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers that a program wrote.
+
+    `values` and `rounding`, how far each may be from the program's own, are float64 of one shape. `digits`
+    is the most significant digits that one was printed with, `exact` whether they are the program's own, as
+    far as can be told from how they were printed; where that hangs on whether they are the shortest texts,
+    `long` has those of 15 digits and more. `shown` are finite decimals as they stand and as they were read,
+    `filled` says whether zeros fill them up, as ``%.6f`` does.
+    """
+
+    values: np.ndarray
+    rounding: np.ndarray
+    digits: int = EXACT_DIGITS
+    exact: bool = True
+    long: frozenset[float] = frozenset()
+    shown: list[tuple[Decimal, float]] = field(default_factory=list)
+    filled: bool = False
+
+    def may_be_shortest(self, others: Collection[float] = ()) -> bool:
+        """Whether these and others may all be the shortest texts that are read back.
+
+        They are as short as this by chance only: of float64 that lie d apart, no more than a share d/u has
+        a text of so many digits that is read back, u being a unit of the last.
+        """
+        numbers = {*self.long, *others}
+        units = (10.0 ** (math.floor(math.log10(abs(one))) - self.digits + 1) for one in numbers)
+        shares = (
+            min(math.ulp(one), unit) / unit if unit else 1.0
+            for one, unit in zip(numbers, units, strict=True)
+        )
+        return math.prod(shares) >= UNLIKELY
+
+    def exact_if_short(self, ends: Collection[float]) -> bool:
+        """Whether they are exact, be they few or of few digits.
+
+        Of few digits those are that float64 holds as they are shown, such as 0.75, and ends of the box; not
+        where zeros were filled in.
+        """
+        held = all(Decimal(value) == shown or value in ends for shown, value in self.shown)
+        return self.exact and (self.digits >= EXACT_DIGITS or (held and not self.filled))
+
+
+def shown_numbers(words: list[bytes], where: str, shape: tuple[int, ...]) -> Numbers:
+    """Numbers in text, decimal or hexadecimal, by the rule above."""
+    read = [read_number(word, f"{where}, number {place}") for place, word in enumerate(words, 1)]
+    values = np.array([value for value, _ in read])
+    most = max((digits for _, digits in read), default=EXACT_DIGITS)
+    decimals = {
+        place: Decimal(word.decode())
+        for place, word in enumerate(words)
+        if math.isfinite(values[place]) and b"x" not in word.lower()
+    }
+    shown = [(one, float(values[place])) for place, one in decimals.items()]
+    filled = any(re.search(rb"\.\d+0(?!\d)", word) for word in words)  # ``2.0`` alone says nothing.
+    rounding = _rounding(words, values, decimals, filled)
+    exact, long = True, frozenset[float]()
+    sure = not rounding.any() or (most >= EXACT_DIGITS and not filled)
+    if not sure and any(one != Decimal(f"{value:.17g}") for one, value in shown):
+        long = frozenset(one for one, digits in read if digits in (15, 16) and one and math.isfinite(one))
+        exact = not filled and all(one == Decimal(repr(value)) for one, value in shown)
+        exact = exact and (bool(long) or len({value for _, value in shown if value}) < FEW)
+    found = Numbers(values.reshape(shape), rounding.reshape(shape), most, exact, long, shown, filled)
+    return replace(found, exact=exact and (not long or found.may_be_shortest()))
+
+
+def _rounding(
+    words: list[bytes], values: np.ndarray, decimals: dict[int, Decimal], filled: bool
+) -> np.ndarray:
+    """How far each number may be off; infinite where float64 has no such digit, as of 0e999."""
+    found = np.zeros(values.size)
+    exponents = {place: int(one.as_tuple().exponent) for place, one in decimals.items()}
+    fixed = filled or len(set(exponents.values())) == 1
+    digits = max((len(one.as_tuple().digits) for one in decimals.values() if one), default=1)
+    least = min(exponents.values(), default=0)
+    for place, one in decimals.items():
+        last = exponents[place] if fixed else least
+        if one and not fixed:
+            last = max(one.adjusted() - digits + 1, least)
+        unit = 10.0**last if last <= sys.float_info.max_10_exp else math.inf
+        if one:
+            nearest = unit * OUTWARD < math.ulp(math.nextafter(values[place], 0.0))
+            exact = nearest or one.adjusted() - last + 1 >= EXACT_DIGITS
+        else:  # Whatever is no zero is printed as none by %e.
+            exact = b"e" in words[place].lower() and last <= 0
+        if not exact:
+            found[place] = (0.5 * unit + math.ulp(values[place])) * OUTWARD
+    return found
+
+
+def read_number(word: bytes, where: str) -> tuple[float, int]:
+    """A number as C prints it, and with how many significant digits; 17 for hexadecimal ones.
+
+    Raises
+    ------
+    ProgramError
+        If it is no number. NaN and infinities are numbers here: what follows from them is a verdict.
+    """
+    text = word.decode("ascii", "replace")
+    try:
+        if "x" in text.lower():
+            return float.fromhex(text), EXACT_DIGITS
+        value = float(word)
+    except (ValueError, OverflowError) as error:
+        raise ProgramError(f"{where}: {text[:40]!r} is no number") from error
+    return value, len(re.sub(r"\D", "", text.lower().partition("e")[0]).lstrip("0"))
+
+
+def content_of(path: Path, most: int, what: str) -> bytes:
+    """A file that a program left, of at most so many bytes; ProgramError where it cannot be read."""
+    try:
+        return read_whole(path, most, what, follow=False)
+    except InputError as error:
+        raise ProgramError(f"{path.name}: {str(error).removeprefix(f'{path}: ')}") from error
+
+
+def _one_of(folder: Path, name: str, count: int, kind: str) -> tuple[Path, bytes] | None:
+    """The one of ``NAME.bin`` and ``NAME.txt`` that is there, and what it holds; None if neither is."""
+    found = [path for end in (".bin", ".txt") if os.path.lexists(path := folder / f"{name}{end}")]
+    if not found:
+        return None
+    if len(found) > 1:
+        raise ProgramError(f"left both {name}.bin and {name}.txt; one of them is wanted")
+    binary, what = found[0].suffix == ".bin", "integers" if kind == "int64" else "numbers"
+    content = content_of(found[0], (8 if binary else TEXT_BYTES) * (count + 1), f"{count} {what}")
+    if binary and len(content) != 8 * count:
+        raise ProgramError(f"{name}.bin has {len(content)} bytes, but {count} {kind} have {8 * count}")
+    return found[0], content
+
+
+def read_numbers(folder: Path, name: str, shape: tuple[int, ...]) -> Numbers | None:
+    """The numbers of ``NAME.bin`` or ``NAME.txt`` in an exchange folder; None if there is neither.
+
+    Raises
+    ------
+    ProgramError
+        If both are there, there are too few or too many numbers, or something is no number.
+    """
+    count = math.prod(shape)
+    if (found := _one_of(folder, name, count, "float64")) is None:
+        return None
+    path, content = found
+    if path.suffix == ".bin":
+        values = np.frombuffer(content, dtype="<f8").astype(np.float64).reshape(shape)
+        return Numbers(values, np.zeros(shape))
+    words = content.split()
+    if len(words) != count:
+        raise ProgramError(f"{name}.txt has {len(words)} numbers, but there must be {count}")
+    return shown_numbers(words, f"{name}.txt", shape)
+
+
+def read_draws(folder: Path, shape: tuple[int, int], samples: int) -> np.ndarray:
+    """The coordinates that a program says it drew, from ``indices.bin`` or ``indices.txt``; int64, (H, b).
+
+    Raises
+    ------
+    ProgramError
+        If neither or both are there, there are too few or too many, something is no integer in 0..m-1, or
+        a block holds one twice.
+    """
+    if (found := _one_of(folder, "indices", math.prod(shape), "int64")) is None:
+        raise ProgramError("left no indices.bin or indices.txt, the coordinates that it drew")
+    path, content = found
+    if path.suffix == ".bin":
+        drawn = np.frombuffer(content, dtype="<i8").astype(np.int64)
+    else:
+        words = content.split()
+        if wrong := [word for word in words if not re.fullmatch(rb"\d{1,18}", word)]:
+            raise ProgramError(f"indices.txt: {wrong[0].decode('ascii', 'replace')[:40]!r} is no index")
+        drawn = np.array([int(word) for word in words], dtype=np.int64)
+    if drawn.size != math.prod(shape):
+        raise ProgramError(
+            f"{path.name} has {drawn.size} coordinates, but there must be {shape[0]} x {shape[1]}"
+        )
+    try:
+        require_blocks(drawn.reshape(shape), samples, path.name)
+    except InputError as error:
+        raise ProgramError(f"{error} (S-2.5)") from error
+    return drawn.reshape(shape)
+
+
+def read_ranks(folder: Path, ranks: int, samples: int) -> list[np.ndarray]:
+    """What every rank says its a is at the end, ``rank-R.bin``; none if no rank does.
+
+    Raises
+    ------
+    ProgramError
+        If some ranks do and others do not, one does not leave m float64, or there is a file of a rank that
+        was not started.
+    """
+    left = {path.name for path in folder.glob("rank-*")}
+    if not left:
+        return []
+    due = {f"rank-{rank}{end}" for rank in range(ranks) for end in (".bin", ".txt")}
+    if others := sorted(left - due):
+        raise ProgramError(
+            f"left {others[0]}, but it was started on {ranks} rank{'s' * (ranks > 1)}: rank-R.bin holds "
+            f"the a of rank R, with R from 0 to {ranks - 1}"
+        )
+    found = [read_numbers(folder, f"rank-{rank}", (samples,)) for rank in range(ranks)]
+    if None in found:
+        raise ProgramError(
+            f"rank-{found.index(None)}.bin is not there, but others are: all {ranks} ranks leave their a, "
+            "or none"
+        )
+    return [numbers.values for numbers in found if numbers is not None]
+
+
+def printed_numbers(output: str, after: str, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The first `count` numbers that follow a text where it stands last, and how far each may be off.
+
+    Raises
+    ------
+    ProgramError
+        If the text, which may be empty, is not there, or too few numbers follow.
+    """
+    _, found, rest = output.rpartition(after) if after else ("", "all", output)
+    if not found:
+        raise ProgramError(f"printed nothing after {after!r}: that text is not in its output")
+    words = rest.split()[:count]
+    if len(words) < count:
+        raise ProgramError(f"printed {len(words)} words after {after!r}, but there must be {count} numbers")
+    numbers = shown_numbers([word.encode() for word in words], f"numbers after {after!r}", (count,))
+    return numbers.values, numbers.rounding

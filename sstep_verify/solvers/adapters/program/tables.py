@@ -1,0 +1,288 @@
+"""Tables of a program file, each a record that refuses what no program can be; see docs/adapters.md."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import string
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from sstep_verify.errors import InputError, ProgramError, RefusedError, closest
+from sstep_verify.launch.interposer import NEMESES
+from sstep_verify.problems import IndexStream
+from sstep_verify.problems.draws import GENERATORS, SEEDS
+from sstep_verify.solver import RunRequest, Solver
+
+WRITES = ("log", "trace", "final")
+"""What a program may leave, from what is judged most sharply to what is judged least so."""
+
+PLACES = (
+    "dir", "np", "s", "b", "H", "m", "n", "data", "task", "kernel", "sigma", "degree", "offset",
+    "parameter", "C", "lambda", "penalty", "seed",
+)  # fmt: skip
+"""What may stand in braces."""
+
+LOGGED = "logged"
+"""Kind of the draws that a program writes down itself."""
+
+WAYS = (
+    'Three ways: it reads {dir}/indices.txt; it logs values and coordinates (writes = "log", [stream] kind '
+    '= "logged"); its result alone is judged (check --final). The lines of C: docs/adapters.md, "A program '
+    'with draws of its own"'
+)
+"""What can be done about a program with draws of its own."""
+
+TRIES = 4
+"""Other indices that are tried on a program before it is said not to read them."""
+
+
+def named_places(text: str) -> list[str]:
+    """The places of a text, in order."""
+    return [place for _, place, _, _ in string.Formatter().parse(text) if place is not None]
+
+
+def _require_places(text: str, where: str) -> None:
+    """Raise InputError unless a text can be handed to a program once its places are filled in."""
+    where = f"{where} {text!r:.80}"
+    if "\0" in text:
+        raise InputError(f"{where} holds a NUL, which no argument may")
+    try:
+        parts = list(string.Formatter().parse(text))
+    except ValueError as error:
+        raise InputError(f"{where}: {error}; a brace itself is written twice") from error
+    for _, place, form, how in parts:
+        if place is not None and (place not in PLACES or form or how):
+            raise InputError(
+                f"{where}: {{{place}}} is unknown; known: {', '.join(f'{{{one}}}' for one in PLACES)}; "
+                "a brace itself is written twice"
+            )
+
+
+def places_of(request: RunRequest, folder: Path, ranks: int, counted: int) -> dict[str, object]:
+    """What stands for each of `PLACES` in a run, of `counted` iterations as the program counts them."""
+    problem, stream = request.problem, request.stream
+    kernel, loss = problem.kernel, problem.loss
+    given = {name: getattr(kernel, name, 0) for name in ("sigma", "degree", "offset")}
+    return {
+        "dir": os.fspath(folder), "np": ranks, "s": request.s, "b": stream.block, "H": counted,
+        "m": problem.samples, "n": problem.features, "data": os.fspath(folder / "data.svm"),
+        "task": loss.task, "kernel": kernel.name, **given, "parameter": given["sigma"] or given["degree"],
+        "C": loss.parameter, "lambda": loss.parameter, "penalty": loss.parameter, "seed": stream.seed,
+    }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Program:
+    """How a program is started.
+
+    Parameters
+    ----------
+    name : str
+        For messages and tables.
+    command : tuple of str
+        Its arguments, the first the program itself; ``{dir}`` is the exchange folder, ``{np}`` the number
+        of ranks, ``{s}``, ``{b}``, ``{H}``, ``{m}`` and ``{n}`` are sizes of the run. No shell sees them.
+    writes : {"log", "trace", "final"}
+        What it leaves, see docs/exchange.md. A program that leaves more is judged by this.
+    setup : tuple of str
+        Arguments of a command that is run once, before the first run; none if empty.
+    time_limit : float
+        Seconds that one run may take, > 0.
+    memory : float
+        GiB of address space that each of its processes may take; 0 for any number.
+    witness : str
+        Compiler wrapper of its MPI, such as ``mpicc``: its collectives are then counted from outside, and
+        judged (see docs/exchange.md); empty if they are not.
+    environment : dict of str to str
+        Environment variables of a run beside our own, with places as in the command.
+    s : tuple of int
+        Iterations per window that it knows; any number if empty.
+    nemesis : {"", "delay", "order", "ulp"}
+        What the witness does to the program, see `launch.interposer.NEMESES`; nothing if empty.
+    probes : bool
+        Whether it leaves the kernel rows that it used in ``probe.bin``, as examples/sstep_trace.h does.
+
+    Raises
+    ------
+    InputError
+        If the command is empty or names an unknown place, no variable can have such a name or text, or a
+        limit is out of range.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    writes: str = "log"
+    setup: tuple[str, ...] = ()
+    time_limit: float = 60.0
+    memory: float = 0.0
+    witness: str = ""
+    environment: dict[str, str] = field(default_factory=dict, hash=False)
+    s: tuple[int, ...] = ()
+    nemesis: str = ""
+    probes: bool = False
+
+    def __post_init__(self) -> None:
+        where = f"program {self.name!r}:"
+        if not self.command or not self.command[0]:
+            raise InputError(f"{where} command is empty, but it must name a program")
+        for word in (*self.command, *self.setup):
+            _require_places(word, where)
+        for name, text in self.environment.items():
+            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+                raise InputError(
+                    f"{where} no environment variable is named {name!r:.80}; letters, digits and _"
+                )
+            _require_places(text, f"{where} environment, {name} =")
+        if self.witness and "LD_PRELOAD" in self.environment:
+            raise InputError(f"{where} environment sets LD_PRELOAD, which the witness needs; leave one out")
+        for key, value, known in (("writes", self.writes, WRITES), ("nemesis", self.nemesis, NEMESES)):
+            if value not in known and (value or key == "writes"):
+                raise InputError(
+                    f"{where} {key} = {value!r}{closest(value, known)}; known: {', '.join(known)}"
+                )
+        if self.nemesis and not self.witness:
+            raise InputError(
+                f"{where} nemesis = {self.nemesis!r} is done by the witness, so name one: "
+                "witness, or --witness, is the compiler wrapper of its MPI"
+            )
+        if not 0 < self.time_limit < math.inf:
+            raise InputError(f"{where} time_limit = {self.time_limit}, but it must be > 0 s")
+        if not 0 <= self.memory < math.inf:
+            raise InputError(f"{where} memory = {self.memory}, but it must be >= 0 GiB")
+        if any(s < 1 for s in self.s):
+            raise InputError(f"{where} s = {min(self.s)}, but a window holds at least one iteration")
+
+    @property
+    def takes_ranks(self) -> bool:
+        """Whether its command or a variable says how many ranks there are."""
+        return any("np" in named_places(text) for text in (*self.command, *self.environment.values()))
+
+    def words(self, **places: object) -> list[str]:
+        """The command's arguments, with the places filled in."""
+        return [word.format(**places) for word in self.command]
+
+    def variables(self, **places: object) -> dict[str, str]:
+        """The environment variables, with the places filled in."""
+        return {name: text.format(**places) for name, text in self.environment.items()}
+
+
+@dataclass(frozen=True)
+class Printed:
+    """Where a program that knows nothing of the exchange folder prints its final a.
+
+    The numbers follow the text `after`, where it stands last, between white space; it may be empty for a
+    `file`, which then holds the numbers and nothing else: its name is relative to the exchange folder, with
+    places, and empty for standard output. Printed are the `first` entries of a, all m if that is 0.
+    """
+
+    after: str = ""
+    file: str = ""
+    first: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.after and not self.file:
+            raise InputError("[final] after is empty: on standard output the numbers follow some text")
+        where = f"[final] file = {self.file!r:.80}"
+        if self.file.endswith(".bin"):
+            raise InputError(
+                f"{where}: [final] reads text; leave it out, and final.bin of the exchange folder is read "
+                "as float64"
+            )
+        if self.first < 0:
+            raise InputError(f"[final] first = {self.first}, but it must be >= 1, or 0 for all of a")
+        _require_places(self.file, "[final] file =")
+        inside = self.file.removeprefix("{dir}/")
+        if ".." in PurePosixPath(inside).parts or inside.startswith("/") or "{dir}" in inside:
+            raise InputError(
+                f"{where} leaves the exchange folder; name a file in it, such as '{{dir}}/result.txt'"
+            )
+
+    def name(self, places: dict[str, object]) -> str:
+        """The file's name in the exchange folder, with the places filled in; empty for standard output."""
+        return self.file.removeprefix("{dir}/").format(**places)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How a program draws its coordinates itself, from the first on.
+
+    Parameters
+    ----------
+    kind : str
+        A generator of `problems.draws`; or logged: it leaves them in the exchange folder, as
+        ``indices.txt`` or ``indices.bin``.
+    seed : int
+        Seed of the generator, from 0 to 2^32 - 1.
+    replacement : bool
+        Whether the coordinates of a block are drawn with replacement. What comes before the first block
+        that holds one twice can be judged, and nothing else (S-2.5); otherwise a number that its block has
+        already is drawn again.
+
+    Raises
+    ------
+    InputError
+        If the kind is unknown, the seed is out of range, or replacement is said of logged draws.
+    """
+
+    kind: str
+    seed: int = 0
+    replacement: bool = False
+
+    def __post_init__(self) -> None:
+        known = (*GENERATORS, LOGGED)
+        if self.kind not in known:
+            raise InputError(
+                f"kind = {self.kind!r:.40}{closest(self.kind, known)}; known: {', '.join(known)}. If it "
+                f"draws otherwise: {WAYS}"
+            )
+        if not 0 <= self.seed < SEEDS:
+            raise InputError(f"seed = {self.seed}, but it must lie in 0..{SEEDS - 1}")
+        if self.logged and self.replacement:
+            raise InputError("replacement is for a generator; logged draws are judged as they are")
+
+    @property
+    def logged(self) -> bool:
+        """Whether the program itself says what it drew."""
+        return self.kind == LOGGED
+
+    def are_of(self, stream: IndexStream) -> bool:
+        """Whether a stream is what the program draws."""
+        same = (stream.kind, stream.replacement) == (self.kind, self.replacement)
+        return same and stream.relabel is None and (self.logged or stream.seed == self.seed)
+
+    def __str__(self) -> str:
+        """For messages."""
+        return self.kind if self.logged else f"{self.kind}, seed {self.seed}"
+
+
+def seconds_of_a_start(solver: Solver, request: RunRequest) -> float:
+    """Start a program that leaves its result a few times, with other indices each time; seconds of a start.
+
+    The program is to take its coordinates from the exchange folder; the request is a short run from zero.
+    If a run fails the seconds are 0, and nothing is said of it here. An InputError says that all end in the
+    same a, which is not 0, whatever the indices.
+    """
+    own = set(request.stream.blocks(0, 1)[0].tolist())
+    others = (replace(request.stream, relabel=seed) for seed in range(1, 64))
+    streams = [one for one in others if set(one.blocks(0, 1)[0].tolist()) != own]
+    found: list[np.ndarray] = []
+    begin = time.perf_counter()
+    try:
+        for stream in [request.stream, *streams[: TRIES - 1]]:
+            found.append(solver.run(replace(request, stream=stream)).final)
+            if not np.array_equal(found[0], found[-1]) or not found[0].any():
+                break
+    except (ProgramError, RefusedError):
+        return 0.0
+    seconds = (time.perf_counter() - begin) / len(found)
+    if found[0].any() and len(found) > 1 and np.array_equal(found[0], found[-1]):
+        raise InputError(
+            f"program {solver.declaration.name!r}: it does not read the indices: {len(found)} runs of "
+            f"{request.iterations} iterations on other coordinates ended in the same a. {WAYS}"
+        )
+    return seconds
