@@ -9,8 +9,7 @@ from typing import Any
 from sstep_verify.laboratory.latency import Study
 from sstep_verify.laboratory.samples import Delay, levels, quartiles
 from sstep_verify.outputs import csv_text, whole_folder, write_text
-from sstep_verify.reporting.figures.against_s import AgainstS, draw_against_s
-from sstep_verify.reporting.figures.svg import standalone
+from sstep_verify.reporting.chart import AgainstS, draw_against_s, standalone
 
 COLUMNS = (
     "delay", "s", "measured", "lower quartile", "upper quartile", "predicted", "error", "speed-up",

@@ -11,8 +11,9 @@ import jinja2
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.reporting.case import DRIFT, ERROR, GAP
 from sstep_verify.reporting.certified import certified_table
-from sstep_verify.reporting.figures.panels import TASK_WORDS, Group, slug
+from sstep_verify.reporting.chart import Figure
 from sstep_verify.reporting.numbers import amount, count, duration, short
+from sstep_verify.reporting.panels import TASK_WORDS, Group, slug
 from sstep_verify.reporting.results import Results, part_of, tally
 from sstep_verify.reporting.stability import stability_figures, stability_sentence, stability_table
 from sstep_verify.reporting.tables import of, runs_of
@@ -63,7 +64,7 @@ EXPLANATIONS = {
 def write_html(
     results: Results,
     groups: Sequence[Group],
-    figures: Mapping[str, str],
+    figures: Mapping[str, Figure],
     path: Path,
     studies: Mapping[str, Any] | None = None,
 ) -> Path:
@@ -75,8 +76,8 @@ def write_html(
         The document.
     groups : sequence of Group
         Its figures, from `panels.groups`.
-    figures : mapping of str to str
-        Slug to SVG, from `convergence.write_figures`.
+    figures : mapping of str to Figure
+        By slug.
     path : Path
         File to write.
     studies : mapping of str to object, optional

@@ -7,10 +7,9 @@ from statistics import median
 from typing import Any
 
 from sstep_verify.reporting.case import Case
-from sstep_verify.reporting.figures.against_s import AgainstS, draw_against_s
-from sstep_verify.reporting.figures.panels import TASK_WORDS, slug
-from sstep_verify.reporting.figures.svg import Figure
+from sstep_verify.reporting.chart import AgainstS, Figure, draw_against_s
 from sstep_verify.reporting.numbers import brief, count, short
+from sstep_verify.reporting.panels import TASK_WORDS, slug
 from sstep_verify.reporting.results import Results
 from sstep_verify.reporting.tables import Column, Of, Table, by_case, filed, words
 

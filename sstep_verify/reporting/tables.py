@@ -11,8 +11,8 @@ from markupsafe import Markup
 
 from sstep_verify.outputs import write_table
 from sstep_verify.reporting.case import Case
-from sstep_verify.reporting.figures.panels import Group, Panel
 from sstep_verify.reporting.numbers import count, duration, short
+from sstep_verify.reporting.panels import Group, Panel
 from sstep_verify.reporting.results import Results
 
 Value = str | Callable[[Any], Any]

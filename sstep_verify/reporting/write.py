@@ -10,11 +10,10 @@ from pathlib import Path
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import open_regular
 from sstep_verify.outputs import Output, check, whole_folder
-from sstep_verify.reporting import schema
+from sstep_verify.reporting import panels, schema
 from sstep_verify.reporting.certified import certified_table
-from sstep_verify.reporting.figures import panels
-from sstep_verify.reporting.figures.convergence import write_figures
-from sstep_verify.reporting.figures.svg import write_files
+from sstep_verify.reporting.chart import write_files
+from sstep_verify.reporting.convergence import figure
 from sstep_verify.reporting.junit import write_junit
 from sstep_verify.reporting.page import write_html
 from sstep_verify.reporting.results import Results, part_of
@@ -132,7 +131,8 @@ def _write_all(results: Results, folder: Path) -> None:
         write_files(stability_figures(results), folder / "figures")
         stability_table(results).write(folder / "tables" / "stability.csv")
     write_junit(results, folder / "junit.xml")
-    drawn = write_figures(groups, folder / "figures")
+    drawn = {panel.slug: figure(panel) for group in groups for panel in group.panels}
+    write_files(drawn.values(), folder / "figures")
     write_html(results, groups, drawn, folder / "index.html", studies)
 
 

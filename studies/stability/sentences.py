@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from sstep_verify.reporting.case import Case
-from sstep_verify.reporting.figures.panels import TASK_WORDS
+from sstep_verify.reporting.panels import TASK_WORDS
 from studies.reporting.stability.answers import TENFOLD, Growth, WorseRun
 from studies.reporting.stability.document import StabilityRun
 from studies.reporting.stability.summary import (

@@ -1,152 +1,111 @@
-"""Predicted time per iteration over P, both axes logarithmic: a small panel for each kernel and method."""
+"""Predicted time per iteration over P, both scales logarithmic: a small plot for each kernel and method."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import pairwise
 
 from sstep_verify.reporting.case import Case
-from sstep_verify.reporting.figures.axes import LogAxis, log_axis
-from sstep_verify.reporting.figures.svg import (
-    COLOURS,
-    MARKERS,
+from sstep_verify.reporting.chart import (
+    Figure,
+    Plot,
+    decades,
     document,
+    grid,
     group,
     line,
     mark,
     moved,
+    octaves,
     page_colour,
-    rules,
     text,
 )
-from studies.reporting import placed
-from studies.reporting.scaling.document import ScalingCurve, ScalingPoint
+from sstep_verify.reporting.tables import Of
+from studies.reporting.scaling.document import ScalingPoint
 
-WIDTH, HEIGHT = 270, 150  # of the plot inside one panel
-LEFT, TOP, BOTTOM, GAP = 62, 24, 44, 12
-LEGEND, STEP = 62, 220
 MOST_LABELS = 7  # of the P axis
 
-PROGRAMS = (
-    ("classical", "classical"),
-    ("s_step", "s-step, best s"),
-    ("ours", "ours, best exchange and s"),
-)
+PROGRAMS = {"classical": "classical", "s_step": "s-step, best s", "ours": "ours, best exchange and s"}
 """Fields of a point that are drawn, and their words."""
 
+ERRORS = {"classical": "classical_error", "s_step": "s_step_error", "ours": "our_error"}
 
-@dataclass(frozen=True)
-class ScalingFigure:
-    """One figure: the curves of a data set.
-
-    Parameters
-    ----------
-    slug : str
-        File name stem.
-    title : str
-        What the figure shows.
-    rows : tuple of tuple of (Case, ScalingCurve)
-        Panels; a row for each method and b.
-    """
-
-    slug: str
-    title: str
-    rows: tuple[tuple[tuple[Case, ScalingCurve], ...], ...]
+DASHES = {
+    "none": "its error is stated",
+    "5 3": "stated of data not fitted only",
+    "1.5 3": "not known: beyond what was timed",
+}
+"""How far a predicted time has been checked: dashes of its line, and words."""
 
 
-def draw_scaling(figure: ScalingFigure) -> str:
-    """Draw one figure; all its panels have the same axes."""
-    curves = [curve for row in figure.rows for _, curve in row]
-    ranks = sorted({point.ranks for curve in curves for point in curve.points})
-    axis = log_axis([getattr(p, name) for curve in curves for p in curve.points for name, _ in PROGRAMS])
-    across, down = LEFT + WIDTH + GAP, TOP + HEIGHT + BOTTOM
-    panels = [
-        [_panel(case, curve, axis, ranks, first=place == 0) for place, (case, curve) in enumerate(row)]
-        for row in figure.rows
-    ]
-    bottom = down * len(panels)
-    parts = [*placed(panels, across, down), moved(_legend(), LEFT, bottom)]
-    return document(max(map(len, panels)) * across + 14, bottom + LEGEND, parts)
-
-
-def scaling_text(figure: ScalingFigure) -> str:
-    """Text alternative: what each panel begins and ends with."""
+def scaling_figure(slug: str, title: str, rows: Sequence[Sequence[Of]]) -> Figure:
+    """The curves of a data set, each with its case, in plots with the same scales, a row a method."""
+    curves = [of for row in rows for of in row]
+    points = [point for of in curves for point in of.row.points]
+    ranks = sorted({point.ranks for point in points})
+    times = decades([getattr(point, name) for point in points for name in PROGRAMS])
+    plot = Plot(octaves(ranks), times, 270, 150)
+    across, down = plot.left + plot.width + 12, plot.top + plot.height + 44
+    plots = [[_plot(of, plot, ranks, first=of is row[0]) for of in row] for row in rows]
     words = []
-    for case, curve in (panel for row in figure.rows for panel in row):
+    for case, curve in curves:
         ends = ", ".join(
             f"P = {point.ranks}: {point.classical:g}, {point.s_step:g}, {point.ours:g}"
             for point in dict.fromkeys((curve.points[0], curve.points[-1]))
         )
         words.append(f"{_name(case)}: {ends}")
     told = "Microseconds per iteration, classical, s-step, ours"
-    return f"Predicted time per iteration over P, {figure.title}. {told}. " + "; ".join(words) + "."
-
-
-def _name(case: Case) -> str:
-    return (
-        f"{case.loss}, b = {case.block}, {case.kernel}"
-        if case.task == "krr"
-        else f"{case.loss}, {case.kernel}"
+    bottom = down * len(rows)
+    return Figure(
+        slug,
+        title,
+        f"Predicted time per iteration over P, {title}. {told}. " + "; ".join(words) + ".",
+        document(
+            max(map(len, rows)) * across + 14,
+            bottom + 62,
+            [*grid(plots, across, down), moved(_legend(), plot.left, bottom)],
+        ),
     )
 
 
-def _panel(case: Case, curve: ScalingCurve, axis: LogAxis, ranks: list[int], first: bool) -> str:
-    low, high = math.log2(ranks[0]), max(math.log2(ranks[-1]), math.log2(ranks[0]) + 1)
+def _name(case: Case) -> str:
+    block = f", b = {case.block}" if case.task == "krr" else ""
+    return f"{case.loss}{block}, {case.kernel}"
 
-    def across(count: int) -> float:
-        return LEFT + WIDTH * (math.log2(count) - low) / (high - low)
 
-    def height(value: float) -> float:
-        return TOP + HEIGHT * (axis.high - math.log10(axis.place(value))) / (axis.high - axis.low)
-
-    shown = ranks[:: -(-len(ranks) // MOST_LABELS)]
+def _plot(of: Of, plot: Plot, ranks: list[int], first: bool) -> str:
+    ticks = [(count, f"{count:,}") for count in ranks[:: -(-len(ranks) // MOST_LABELS)]]
     parts = [
-        text(LEFT, TOP - 9, _name(case), font_weight="bold"),
-        rules(axis.ticks(6), LEFT, LEFT + WIDTH, height),
-        group([text(across(p), TOP + HEIGHT + 14, f"{p:,}") for p in shown], text_anchor="middle"),
-        text(LEFT + WIDTH / 2, TOP + HEIGHT + 29, "ranks P", text_anchor="middle"),
+        text(plot.left, plot.top - 9, _name(of.case), font_weight="bold"),
+        *plot.axes(ticks, "ranks P", "us per iteration" * first, plot.up.ticks(6)),
     ]
-    if first:
-        turn = f"translate(12 {TOP + HEIGHT / 2:.0f}) rotate(-90)"
-        parts.append(text(0, 0, "us per iteration", text_anchor="middle", transform=turn))
-    for place, (name, _) in enumerate(PROGRAMS):
-        points = [(across(p.ranks), height(getattr(p, name)), dashes(p, name)) for p in curve.points]
+    for place, name in enumerate(PROGRAMS):
+        points = [(plot.x(p.ranks), plot.y(getattr(p, name)), dashes(p, name)) for p in of.row.points]
         drawn = [
-            line(*one[:2], *other[:2], stroke_dasharray=max(one[2], other[2], key=DASHES.index))
+            line(*one[:2], *other[:2], stroke_dasharray=max(one[2], other[2], key=[*DASHES].index))
             for one, other in pairwise(points)
         ]
-        drawn += [mark(MARKERS[place], x, y) for x, y, _ in points]
-        parts.append(group(drawn, stroke=page_colour(COLOURS[place]), fill="none"))
+        drawn += [mark(place, x, y) for x, y, _ in points]
+        parts.append(group(drawn, stroke=page_colour(place), fill="none"))
     return "\n".join(parts)
-
-
-DASHES = ("none", "5 3", "1.5 3")
-"""Of a line whose error is known, known of other data only, and not known."""
 
 
 def dashes(point: ScalingPoint, name: str) -> str:
     """Dashes that tell how far a predicted time has been checked."""
-    error = {"classical": point.classical_error, "s_step": point.s_step_error, "ours": point.our_error}[
-        name
-    ]
-    return DASHES[2] if "%" not in error else DASHES[1] if " to " in error else DASHES[0]
+    error = getattr(point, ERRORS[name])
+    known, elsewhere, unknown = DASHES
+    return unknown if "%" not in error else elsewhere if " to " in error else known
 
 
 def _legend() -> str:
     parts = []
-    for place, (_, words) in enumerate(PROGRAMS):
-        x = STEP * place
-        sample = [line(x, 8, x + 26, 8), mark(MARKERS[place], x + 13, 8)]
-        parts.append(group(sample, stroke=page_colour(COLOURS[place]), fill="none"))
+    for place, words in enumerate(PROGRAMS.values()):
+        x = 220 * place
+        sample = [line(x, 8, x + 26, 8), mark(place, x + 13, 8)]
+        parts.append(group(sample, stroke=page_colour(place), fill="none"))
         parts.append(text(x + 34, 12, words))
-    meanings = (
-        "its error is stated",
-        "stated of data not fitted only",
-        "not known: beyond what was timed",
-    )
-    for place, (pattern, told) in enumerate(zip(DASHES, meanings, strict=True)):
-        x = STEP * place
+    for place, (pattern, words) in enumerate(DASHES.items()):
+        x = 220 * place
         parts.append(line(x, 28, x + 26, 28, stroke="currentColor", stroke_dasharray=pattern))
-        parts.append(text(x + 34, 32, told))
+        parts.append(text(x + 34, 32, words))
     return "\n".join(parts)

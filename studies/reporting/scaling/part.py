@@ -1,21 +1,22 @@
-"""The scaling part of a report: figures, tables, and the rows of the page."""
+"""The scaling part of a report: figures and tables."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import astuple, dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from sstep_verify.outputs import write_table
-from sstep_verify.reporting.case import Case
-from sstep_verify.reporting.figures import svg
-from sstep_verify.reporting.figures.panels import slug
-from sstep_verify.reporting.figures.svg import Figure
+from markupsafe import Markup
+
+from sstep_verify.reporting.chart import Figure, write_files
+from sstep_verify.reporting.numbers import amount, count
+from sstep_verify.reporting.panels import slug
 from sstep_verify.reporting.results import Results
+from sstep_verify.reporting.tables import Column, Of, Table, by_case, filed, words
 from studies import grouped
-from studies.reporting.scaling.curves import ScalingFigure, draw_scaling, scaling_text
-from studies.reporting.scaling.document import MARKS, Mark, PaperClaim, Scaling, ScalingPoint
+from studies.reporting.scaling.curves import scaling_figure
+from studies.reporting.scaling.document import MARKS, Scaling
 
 RECORD = Scaling
 
@@ -24,119 +25,100 @@ OUTCOMES = {
     3: ("INCOMPLETE", "Something asked for is not predicted; no solver was run, timed or judged"),
 }
 
-CASE_COLUMNS = ("case", "dataset", "task", "kernel", "block")
+_CASE = (
+    *filed(case="case.id", dataset="case.dataset", task="case.task", kernel="case.kernel"),
+    *filed(block="case.block"),
+    words("Problem", "case.problem", link="case.id"),
+)
 
+CLAIMS = (
+    *_CASE,
+    words("Claim", "row.text", file="text"),
+    Column("Paper", "row.stated", str, "stated"),
+    words(
+        "Predicted",
+        "row.predicted",
+        lambda told: told.partition(" (")[0],
+        "predicted",
+        small=lambda of: of.row.predicted.partition(" (")[2].removesuffix(")"),
+    ),
+    words("Error", "row.error", str, "error"),
+    words("Published timings", "row.timed", file="timed"),
+    words("Mark", "row.mark", Markup("<strong>{}</strong>").format, "mark"),
+    words("Because", "row.reason", str, "reason"),
+)
 
-@dataclass(frozen=True)
-class LastRow:
-    """Predictions of a case at its largest P; gains over classical and s-step of the paper's programs."""
-
-    case: Case
-    point: ScalingPoint
-
-    @property
-    def speedup(self) -> float:
-        """Classical over s-step."""
-        return self.point.classical / self.point.s_step
-
-    @property
-    def gain(self) -> float:
-        """S-step over ours."""
-        return self.point.s_step / self.point.ours
-
-
-@dataclass(frozen=True)
-class ClaimRow:
-    """A claim beside its case."""
-
-    case: Case
-    claim: PaperClaim
-
-    @property
-    def predicted(self) -> str:
-        """What is predicted."""
-        return self.claim.predicted.partition(" (")[0]
-
-    @property
-    def at(self) -> str:
-        """At which P and s; empty if that is not said."""
-        return self.claim.predicted.partition(" (")[2].removesuffix(")")
+POINTS = (
+    *_CASE,
+    Column("P", "row.ranks", count, "ranks"),
+    Column("Classical", "row.classical", amount, "classical", small="row.classical_error"),
+    Column("s-step", "row.s_step", amount, "s_step", small="row.s_step_error"),
+    Column("s", "row.s", str, "s"),
+    Column("Ours", "row.ours", amount, "ours", small="row.our_error"),
+    words("Exchange", "row.exchange", file="exchange"),
+    Column("s", "row.our_s", str, "our_s", label="its s"),
+    *filed(
+        classical_error="row.classical_error", s_step_error="row.s_step_error", our_error="row.our_error"
+    ),
+    Column("Classical / s-step", lambda of: of.row.classical / of.row.s_step, amount),
+    Column("s-step / ours", lambda of: of.row.s_step / of.row.ours, amount),
+)
 
 
 @dataclass(frozen=True)
 class ScalingPart:
-    """Scaling part of a page.
+    """What the page shows.
 
     Parameters
     ----------
-    machines : tuple of (str, str)
+    machines : mapping of str to str
         Names, and what predictions were off by.
     figures : tuple of Figure
         One for each data set.
-    rows : tuple of LastRow
-        What is predicted at the largest P.
-    claims : tuple of ClaimRow
-        The paper's claims, those that could be judged first.
-    counts : tuple of (Mark, int)
+    claims, last : Table
+        The paper's claims, those that could be judged first; what is predicted at the largest P.
+    counts : mapping of str to int
         Claims by mark.
-    marks : tuple of Mark
-        All marks.
     """
 
-    machines: tuple[tuple[str, str], ...]
+    machines: Mapping[str, str]
     figures: tuple[Figure, ...]
-    rows: tuple[LastRow, ...]
-    claims: tuple[ClaimRow, ...]
-    counts: tuple[tuple[Mark, int], ...]
-    marks: tuple[Mark, ...] = MARKS
+    claims: Table
+    last: Table
+    counts: Mapping[str, int]
 
 
 def drawn(results: Results) -> ScalingPart:
     """Draw everything."""
     scaling: Scaling = results.scaling
-    cases = {case.id: case for case in results.cases}
-    figures = [
-        Figure(figure.slug, figure.title, scaling_text(figure), draw_scaling(figure))
-        for figure in _figures(scaling, cases)
-    ]
-    counts = Counter(claim.mark for claim in scaling.claims)
-    claims = sorted(scaling.claims, key=lambda claim: claim.mark == "not reproducible")
+    curves = by_case(results, scaling.curves)
+    marks = Counter(claim.mark for claim in scaling.claims)
+    claims = sorted(by_case(results, scaling.claims), key=lambda of: of.row.mark == "not reproducible")
     return ScalingPart(
-        tuple(scaling.machines.items()),
-        tuple(figures),
-        tuple(LastRow(cases[curve.case], curve.points[-1]) for curve in scaling.curves),
-        tuple(ClaimRow(cases[claim.case], claim) for claim in claims),
-        tuple((mark, counts[mark]) for mark in MARKS),
+        scaling.machines,
+        tuple(_figures(curves)),
+        Table(CLAIMS, claims, "row.mark"),
+        Table(POINTS, [Of(case, curve.points[-1]) for case, curve in curves]),
+        {mark: marks[mark] for mark in MARKS},
     )
 
 
-def _figures(scaling: Scaling, cases: dict[str, Case]) -> Iterable[ScalingFigure]:
-    panels = [(cases[curve.case], curve) for curve in scaling.curves]
+def _figures(curves: list[Of]) -> Iterator[Figure]:
     taken = {"verdicts", "terms", "runs"}
-    for name, own in grouped(panels, lambda panel: panel[0].dataset).items():
-        grid = tuple(map(tuple, grouped(own, lambda panel: (panel[0].task, panel[0].block)).values()))
-        first = own[0][0]
+    for name, own in grouped(curves, lambda of: of.case.dataset).items():
+        rows = grouped(own, lambda of: (of.case.task, of.case.block)).values()
+        first = own[0].case
         title = f"{name}, {first.samples:,} × {first.features:,}"
-        yield ScalingFigure(slug(f"scaling {name}", taken), title, grid)
+        yield scaling_figure(slug(f"scaling {name}", taken), title, tuple(rows))
 
 
 def write(results: Results, part: ScalingPart, folder: Path) -> None:
     """Write figures to ``figures/``, ``scaling.csv`` and ``claims.csv`` to ``tables/`` of a report."""
-    (folder / "tables").mkdir(parents=True, exist_ok=True)
-    svg.write_files(part.figures, folder / "figures")
+    tables = folder / "tables"
+    tables.mkdir(parents=True, exist_ok=True)
+    write_files(part.figures, folder / "figures")
     scaling: Scaling = results.scaling
-    cases = {case.id: case for case in results.cases}
-    points = (
-        (*_described(cases[curve.case]), *astuple(point))
-        for curve in scaling.curves
-        for point in curve.points
-    )
-    claims = ((*_described(cases[claim.case]), *astuple(claim)[1:]) for claim in scaling.claims)
-    names = [item.name for item in fields(ScalingPoint)]
-    write_table(folder / "tables" / "scaling.csv", (*CASE_COLUMNS, *names), points)
-    names = [item.name for item in fields(PaperClaim)][1:]
-    write_table(folder / "tables" / "claims.csv", (*CASE_COLUMNS, *names), claims)
-
-
-def _described(case: Case) -> tuple[object, ...]:
-    return case.id, case.dataset, case.task, case.kernel, case.block
+    curves = by_case(results, scaling.curves)
+    points = (Of(case, point) for case, curve in curves for point in curve.points)
+    part.last.write(tables / "scaling.csv", points)
+    part.claims.write(tables / "claims.csv", by_case(results, scaling.claims))

@@ -1,24 +1,26 @@
-"""The stability part of a report: figures in order, tables, and the words of the page."""
+"""The stability part of a report: figures in order, and tables."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from sstep_verify.outputs import write_table
 from sstep_verify.reporting import page
 from sstep_verify.reporting.case import Case
-from sstep_verify.reporting.figures import svg
-from sstep_verify.reporting.figures.svg import Figure
+from sstep_verify.reporting.chart import Figure, write_files
+from sstep_verify.reporting.numbers import count, short
+from sstep_verify.reporting.panels import TASK_WORDS
 from sstep_verify.reporting.results import Results
+from sstep_verify.reporting.tables import Column, Table, filed, of, words
 from studies import grouped
 from studies.reporting.stability.answers import TENFOLD, Answer
-from studies.reporting.stability.curves import ErrorCurves, curves_text, draw_curves
+from studies.reporting.stability.curves import curves_figure, frontier_figure
 from studies.reporting.stability.document import Stability
-from studies.reporting.stability.frontier import draw_frontier, frontier_text
-from studies.reporting.stability.heat import HeatMap, HeatMaps, draw_heat, full_factor, heat_text
+from studies.reporting.stability.heat import HeatMap, full_factor, heat_figure
 from studies.reporting.stability.summary import (
-    TASK_WORDS,
-    Row,
     cells,
     form_of,
     pooled_name,
@@ -26,7 +28,6 @@ from studies.reporting.stability.summary import (
     rows,
     short_name,
 )
-from studies.reporting.stability.tables import write_tables
 
 RECORD = Stability
 
@@ -36,22 +37,116 @@ OUTCOMES = page.OUTCOMES
 FORM_WORDS = {"in-place": "a updated in place", "frozen": "the paper's form, a frozen within a window"}
 
 
+class Told(NamedTuple):
+    """A row of a table: an answer with one of its runs or bands."""
+
+    answer: Answer
+    row: Any
+
+
+def _interval(low: str, high: str) -> Column:
+    return Column("95 % interval", lambda row: f"{short(of(row, low))} to {short(of(row, high))}", str)
+
+
+def _fewer(value: float | None) -> str | float | None:
+    """The number in fewer characters, if they say the same."""
+    text = f"{value:g}" if value is not None else ""
+    return text if text and float(text) == value else value
+
+
+_WHICH = words("Precision and task", lambda row: f"{row.answer.precision}, {TASK_WORDS[row.answer.task]}")
+
+GROWTH = (
+    _WHICH,
+    Column("Scenarios", "row.scenarios", count),
+    Column("Exponent", "row.exponent"),
+    _interval("row.low", "row.high"),
+    Column("Across", "row.across"),
+    Column("Noise, median", "row.noise"),
+    Column("largest", "row.largest_noise", label="noise, largest"),
+    Column("Exponent of the largest", "row.largest_exponent"),
+    _interval("row.largest_low", "row.largest_high"),
+    Column("Left out", "row.left_out", count),
+)
+
+WORSE = (
+    *filed(precision="answer.precision", task="answer.task"),
+    words("Problem", "row.case", file="case", link="row.case"),
+    *filed(condition=lambda told: _fewer(told.row.condition)),
+    Column("Condition", "row.attained"),
+    Column("", lambda told: _fewer(told.row.attained), file="attained condition"),
+    Column("Seed", "row.seed", str, "seed"),
+    Column("s", "row.s", str, "s"),
+    Column("s-step error", "row.error", short, "error / u"),
+    Column("Classical error", "row.classical", short, "classical error / u"),
+    Column("Loss factor", "row.loss", short, "loss factor"),
+    Column("Noise", "row.noise", short, "noise factor"),
+    words("Beyond it", "row.beyond", lambda beyond: "yes" if beyond else "no", "beyond noise"),
+    *filed(orders="row.orders"),
+    Column(
+        "In the median of orders",
+        lambda told: short(told.row.again) + (f" of {told.row.orders}" if told.row.orders else ""),
+        str,
+    ),
+    Column("", "row.again", file="loss factor of medians over orders"),
+)
+
+SAFE = (
+    _WHICH,
+    Column("u · condition", lambda told: f"{short(told.row.low)} to {short(told.row.high)}", str),
+    Column("Runs for each s", "row.scenarios", count),
+    Column(f"Safe within {short(TENFOLD)}", "row.within_ten", count),
+    Column("Safe within noise", "row.within_noise", count),
+    Column("of s up to", lambda told: told.row.s[-1], count),
+    Column("Largest factor", "row.worst", lambda worst: "∞" if worst is None else short(worst)),
+    Column("Noise floor", "row.noise"),
+    Column("Outside, smallest s", lambda told: told.row.beyond[0], str),
+    Column("largest s", lambda told: told.row.beyond[-1], str, label="outside, largest s"),
+)
+
+SUMMARY = (
+    words("Problem", "case.problem", link="case.id"),
+    Column("b", "case.block", str),
+    Column("Median loss", "loss"),
+    Column("Largest loss", "worst"),
+    words("at", "where", kind="s"),
+    Column("Largest loss over window ends", "largest_worst"),
+    Column("Classical error, smallest condition", "lowest"),
+    Column("largest condition", "highest"),
+    Column("Window ratio", "ratio"),
+)
+
+RUN_COLUMNS = (
+    "case", "condition", "attained condition", "seed", "s", "error", "largest error", "loss factor",
+    "loss factor of the largest error", "window ratio", "noise factor",
+)  # fmt: skip
+CELL_COLUMNS = (
+    "case", "condition", "attained condition", "s", "seeds", "median error", "median classical error",
+    "median loss factor", "largest loss factor", "median loss factor of the largest error",
+    "largest loss factor of the largest error", "window ratio",
+)  # fmt: skip
+SAFE_COLUMNS = (
+    "precision", "task", "u condition from", "to", "scenarios", "noise floor", "s", "largest loss factor",
+    "factors beyond their own noise", "safe s within noise", "safe s within 10",
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class StabilityPart:
-    """Stability part of a page.
+    """What the page shows.
 
     Parameters
     ----------
     sentences : tuple of str
         Findings in plain words, below the headline.
     answers : tuple of Answer
-        Growth, worse runs and safe s, for each precision and task.
+        For each precision and task.
     frontier : tuple of Figure
         The largest safe s against u * condition; none in a document without answers.
     heat, curves : tuple of Figure
         Loss factor against s and condition; error against s.
-    rows : tuple of Row
-        Summary table.
+    growth, worse, safe, rows : Table
+        Growth with s, the runs that are much worse, the bands, and every problem.
     tenfold : float
         Loss factor above which a run is called much worse.
     """
@@ -61,98 +156,111 @@ class StabilityPart:
     frontier: tuple[Figure, ...]
     heat: tuple[Figure, ...]
     curves: tuple[Figure, ...]
-    rows: tuple[Row, ...]
+    growth: Table
+    worse: Table
+    safe: Table
+    rows: Table
     tenfold: float = TENFOLD
 
 
 def drawn(results: Results) -> StabilityPart:
     """Draw everything."""
     stability: Stability = results.stability
-    known = cells(stability)
-    cases = [case for case in results.cases if any(key[0] == case.id for key in known)]
-    full = full_factor(known)
-    heat = [
-        Figure(maps.slug, maps.title, heat_text(maps, known), draw_heat(maps, known))
-        for maps in _heat_maps(cases, full)
-    ]
-    curves = [
-        Figure(each.slug, each.title, curves_text(each, known), draw_curves(each, known))
-        for each in _error_curves(cases)
-    ]
+    told = stability.answers
+    safe = [answer for answer in told if answer.safe]
     return StabilityPart(
         stability.sentences,
-        stability.answers,
-        _frontier(stability.answers),
-        (*_overview(stability, cases, full), *heat),
-        tuple(curves),
-        tuple(rows(stability, results.cases)),
+        told,
+        (frontier_figure(safe),) if safe else (),
+        *_figures(stability, results.cases),
+        Table(GROWTH, [Told(answer, answer.growth) for answer in told]),
+        Table(WORSE, [Told(answer, run) for answer in told for run in answer.worse]),
+        Table(SAFE, [Told(answer, band) for answer in told for band in answer.safe]),
+        Table(SUMMARY, rows(stability, results.cases)),
     )
 
 
-def _frontier(answers: tuple[Answer, ...]) -> tuple[Figure, ...]:
-    told = [answer for answer in answers if answer.safe]
-    if not told:
-        return ()
-    title = "Largest safe s against u times condition"
-    return (Figure("frontier", title, frontier_text(told), draw_frontier(told)),)
-
-
-def _overview(stability: Stability, cases: list[Case], full: float) -> list[Figure]:
-    """One figure over everything, where it shows more than those of each problem do."""
-    names = {case.id: pooled_name(case) for case in cases}
-    if len(set(names.values())) == len(cases):
-        return []
-    pooled = cells(stability, lambda run: names[run.case])
-    maps = {
-        pooled_name(case): HeatMap(
-            pooled_name(case),
-            f"{TASK_WORDS.get(case.task, case.task)}, {precision_of(case)}",
-            precision_of(case),
+def _figures(
+    stability: Stability, known: tuple[Case, ...]
+) -> tuple[tuple[Figure, ...], tuple[Figure, ...]]:
+    """Heat maps, one over everything first where it shows more than those of each problem; and curves."""
+    found = cells(stability)
+    cases = [case for case in known if any(key[0] == case.id for key in found)]
+    full = full_factor(found)
+    heat, curves = [], []
+    pools = {case.id: pooled_name(case) for case in cases}
+    if len(set(pools.values())) < len(cases):
+        maps = {
+            pooled_name(case): HeatMap(
+                pooled_name(case), f"{_task(case)}, {precision_of(case)}", precision_of(case)
+            )
+            for case in cases
+        }
+        grid = tuple(grouped(maps.values(), lambda one: one.precision).values())
+        title = "All kernels, blocks, forms and seeds together"
+        pooled = cells(stability, lambda run: pools[run.case])
+        heat.append(heat_figure("loss-overview", title, grid, pooled, full))
+    keys = (precision_of, form_of, lambda case: case.task)
+    for (precision, form, task), own in _nested(cases, keys):
+        title = f"{_task(own[0])}, {precision}, {FORM_WORDS.get(form, form)}"
+        grid = tuple(
+            [HeatMap(case.id, short_name(case), precision) for case in row]
+            for row in grouped(own, lambda case: case.block).values()
         )
-        for case in cases
-    }
-    grid = tuple(map(tuple, grouped(maps.values(), lambda one: one.precision).values()))
-    figure = HeatMaps("loss-overview", "All kernels, blocks, forms and seeds together", grid, full)
-    return [Figure(figure.slug, figure.title, heat_text(figure, pooled), draw_heat(figure, pooled))]
+        heat.append(heat_figure(f"loss-{precision}-{form}-{task}", title, grid, found, full))
+    for (precision, task), own in _nested(cases, (precision_of, lambda case: case.task)):
+        plots = [
+            list(grouped(row, lambda case: case.kernel).values())
+            for row in grouped(own, lambda case: case.block).values()
+        ]
+        title = f"{_task(own[0])}, {precision}"
+        curves.append(curves_figure(f"error-{precision}-{task}", title, plots, found))
+    return tuple(heat), tuple(curves)
+
+
+def _nested(cases, keys) -> Iterator[tuple[tuple, list[Case]]]:
+    """Cases by several keys, those of the first together, of the second within them, and so on."""
+    for first, own in grouped(cases, keys[0]).items():
+        for rest, members in _nested(own, keys[1:]) if keys[1:] else [((), own)]:
+            yield (first, *rest), members
+
+
+def _task(case: Case) -> str:
+    return TASK_WORDS.get(case.task, case.task)
 
 
 def write(results: Results, part: StabilityPart, folder: Path) -> None:
     """Write figures to ``figures/`` and all data to ``tables/`` of a report."""
-    (folder / "tables").mkdir(parents=True, exist_ok=True)
-    svg.write_files((*part.frontier, *part.heat, *part.curves), folder / "figures")
-    write_tables(results.stability, folder / "tables")
+    tables = folder / "tables"
+    tables.mkdir(parents=True, exist_ok=True)
+    write_files((*part.frontier, *part.heat, *part.curves), folder / "figures")
+    stability: Stability = results.stability
+    write_table(tables / "stability.csv", RUN_COLUMNS, _run_rows(stability))
+    write_table(tables / "stability-cells.csv", CELL_COLUMNS, _cell_rows(stability))
+    part.worse.write(tables / "stability-worse.csv")
+    write_table(tables / "stability-safe.csv", SAFE_COLUMNS, _safe_rows(part.safe.rows))
 
 
-def _heat_maps(cases: list[Case], full: float) -> list[HeatMaps]:
-    found = []
-    for (precision, form), part in grouped(cases, lambda case: (precision_of(case), form_of(case))).items():
-        for task, own in grouped(part, _task).items():
-            title = f"{TASK_WORDS.get(task, task)}, {precision}, {FORM_WORDS.get(form, form)}"
-            grid = tuple(
-                tuple(HeatMap(case.id, short_name(case), precision) for case in row)
-                for row in grouped(own, _block).values()
-            )
-            found.append(HeatMaps(f"loss-{precision}-{form}-{task}", title, grid, full))
-    return found
+def _safe_rows(told) -> Iterator[tuple]:
+    for answer, band in told:
+        for numbers in zip(band.s, band.largest, band.beyond, strict=True):
+            yield (
+                answer.precision, answer.task, f"{band.low:g}", f"{band.high:g}", band.scenarios,
+                band.noise, *numbers, band.within_noise, band.within_ten,
+            )  # fmt: skip
 
 
-def _error_curves(cases: list[Case]) -> list[ErrorCurves]:
-    found = []
-    for precision, part in grouped(cases, precision_of).items():
-        for task, own in grouped(part, _task).items():
-            grid = tuple(
-                tuple(map(tuple, grouped(row, lambda case: case.kernel).values()))
-                for row in grouped(own, _block).values()
-            )
-            title = f"{TASK_WORDS.get(task, task)}, {precision}"
-            found.append(ErrorCurves(f"error-{precision}-{task}", title, precision, grid))
-    return found
+def _run_rows(stability: Stability) -> Iterator[tuple]:
+    for run in stability.runs:
+        ratios = run.ratio or (None,) * len(run.s)
+        values = zip(run.s, run.error, run.largest, run.loss, run.largest_loss, ratios, strict=True)
+        for numbers in values:
+            yield run.case, _fewer(run.condition), _fewer(run.attained), run.seed, *numbers, run.noise
 
 
-def _task(case: Case) -> str:
-    return case.task
-
-
-def _block(case: Case) -> int:
-    """A row of a figure has one block size."""
-    return case.block
+def _cell_rows(stability: Stability) -> Iterator[tuple]:
+    for cell in cells(stability).values():
+        yield (
+            cell.case, _fewer(cell.condition), _fewer(cell.attained), cell.s, cell.runs, cell.error,
+            cell.classical, cell.loss, cell.worst, cell.largest_loss, cell.largest_worst, cell.ratio,
+        )  # fmt: skip

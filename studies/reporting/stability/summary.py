@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from sstep_verify.reporting import numbers
 from sstep_verify.reporting.case import Case
-from sstep_verify.reporting.figures.panels import TASK_WORDS
+from sstep_verify.reporting.panels import TASK_WORDS
 from studies import grouped
 from studies.reporting.stability.document import Stability, StabilityRun
 
@@ -127,69 +128,43 @@ def short_name(case: Case) -> str:
     return f"{TASK_WORDS.get(case.task, case.task)}{block}, {case.kernel}"
 
 
-@dataclass(frozen=True)
-class Row:
-    """One case in the summary table: over all conditions, seeds and s > 1.
+def rows(stability: Stability, cases: Iterable[Case]) -> list[dict[str, object]]:
+    """What the summary shows of each case that has runs, over all conditions, seeds and s > 1.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    loss, worst : float or None
-        Median and largest loss factor at the last iteration.
-    where : str
-        Condition that the data have, and s, of the largest.
-    largest_worst : float or None
-        Largest loss factor over the recorded window ends.
-    lowest, highest : float or None
-        Median classical error at the smallest and at the largest condition, in unit roundoffs.
-    ratio : float or None
-        Largest measured / bound of the replayed windows.
+    Median and largest loss factor, where that is, the largest over the window ends; the median classical
+    error at the smallest and at the largest condition, in unit roundoffs; the largest window ratio.
     """
-
-    case: Case
-    loss: float | None
-    worst: float | None
-    where: str
-    largest_worst: float | None
-    lowest: float | None
-    highest: float | None
-    ratio: float | None
-
-
-def rows(stability: Stability, cases: Iterable[Case]) -> list[Row]:
-    """One row per case that has runs."""
     found = cells(stability)
-    table = []
+    table: list[dict[str, object]] = []
     for case in cases:
         own = [cell for cell in found.values() if cell.case == case.id]
         stepped = [cell for cell in own if cell.s > 1]
         if not stepped:
             continue
-        losses = [loss for run in stability.runs if run.case == case.id for loss in run.loss[1:]]
         top = max(stepped, key=lambda cell: math.inf if cell.worst is None else cell.worst)
-        ends = [min(cell.condition for cell in own), max(cell.condition for cell in own)]
+        ends = [end(cell.condition for cell in own) for end in (min, max)]
         unit = ROUNDOFF[precision_of(case)]
-        low, high = (found[case.id, condition, 1].classical for condition in ends)
+        low, high = (in_units(found[case.id, condition, 1].classical, unit) for condition in ends)
         table.append(
-            Row(
-                case,
-                middle(losses),
-                top.worst,
-                f"condition {condition_of(top)}, s = {top.s}",
-                extreme([cell.largest_worst for cell in stepped]),
-                in_units(low, unit),
-                in_units(high, unit),
-                max((cell.ratio for cell in own if cell.ratio is not None), default=None),
-            )
+            {
+                "case": case,
+                "loss": middle(
+                    loss for run in stability.runs if run.case == case.id for loss in run.loss[1:]
+                ),
+                "worst": top.worst,
+                "where": f"condition {condition_of(top)}, s = {top.s}",
+                "largest_worst": extreme([cell.largest_worst for cell in stepped]),
+                "lowest": low,
+                "highest": high,
+                "ratio": max((cell.ratio for cell in own if cell.ratio is not None), default=None),
+            }
         )
     return table
 
 
 def power(value: float) -> str:
     """A condition number in few characters: ``1``, ``1e4``, ``250``."""
-    text = f"{value:.3g}"
-    return text.replace("e+0", "e").replace("e+", "e")
+    return numbers.brief(value, 3)
 
 
 def condition_of(cell: Cell) -> str:

@@ -133,10 +133,10 @@ def test_every_prediction_has_its_error_and_its_dashes(plan):
     errors = [point.classical_error for point in curves["duke/rbf/svm-l1"]]
     assert errors == ["14 %", "14 %", "not known"]
     assert [point.classical_error for point in curves["counted/rbf/svm-l1"]][:2] == ["20 to 50 %"] * 2
-    assert [dashes(point, "classical") for point in curves["duke/rbf/svm-l1"]] == [DASHES[0]] * 2 + [
-        DASHES[2]
+    assert [dashes(point, "classical") for point in curves["duke/rbf/svm-l1"]] == [[*DASHES][0]] * 2 + [
+        [*DASHES][2]
     ]
-    assert dashes(curves["counted/rbf/svm-l1"][1], "classical") == DASHES[1]
+    assert dashes(curves["counted/rbf/svm-l1"][1], "classical") == [*DASHES][1]
     machine, cell = read("perlmutter"), Cell("duke", True, "rbf")
     for point in curves["duke/rbf/svm-l1"]:
         assert point.s_step_error == program_error(machine, cell, point.ranks, point.s)

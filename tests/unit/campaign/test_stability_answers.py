@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from sstep_verify.reporting import Case
+from studies.reporting.stability.curves import frontier_figure
 from studies.reporting.stability.document import SecondLook, StabilityRun
-from studies.reporting.stability.frontier import draw_frontier, frontier_text
 from studies.stability.answers import answers
 
 U = 2.0**-53
@@ -130,9 +130,9 @@ def test_bands_are_decades_of_u_times_the_condition_that_the_data_have():
 
 def test_the_frontier_draws_a_bar_up_to_each_safe_s():
     found = answer(run([1.0] * 4), run([3.0, 3.0, 50.0, 1.0], condition=1e4))
-    drawn = draw_frontier([found])
+    figure = frontier_figure([found])
     # 190 units of height from s = 1 to s = 16: full bars in the first band; s = 4, and none, in the second.
-    tops = re.findall(r"V([\d.]+)H", drawn)
+    tops = re.findall(r"V([\d.]+)H", figure.svg)
     heights = [round(230 - float(top), 1) for top in tops]
     assert heights == [190.0, 190.0, 95.0, 0.0]
-    assert "10⁻¹⁶ to 10⁻¹⁴ s = 16 and 16 of 16, 10⁻¹² to 10⁻¹⁰ s = 4 and 1 of 16" in frontier_text([found])
+    assert "10⁻¹⁶ to 10⁻¹⁴ s = 16 and 16 of 16, 10⁻¹² to 10⁻¹⁰ s = 4 and 1 of 16" in figure.text

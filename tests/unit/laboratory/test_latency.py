@@ -19,7 +19,7 @@ from sstep_verify.laboratory.latency import Plan, Study, require_positive, study
 from sstep_verify.laboratory.latency_report import document, figure, lines, rows, table
 from sstep_verify.laboratory.samples import Cell, Delay, Sample, levels, quartiles
 from sstep_verify.launch.interposer import build_interposer
-from sstep_verify.reporting.figures.svg import COLOURS, page_colour
+from sstep_verify.reporting.chart import page_colour
 
 NONE, LATE, LATER = Delay(), Delay(100.0), Delay(1000.0, 2.0)
 WORK, WINDOW = 10e-6, 20e-6
@@ -226,7 +226,7 @@ def test_the_figure_shows_medians_of_the_speed_ups_and_their_predictions_dashed(
     for place, delay in enumerate((NONE, LATE, LATER)):
         low, middle, high = zip(*(found.speedup(s, delay) for s in (4, 64)), strict=True)
         assert low < middle < high
-        points = drawn.marks[page_colour(COLOURS[place])][1:-1]  # s = 1 before them, the legend's after.
+        points = drawn.marks[page_colour(place)][1:-1]  # s = 1 before them, the legend's after.
         assert [height(y) for _, y in points] == pytest.approx(middle, rel=0.03)
-        dashed = drawn.lines[page_colour(COLOURS[place])][-1]
+        dashed = drawn.lines[page_colour(place)][-1]
         assert height(dashed[1]) == pytest.approx(found.predicted_speedup(64, delay), rel=0.03)

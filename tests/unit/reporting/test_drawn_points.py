@@ -7,14 +7,13 @@ import pytest
 from drawn import height_scale, read, scale
 from test_reporting_documents import case, document
 
+from sstep_verify.reporting import panels
 from sstep_verify.reporting.badge import badge
-from sstep_verify.reporting.figures import panels
-from sstep_verify.reporting.figures.against_s import AgainstS, draw_against_s
-from sstep_verify.reporting.figures.convergence import draw
-from sstep_verify.reporting.figures.styles import legend
-from sstep_verify.reporting.figures.svg import COLOURS, page_colour
+from sstep_verify.reporting.chart import AgainstS, draw_against_s, page_colour
+from sstep_verify.reporting.convergence import legend
 from sstep_verify.reporting.results import DRIFT, GAP, Series
-from studies.reporting.scaling.curves import PROGRAMS, ScalingFigure, draw_scaling
+from sstep_verify.reporting.tables import Of
+from studies.reporting.scaling.curves import PROGRAMS, scaling_figure
 from studies.reporting.scaling.document import ScalingCurve, ScalingPoint
 
 HALF_A_PIXEL = 0.5
@@ -38,7 +37,7 @@ def test_every_curve_of_a_convergence_figure_goes_through_its_own_values(seed, m
     every = {s: drawn_values(10 * seed + s, len(at)) for s in (1, 4, 16)}
     series = tuple(Series(measure, s, at, values) for s, values in every.items())
     (group,) = panels.groups(document([case("a", series=series, lines=())], []))
-    figure = read(draw(group.panels[0]))
+    figure = read(panel_figure(group.panels[0]).svg)
     height = height_scale(figure)
     bottom = max(y for _, _, y, anchor in figure.texts if anchor == "end")
     below = [(text, x) for text, x, y, anchor in figure.texts if anchor == "middle" and text.isdigit()]
@@ -66,7 +65,7 @@ def test_a_falling_curve_falls_and_runs_of_other_s_are_not_drawn_as_the_classica
     runs = {1: (1.0, 1e-2, 1e-4, 1e-6), 8: (1.0, 1e-1, 1e-2, 1e-3)}
     series = tuple(Series(GAP, s, at, values) for s, values in runs.items())
     (group,) = panels.groups(document([case("a", series=series, lines=())], []))
-    figure = read(draw(group.panels[0]))
+    figure = read(panel_figure(group.panels[0]).svg)
     foot = max(y for _, _, y, anchor in figure.texts if anchor == "end")
     ((_, drawn),) = figure.lines.items()
     classical = [(x, y) for x, y in drawn if y <= foot]  # The others are of the legend.
@@ -88,13 +87,13 @@ def test_values_against_s_stand_above_their_s(seed):
     height = height_scale(figure)
     place = {text: x for text, x, _, anchor in figure.texts if anchor == "middle"}
     for k, values in enumerate(named.values()):
-        colour = page_colour(COLOURS[k])
+        colour = page_colour(k)
         *points, _ = figure.marks[colour]  # The last one is that of the legend.
         assert len(points) == len(steps)
         for (x, y), s, value in zip(points, steps, values, strict=True):
             assert abs(x - place[str(s)]) < HALF_A_PIXEL
             assert near(height(y), value)
-    dashed = figure.lines[page_colour(COLOURS[1])][-2 * (len(steps) - 1) :]
+    dashed = figure.lines[page_colour(1)][-2 * (len(steps) - 1) :]
     assert near(height(dashed[-1][1]), guessed[-1])
 
 
@@ -113,19 +112,18 @@ def test_the_badge_of_a_pass_is_green_of_a_fail_red_and_of_neither_grey():
 @pytest.mark.parametrize("seed", range(4))
 def test_predicted_times_stand_above_their_ranks_each_program_its_own(seed):
     ranks = (1, 8, 64, 512)
-    times = {name: drawn_values(1000 + 10 * seed + k, len(ranks)) for k, (name, _) in enumerate(PROGRAMS)}
+    times = {name: drawn_values(1000 + 10 * seed + k, len(ranks)) for k, name in enumerate(PROGRAMS)}
     points = tuple(
         ScalingPoint(
             count, *(times[name][k] for name in ("classical", "s_step")), 4, times["ours"][k], "gram", 8, *["9 %"] * 3
         )
         for k, count in enumerate(ranks)
     )  # fmt: skip
-    panel = (case("a"), ScalingCurve("a", points))
-    figure = read(draw_scaling(ScalingFigure("slug", "title", ((panel,),))))
+    figure = read(scaling_figure("slug", "title", [[Of(case("a"), ScalingCurve("a", points))]]).svg)
     height = height_scale(figure)
     place = {text: x for text, x, _, anchor in figure.texts if anchor == "middle"}
     for k, values in enumerate(times.values()):
-        *drawn, _ = figure.marks[page_colour(COLOURS[k])]  # The last one is that of the legend.
+        *drawn, _ = figure.marks[page_colour(k)]  # The last one is that of the legend.
         assert len(drawn) == len(ranks)
         for (x, y), count, value in zip(drawn, ranks, values, strict=True):
             assert abs(x - place[str(count)]) < HALF_A_PIXEL

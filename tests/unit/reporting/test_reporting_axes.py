@@ -8,24 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstep_verify.reporting.figures.axes import (
-    LogAxis,
-    is_wide,
-    linear_ticks,
-    log_axis,
-    marked,
-    power_of_ten,
-    thin,
-)
+from sstep_verify.reporting.chart import Scale, decades, power_of_ten
+from sstep_verify.reporting.convergence import is_wide, linear_ticks, marked, thin
 
 
 def test_log_axis_spans_whole_decades_of_the_known_values():
-    assert log_axis([3e-9, None, math.nan, 0.5]) == LogAxis(-9, 0)
+    assert decades([3e-9, None, math.nan, 0.5]) == Scale(-9, 0)
 
 
 def test_zeros_and_negative_values_get_their_own_labelled_place_below():
-    axis = log_axis([0.0, -1e-17, 2e-5, 1.0])
-    assert axis == LogAxis(-6, 0, 1e-6)
+    axis = decades([0.0, -1e-17, 2e-5, 1.0])
+    assert axis == Scale(-6, 0, 1e-6)
     assert axis.place(0.0) == axis.place(-1.0) == 1e-6
     assert axis.place(2e-5) == 2e-5
     assert axis.ticks()[0] == (1e-6, "≤ 0")
@@ -33,17 +26,17 @@ def test_zeros_and_negative_values_get_their_own_labelled_place_below():
 
 @pytest.mark.parametrize("values", [[], [None, None], [0.0], [1.0], [5e-324], [1.7e308]])
 def test_log_axis_always_has_an_extent_and_ticks(values):
-    axis = log_axis(values)
+    axis = decades(values)
     assert axis.low < axis.high
     assert axis.ticks()
 
 
 def test_a_value_that_has_no_place_is_undefined():
-    assert math.isnan(log_axis([1.0]).place(0.0))
+    assert math.isnan(decades([1.0]).place(0.0))
 
 
 def test_there_are_few_ticks_however_wide_the_axis():
-    assert len(LogAxis(-300, 10).ticks(7)) <= 8
+    assert len(Scale(-300, 10).ticks(7)) <= 8
 
 
 def test_tick_labels_are_plain_text():

@@ -10,8 +10,9 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from test_reporting_documents import NASTY, case, document
 
-from sstep_verify.reporting.figures import panels
-from sstep_verify.reporting.figures.convergence import draw, write_figures
+from sstep_verify.reporting import panels
+from sstep_verify.reporting.chart import write_files
+from sstep_verify.reporting.convergence import figure
 from sstep_verify.reporting.results import DRIFT, ERROR, GAP, Line, Series
 from sstep_verify.reporting.tables import write_tables
 
@@ -30,6 +31,10 @@ def ridge(identity: str, block: int, penalty: float):
         series=series,
         lines=(Line("target", 1e-8),),
     )
+
+
+def draw(panel) -> str:
+    return figure(panel).svg
 
 
 def texts(drawing: str) -> str:
@@ -157,11 +162,12 @@ def test_any_range_of_iterations_can_be_drawn(iterations, recwarn):
 
 def test_names_are_escaped_in_drawings_and_never_taken_for_formulas(tmp_path):
     made = document([case("a", dataset=NASTY, problem=NASTY)], [])
-    drawn = write_figures(panels.groups(made), tmp_path)
-    for name, drawing in drawn.items():
-        assert "<script" not in drawing
-        assert "$x_1$" in texts(drawing)
-        ElementTree.parse(tmp_path / f"{name}.svg")
+    drawn = [figure(panel) for group in panels.groups(made) for panel in group.panels]
+    write_files(drawn, tmp_path)
+    for one in drawn:
+        assert "<script" not in one.svg
+        assert "$x_1$" in texts(one.svg)
+        ElementTree.parse(tmp_path / f"{one.slug}.svg")
 
 
 def test_drawings_hold_no_ids_that_could_clash_on_one_page():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from reporting.drawn import height_scale, read
 
-from sstep_verify.reporting.figures.svg import COLOURS, page_colour
+from sstep_verify.reporting.chart import page_colour
 from sstep_verify.safety.report import figure
 
 NAMES = ("bound", "classical", "attainable", "measured")
@@ -25,6 +25,6 @@ def test_every_curve_shows_its_own_numbers(seed):
     shown = read(figure(SimpleNamespace(problem="p", most=256), curve).partition("\n")[2])
     height = height_scale(shown)
     for place, name in enumerate(NAMES):
-        *marks, _ = shown.marks[page_colour(COLOURS[place])]  # The last one is the legend's.
+        *marks, _ = shown.marks[page_colour(place)]  # The last one is the legend's.
         values = [getattr(point, name) for point in points]
         assert np.log10([height(y) for _, y in marks]) == pytest.approx(np.log10(values), abs=0.05)

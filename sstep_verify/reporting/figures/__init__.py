@@ -1,1 +1,0 @@
-"""Figures: which curves stand together, their axes, and the SVG that is drawn."""
