@@ -21,7 +21,7 @@ from sstep_verify.costs.model.machine import read
 from sstep_verify.errors import InputError
 from sstep_verify.reporting import Case, load, write_report
 from sstep_verify.reporting.case import PREDICTED
-from studies.reporting.scaling.curves import DASHES, dashes
+from studies.reporting.scaling.curves import dashes
 from studies.reporting.scaling.document import MARKS, ScalingCurve
 from studies.scaling.definition import read_scaling, scaling_units
 from studies.scaling.kind import KIND
@@ -133,15 +133,13 @@ def test_every_prediction_has_its_error_and_its_dashes(plan):
     errors = [point.classical_error for point in curves["duke/rbf/svm-l1"]]
     assert errors == ["14 %", "14 %", "not known"]
     assert [point.classical_error for point in curves["counted/rbf/svm-l1"]][:2] == ["20 to 50 %"] * 2
-    assert [dashes(point, "classical") for point in curves["duke/rbf/svm-l1"]] == [[*DASHES][0]] * 2 + [
-        [*DASHES][2]
-    ]
-    assert dashes(curves["counted/rbf/svm-l1"][1], "classical") == [*DASHES][1]
+    assert [dashes(point, "classical") for point in curves["duke/rbf/svm-l1"]] == ["none", "none", "1.5 3"]
+    assert dashes(curves["counted/rbf/svm-l1"][1], "classical") == "5 3"
     machine, cell = read("perlmutter"), Cell("duke", True, "rbf")
     for point in curves["duke/rbf/svm-l1"]:
         assert point.s_step_error == program_error(machine, cell, point.ranks, point.s)
     assert {point.s_step_error for point in curves["duke/rbf/svm-l1"][:2]} == {"20 %"}
-    assert all(dashes(point, "ours") == DASHES[2] for points in curves.values() for point in points)
+    assert all(dashes(point, "ours") == "1.5 3" for points in curves.values() for point in points)
 
 
 def test_the_report_survives_the_file(plan, tmp_path):

@@ -10,6 +10,7 @@ from test_reporting_documents import case, document
 from sstep_verify.reporting import panels
 from sstep_verify.reporting.badge import badge
 from sstep_verify.reporting.chart import AgainstS, draw_against_s, page_colour
+from sstep_verify.reporting.convergence import figure as panel_figure
 from sstep_verify.reporting.convergence import legend
 from sstep_verify.reporting.results import DRIFT, GAP, Series
 from sstep_verify.reporting.tables import Of
