@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from sstep_verify.campaign.loop.kept import identity
 from sstep_verify.campaign.loop.messages import Finished, State, Step, finished
 from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.pool import spread
-from sstep_verify.campaign.loop.ranks import refuse_own_ranks, spread_over_ranks
 from sstep_verify.campaign.loop.shards import Shard, enough, keep_shard
 from sstep_verify.provenance import collect, peak_memory
 from sstep_verify.reporting.results import ERRORS, Campaign, Results
@@ -39,7 +37,7 @@ class Plan:
     only : str
         Part of the ids of the cases to run; all if empty.
     jobs : int
-        Processes, or ranks that work; 1 runs in this one.
+        Processes; 1 runs in this one.
     command : tuple of str
         The command line, for the provenance.
     artefacts : Path or None
@@ -52,8 +50,6 @@ class Plan:
         Called with one that is to be read even where only results are.
     shard : Shard or None
         The part of the campaign that is run; all of it if None.
-    executor : Executor or None
-        Ranks of a job that run the units instead of local processes.
     runs : bool
         Whether all runs are kept beside the artefacts, for a statement; of a campaign with verdicts.
     """
@@ -68,7 +64,6 @@ class Plan:
     say: Callable[[str], None] = lambda line: None
     announce: Callable[[str], None] = lambda line: None
     shard: Shard | None = None
-    executor: Executor | None = None
     runs: bool = False
 
     @property
@@ -94,8 +89,8 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
     Returns
     -------
     Results
-        The document; `summary.exit_code` is the exit code. Only times and memory depend on the processes,
-        ranks or shards that made it.
+        The document; `summary.exit_code` is the exit code. Only times and memory depend on the processes
+        or shards that made it.
 
     Raises
     ------
@@ -106,8 +101,6 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
     units = plan.units()
     if plan.shard:
         units = plan.shard.of(units)
-    if plan.executor:
-        refuse_own_ranks(units)
     prepared = plan.kind.prepare(plan, units)
     units = prepared.units
     state = State()
@@ -164,11 +157,7 @@ def _messages(plan: Plan, units: list[Unit], kept: frozenset[str], counter: _Cou
     left = [unit for unit in units if not kept.issuperset(unit.keys)]
     left = sorted(enough(left, plan.jobs), key=lambda unit: unit.cost, reverse=True)
     run = _Run(plan.kind)
-    if plan.executor:
-        messages = spread_over_ranks(plan.executor, run, left, setting)
-    else:
-        messages = spread(run, plan.kind.key, left, setting, plan.jobs, counter.heard)
-    for message in messages:
+    for message in spread(run, plan.kind.key, left, setting, plan.jobs, counter.heard):
         yield message
         counter.finish(plan.kind.key(message.outcome) if message.outcome is not None else "")
 

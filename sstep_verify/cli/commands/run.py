@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 import tomllib
 
 import click
@@ -39,8 +38,8 @@ def _help() -> str:
     Finished problems are kept in OUT.partial until the report is complete. After an interruption
     --resume takes them from there, if campaign file, data and versions are the same, and runs the rest.
 
-    Under mpiexec the ranks above 0 run the problems. --shard I/N runs a part in a folder of its own, for
-    job arrays; sstep-verify merge makes one report of all parts.
+    --shard I/N runs a part in a folder of its own, for job arrays; sstep-verify merge makes one report of
+    all parts.
     """)
 
 
@@ -65,24 +64,8 @@ def _help() -> str:
 )
 @expected_options
 def command(**options):
-    """Run a campaign, on the ranks of a job if this is one."""
+    """Run a campaign."""
     from sstep_verify.campaign.definition import read_definition
     from sstep_verify.cli.running.campaign import Asked, judge
-    from sstep_verify.errors import InputError, MissingExtraError
-    from sstep_verify.launch.environment import is_silent_rank, promised_size
 
-    campaign, asked = options.pop("campaign"), Asked(**options)
-    if promised_size() == 1 or asked.list_cases:
-        if not is_silent_rank():
-            judge(read_definition(campaign), asked)
-        return
-    from sstep_verify.campaign.loop.ranks import executor_of_job
-
-    try:
-        with executor_of_job() as executor:
-            if executor is not None:
-                judge(read_definition(campaign), asked, executor)
-    except (InputError, MissingExtraError):
-        if is_silent_rank():
-            sys.exit(2)
-        raise
+    judge(read_definition(options.pop("campaign")), Asked(**options))

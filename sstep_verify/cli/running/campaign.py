@@ -36,7 +36,7 @@ class Asked:
     """Whether an interrupted run leaves what it finished, for --resume."""
 
 
-def judge(definition, asked: Asked, executor=None, state=None) -> None:
+def judge(definition, asked: Asked, state=None) -> None:
     """Run a campaign, write its report or shard, say what it showed, and end with its exit code.
 
     Parameters
@@ -45,8 +45,6 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
         The campaign.
     asked : Asked
         The options.
-    executor : Executor, optional
-        The ranks above 0 of a job.
     state : callable, optional
         Given the campaign, the results and the folder with all recorded runs, writes a statement; for
         ``check``.
@@ -63,9 +61,15 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
     from sstep_verify.campaign.statement.files import stated
     from sstep_verify.cli.running.ranks import ended_by
     from sstep_verify.errors import InputError
+    from sstep_verify.launch.environment import promised_size
     from sstep_verify.outputs import Output, check
     from sstep_verify.reporting import check_destination
 
+    if (size := promised_size()) > 1:
+        raise InputError(
+            f"one process runs a campaign, but a launcher has started {size} processes: leave it out, and "
+            "take --jobs N for more of them here, or --shard I/N for a job array"
+        )
     if asked.resume and asked.force:
         raise InputError(
             "--resume keeps what an interrupted run had finished, --force discards it: name one"
@@ -77,12 +81,11 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
         definition,
         asked.directory,
         asked.only,
-        executor.num_workers if executor else asked.jobs or os.cpu_count() or 1,
+        asked.jobs or os.cpu_count() or 1,
         ("sstep-verify", *sys.argv[1:]),
         say=_say,
         announce=click.echo,
         shard=part,
-        executor=executor,
     )
     units = plan.units()
     if asked.list_cases:
@@ -91,7 +94,7 @@ def judge(definition, asked: Asked, executor=None, state=None) -> None:
         return
     definition = expecting(definition, asked, units)
     plan = replace(plan, definition=definition, runs=state is not None)
-    if not executor and any(unit.ranks > 1 for unit in units):
+    if any(unit.ranks > 1 for unit in units):
         plan = replace(plan, jobs=1)  # One MPI job at a time: ranks that wait keep a core busy.
     name = f"{definition.name}-part" if asked.only else definition.name
     if part:
