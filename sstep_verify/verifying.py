@@ -14,7 +14,7 @@ from sstep_verify.errors import FailedError, InputError
 from sstep_verify.judging import is_whole
 
 if TYPE_CHECKING:
-    from sstep_verify.campaign.definition import Definition
+    from sstep_verify.campaign.model import Definition
     from sstep_verify.campaign.profile import Selection
     from sstep_verify.reporting.results import Results
     from sstep_verify.solver import Solver
@@ -161,7 +161,8 @@ def reported(definition: Definition, only: str, out: str | Path | None = None) -
     """Run a profile, or the cases of it that are selected, on one thread of every library."""
     from threadpoolctl import threadpool_limits
 
-    from sstep_verify.campaign.loop.run import Plan, run_campaign
+    from sstep_verify.campaign.loop.run import run_campaign
+    from sstep_verify.campaign.model import Plan
     from sstep_verify.reporting import write_report
 
     with threadpool_limits(1), tempfile.TemporaryDirectory(prefix="sstep-verify-") as held:
@@ -208,9 +209,9 @@ def parametrize_with_checks(
 
 def cases_of(definition: Definition) -> list[str]:
     """Ids of the cases of a campaign."""
-    from sstep_verify.campaign.kinds import KINDS
+    from sstep_verify.campaign.kinds import units_of
 
-    return [key for unit in KINDS[definition.kind].units(definition) for key in unit.keys]
+    return [key for unit in units_of(definition) for key in unit.keys]
 
 
 def _verify_one(solver: Solver | str, profile: str, only: str, seed: int) -> None:

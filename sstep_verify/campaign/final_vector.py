@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sstep_verify.campaign.data import load_data
-from sstep_verify.campaign.definition import Definition
+from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.family_table import refuse_unusable
 from sstep_verify.errors import InputError

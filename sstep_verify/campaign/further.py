@@ -17,7 +17,7 @@ import numpy as np
 from sstep_verify.solvers.adapters.program import ProgramFile, read_program
 
 if TYPE_CHECKING:
-    from sstep_verify.campaign.definition import Definition
+    from sstep_verify.campaign.model import Definition
     from sstep_verify.campaign.verdicts.family import Family
 
 SHORT = 64

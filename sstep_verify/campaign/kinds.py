@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from sstep_verify.campaign.kind import Kind
+from sstep_verify.campaign.model import Definition, Kind, Unit
 from sstep_verify.errors import has_studies
 
 PACKAGES = ("sstep_verify.campaign.verdicts", "sstep_verify.campaign.certified")
@@ -16,3 +16,8 @@ KINDS: dict[str, Kind] = {
     for kind in (import_module(f"{package}.kind").KIND for package in PACKAGES + STUDIES * has_studies())
 }
 """All kinds by the name of their table."""
+
+
+def units_of(definition: Definition, only: str = "") -> list[Unit]:
+    """The units of a campaign that `only` selects; InputError if there is none."""
+    return KINDS[definition.kind].units(definition, only)

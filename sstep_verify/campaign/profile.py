@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sstep_verify.campaign.data import load_data
-from sstep_verify.campaign.definition import Definition, read_definition
 from sstep_verify.campaign.further import with_further_s
+from sstep_verify.campaign.model import Definition
+from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.campaign.verdicts.family import Family, Source
 from sstep_verify.campaign.verdicts.family_table import refuse_unusable

@@ -17,7 +17,7 @@ from sstep_verify.reporting.case import DRIFT, AgainstClassical, Case
 from sstep_verify.rounding.arithmetic import unit_roundoff
 
 if TYPE_CHECKING:
-    from sstep_verify.campaign.definition import Definition
+    from sstep_verify.campaign.model import Definition
     from sstep_verify.campaign.verdicts.family import Family
     from sstep_verify.checks.shared.case import Case as JudgedCase
 

@@ -61,7 +61,7 @@ def _strict(hint: Any, known: dict[Any, Any], tagged: bool) -> Any:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
         return functools.reduce(operator.or_, (_strict(part, known, tagged) for part in arguments))
-    if origin is None or origin is typing.Literal:
+    if origin in (None, typing.Literal, typing.Annotated):
         return hint
     parts = tuple(part if part is ... else _strict(part, known, tagged) for part in arguments)
     return (tuple if origin is tuple else dict)[parts]

@@ -19,7 +19,7 @@ from sstep_verify.errors import FailedError, InputError, SstepVerifyError
 from sstep_verify.pytest_plugin import SOLVER_OPTIONS
 
 if TYPE_CHECKING:
-    from sstep_verify.campaign.definition import Definition
+    from sstep_verify.campaign.model import Definition
 
 NAME = "sstep"
 

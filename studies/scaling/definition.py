@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, Any
 
-from sstep_verify.campaign.ranges import WORDS, Range, known, refuse_lists, within
 from sstep_verify.campaign.selection import chosen_units
-from sstep_verify.campaign.toml_values import expect, refuse_rest, take, take_several
+from sstep_verify.campaign.tables import Count, OneOf, Range, limits, read_table, refuse_beyond
 from sstep_verify.costs.model.machine import read
 from sstep_verify.errors import InputError
 from sstep_verify.problems.losses import TASKS
 from studies.scaling.curve import RANKS, STEPS
 from studies.scaling.timed import KERNELS, Cell
-
-_COUNT = Range(1, WORDS)
-_ITEM_RANGES = dict.fromkeys(("samples", "features", "nonzeros"), _COUNT) | {
-    "features": Range(1, 1 << 27, "every column has a number")
-}
-_RANGES = {
-    "b": Range(1, 1 << 20),
-    "ranks": Range(1, 1 << 20),
-    "s": Range(2, 1 << 20, "s = 1, the classical method, is always predicted"),
-}
 
 
 @dataclass(frozen=True)
@@ -40,9 +30,9 @@ class DataItem:
     """
 
     name: str
-    samples: int = 0
-    features: int = 0
-    nonzeros: int = 0
+    samples: Count = 0
+    features: Annotated[int, Range(1, 1 << 27, "every column has a number")] = 0
+    nonzeros: Count = 0
     counts: str = ""
 
 
@@ -65,11 +55,13 @@ class ScalingFamily:
     """
 
     data: tuple[DataItem, ...]
-    task: tuple[str, ...]
-    kernel: tuple[str, ...]
-    b: tuple[int, ...] = (1,)
-    ranks: tuple[int, ...] = RANKS
-    s: tuple[int, ...] = STEPS[1:]
+    task: Annotated[tuple[str, ...], OneOf(TASKS)]
+    kernel: Annotated[tuple[str, ...], OneOf(KERNELS)]
+    b: Annotated[tuple[int, ...], Range(1, 1 << 20)] = (1,)
+    ranks: Annotated[tuple[int, ...], Range(1, 1 << 20)] = RANKS
+    s: Annotated[tuple[int, ...], Range(2, 1 << 20, "s = 1, the classical method, is always predicted")] = (
+        STEPS[1:]
+    )
     machine: str = "perlmutter"
 
 
@@ -126,53 +118,40 @@ def _product(family: ScalingFamily) -> list[ScalingUnit]:
     ]
 
 
-def read_scaling(table: dict, where: str) -> ScalingFamily:
-    """The family of one ``[[scaling]]`` table as TOML gives it, which is emptied.
-
-    Raises
-    ------
-    InputError
-        If a key is missing or unknown, or a value cannot be used.
-    """
-    data = tuple(_item(one, where) for one in take(table, "data", list, where))
-    task, kernel = (take_several(table, key, str, where) for key in ("task", "kernel"))
-    given = {key: take_several(table, key, int, where) for key in ("b", "ranks", "s") if key in table}
-    machine = take(table, "machine", str, where) if "machine" in table else ScalingFamily.machine
-    refuse_rest(table, where, "[[scaling]] table")
-    refuse_lists(where, {"data": data, "task": task, "kernel": kernel, **given})
-    within(where, given, _RANGES)
-    for name in task:
-        known(where, "task", name, TASKS)
-    for name in kernel:
-        known(where, "kernel", name, KERNELS)
-    if given.get("b", (1,)) != (1,) and any(name != "krr" for name in task):
-        raise InputError(f"{where}: b = {list(given['b'])}, but K-SVM makes steps of one coordinate")
-    if tuple(sorted(ranks := given.get("ranks", RANKS))) != ranks:
-        raise InputError(f"{where}: ranks = {list(ranks)}, but they must ascend")
+def read_scaling(table: dict[str, Any], where: str) -> ScalingFamily:
+    """The family of one ``[[scaling]]`` table; InputError if a key or a value cannot be used."""
+    if isinstance(named := table.get("data"), list):
+        table = table | {"data": [{"name": one} if isinstance(one, str) else one for one in named]}
+    values = read_table(table, ScalingFamily, where)
+    values["data"] = tuple(_item(one, where) for one in values["data"])
+    family = ScalingFamily(**values)
+    if family.b != (1,) and any(name != "krr" for name in family.task):
+        raise InputError(f"{where}: b = {list(family.b)}, but K-SVM makes steps of one coordinate")
+    if tuple(sorted(family.ranks)) != family.ranks:
+        raise InputError(f"{where}: ranks = {list(family.ranks)}, but they must ascend")
     try:
-        published = read(machine).published
+        published = read(family.machine).published
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
     if not published:
-        raise InputError(f"{where}: machine {machine!r} was not fitted to the published programs")
-    return ScalingFamily(data, task, kernel, machine=machine, **given)
+        raise InputError(f"{where}: machine {family.machine!r} was not fitted to the published programs")
+    return family
 
 
-def _item(given: object, where: str) -> DataItem:
-    """One entry of ``data``: a name, or a table that says what the data are."""
-    if isinstance(given, str):
-        return DataItem(given)
-    expect(given, dict, f"{where}, data")
-    table = dict(given) if isinstance(given, dict) else {}
-    name = take(table, "name", str, f"{where}, data")
-    if not name or "/" in name:
-        raise InputError(f"{where}, data: name = {name!r:.60}, but it is part of an id: no / in it")
-    keys = ("samples", "counts") if "counts" in table else ("samples", "features", "nonzeros")
-    values = {
-        key: take(table, key, str if key == "counts" else int, f"{where}, data {name}") for key in keys
-    }
-    refuse_rest(table, f"{where}, data {name}", "table")
-    within(f"{where}, data {name}", values, _ITEM_RANGES)
-    if "nonzeros" in values and values["nonzeros"] > values["samples"] * values["features"]:
-        raise InputError(f"{where}, data {name}: nonzeros = {values['nonzeros']}, more than m n entries")
-    return DataItem(name, **values)
+def _item(given: Any, where: str) -> DataItem:
+    """Data of a family, which are a data set or said by three numbers, or by one and a file."""
+    item = DataItem(given.name, given.samples, given.features, given.nonzeros, given.counts)
+    if item == DataItem(item.name):
+        return item
+    if not item.name or "/" in item.name:
+        raise InputError(f"{where}, data: name = {item.name!r:.60}, but it is part of an id: no / in it")
+    where = f"{where}, data {item.name}"
+    if item.counts and (item.features or item.nonzeros):
+        raise InputError(f"{where}: counts says features and nonzeros; leave these out")
+    needed = {"samples": item.samples}
+    if not item.counts:
+        needed |= {"features": item.features, "nonzeros": item.nonzeros}
+    refuse_beyond(where, needed, limits(DataItem))
+    if item.nonzeros > item.samples * item.features:
+        raise InputError(f"{where}: nonzeros = {item.nonzeros}, more than m n entries")
+    return item

@@ -7,19 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sstep_verify.campaign.kind import Assembled, Kind, Prepared, Setting, Unit
-from sstep_verify.campaign.loop.messages import REFUSED, State
+from sstep_verify.campaign.messages import REFUSED, State
+from sstep_verify.campaign.model import Assembled, Kind, Prepared, Setting, Unit
 from sstep_verify.costs.model.machine import read
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.reporting import results as report
 from studies.reporting.scaling.document import MARKS, PaperClaim, Scaling
 from studies.scaling.data import load_profile
-from studies.scaling.definition import ScalingFamily, read_scaling, scaling_units
+from studies.scaling.definition import read_scaling, scaling_units
 from studies.scaling.units import ScalingOutcome, execute_unit
 
 if TYPE_CHECKING:
-    from sstep_verify.campaign.definition import Definition
-    from sstep_verify.campaign.loop.run import Plan
+    from sstep_verify.campaign.model import Definition, Plan
 
 
 class ScalingKind(Kind):
@@ -27,10 +26,7 @@ class ScalingKind(Kind):
 
     table = "scaling"
     outcome = ScalingOutcome
-
-    def read(self, table: dict, where: str) -> ScalingFamily:
-        """See `read_scaling`."""
-        return read_scaling(table, where)
+    read = staticmethod(read_scaling)
 
     def units(self, definition: Definition, only: str = "") -> list[Unit]:
         """The curves."""

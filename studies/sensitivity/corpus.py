@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from sstep_verify.campaign.artefact import read_artefact
-from sstep_verify.campaign.loop.messages import heard_by
+from sstep_verify.campaign.messages import heard_by
 from studies import grouped
 from studies.corpus.c_solvers import Program, compiler
 from studies.corpus.listing import Edit, Entry, corpus
@@ -108,8 +108,8 @@ def judged(asked: Asked) -> Judged:
 
 def _cases(solver: Entry, asked: Asked, room: Path) -> Iterator[CaseFound]:
     """The cases of a campaign with this solver, as `sstep-verify check` or `run` judges them."""
-    from sstep_verify.campaign.definition import read_definition
     from sstep_verify.campaign.profile import Selection, profile_of
+    from sstep_verify.campaign.read import read_definition
 
     if isinstance(solver, Edit):
         campaign, case, _ = _case_of(solver)
@@ -135,7 +135,7 @@ def _one_job() -> Iterator[None]:
 @cache
 def _ranks(campaign: str) -> dict[str, int]:
     """Ranks of a campaign's cases, by id."""
-    from sstep_verify.campaign.definition import read_definition
+    from sstep_verify.campaign.read import read_definition
     from sstep_verify.campaign.verdicts.expand import expand
 
     specs = [spec for group in expand(read_definition(campaign)) for spec in group.specs]

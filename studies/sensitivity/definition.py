@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from sstep_verify.campaign.ranges import Range, known, within
-from sstep_verify.campaign.toml_values import expect, refuse_rest, take
+from sstep_verify.campaign.tables import OneOf, Range, Whole, read_table
 from sstep_verify.errors import InputError
 
 STUDIES = ("corpus", "limits", "alarms", "adversary")
 
 Piece = tuple[Mapping[str, Any], float]
 """What one process works on at a time: items by name, and rough cost in seconds."""
+
+OneIn = Annotated[int, Range(1, 1_000)]
 
 
 @dataclass(frozen=True)
@@ -45,15 +46,15 @@ class Study:
         Of limits and alarms: the seed of the draws.
     """
 
-    study: str
-    every: int = 1
-    edits: int = 1
-    whole: int = 1
-    shrink: int = 0
+    study: Annotated[str, OneOf(STUDIES)]
+    every: OneIn = 1
+    edits: OneIn = 1
+    whole: OneIn = 1
+    shrink: Annotated[int, Range(0, 600)] = 0
     small: bool = False
-    runs: int = 30_000
-    design: int = 1_000
-    seed: int = 0
+    runs: Annotated[int, Range(1, 10_000_000)] = 30_000
+    design: Annotated[int, Range(0, 10_000_000)] = 1_000
+    seed: Whole = 0
 
 
 _USED = {
@@ -62,35 +63,14 @@ _USED = {
     "alarms": ("runs", "design", "seed"),
     "adversary": (),
 }
-_RANGES = {
-    "every": Range(1, 1_000),
-    "edits": Range(1, 1_000),
-    "whole": Range(1, 1_000),
-    "shrink": Range(0, 600),
-    "runs": Range(1, 10_000_000),
-    "design": Range(0, 10_000_000),
-    "seed": Range(0, 2**53),
-}
 
 
-def read_study(table: dict[str, Any], where: str) -> Study:
-    """The study of one table, which is emptied.
-
-    Raises
-    ------
-    InputError
-        If a key is missing, unknown or not of this study, or a value cannot be used.
-    """
-    name = take(table, "study", str, where)
-    known(where, "study", name, STUDIES)
-    values: dict[str, Any] = {}
-    for item in fields(Study):
-        if item.name in table and item.name in _USED[name]:
-            values[item.name] = table.pop(item.name)
-            expect(values[item.name], type(item.default), f"{where}: {item.name}")
-    within(where, values, _RANGES)
-    refuse_rest(table, where, f"study {name}")
-    return Study(name, **values)
+def read_study(table: dict, where: str) -> Study:
+    """The study of one table; InputError if a key is missing, unknown or not of it, or a value unusable."""
+    values = read_table(table, Study, where)
+    if other := sorted(values.keys() - {"study", *_USED[values["study"]]}):
+        raise InputError(f"{where}: key {other[0]!r} is of another study than {values['study']}")
+    return Study(**values)
 
 
 def refuse_twice(studies: tuple[Study, ...], source: str) -> None:

@@ -98,7 +98,7 @@ def judged_edited(
 
 def main(campaign: str, case: str, room: str, whole: str, shrink: str) -> None:
     """Judge the case, and write down what it came to."""
-    from sstep_verify.campaign.definition import read_definition
+    from sstep_verify.campaign.read import read_definition
 
     definition, wanted = read_definition(campaign), whole == "whole"
     found = list(judged_cases(definition, case, Path(room), whole=wanted, shrink=int(shrink)))

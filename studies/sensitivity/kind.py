@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sstep_verify.campaign.kind import Assembled, Kind, Setting, Unit
-from sstep_verify.campaign.loop.messages import State
+from sstep_verify.campaign.messages import State
+from sstep_verify.campaign.model import Assembled, Kind, Setting, Unit
 from sstep_verify.campaign.selection import chosen
 from sstep_verify.power.statement import deciding_digest
 from sstep_verify.reporting import results as report
@@ -25,8 +25,7 @@ from studies.sensitivity import corpus
 from studies.sensitivity.definition import Piece, Study, read_study, refuse_twice
 
 if TYPE_CHECKING:
-    from sstep_verify.campaign.definition import Definition
-    from sstep_verify.campaign.loop.run import Plan
+    from sstep_verify.campaign.model import Definition, Plan
 
 
 @dataclass(frozen=True)
@@ -88,10 +87,7 @@ class SensitivityKind(Kind):
 
     table = "sensitivity"
     outcome = StudyOutcome
-
-    def read(self, table: dict, where: str) -> Study:
-        """See `read_study`."""
-        return read_study(table, where)
+    read = staticmethod(read_study)
 
     def units(self, definition: Definition, only: str = "") -> list[Unit]:
         """All pieces of all studies, those that take longest first."""

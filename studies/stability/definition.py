@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import lcm
-from typing import Any
+from typing import Annotated
 
-from sstep_verify.campaign.ranges import WORDS, Range, kernel_of, known, refuse_lists, within
 from sstep_verify.campaign.selection import chosen
-from sstep_verify.campaign.toml_values import take, take_several
-from sstep_verify.errors import InputError, closest
+from sstep_verify.campaign.tables import (
+    POSITIVE,
+    WORDS,
+    Count,
+    OneOf,
+    Range,
+    read_table,
+)
+from sstep_verify.errors import InputError
 from sstep_verify.problems import Kernel
 from sstep_verify.problems.kernels import identify
 from sstep_verify.scenarios.scenario import Scenario
@@ -23,6 +29,8 @@ MOST_SCENARIOS = 10_000
 
 EVERY = 8
 """Iterations from one recorded state to the next, in windows no longer than that."""
+
+Size = Annotated[int, Range(1, 1 << 20, "the trajectory is computed exactly")]
 
 
 @dataclass(frozen=True)
@@ -61,23 +69,23 @@ class ScenarioFamily:
         Windows sampled per run for window-replay; fewest replayed per s over all conditions.
     """
 
-    precision: str
+    precision: Annotated[str, OneOf(FORMS)]
     form: tuple[str, ...]
     task: tuple[str, ...]
     kernel: tuple[Kernel, ...]
-    condition: tuple[float, ...]
-    s: tuple[int, ...]
-    seed: tuple[int, ...] = (0,)
-    parameter: float = 1.0
-    block: tuple[int, ...] = (1,)
-    samples: int = 48
-    features: int = 16
-    iterations: int = 512
+    condition: Annotated[tuple[float, ...], Range(1)]
+    s: Annotated[tuple[int, ...], Range(1, WORDS)]
+    seed: Annotated[tuple[int, ...], Range(0, WORDS)] = (0,)
+    parameter: Annotated[float, POSITIVE] = 1.0
+    block: Annotated[tuple[int, ...], Range(1, WORDS)] = (1,)
+    samples: Size = 48
+    features: Size = 16
+    iterations: Size = 512
     spectrum: str = "geo"
-    replay: tuple[int, ...] = ()
-    replay_draws: int = 1 << 13
-    windows: int = 2
-    minimum_windows: int = 2
+    replay: Annotated[tuple[int, ...], Range(1, WORDS)] = ()
+    replay_draws: Count = 1 << 13
+    windows: Annotated[int, Range(0, 1 << 20, "each is replayed in exact arithmetic")] = 2
+    minimum_windows: Count = 2
 
     @property
     def steps(self) -> tuple[int, ...]:
@@ -176,67 +184,15 @@ def _product(family: ScenarioFamily) -> Iterator[ScenarioUnit]:
 
 
 def read_scenario(table: dict, where: str) -> ScenarioFamily:
-    """The family of one ``[[scenario]]`` table as TOML gives it, which is emptied.
-
-    Raises
-    ------
-    InputError
-        If a key is missing or unknown, or a value cannot be used.
-    """
-    values: dict = {
-        key: (take_several if several else take)(table, key, kind, where)
-        for key, (kind, several) in _KINDS.items()
-        if key in table
-    }
-    for key in table:
-        raise InputError(f"{where}: unknown key {key!r}{closest(key, _KINDS)}; known: {', '.join(_KINDS)}")
-    for key in ("precision", "form", "task", "kernel", "condition", "s"):
-        if not values.get(key):
-            raise InputError(f"{where}: {key} is missing or empty")
-    values["kernel"] = tuple(kernel_of(item, where) for item in values["kernel"])
-    family = ScenarioFamily(**values)
-    _check(family, where)
-    return family
-
-
-_REAL = (int, float)
-
-_KINDS: dict[str, tuple[Any, bool]] = {
-    **dict.fromkeys(("precision", "spectrum"), (str, False)),
-    **dict.fromkeys(("form", "task"), (str, True)),
-    "kernel": (dict, True),
-    "condition": (_REAL, True),
-    "parameter": (_REAL, False),
-    **dict.fromkeys(("s", "seed", "block", "replay"), (int, True)),
-    **dict.fromkeys(
-        ("samples", "features", "iterations", "replay_draws", "windows", "minimum_windows"), (int, False)
-    ),
-}
-
-
-_SIZE = Range(1, 1 << 20, "the trajectory is computed exactly")
-_COUNT = Range(1, WORDS)
-
-_RANGES = {
-    **dict.fromkeys(("samples", "features", "iterations"), _SIZE),
-    **dict.fromkeys(("s", "replay", "block", "replay_draws"), _COUNT),
-    "seed": Range(0, WORDS),
-    "condition": Range(1),
-    "parameter": Range(0, open=True),
-    "windows": Range(0, 1 << 20, "each is replayed in exact arithmetic"),
-}
-
-
-def _check(family: ScenarioFamily, where: str) -> None:
-    values = {key: value for key, value in vars(family).items() if key != "replay" or value}
-    refuse_lists(where, values)
-    least = Range(1, family.windows + 2, f"windows = {family.windows}, with the first and the last")
-    within(where, values, {**_RANGES, "minimum_windows": least})
-    known(where, "precision", family.precision, tuple(FORMS))
+    """The family of one ``[[scenario]]`` table; InputError if a key or a value cannot be used."""
+    family = ScenarioFamily(**read_table(table, ScenarioFamily, where))
+    ends = f"windows = {family.windows}, with the first and the last"
+    Range(1, family.windows + 2, ends).refuse(where, "minimum_windows", family.minimum_windows)
     for form in family.form:
-        known(where, f"{family.precision} form", form, FORMS[family.precision])
+        OneOf(FORMS[family.precision]).refuse(where, f"{family.precision} form", form)
     for unit in _product(family):
         try:
             _ = unit.scenario
         except InputError as error:
             raise InputError(f"{where}: {error}") from error
+    return family

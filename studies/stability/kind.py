@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from sstep_verify.campaign.kind import Assembled, Kind, Setting, Unit
-from sstep_verify.campaign.loop.messages import State
+from sstep_verify.campaign.messages import State
+from sstep_verify.campaign.model import Assembled, Kind, Setting, Unit
 from sstep_verify.campaign.summary.summary import roll_up, summarise
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.problems import kernels, loss_from, losses
@@ -15,7 +15,6 @@ from sstep_verify.verdict import Verdict
 from studies.reporting.stability.document import Stability, StabilityRun
 from studies.stability.answers import answers
 from studies.stability.definition import (
-    ScenarioFamily,
     ScenarioUnit,
     read_scenario,
     scenario_units,
@@ -25,8 +24,7 @@ from studies.stability.units import UnitOutcome, execute_unit
 from studies.stability.verdicts import merged
 
 if TYPE_CHECKING:
-    from sstep_verify.campaign.definition import Definition
-    from sstep_verify.campaign.loop.run import Plan
+    from sstep_verify.campaign.model import Definition, Plan
 
 
 class StabilityKind(Kind):
@@ -34,10 +32,7 @@ class StabilityKind(Kind):
 
     table = "scenario"
     outcome = UnitOutcome
-
-    def read(self, table: dict, where: str) -> ScenarioFamily:
-        """See `read_scenario`."""
-        return read_scenario(table, where)
+    read = staticmethod(read_scenario)
 
     def units(self, definition: Definition, only: str = "") -> list[Unit]:
         """The scenarios; their data are generated."""

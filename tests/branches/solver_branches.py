@@ -97,7 +97,7 @@ def on_thread_ranks(ranks, function, *arguments, limit=0.0):
 def make_runs(name: str) -> None:
     """Make the plain runs of the shortest and the longest windows of every case, logged and as a user does."""
     from sstep_verify.campaign.data import load_data
-    from sstep_verify.campaign.definition import read_definition
+    from sstep_verify.campaign.read import read_definition
     from sstep_verify.campaign.verdicts.expand import expand, make_case
     from sstep_verify.checks.shared.case import AGAIN, plain_request
     from sstep_verify.runs.make import make_run

@@ -11,14 +11,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from sstep_verify.campaign.loop.ranks import refuse_own_ranks
 
 from sstep_verify.campaign.certified import kind as certified_kind
 from sstep_verify.campaign.certified import units as certified_units
-from sstep_verify.campaign.definition import read_definition
-from sstep_verify.campaign.kind import Unit
 from sstep_verify.campaign.loop.partial import Partial
-from sstep_verify.campaign.loop.ranks import refuse_own_ranks
-from sstep_verify.campaign.loop.run import Plan, run_campaign
+from sstep_verify.campaign.loop.run import run_campaign
+from sstep_verify.campaign.model import Plan, Unit
+from sstep_verify.campaign.read import read_definition
 from sstep_verify.errors import InputError
 from sstep_verify.launch.environment import launch_variables, launcher
 from sstep_verify.oracle.certificate.certify import certify

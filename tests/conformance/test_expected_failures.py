@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sstep_verify.campaign.definition import Definition
-from sstep_verify.campaign.loop.messages import REFUSED, Finished, State
+from sstep_verify.campaign.messages import REFUSED, Finished, State
+from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.summary.expected import ExpectedFailure, read_expected
 from sstep_verify.campaign.summary.summary import summarise
 from sstep_verify.cli.main import main

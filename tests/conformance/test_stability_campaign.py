@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 from command import command
 
-from sstep_verify.campaign.definition import read_definition
-from sstep_verify.campaign.loop.run import Plan, run_campaign
+from sstep_verify.campaign.loop.run import run_campaign
+from sstep_verify.campaign.model import Plan
+from sstep_verify.campaign.read import read_definition
 from sstep_verify.measures.error import relative_error
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import RBFKernel

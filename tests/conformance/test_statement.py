@@ -10,7 +10,8 @@ from command import command
 from stated import mended, stated_in
 
 from sstep_verify.campaign.loop.partial import Partial
-from sstep_verify.campaign.loop.run import Plan, run_campaign
+from sstep_verify.campaign.loop.run import run_campaign
+from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.statement import verify
 from sstep_verify.campaign.statement.form import statement_from

@@ -29,9 +29,9 @@ SECONDS = 900
 
 def judge(cases: list[str]) -> str:
     """Case, check and reason of the first FAIL of some cases, in a worker process; else what else was said."""
-    from sstep_verify.campaign.definition import read_definition
-    from sstep_verify.campaign.kind import Setting, Unit
     from sstep_verify.campaign.loop.pool import spread
+    from sstep_verify.campaign.model import Setting, Unit
+    from sstep_verify.campaign.read import read_definition
     from sstep_verify.campaign.verdicts.expand import expand
     from sstep_verify.campaign.verdicts.kind import KIND
 
@@ -51,7 +51,7 @@ def judge(cases: list[str]) -> str:
                     alone = replace(group, specs=(replace(spec, family=family),))
                     # Foreign, so that what ends its process ends no judgement.
                     units.append(Unit((spec.id,), alone, ranks=family.ranks, foreign=True))
-        for message in spread(KIND.run, KIND.key, units, Setting(""), 1):
+        for message in spread(KIND, units, Setting(""), 1):
             if message.outcome is None:
                 told.append(message.error.strip().splitlines()[-1])
             elif message.outcome.case.status == "FAIL":

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from sstep_verify.campaign.definition import Definition
+from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.verdicts.family import Source
 from sstep_verify.errors import InputError

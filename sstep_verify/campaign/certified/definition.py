@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-from sstep_verify.campaign.ranges import Range, kernel_of, known, refuse_lists, within
 from sstep_verify.campaign.selection import chosen_units
-from sstep_verify.campaign.toml_values import refuse_rest, take, take_several
+from sstep_verify.campaign.tables import POSITIVE, Memory, OneOf, Range, read_table
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Kernel, Loss, loss_from
 from sstep_verify.problems.kernels import identify, shortest
 from sstep_verify.problems.losses import TASKS
-
-RANGES = {
-    "digits": Range(1, 130, "the search ends there"),
-    "memory": Range(0, 1 << 20, "GiB", open=True),
-    "parameter": Range(0, open=True),
-}
-"""Ranges of the numbers of a table."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +33,11 @@ class OptimumFamily:
     """
 
     data: tuple[str, ...]
-    task: tuple[str, ...]
+    task: Annotated[tuple[str, ...], OneOf(TASKS)]
     kernel: tuple[Kernel, ...]
-    parameter: tuple[float, ...]
-    digits: int = 30
-    memory: float = 4.0
+    parameter: Annotated[tuple[float, ...], POSITIVE]
+    digits: Annotated[int, Range(1, 130, "the search ends there")] = 30
+    memory: Memory = 4.0
 
 
 @dataclass(frozen=True)
@@ -83,7 +76,7 @@ def optimum_units(families: Sequence[OptimumFamily], only: str = "") -> list[Opt
 
 def _product(family: OptimumFamily) -> list[OptimumUnit]:
     return [
-        OptimumUnit(data, task, kernel, float(parameter), family.digits, family.memory)
+        OptimumUnit(data, task, kernel, parameter, family.digits, family.memory)
         for data in family.data
         for task in family.task
         for kernel in family.kernel
@@ -92,33 +85,8 @@ def _product(family: OptimumFamily) -> list[OptimumUnit]:
 
 
 def read_optimum(table: dict, where: str) -> OptimumFamily:
-    """The family of one ``[[optimum]]`` table.
-
-    Parameters
-    ----------
-    table : dict
-        The table, as TOML gives it; it is emptied.
-    where : str
-        File and place, for messages.
-
-    Raises
-    ------
-    InputError
-        If a key is missing or unknown, or a value cannot be used.
-    """
-    data = take_several(table, "data", str, where)
-    task = take_several(table, "task", str, where)
-    kernel = tuple(kernel_of(item, where) for item in take_several(table, "kernel", dict, where))
-    parameter = take_several(table, "parameter", (int, float), where)
-    digits = take(table, "digits", int, where) if "digits" in table else 30
-    memory = take(table, "memory", (int, float), where) if "memory" in table else 4.0
-    refuse_rest(table, where, "[[optimum]] table")
-    values = {"digits": digits, "memory": memory, "parameter": parameter, "data": data, "kernel": kernel}
-    refuse_lists(where, values | {"task": task})
-    within(where, values, RANGES)
-    for name in task:
-        known(where, "task", name, TASKS)
-    family = OptimumFamily(data, task, kernel, tuple(float(value) for value in parameter), digits, memory)
+    """The family of one ``[[optimum]]`` table; InputError, with `where`, if it cannot be used."""
+    family = OptimumFamily(**read_table(table, OptimumFamily, where))
     for unit in _product(family):
         try:
             _ = unit.loss

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sstep_verify.campaign.certified.definition import (
-    OptimumFamily,
     OptimumUnit,
     optimum_units,
     read_optimum,
 )
 from sstep_verify.campaign.certified.units import OptimumOutcome, execute_unit, load_for
-from sstep_verify.campaign.kind import Assembled, Kind, Prepared, Setting, Unit
-from sstep_verify.campaign.loop.messages import REFUSED, State
+from sstep_verify.campaign.messages import REFUSED, State
+from sstep_verify.campaign.model import Assembled, Kind, Prepared, Setting, Unit
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.memory import GIB, certificate_bytes, gibibytes
 from sstep_verify.problems.data.datasets import DataSet
@@ -22,8 +21,7 @@ from sstep_verify.reporting.case import Certified
 from sstep_verify.verdict import Status
 
 if TYPE_CHECKING:
-    from sstep_verify.campaign.definition import Definition
-    from sstep_verify.campaign.loop.run import Plan
+    from sstep_verify.campaign.model import Definition, Plan
 
 
 class CertifiedKind(Kind):
@@ -31,10 +29,7 @@ class CertifiedKind(Kind):
 
     table = "optimum"
     outcome = OptimumOutcome
-
-    def read(self, table: dict, where: str) -> OptimumFamily:
-        """See `read_optimum`."""
-        return read_optimum(table, where)
+    read = staticmethod(read_optimum)
 
     def units(self, definition: Definition, only: str = "") -> list[Unit]:
         """The problems; K-RR begin first, which have the largest sets."""

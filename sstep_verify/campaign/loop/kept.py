@@ -16,7 +16,7 @@ from sstep_verify.provenance import collect
 from sstep_verify.reporting.write import ARTEFACTS
 
 if TYPE_CHECKING:
-    from sstep_verify.campaign.definition import Definition
+    from sstep_verify.campaign.model import Definition
 
 Outcome = TypeVar("Outcome")
 
@@ -42,7 +42,7 @@ def identity(
     directory : str or None
         Folder of the data sets, named by replay commands too.
     code : mapping of str to str, optional
-        Digests of what the solvers under test are, see `sstep_verify.campaign.kind.Prepared`.
+        Digests of what the solvers under test are, see `sstep_verify.campaign.model.Prepared`.
 
     Returns
     -------

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sstep_verify.campaign.definition import parse_definition
 from sstep_verify.campaign.further import with_further_s
+from sstep_verify.campaign.kinds import KINDS, units_of
 from sstep_verify.campaign.loop.kept import SEED, artefact_names, difference, identity, read_outcome
-from sstep_verify.campaign.loop.messages import State
-from sstep_verify.campaign.loop.run import Plan, summed_up
+from sstep_verify.campaign.loop.run import summed_up
 from sstep_verify.campaign.loop.shards import ShardRecord, read_shard
+from sstep_verify.campaign.messages import State
+from sstep_verify.campaign.model import Plan
+from sstep_verify.campaign.read import parse_definition
 from sstep_verify.errors import InputError
 from sstep_verify.reporting.results import Results
 from sstep_verify.reporting.write import ARTEFACTS, copy_artefacts
@@ -62,7 +64,7 @@ def merge(folders: Sequence[str | Path], artefacts: Path, command: Sequence[str]
         max(document.jobs for document in shards.values()),
         tuple(command),
     )
-    units = plan.units()
+    units, own = units_of(plan.definition, plan.only), KINDS[plan.definition.kind]
     planned = [key for unit in units for key in unit.keys]
     if sorted(planned) != sorted(key for document in shards.values() for key in document.keys):
         raise InputError("the shards do not hold every problem of their campaign once; run them again")
@@ -76,9 +78,9 @@ def merge(folders: Sequence[str | Path], artefacts: Path, command: Sequence[str]
         for key in document.finished:
             outcome: Any
             try:
-                outcome, text = read_outcome(folder, key, plan.kind.outcome, document.identity)
-                if plan.kind.key(outcome) != key:
-                    raise InputError(f"it is the problem {plan.kind.key(outcome)!r:.80}")
+                outcome, text = read_outcome(folder, key, own.outcome, document.identity)
+                if own.key(outcome) != key:
+                    raise InputError(f"it is the problem {own.key(outcome)!r:.80}")
                 copy_artefacts(folder / ARTEFACTS, artefacts, artefact_names(text))
             except (InputError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
                 raise InputError(f"{folder}, {key}: {error}; run this shard again") from error

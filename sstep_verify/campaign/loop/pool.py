@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 
-from sstep_verify.campaign.kind import Setting, Unit
-from sstep_verify.campaign.loop.messages import INTERNAL, NOTED, REFUSED, Finished, Step, heard_by
+from sstep_verify.campaign.messages import INTERNAL, NOTED, REFUSED, Finished, Step, attempted, heard_by
+from sstep_verify.campaign.model import Kind, Setting, Unit
 
 POLL_SECONDS = 0.2
 GRACE_SECONDS = 5.0
@@ -23,46 +23,26 @@ CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.S
 
 THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
-Run = Callable[[Unit, Setting], Iterator[Finished]]
-"""Runs a unit; sent to other processes, so a function of a module or a bound method."""
-
 Heard = Callable[[Step], None]
 
 
 def spread(
-    run: Run,
-    key: Callable[[object], str],
-    units: Sequence[Unit],
-    setting: Setting,
-    jobs: int,
-    heard: Heard = lambda _: None,
+    kind: Kind, units: Sequence[Unit], setting: Setting, jobs: int, heard: Heard = lambda _: None
 ) -> Iterator[Finished]:
-    """Run units and yield their messages, in any order.
+    """Run units of a kind and yield their messages, in any order.
 
-    Parameters
-    ----------
-    run : callable
-        Runs a unit.
-    key : callable
-        Key of an outcome.
-    units : sequence of Unit
-        In the order in which they begin.
-    setting : Setting
-        What they are run with.
-    jobs : int
-        Processes; 1 works in this one, unless a unit runs foreign code.
-    heard : callable
-        Hears how far outcomes have come.
+    They begin in their order, in so many processes; 1 works in this one, unless a unit runs foreign code.
+    `heard` hears how far outcomes have come.
     """
     if jobs == 1 and not any(unit.foreign for unit in units):
         with heard_by(heard):
             for unit in units:
-                yield from run(unit, setting)
+                yield from run_unit(kind, unit, setting)
         return
     for variable in THREAD_VARIABLES:
         os.environ.setdefault(variable, "1")
     waiting = deque((unit, setting) for unit in units)
-    workers = [_Worker(run, key, heard) for _ in range(min(jobs, len(units)))]
+    workers = [_Worker(kind, heard) for _ in range(min(jobs, len(units)))]
     try:
         while waiting or any(worker.busy for worker in workers):
             for worker in workers:
@@ -85,11 +65,19 @@ def spread(
             worker.end()
 
 
+def run_unit(kind: Kind, unit: Unit, setting: Setting) -> Iterator[Finished]:
+    """Run a unit; an error ends this unit, not the campaign."""
+    more = f" and {len(unit.keys) - 1} more" if unit.keys[1:] else ""
+    begun, end = iter(kind.run(unit, setting)), object()
+    while (message := attempted(lambda: next(begun, end), unit.keys[0] + more)).outcome is not end:
+        yield message
+
+
 class _Worker:
     """A process that runs one unit after the other, and is replaced if it is lost."""
 
-    def __init__(self, run: Run, key: Callable[[object], str], heard: Heard):
-        self._run, self._key, self._heard = run, key, heard
+    def __init__(self, kind: Kind, heard: Heard):
+        self._kind, self._heard = kind, heard
         self.busy = False
         self._step: Step | None = None
         self._deadline = 0.0
@@ -98,7 +86,7 @@ class _Worker:
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
-        self.process = context.Process(target=_serve, args=(other, self._run), daemon=True)
+        self.process = context.Process(target=_serve, args=(other, self._kind), daemon=True)
         self.process.start()
         other.close()  # So that the end of the process is the end of the pipe.
 
@@ -136,7 +124,7 @@ class _Worker:
             self._heard(message)
         else:
             if message.outcome is not None:
-                self._done.add(self._key(message.outcome))
+                self._done.add(self._kind.key(message.outcome))
             yield message
 
     def _lost(self, waiting: deque[tuple[Unit, Setting]]) -> Iterator[Finished]:
@@ -183,14 +171,14 @@ class _Worker:
         self.pipe.close()
 
 
-def _serve(pipe: Connection, run: Run) -> None:
+def _serve(pipe: Connection, kind: Kind) -> None:
     """Run what is handed over; the interrupt is the parent's business, and its death the end of this."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, ending)
     threading.Thread(target=_end_with_parent, name="end with parent", daemon=True).start()
     with heard_by(pipe.send), contextlib.suppress(KeyboardInterrupt):
         while (task := pipe.recv()) is not None:
-            for message in run(*task):
+            for message in run_unit(kind, *task):
                 pipe.send(message)
             pipe.send(None)
 

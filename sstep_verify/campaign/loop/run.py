@@ -5,75 +5,20 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
-from sstep_verify.campaign.definition import Definition
-from sstep_verify.campaign.kind import Kind, Setting, Unit
-from sstep_verify.campaign.kinds import KINDS
+from sstep_verify.campaign.kinds import KINDS, units_of
 from sstep_verify.campaign.loop.kept import identity
-from sstep_verify.campaign.loop.messages import Finished, State, Step, finished
-from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.pool import spread
-from sstep_verify.campaign.loop.shards import Shard, enough, keep_shard
+from sstep_verify.campaign.loop.shards import enough, keep_shard
+from sstep_verify.campaign.messages import Finished, State, Step
+from sstep_verify.campaign.model import Plan, Setting, Unit
 from sstep_verify.provenance import collect, peak_memory
 from sstep_verify.reporting.results import ERRORS, Campaign, Results
 
 Progress = Callable[[float, int, str], None]
 """Called with (outcomes done and parts of those begun, outcomes planned, what was just done)."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is run and how.
-
-    Parameters
-    ----------
-    definition : Definition
-        The campaign.
-    directory : str or None
-        Folder of the data sets.
-    only : str
-        Part of the ids of the cases to run; all if empty.
-    jobs : int
-        Processes; 1 runs in this one.
-    command : tuple of str
-        The command line, for the provenance.
-    artefacts : Path or None
-        Where an artefact of every FAIL and INCONCLUSIVE is collected for the report; None for nowhere.
-    partial : Partial or None
-        Where finished outcomes are kept, and may be found; None for nowhere.
-    say : callable
-        Called with a line of text before the work begins.
-    announce : callable
-        Called with one that is to be read even where only results are.
-    shard : Shard or None
-        The part of the campaign that is run; all of it if None.
-    runs : bool
-        Whether all runs are kept beside the artefacts, for a statement; of a campaign with verdicts.
-    """
-
-    definition: Definition
-    directory: str | None = None
-    only: str = ""
-    jobs: int = 1
-    command: tuple[str, ...] = ()
-    artefacts: Path | None = None
-    partial: Partial | None = None
-    say: Callable[[str], None] = lambda line: None
-    announce: Callable[[str], None] = lambda line: None
-    shard: Shard | None = None
-    runs: bool = False
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of the campaign."""
-        return KINDS[self.definition.kind]
-
-    def units(self) -> list[Unit]:
-        """The units that `only` selects; InputError if there is none."""
-        return self.kind.units(self.definition, self.only)
 
 
 def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
@@ -98,10 +43,10 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
         If the campaign's data or parameters cannot be used; found before anything is run.
     """
     begin = time.perf_counter()
-    units = plan.units()
+    units, kind = units_of(plan.definition, plan.only), KINDS[plan.definition.kind]
     if plan.shard:
         units = plan.shard.of(units)
-    prepared = plan.kind.prepare(plan, units)
+    prepared = kind.prepare(plan, units)
     units = prepared.units
     state = State()
     kept: dict[str, object] = {}
@@ -110,17 +55,15 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
             key: " ".join(prepared.data[name] for name in unit.data) for unit in units for key in unit.keys
         }
         common = identity(plan.definition, plan.directory, prepared.code)
-        found: dict[str, Any] = plan.partial.open(
-            plan.kind.outcome, common, digests, shlex.join(plan.command)
-        )
+        found: dict[str, Any] = plan.partial.open(kind.outcome, common, digests, shlex.join(plan.command))
         kept = {key: one for key, one in found.items() if not plan.runs or one.runs}
         state.outcomes += kept.values()
     try:
         for message in _messages(plan, units, frozenset(kept), _Counter(units, state, progress)):
             # Kept first: an interrupt between the two takes it from this report, and from no later one.
             if plan.partial and message.outcome is not None and message.keep:
-                key = plan.kind.key(message.outcome)
-                message = replace(message, outcome=plan.partial.keep(key, message.outcome))
+                outcome = plan.partial.keep(kind.key(message.outcome), message.outcome)
+                message = replace(message, outcome=outcome)
             state.add(message)
     except KeyboardInterrupt:
         state.interrupted = True
@@ -156,40 +99,18 @@ def _messages(plan: Plan, units: list[Unit], kept: frozenset[str], counter: _Cou
     setting = Setting(plan.definition.again, plan.directory, plan.artefacts, kept, plan.runs)
     left = [unit for unit in units if not kept.issuperset(unit.keys)]
     left = sorted(enough(left, plan.jobs), key=lambda unit: unit.cost, reverse=True)
-    run = _Run(plan.kind)
-    for message in spread(run, plan.kind.key, left, setting, plan.jobs, counter.heard):
+    kind = KINDS[plan.definition.kind]
+    for message in spread(kind, left, setting, plan.jobs, counter.heard):
         yield message
-        counter.finish(plan.kind.key(message.outcome) if message.outcome is not None else "")
-
-
-@dataclass(frozen=True)
-class _Run:
-    """Runs a unit; an error ends this unit, not the campaign."""
-
-    kind: Kind
-
-    def __call__(self, unit: Unit, setting: Setting) -> Iterator[Finished]:
-        more = f" and {len(unit.keys) - 1} more" if unit.keys[1:] else ""
-        return finished(self.kind.run(unit, setting), unit.keys[0] + more)
+        counter.finish(kind.key(message.outcome) if message.outcome is not None else "")
 
 
 def summed_up(plan: Plan, units: list[Unit], data: dict[str, str], state: State, seconds: float) -> Results:
-    """The document of what has been found.
+    """The document of what has been found: units finished or not, outcomes and errors in any order.
 
-    Parameters
-    ----------
-    plan : Plan
-        What was run.
-    units : list of Unit
-        All of them, finished or not.
-    data : dict of str to str
-        SHA-256 of data sets and solvers by name.
-    state : State
-        Outcomes and errors, in any order.
-    seconds : float
-        Wall time.
+    `data` has SHA-256 of data sets and solvers by name; `seconds` is the wall time.
     """
-    kind, definition = plan.kind, plan.definition
+    definition, kind = plan.definition, KINDS[plan.definition.kind]
     order = {key: place for place, key in enumerate(key for unit in units for key in unit.keys)}
     state.outcomes.sort(key=lambda outcome: order[kind.key(outcome)])
     made = kind.assemble(plan, units, state)

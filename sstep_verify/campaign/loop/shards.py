@@ -11,17 +11,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sstep_verify.campaign.kind import Unit
-from sstep_verify.campaign.loop.messages import State
+from sstep_verify.campaign.kinds import KINDS
+from sstep_verify.campaign.messages import State
+from sstep_verify.campaign.model import Plan, Unit
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import read_whole
 from sstep_verify.inputs.records import build, decode
 from sstep_verify.outputs import write_text
-
-if TYPE_CHECKING:
-    from sstep_verify.campaign.loop.run import Plan
 
 SHARD = "shard"
 """File that says what a shard is part of."""
@@ -103,7 +101,7 @@ class ShardRecord:
     identity : dict
         From `sstep_verify.campaign.loop.kept.identity`.
     only, directory : str, str or None
-        See `sstep_verify.campaign.loop.run.Plan`.
+        See `sstep_verify.campaign.model.Plan`.
     data : dict of str to str
         SHA-256 of the data sets and programs by name.
     keys, finished : tuple of str
@@ -153,7 +151,7 @@ def keep_shard(
         plan.directory,
         data,
         tuple(key for unit in units for key in unit.keys),
-        tuple(sorted(plan.kind.key(outcome) for outcome in state.outcomes)),
+        tuple(sorted(KINDS[plan.definition.kind].key(outcome) for outcome in state.outcomes)),
         {kind: tuple(lines) for kind, lines in state.errors.items()},
         sum(state.memory.values()),
         state.interrupted,

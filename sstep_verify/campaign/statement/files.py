@@ -22,7 +22,7 @@ from sstep_verify.outputs import Output, check, whole_folder, write_text
 from sstep_verify.reporting.badge import badge
 
 if TYPE_CHECKING:
-    from sstep_verify.campaign.definition import Definition
+    from sstep_verify.campaign.model import Definition
     from sstep_verify.reporting.results import Results
 
 ENDING = ".json"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from sstep_verify.campaign.loop.messages import DISAGREEMENT, INTERNAL, REFUSED
+from sstep_verify.campaign.messages import DISAGREEMENT, INTERNAL, REFUSED
 from sstep_verify.campaign.statement.form import digests_of, statement_from, statement_text
 from sstep_verify.campaign.statement.record import (
     SCHEMA,
@@ -30,7 +30,7 @@ from sstep_verify.specification import specification
 from sstep_verify.verdict import Status
 
 if TYPE_CHECKING:
-    from sstep_verify.campaign.definition import Definition
+    from sstep_verify.campaign.model import Definition
 
 OUTCOMES: dict[int, Literal["passed", "failed", "inconclusive"]] = {
     0: "passed",

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from sstep_verify.campaign.artefact import read_artefact
-from sstep_verify.campaign.loop.run import Plan, Progress, run_campaign
+from sstep_verify.campaign.loop.run import Progress, run_campaign
+from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.profile import profile_of
 from sstep_verify.campaign.statement.files import FOLDER, MOST_FOLDER, badge_of, digest_of, places_of
 from sstep_verify.campaign.statement.form import MOST_BYTES, digests_of, statement_from

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sstep_verify.campaign.loop.messages import REFUSED
+from sstep_verify.campaign.messages import REFUSED
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.errors import InputError, closest
 from sstep_verify.inputs import read_whole
@@ -17,7 +17,7 @@ from sstep_verify.reporting.results import Case, Results
 from sstep_verify.verdict import Status, Verdict
 
 if TYPE_CHECKING:
-    from sstep_verify.campaign.loop.messages import State
+    from sstep_verify.campaign.messages import State
 
 MOST_BYTES = 1 << 20
 

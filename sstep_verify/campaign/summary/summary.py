@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sstep_verify.campaign.loop.messages import REFUSED
+from sstep_verify.campaign.messages import REFUSED
 from sstep_verify.campaign.summary.expected import meet
 from sstep_verify.campaign.summary.headline import headline
 from sstep_verify.campaign.summary.right import passes, right_at, s_in_words
@@ -23,8 +23,8 @@ from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import Status, Verdict, worst
 
 if TYPE_CHECKING:
-    from sstep_verify.campaign.definition import Definition
-    from sstep_verify.campaign.loop.messages import State
+    from sstep_verify.campaign.messages import State
+    from sstep_verify.campaign.model import Definition
 
 RIGHT_WITH = "right with"
 """Key of the evidence that holds what of a program file, said otherwise, would have made a run right."""

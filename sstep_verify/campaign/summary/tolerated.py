@@ -10,7 +10,7 @@ from sstep_verify.reporting.results import Case
 from sstep_verify.verdict import Status, Verdict
 
 if TYPE_CHECKING:
-    from sstep_verify.campaign.definition import Definition
+    from sstep_verify.campaign.model import Definition
 
 
 def vacuous_lines(definition: Definition, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[str]:

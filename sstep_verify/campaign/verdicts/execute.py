@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sstep_verify.campaign.artefact_keep import REPLAY, keep_artefacts, keep_runs
 from sstep_verify.campaign.data import load_data
-from sstep_verify.campaign.loop.messages import REFUSED, Finished, attempted, tell
+from sstep_verify.campaign.messages import REFUSED, Finished, attempted, tell
 from sstep_verify.campaign.stability import exact_iterations
 from sstep_verify.campaign.summary.summary import RELATING, roll_up, telling
 from sstep_verify.campaign.verdicts.expand import CaseSpec, Group, make_case

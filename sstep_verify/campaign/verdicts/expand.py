@@ -28,7 +28,7 @@ from sstep_verify.rounding.arithmetic import norm
 from sstep_verify.solver import Declaration
 
 if TYPE_CHECKING:
-    from sstep_verify.campaign.definition import Definition
+    from sstep_verify.campaign.model import Definition
 
 LONGEST_UNIT = 1 << 16
 """Most iterations of which the runs of a program that counts windows or epochs are whole numbers."""

@@ -1,15 +1,18 @@
-"""Family of problems in a campaign file: its keys, their types, and the values that are refused."""
+"""Family of problems in a campaign file: its keys, their types and limits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Annotated, Protocol
 
-from sstep_verify.campaign.verdicts.solvers import make_solvers, program_solver
+from sstep_verify.campaign.tables import LONG, POSITIVE, WORDS, Count, Memory, OneOf, Range, Whole
+from sstep_verify.campaign.verdicts.solvers import SolverTable, make_solvers, program_solver
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.problems import Kernel
+from sstep_verify.problems.draws import GENERATORS
 from sstep_verify.problems.kernels import shortest
+from sstep_verify.problems.losses import TASKS
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.foreign import ForeignSolver, is_foreign
 from sstep_verify.solvers.adapters.program import ProgramFile, is_program
@@ -26,7 +29,7 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True)
-class Family:
+class FamilyTable(SolverTable):
     """Problems that share everything but data, task, kernel and parameter: their product is run.
 
     Parameters
@@ -45,8 +48,6 @@ class Family:
         Block sizes (b); 1 for K-SVM.
     iterations : int
         Cap on the iterations of a run.
-    tolerance : float
-        Relative duality gap (K-SVM) or relative solution error (K-RR) at which a run ends.
     windows : int
         Windows sampled per run for window-replay.
     minimum_windows : int
@@ -63,40 +64,6 @@ class Family:
         Kind of the index stream.
     seed : int
         Seed of stream and window sample.
-    replacement : bool
-        Whether a program draws the coordinates of a block with replacement; its runs then end before the
-        first block that holds one twice.
-    counts : {"iterations", "windows", "epochs"}
-        What a program counts, so that all its runs are whole numbers of them.
-    keep_gram : bool
-        Let the solver keep the whole Gram matrix.
-    update : str
-        Form of the solver's update: in-place or frozen.
-    rbf : str
-        How the production solver forms squared distances: norm-expansion or difference.
-    ranks : int
-        Number of MPI ranks (P) of the production solver or a program; 1 for one process alone.
-    exchange : str
-        What is communicated: allreduce, support, reduce-scatter or gram (linear kernel).
-    cache : int
-        Words that kernel rows may take to be kept from window to window; 0 for none.
-    recompute : int
-        Windows after which exchange gram forms its weights anew; 0 for never.
-    separate_timers : bool
-        Let the production solver tell waiting from transfer, and the gradient from the recurrence.
-    interval : int
-        Windows between two measurements of solvers "training" and "solve".
-    tuned : bool
-        Let these make windows of several s, each at most the one asked for.
-    auto : bool
-        Let "solve" choose exchange and cache, which must be those given.
-    partition : str
-        How columns are shared out: work or contiguous.
-    long_block, panel_words : int
-        Limits that a small problem may lower, see `Options`.
-    solver, precision : str
-        Solver under test (name, ``module:object`` or a program file) and arithmetic; see
-        `campaign.verdicts.solvers`.
     storage : {"as-is", "dense", "csr"}
         How the data are held.
     memory : float
@@ -104,10 +71,41 @@ class Family:
         `campaign.verdicts.memory`.
     time_limit : float
         Seconds that a run of a solver ``module:object`` may take.
-    bias : float
-        Value of a constant feature that is appended to the data; 0 for none. See `problems.bias`.
     checks : tuple of str
         Ids of the checks that judge the runs; all by default.
+    """
+
+    data: tuple[str, ...]
+    task: Annotated[tuple[str, ...], OneOf(TASKS)]
+    kernel: tuple[Kernel, ...]
+    s: Annotated[tuple[int, ...], Range(1)]
+    parameter: Annotated[tuple[float, ...], POSITIVE] = (1.0,)
+    block: Annotated[tuple[int, ...], Range(1, WORDS)] = (1,)
+    iterations: Annotated[int, Range(1, LONG, "a run of more would not end within weeks")] = 10_000
+    windows: Annotated[int, Range(0, 1 << 20, "each is replayed in exact arithmetic")] = 4
+    minimum_windows: Count = 2
+    replay_limit: Count = 1 << 24
+    drift: Whole = 0
+    start: Annotated[int, Range(0, LONG)] = 0
+    stream: Annotated[str, OneOf(("uniform", "cyclic", "epochs", "logged", *GENERATORS))] = "uniform"
+    seed: Whole = 0
+    storage: Annotated[str, OneOf(("as-is", "dense", "csr"))] = "as-is"
+    memory: Memory = 4.0
+    time_limit: Annotated[float, Range(0, 10**8, "seconds; three years", open=True)] = 600.0
+    checks: Annotated[tuple[str, ...], OneOf(CHECKS)] = tuple(CHECKS)
+
+
+@dataclass(frozen=True)
+class Family(FamilyTable):
+    """The same, and what no campaign file says.
+
+    Parameters
+    ----------
+    replacement : bool
+        Whether a program draws the coordinates of a block with replacement; its runs then end before the
+        first block that holds one twice.
+    counts : {"iterations", "windows", "epochs"}
+        What a program counts, so that all its runs are whole numbers of them.
     level : int or None
         Level of the specification up to which a solver is judged, where that is not all of it.
     shrink : float
@@ -122,44 +120,8 @@ class Family:
         Where its runs come from; None if it makes them itself. With one, no solver is loaded or started.
     """
 
-    data: tuple[str, ...]
-    task: tuple[str, ...]
-    kernel: tuple[Kernel, ...]
-    s: tuple[int, ...]
-    parameter: tuple[float, ...] = (1.0,)
-    block: tuple[int, ...] = (1,)
-    iterations: int = 10_000
-    tolerance: float = 1e-8
-    windows: int = 4
-    minimum_windows: int = 2
-    replay_limit: int = 1 << 24
-    drift: int = 0
-    start: int = 0
-    stream: str = "uniform"
-    seed: int = 0
     replacement: bool = False
     counts: str = "iterations"
-    keep_gram: bool = False
-    update: str = "in-place"
-    rbf: str = "norm-expansion"
-    ranks: int = 1
-    exchange: str = "allreduce"
-    cache: int = 0
-    recompute: int = 0
-    separate_timers: bool = False
-    interval: int = 0
-    tuned: bool = False
-    auto: bool = False
-    partition: str = Options.partition
-    long_block: int = Options.long_block
-    panel_words: int = Options.panel_words
-    solver: str = "production"
-    precision: str = "float64"
-    storage: str = "as-is"
-    memory: float = 4.0
-    time_limit: float = 600.0
-    bias: float = 0.0
-    checks: tuple[str, ...] = tuple(CHECKS)
     level: int | None = None
     shrink: float = 0.0
     given: ProgramFile | Solver | None = None
@@ -238,23 +200,4 @@ class Family:
             return {"": program_solver(self.given, self.ranks, f"program {self.solver!r}")}
         if self.given is not None:
             return {"": ForeignSolver(self.given)}
-        return make_solvers(
-            self.solver,
-            precision=self.precision,
-            update=self.update,
-            keep_gram=self.keep_gram,
-            rbf=self.rbf,
-            ranks=self.ranks,
-            exchange=self.exchange,
-            cache=self.cache,
-            recompute=self.recompute,
-            separate_timers=self.separate_timers,
-            interval=self.interval,
-            tolerance=self.tolerance,
-            tuned=self.tuned,
-            auto=self.auto,
-            bias=self.bias,
-            partition=self.partition,
-            long_block=self.long_block,
-            panel_words=self.panel_words,
-        )
+        return make_solvers(self)

@@ -7,9 +7,9 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, cast
 
 from sstep_verify.campaign.data import load_data
-from sstep_verify.campaign.kind import Assembled, Kind, Prepared, Setting, Unit
 from sstep_verify.campaign.loop.kept import digest
-from sstep_verify.campaign.loop.messages import Finished, State
+from sstep_verify.campaign.messages import Finished, State
+from sstep_verify.campaign.model import Assembled, Kind, Prepared, Setting, Unit
 from sstep_verify.campaign.stability import beside_classical
 from sstep_verify.campaign.summary.summary import steps_decided, summarise
 from sstep_verify.campaign.verdicts.execute import REMARKS, CaseOutcome, execute_group
@@ -27,8 +27,7 @@ from sstep_verify.solvers.adapters.program import ProgramSolver, digests, set_up
 from sstep_verify.specification import LEVELS
 
 if TYPE_CHECKING:
-    from sstep_verify.campaign.definition import Definition
-    from sstep_verify.campaign.loop.run import Plan
+    from sstep_verify.campaign.model import Definition, Plan
     from sstep_verify.verdict import Verdict
 
 
@@ -37,10 +36,7 @@ class Verdicts(Kind):
 
     table = "family"
     outcome = CaseOutcome
-
-    def read(self, table: dict, where: str) -> Family:
-        """See `read_family`."""
-        return read_family(table, where)
+    read = staticmethod(read_family)
 
     def units(self, definition: Definition, only: str = "") -> list[Unit]:
         """The groups."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from sstep_verify.campaign.loop.messages import tell
+from sstep_verify.campaign.messages import tell
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.monitor import Monitor
 from sstep_verify.campaign.verdicts.references import Reference
@@ -30,7 +30,7 @@ from sstep_verify.solvers.adapters.program.tables import seconds_of_a_start
 from sstep_verify.trajectory import GIVEN, Raised, Trajectory
 
 if TYPE_CHECKING:
-    from sstep_verify.campaign.loop.run import Plan
+    from sstep_verify.campaign.model import Plan
 
 LONG = 60.0
 """Seconds from which on what programs will take is said where results are said."""

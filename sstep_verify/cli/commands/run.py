@@ -65,7 +65,7 @@ def _help() -> str:
 @expected_options
 def command(**options):
     """Run a campaign."""
-    from sstep_verify.campaign.definition import read_definition
+    from sstep_verify.campaign.read import read_definition
     from sstep_verify.cli.running.campaign import Asked, judge
 
     judge(read_definition(options.pop("campaign")), Asked(**options))

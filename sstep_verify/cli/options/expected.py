@@ -36,9 +36,9 @@ def expecting(definition, asked, units):
         return definition
     if definition.kind != "family" or asked.shard:
         raise InputError("--xfails is for whole runs of campaigns with verdicts")
-    from sstep_verify.campaign.loop.run import Plan
+    from sstep_verify.campaign.kinds import units_of
 
-    every = {key for unit in Plan(definition).units() for key in unit.keys}
+    every = {key for unit in units_of(definition) for key in unit.keys}
     planned = {key for unit in units for key in unit.keys}
     known = read_expected(asked.xfails, every)
     return replace(definition, expected=tuple(one for one in known if one.id in planned))

@@ -54,10 +54,11 @@ def judge(definition, asked: Asked, state=None) -> None:
     InputError
         If options, data or parameters cannot be used.
     """
+    from sstep_verify.campaign.kinds import units_of
     from sstep_verify.campaign.loop.partial import Partial
     from sstep_verify.campaign.loop.pool import ending
-    from sstep_verify.campaign.loop.run import Plan
     from sstep_verify.campaign.loop.shards import Shard
+    from sstep_verify.campaign.model import Plan
     from sstep_verify.campaign.statement.files import stated
     from sstep_verify.cli.running.ranks import ended_by
     from sstep_verify.errors import InputError
@@ -87,7 +88,7 @@ def judge(definition, asked: Asked, state=None) -> None:
         announce=click.echo,
         shard=part,
     )
-    units = plan.units()
+    units = units_of(definition, asked.only)
     if asked.list_cases:
         for case in dict.fromkeys(case for unit in units for case in unit.cases or unit.keys):
             click.echo(case)

@@ -49,7 +49,7 @@ def finish(results, written, named: str | Path) -> None:
 
 
 def _tell_errors(results) -> None:
-    from sstep_verify.campaign.loop.messages import DISAGREEMENT, INTERNAL, REFUSED
+    from sstep_verify.campaign.messages import DISAGREEMENT, INTERNAL, REFUSED
 
     for word, kinds in ((REFUSED, (REFUSED,)), (INTERNAL, (INTERNAL, DISAGREEMENT))):
         for error in results.campaign.errors(*kinds):

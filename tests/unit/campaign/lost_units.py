@@ -6,8 +6,9 @@ import os
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
-from sstep_verify.campaign.loop.messages import Finished, tell
+from sstep_verify.campaign.messages import Finished, tell
 
 
 def work(unit, setting):
@@ -27,3 +28,6 @@ def work(unit, setting):
         if key == "slow":
             time.sleep(2.0)
         yield Finished(f"{key} {unit.crashed}" if key == "crashes" else key)
+
+
+KIND = SimpleNamespace(run=work, key=str)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sstep_verify.campaign.definition import read_definition, shipped
+from sstep_verify.campaign.read import read_definition, shipped
 from sstep_verify.campaign.verdicts.expand import expand, make_case
 from sstep_verify.errors import InputError
 from sstep_verify.problems.data.datasets import load
@@ -57,17 +57,17 @@ def test_a_good_file_is_read(campaign):
         ("s = [1, 4]", "s = [1, 0]", ["s = 0", ">= 1"]),
         ("s = [1, 4]", 's = ["1"]', ["'1'", "int"]),
         ("s = [1, 4]", "s = [true]", ["True", "int"]),
-        ("s = [1, 4]", "", ["s is missing"]),
+        ("s = [1, 4]", "", ["missing field `s`"]),
         ("s = [1, 4]", "s = [1]\nparameter = [-2.0]", ["parameter = -2.0", "> 0"]),
         ("s = [1, 4]", "s = [1]\nblock = [2]", ["block", "one coordinate"]),
         ("s = [1, 4]", "s = [1]\niterations = 0", ["iterations = 0"]),
         ("s = [1, 4]", "s = [1]\nwindos = 3", ["windos"]),
         ("s = [1, 4]", "s = [1", ["TOML"]),
-        ('description = "d"', 'description = "d"\ntolerated_vacuous_per_check = 3', ["per_check", "3", "dict"]),
+        ('description = "d"', 'description = "d"\ntolerated_vacuous_per_check = 3', ["per_check", "3", "object"]),
         ('description = "d"', 'description = "d"\ntolerated_vacuous_per_check = {bux = []}', ["'bux'", "box"]),
-        ('description = "d"', 'description = "d"\ntolerated_vacuous_per_check = {box = 3}', ["box", "3", "list"]),
+        ('description = "d"', 'description = "d"\ntolerated_vacuous_per_check = {box = 3}', ["box", "expected `array`, got `int`"]),
         ('description = "d"', 'description = "d"\ntolerated_vacuous_per_check = {box = [3]}', ["box", "3", "str"]),
-        ('description = "d"', 'description = "d"\ntolerated_vacuous = 4', ["tolerated_vacuous", "4", "list"]),
+        ('description = "d"', 'description = "d"\ntolerated_vacuous = 4', ["tolerated_vacuous", "4", "array"]),
     ],
 )  # fmt: skip
 def test_a_mistake_is_named(campaign, old, new, named):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sstep_verify.campaign.definition import read_definition
+from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.execute import _told, execute_group
 from sstep_verify.campaign.verdicts.expand import expand
 from sstep_verify.checks.registry import CHECKS

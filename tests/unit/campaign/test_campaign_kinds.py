@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 from campaign import worked_kind
 
-from sstep_verify.campaign.definition import read_definition
 from sstep_verify.campaign.kinds import KINDS
 from sstep_verify.campaign.loop.merge import merge
 from sstep_verify.campaign.loop.partial import Partial
-from sstep_verify.campaign.loop.run import Plan, run_campaign
+from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.loop.shards import SHARD, Shard
+from sstep_verify.campaign.model import Plan
+from sstep_verify.campaign.read import read_definition
 from sstep_verify.errors import InputError
 
 CAMPAIGN = """

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sstep_verify.campaign.definition import read_definition, shipped
-from sstep_verify.campaign.loop.run import Plan, run_campaign
+from sstep_verify.campaign.loop.run import run_campaign
+from sstep_verify.campaign.model import Plan
+from sstep_verify.campaign.read import read_definition, shipped
 from sstep_verify.campaign.verdicts.expand import expand, make_case
 from sstep_verify.campaign.verdicts.memory import memory_of
 from sstep_verify.campaign.verdicts.references import SharedReferences
@@ -90,7 +91,7 @@ def test_what_cannot_be_done_is_refused_by_its_figure(many):
         run_campaign(Plan(read_definition(_campaign(many, 0.006, '"optimum"'))))
     with pytest.raises(InputError, match=r"takes about 0\.\d+ of 0.0003 GiB.*memory = GiB"):
         run_campaign(Plan(read_definition(_campaign(many, 0.0003))))
-    with pytest.raises(InputError, match="memory = 0, but it must be > 0"):
+    with pytest.raises(InputError, match=r"memory = 0\.0, but it must be > 0"):
         read_definition(_campaign(many, 0))
 
 

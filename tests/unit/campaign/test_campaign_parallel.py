@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sstep_verify.campaign.definition import read_definition
+from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.expand import expand
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.family_table import read_family

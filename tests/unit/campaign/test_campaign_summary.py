@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from sstep_verify.campaign.definition import Definition
-from sstep_verify.campaign.loop.messages import DISAGREEMENT, INTERNAL, REFUSED, Finished, State
+from sstep_verify.campaign.messages import DISAGREEMENT, INTERNAL, REFUSED, Finished, State
+from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.summary.summary import roll_up, steps_decided, summarise
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.trajectory import ENDS_ALONE

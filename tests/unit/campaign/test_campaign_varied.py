@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sstep_verify.campaign.definition import read_definition
+from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.expand import CaseSpec, _claims, expand, make_case
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.starts import seeded_start

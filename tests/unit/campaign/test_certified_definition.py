@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from sstep_verify.campaign.certified.definition import optimum_units, read_optimum
-from sstep_verify.campaign.definition import read_definition
+from sstep_verify.campaign.read import read_definition
 from sstep_verify.errors import InputError
 
 TABLE = {
@@ -39,10 +39,10 @@ def test_the_shipped_campaign_holds_the_whole_table():
     ("change", "named"),
     [
         ({"data": []}, "data is empty"),
-        ({"data": "duke"}, "data is 'duke'"),
+        ({"data": "duke"}, "data: 'duke'"),
         ({"task": ["svm"]}, "task 'svm'"),
         ({"parameter": [0.0]}, "parameter = 0"),
-        ({"parameter": ["1"]}, "parameter is '1'"),
+        ({"parameter": ["1"]}, r"parameter\[0\]: '1'"),
         ({"digits": 0}, "digits = 0"),
         ({"kernel": [{"name": "sigmoid"}]}, "sigmoid"),
         ({"colour": 1}, "colour"),

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from sstep_verify import CallableSolver, Declaration, ReferenceSolver, verify
-from sstep_verify.campaign.definition import read_definition
-from sstep_verify.campaign.loop.run import Plan, run_campaign
+from sstep_verify.campaign.loop.run import run_campaign
+from sstep_verify.campaign.model import Plan
+from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts import execute
 from sstep_verify.campaign.verdicts.minimal import example
 from sstep_verify.campaign.verdicts.minimal.search import OutOfTimeError, Size, smallest

@@ -12,10 +12,12 @@ import pytest
 from click.testing import CliRunner
 from model_timings import NEWS_FILE
 
-from sstep_verify.campaign.definition import parse_definition, read_definition
-from sstep_verify.campaign.loop.messages import Finished, State
+from sstep_verify.campaign.kinds import units_of
 from sstep_verify.campaign.loop.partial import Partial
-from sstep_verify.campaign.loop.run import Plan, run_campaign
+from sstep_verify.campaign.loop.run import run_campaign
+from sstep_verify.campaign.messages import Finished, State
+from sstep_verify.campaign.model import Plan
+from sstep_verify.campaign.read import parse_definition, read_definition
 from sstep_verify.cli.main import cli
 from sstep_verify.costs.model.machine import read
 from sstep_verify.errors import InputError
@@ -93,12 +95,12 @@ def test_the_shipped_campaign_holds_the_paper():
     ("change", "named"),
     [
         ({"data": []}, "data is empty"),
-        ({"data": [7]}, "data is 7"),
-        ({"data": [{"name": "x", "samples": 5}]}, "features is missing"),
+        ({"data": [7]}, "data[[]0[]]: 7"),
+        ({"data": [{"name": "x", "samples": 5}]}, "features = 0"),
         ({"data": [{"name": "x/y", "samples": 5, "counts": "z"}]}, "no / in it"),
         ({"data": [{"name": "x", "samples": 5, "features": 2, "nonzeros": 11}]}, "nonzeros = 11"),
         ({"data": [{"name": "x", "samples": 0, "counts": "z"}]}, "samples = 0"),
-        ({"data": [{"name": "x", "samples": 9, "counts": "z", "features": 2}]}, "'features'"),
+        ({"data": [{"name": "x", "samples": 9, "counts": "z", "features": 2}]}, "says features"),
         ({"task": ["svm"]}, "task 'svm'"),
         ({"kernel": ["sigmoid"]}, "sigmoid"),
         ({"b": [2]}, "K-SVM makes steps of one coordinate"),
@@ -242,7 +244,7 @@ def test_the_command_names_no_problem_that_is_as_it_should_be(plan, tmp_path):
 def test_an_internal_error_is_exit_code_4(plan):
     state = State()
     state.add(Finished(error="boom"))
-    assert KIND.assemble(plan, plan.units(), state).summary.exit_code == 4
+    assert KIND.assemble(plan, units_of(plan.definition), state).summary.exit_code == 4
 
 
 def test_the_paper_with_its_data():

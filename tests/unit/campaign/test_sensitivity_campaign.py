@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from sstep_verify import ReferenceSolver, verify
-from sstep_verify.campaign.definition import parse_definition, read_definition
-from sstep_verify.campaign.loop.messages import Finished, State
 from sstep_verify.campaign.loop.partial import Partial
-from sstep_verify.campaign.loop.run import Plan, run_campaign
+from sstep_verify.campaign.loop.run import run_campaign
+from sstep_verify.campaign.messages import Finished, State
+from sstep_verify.campaign.model import Plan
+from sstep_verify.campaign.read import parse_definition, read_definition
 from sstep_verify.errors import InputError
 from sstep_verify.power import statement
 from sstep_verify.power.statement import measured, power_statement
@@ -45,7 +46,7 @@ study = "corpus"
         ('study = "corpus"\nruns = 5', "runs"),
         ('study = "corpus"\nevery = 0', "every = 0"),
         ('study = "alarms"\nruns = "many"', "runs"),
-        ("every = 3", "study is missing"),
+        ("every = 3", "missing field `study`"),
     ],
 )
 def test_a_table_that_cannot_be_used_is_refused_by_name(line, words):

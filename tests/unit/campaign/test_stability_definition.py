@@ -2,7 +2,7 @@
 
 import pytest
 
-from sstep_verify.campaign.definition import read_definition
+from sstep_verify.campaign.read import read_definition
 from sstep_verify.errors import InputError
 from studies.stability.definition import scenario_units as units
 
@@ -83,10 +83,10 @@ def test_the_shipped_campaign_covers_what_it_promises():
         ('task = ["krr"]', 'task = ["svm"]', ["'svm'", "svm-l1"]),
         ("condition = [1.0, 1e4]", "condition = [0.5]", ["condition", "0.5"]),
         ("condition = [1.0, 1e4]", 'condition = ["1"]', ["condition", "float"]),
-        ("condition = [1.0, 1e4]", "", ["condition is missing"]),
+        ("condition = [1.0, 1e4]", "", ["missing field `condition`"]),
         ("s = [2, 3, 64]", "s = [2, 0]", ["s = 0", ">= 1"]),
-        ("s = [2, 3, 64]", "s = 2", ["s is 2", "list"]),
-        ("iterations = 32", "iteration = 32", ["'iteration'", "iterations"]),
+        ("s = [2, 3, 64]", "s = 2", ["s: 2 is refused", "array"]),
+        ("iterations = 32", "iteration = 32", ["`iteration`", "iterations"]),
         ("iterations = 32", "iterations = true", ["iterations", "True"]),
         ("sigma = 0.5", "sigma = 0", ["sigma", "> 0"]),
         ("seed = [0, 1]", "seed = [-1]", ["seed", "-1"]),

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sstep_verify.campaign.data import load_data
-from sstep_verify.campaign.kind import Assembled, Kind, Unit
+from sstep_verify.campaign.model import Assembled, Kind, Unit
 from sstep_verify.campaign.selection import chosen
-from sstep_verify.campaign.toml_values import refuse_rest, take
+from sstep_verify.campaign.tables import read_table
 from sstep_verify.reporting import results as report
 
 
@@ -20,6 +20,13 @@ class NormOutcome:
     case: report.Case
 
 
+@dataclass(frozen=True)
+class NormTable:
+    """A table ``[[norm]]``."""
+
+    data: tuple[str, ...]
+
+
 class NormKind(Kind):
     """A unit is a data set; its outcome is a case whose reason says the norm."""
 
@@ -27,9 +34,7 @@ class NormKind(Kind):
     outcome = NormOutcome
 
     def read(self, table, where):
-        data = take(table, "data", list, where)
-        refuse_rest(table, where, "[[norm]] table")
-        return tuple(data)
+        return read_table(table, NormTable, where)["data"]
 
     def units(self, definition, only=""):
         names = [name for family in definition.families for name in family]

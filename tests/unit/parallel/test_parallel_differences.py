@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sstep_verify.campaign.definition import read_definition
+from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.family import Family
-from sstep_verify.campaign.verdicts.solvers import make_solvers
+from sstep_verify.campaign.verdicts.solvers import SolverTable, make_solvers
 from sstep_verify.errors import InputError
 from sstep_verify.parallel.packet import TRAILER
 from sstep_verify.parallel.panels import differences
@@ -159,8 +159,7 @@ def test_an_unknown_form_is_refused():
 
 @pytest.mark.parametrize("keep_gram", [False, True])
 def test_a_campaign_passes_the_form_on_to_all_variants(keep_gram):
-    options = {"precision": "float64", "update": "in-place", "keep_gram": keep_gram}
-    made = make_solvers("production", **options, rbf="difference")
+    made = make_solvers(SolverTable(keep_gram=keep_gram, rbf="difference"))
     assert {solver.declaration.rbf for solver in made.values()} == {"difference"}
     family = Family(("a",), ("krr",), (RBFKernel(),), (1,), rbf="difference", storage="csr")
     assert family.label == "csr-difference"

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstep_verify.campaign.definition import read_definition
+from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.expand import expand, make_case
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.kernel_matrix import kernel_matrix

@@ -7,8 +7,8 @@ import json
 import pytest
 from program_cases import GOOD, RESULT, leaving, request
 
-from sstep_verify.campaign.definition import read_definition
 from sstep_verify.campaign.profile import Selection, profile_of
+from sstep_verify.campaign.read import read_definition
 from sstep_verify.errors import InputError, RefusedError
 from sstep_verify.problems import IndexStream
 from sstep_verify.solver import RunRequest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -87,14 +87,9 @@ class State:
 
 
 def attempted(work: Callable[[], Any], where: str) -> Finished:
-    """Do a piece of work; an error becomes a message, and ends nothing else.
+    """Do a piece of work; an error becomes a message that says `where`, and ends nothing else.
 
-    Parameters
-    ----------
-    work : callable
-        Returns the outcome, or a message of its own, which is passed on.
-    where : str
-        What it is done on, for the message of an error.
+    The work returns the outcome, or a message of its own, which is passed on.
     """
     try:
         outcome = work()
@@ -111,21 +106,6 @@ def attempted(work: Callable[[], Any], where: str) -> Finished:
     except Exception:
         return Finished(error=f"{where}:\n{traceback.format_exc()}")
     return outcome if isinstance(outcome, Finished) else Finished(outcome)
-
-
-def finished(outcomes: Iterable[Any], where: str) -> Iterator[Finished]:
-    """Pass outcomes on as messages; an error ends this piece of work, not the campaign.
-
-    Parameters
-    ----------
-    outcomes : iterable
-        What is done, one after the other; messages are passed on as they are.
-    where : str
-        What it is done on, for the message of an error.
-    """
-    begun, end = iter(outcomes), object()
-    while (message := attempted(lambda: next(begun, end), where)).outcome is not end:
-        yield message
 
 
 _listeners: list[Callable[[Step], None]] = []

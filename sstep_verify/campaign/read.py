@@ -1,0 +1,90 @@
+"""Campaign files: TOML that says which problems are run, with which s, until when, and how judged."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from sstep_verify.campaign.kinds import KINDS
+from sstep_verify.campaign.model import Definition, Head
+from sstep_verify.campaign.shipped import shipped
+from sstep_verify.campaign.tables import OneOf
+from sstep_verify.checks.registry import CHECKS
+from sstep_verify.errors import InputError, closest, has_studies
+from sstep_verify.inputs.records import build, convert, table_from
+
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+"""Names of campaigns: the default folder of the report is named after them."""
+
+LARGEST = 1 << 20
+"""Bytes of the largest campaign file."""
+
+
+def read_definition(name_or_path: str) -> Definition:
+    """Read a shipped campaign by name, or any campaign file by path.
+
+    Raises
+    ------
+    InputError
+        If there is none, or the file has a syntax error, an unknown key or an unusable value.
+    """
+    known = shipped()
+    if name_or_path in known:
+        return parse_definition(known[name_or_path].read_text("utf-8"), name_or_path)
+    path = Path(name_or_path)
+    try:
+        if path.suffix != ".toml" and not path.exists():
+            raise InputError(
+                f"campaign {name_or_path!r} is unknown{closest(name_or_path, known)}; shipped: "
+                f"{', '.join(known)}; any other must be the path of a .toml file"
+                f"{_elsewhere()}"
+            )
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path}: is no regular file, which a campaign file must be")
+        if path.stat().st_size > LARGEST:
+            raise InputError(
+                f"{path}: has {path.stat().st_size} bytes, but a campaign file has at most {LARGEST}"
+            )
+        text = path.read_text("utf-8")
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name, bytes that are no text
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{name_or_path:.200}: cannot be read as a campaign file: {reason}") from error
+    return parse_definition(text, name_or_path)
+
+
+def parse_definition(text: str, source: str) -> Definition:
+    """The campaign of a file's text; InputError as of `read_definition`."""
+    table = table_from(text, source, "a campaign file")
+    where, given = f"{source}: [campaign]", table.pop("campaign", {})
+    limited = given.get("tolerated_vacuous_per_check") if isinstance(given, dict) else None
+    for check, patterns in limited.items() if isinstance(limited, dict) else ():
+        OneOf(CHECKS).refuse(where, "tolerated_vacuous_per_check: check", check)
+        convert(patterns, list[str], f"{where} tolerated_vacuous_per_check, {check}")
+    head = build(given, Head, where)
+    if not re.fullmatch(NAME, head.name):
+        raise InputError(
+            f"{where} name = {head.name!r:.80}, but it names a folder: 1 to 64 letters, "
+            "digits and -_. only, the first a letter or digit"
+        )
+    listed = ", ".join(f"[[{name}]]" for name in KINDS)
+    held = [name for name in table if table[name]]
+    if not held:
+        raise InputError(f"{source}: holds none of {listed}, so there is nothing to run{_elsewhere()}")
+    if other := [name for name in table if name not in KINDS]:
+        raise InputError(
+            f"{source}: unknown key {other[0]!r} at the top level{closest(other[0], KINDS)}; known: "
+            f"[campaign], {listed}"
+        )
+    if len(held) > 1:
+        raise InputError(f"{source}: holds both [[{held[0]}]] and [[{held[1]}]]; make two campaigns of it")
+    tables = convert(table[held[0]], list[dict], f"{source}: {held[0]}")
+    read = KINDS[held[0]].read
+    families = tuple(read(item, f"{source}: {held[0]} {place}") for place, item in enumerate(tables, 1))
+    return Definition(**vars(head), families=families, source=source, text=text, kind=held[0])
+
+
+def _elsewhere() -> str:
+    """Where campaigns of studies are run, if not here."""
+    return "" if has_studies() else "; campaigns of studies are run in a clone, by python -m sstep_verify"

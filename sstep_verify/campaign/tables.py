@@ -1,0 +1,156 @@
+"""Tables of campaign files: each a record whose types say which values it may have, and in which range."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, get_type_hints
+
+from sstep_verify.errors import InputError, closest
+from sstep_verify.inputs.records import convert, strict
+from sstep_verify.problems import Kernel, kernel_from
+
+MANY = 1_000
+"""Most values in one list of a campaign file."""
+
+LONG = 10**12
+"""Most iterations; at a million a second they take eleven days."""
+
+WORDS = 2**53
+"""Largest count: what float64 still counts exactly."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """Least and largest value of a number; `open` leaves out the least, `reason` says why no more."""
+
+    least: float
+    most: float = sys.float_info.max
+    reason: str = ""
+    open: bool = False
+
+    def refuse(self, where: str, key: str, value: float) -> None:
+        """Raise InputError for a number outside."""
+        if not (self.least <= value <= self.most) or (self.open and value == self.least):
+            raise InputError(f"{where}: {key} = {_short(value)}, but it must be {self}")
+
+    def __str__(self) -> str:
+        least = f"{'>' if self.open else '>='} {self.least:g}"
+        if self.most == sys.float_info.max:
+            return f"finite and {least}"
+        return f"{least} and <= {self.most:,.16g}" + f": {self.reason}" * bool(self.reason)
+
+
+@dataclass(frozen=True, eq=False)
+class OneOf:
+    """Names that a text may be."""
+
+    names: Collection[str]
+
+    def refuse(self, where: str, key: str, value: str) -> None:
+        """Raise InputError for another."""
+        if value not in self.names:
+            raise InputError(
+                f"{where}: {key} {value!r:.60} is unknown{closest(value, self.names)}; known: "
+                f"{', '.join(self.names)}"
+            )
+
+
+POSITIVE = Range(0, open=True)
+
+Count = Annotated[int, Range(1, WORDS)]
+Whole = Annotated[int, Range(0, WORDS)]
+Memory = Annotated[float, Range(0, 1 << 20, "GiB", open=True)]
+
+
+@dataclass(frozen=True)
+class KernelTable:
+    """A kernel in a file."""
+
+    name: str
+    degree: int = 3
+    offset: float = 0.0
+    sigma: float = 1.0
+
+
+def read_table(table: dict, kind: type, where: str) -> dict[str, Any]:
+    """The values that a table gives to the fields of a record; they are what its types and limits allow.
+
+    Parameters
+    ----------
+    table : dict
+        The table, as TOML gives it.
+    kind : type
+        A dataclass; a `Range` or `OneOf` that annotates a field is that of its value, or of each in a list.
+    where : str
+        File and place, for messages.
+
+    Raises
+    ------
+    InputError
+        If a key is missing or unknown, a value of another type or beyond its limits, or a list is empty,
+        too long, or holds a value twice.
+    """
+    given = convert(table, strict(kind, {Kernel: strict(KernelTable, {})}), where)
+    values = {key: getattr(given, key) for key in table}
+    for key, hint in get_type_hints(kind).items():
+        if hint == tuple[Kernel, ...] and key in values:
+            values[key] = tuple(_kernel(item, where) for item in table[key])
+    for key, found in values.items():
+        if isinstance(found, tuple):
+            _refuse_list(where, key, found)
+    refuse_beyond(where, values, limits(kind))
+    return values
+
+
+def limits(kind: type) -> dict[str, Range | OneOf]:
+    """The limits of a record's fields."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {
+        key: limit
+        for key, hint in hints.items()
+        for limit in getattr(hint, "__metadata__", ())
+        if isinstance(limit, Range | OneOf)
+    }
+
+
+def refuse_beyond(where: str, values: Mapping[str, Any], allowed: Mapping[str, Range | OneOf]) -> None:
+    """Raise InputError for the first value, or value of a list, that is beyond its limits."""
+    for key, limit in allowed.items():
+        found = values.get(key, ())
+        for value in found if isinstance(found, tuple) else (found,):
+            limit.refuse(where, key, value)
+
+
+def most_ranks() -> Range:
+    """Ranks that this machine can start at once: four a core, but sixteen in any case."""
+    cores = os.cpu_count() or 1
+    reason = f"this machine has {cores} cores, four ranks a core are the most, or 16"
+    return Range(1, max(16, 4 * cores), reason)
+
+
+def _kernel(table: dict[str, Any], where: str) -> Kernel:
+    try:
+        return kernel_from(**table)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def _refuse_list(where: str, key: str, found: tuple) -> None:
+    if not found:
+        raise InputError(f"{where}: {key} is empty; name at least one value, or leave {key} out")
+    if len(found) > MANY:
+        raise InputError(
+            f"{where}: {key} has {len(found)} values, but at most {MANY} are run: each is run on every "
+            "problem of the table"
+        )
+    for place, value in enumerate(found):
+        if value in found[:place]:
+            raise InputError(f"{where}: {key} holds {_short(value)} twice")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:20]}... ({len(text)} digits)"
