@@ -1,4 +1,4 @@
-"""From what units measured to the rows of a report."""
+"""From what units measured to the rows of a report, by statements that hold whatever the distribution."""
 
 from __future__ import annotations
 
@@ -9,25 +9,91 @@ from typing import Any, TypeVar
 
 from sstep_verify import quantities
 from studies import grouped
-from studies.limits.statistics import share_interval, tolerance_limit
-from studies.limits.trials import EITHER, JUDGES
-from studies.reporting.sensitivity.document import OURS
-from studies.reporting.sensitivity.limit_outcomes import ActingRuns, DosePair, DoseTrial, LimitOutcome
-from studies.reporting.sensitivity.limits import DoseRow, LimitRow, RivalRow
+from studies.limits.outcomes import LIMITS, ActingRuns, DosePair, DoseTrial, LimitOutcome
+from studies.limits.runs import EITHER, JUDGES
+from studies.limits.solver import is_switch
+from studies.reporting.sensitivity.limits import OURS, DoseRow, LimitRow, LimitsDocument, RivalRow
 from studies.rivals import RIVALS
+
+CONTENT, CONFIDENCE = 0.95, 0.95
+"""A limit holds for this share of runs, with this confidence."""
 
 ORDER = [one.name for one in quantities.QUANTITIES]
 Item = TypeVar("Item")
 Key = tuple[Any, ...]
 
 
-def stratum_rows(outcomes: Iterable[LimitOutcome]) -> tuple[LimitRow, ...]:
-    """A row per stratum, precision and quantity."""
-    return tuple(
-        _limit_row([runs], one.unit.task, one.unit.kernel, one.unit.samples[0], one.unit.s[0])
-        for one in outcomes
-        for runs in one.acting
+def summary(outcomes: Sequence[LimitOutcome]) -> LimitsDocument:
+    """The rows of a report from the outcomes of any units, in any order."""
+    ordered = sorted(outcomes, key=lambda one: one.unit.id)
+    limits = [one for one in ordered if one.unit.kind == LIMITS]
+    pairs = [pair for one in ordered for pair in one.pairs]
+    return LimitsDocument(
+        content=CONTENT,
+        confidence=CONFIDENCE,
+        strata=tuple(
+            _limit_row([runs], one.unit.task, one.unit.kernel, one.unit.samples[0], one.unit.s[0])
+            for one in limits
+            for runs in one.acting
+        ),
+        overall=overall_rows(limits),
+        doses=dose_rows(pairs),
+        rivals=rival_rows(pairs),
+        pairs=len(pairs),
+        switches=sum(one.switches for one in ordered),
+        switches_missed=sum(one.switches_missed for one in ordered),
+        judged=sum(one.judged for one in ordered),
+        alarms=tuple(alarm for one in ordered for alarm in one.alarms),
     )
+
+
+def tolerance_rank(runs: int, content: float = CONTENT, confidence: float = CONFIDENCE) -> int | None:
+    """Rank of the run, counted from the smallest as 1, that bounds a share of all runs from above.
+
+    With N the number of runs below the quantile of `content`, which is binomial, the value of rank r lies
+    below that quantile iff ``N >= r``; so the smallest r with ``P(N <= r - 1) >= confidence`` is taken. Of
+    59 runs that is the largest, as ``0.95**59 < 0.05``; of fewer there is none.
+
+    Source: Wilks, Determination of sample sizes for setting tolerance limits (1941); MIL-HDBK-1823A.
+
+    Parameters
+    ----------
+    runs : int
+        Number of runs, drawn independently.
+    content, confidence : float
+        Share of runs that the limit is to hold for, and confidence in that, both in (0, 1).
+
+    Returns
+    -------
+    int or None
+        None if there are too few runs for any limit.
+    """
+    if runs < 1:
+        return None
+    from scipy.stats import binom  # Slow to import, and needed where something is counted.
+
+    rank = int(binom.ppf(confidence, runs, content)) + 1
+    return rank if rank <= runs else None
+
+
+def tolerance_limit(values: Sequence[float]) -> tuple[int | None, float | None]:
+    """The rank and the value of a limit on `values`, which may be infinite; (None, None) of too few."""
+    rank = tolerance_rank(len(values))
+    return rank, None if rank is None else sorted(values)[rank - 1]
+
+
+def share_interval(count: int, of: int) -> tuple[float, float]:
+    """Interval of a share, by Clopper and Pearson.
+
+    It also holds where `of` was not fixed but drawing went on until `count` was reached: there the exact
+    interval has the same lower end and a smaller upper one.
+    """
+    from scipy.stats import beta  # Slow to import, and needed where something is counted.
+
+    tail = (1.0 - CONFIDENCE) / 2.0
+    low = 0.0 if count == 0 else float(beta.ppf(tail, count, of - count + 1))
+    high = 1.0 if count == of else float(beta.ppf(1.0 - tail, count + 1, of - count))
+    return low, high
 
 
 def overall_rows(outcomes: Iterable[LimitOutcome]) -> tuple[LimitRow, ...]:
@@ -48,7 +114,7 @@ def _limit_row(parts: Sequence[ActingRuns], task: str, kernel: str, samples: int
         kernel=kernel,
         samples=samples,
         s=s,
-        switch=parts[0].switch,
+        switch=is_switch(parts[0].quantity),
         draws=draws,
         acted=acted,
         share=acted / draws if draws else 0.0,
@@ -56,7 +122,7 @@ def _limit_row(parts: Sequence[ActingRuns], task: str, kernel: str, samples: int
         share_high=high,
         rank=rank,
         limit=_told(limit),
-        median=_told(median(sizes) if sizes else None),
+        median=_median(sizes),
         largest=_told(max(sizes, default=None)),
         seen=sum(part.seen for part in parts),
     )
@@ -64,35 +130,36 @@ def _limit_row(parts: Sequence[ActingRuns], task: str, kernel: str, samples: int
 
 def dose_rows(pairs: Sequence[DosePair]) -> tuple[DoseRow, ...]:
     """A row per check and precision over quantities, then one per quantity."""
-    trials = [trial for pair in pairs for trial in pair.trials]
+    trials = [(pair, trial) for pair in pairs for trial in pair.trials]
     checks = list(JUDGES)
 
-    def over(trial: DoseTrial) -> Key:
-        return -checks.index(trial.check), trial.precision
+    def over(item: tuple[DosePair, DoseTrial]) -> Key:
+        return -checks.index(item[1].check), item[0].precision
 
-    def each(trial: DoseTrial) -> Key:
-        return *over(trial), ORDER.index(trial.quantity)
+    def each(item: tuple[DosePair, DoseTrial]) -> Key:
+        return *over(item), ORDER.index(item[0].quantity)
 
     return tuple(
-        _dose_row(group, "" if key is over else group[0].quantity)
+        _dose_row([trial for _, trial in group], pair.precision, "" if key is over else pair.quantity)
         for key in (over, each)
         for group in _groups(trials, key)
+        for pair, _ in group[:1]
     )
 
 
-def _dose_row(trials: Sequence[DoseTrial], quantity: str) -> DoseRow:
+def _dose_row(trials: Sequence[DoseTrial], precision: str, quantity: str) -> DoseRow:
     resolved = [trial for trial in trials if trial.resolved]
     ratios = sorted(
         math.inf if trial.found is None else trial.found / trial.predicted for trial in resolved
     )
     return DoseRow(
         check=trials[0].check,
-        precision=trials[0].precision,
+        precision=precision,
         quantity=quantity,
         trials=len(resolved),
         within=sum(trial.within for trial in resolved),
         smallest=_told(ratios[0] if ratios else None),
-        median=_told(median(ratios) if ratios else None),
+        median=_median(ratios),
         largest=_told(ratios[-1] if ratios else None),
         unresolved=len(trials) - len(resolved),
         certain=sum(trial.certain for trial in trials),
@@ -106,35 +173,30 @@ def rival_rows(pairs: Sequence[DosePair]) -> tuple[RivalRow, ...]:
     for key in (lambda pair: (pair.precision,), _by_quantity):
         for group in _groups(pairs, key):
             quantity = group[0].quantity if key is _by_quantity else ""
-            rows.append(_rival_row(OURS, quantity, group, [_own_dose(pair) for pair in group], 0))
+            # Ours is the smallest dose of a pair that a campaign flags.
+            either = [[one.found for one in pair.trials if one.check == EITHER] for pair in group]
+            sizes = [min((one for one in found if one is not None), default=math.inf) for found in either]
+            rows.append(_rival_row(OURS, group[0].precision, quantity, sizes, 0))
             for rival in RIVALS:
                 told = [one for pair in group for one in pair.rivals if one.rival == rival.name]
                 sizes = [math.inf if one.dose is None else one.dose for one in told if not one.alarm]
-                alarms = sum(one.alarm for one in told)
-                rows.append(_rival_row(rival.name, quantity, group, sizes, alarms))
+                alarms = len(told) - len(sizes)
+                rows.append(_rival_row(rival.name, group[0].precision, quantity, sizes, alarms))
     return tuple(rows)
 
 
-def _own_dose(pair: DosePair) -> float:
-    """The smallest dose of a pair that a campaign flags."""
-    found = [trial.found for trial in pair.trials if trial.check == EITHER]
-    return min((dose for dose in found if dose is not None), default=math.inf)
-
-
-def _rival_row(
-    name: str, quantity: str, group: Sequence[DosePair], sizes: Sequence[float], alarms: int
-) -> RivalRow:
+def _rival_row(name: str, precision: str, quantity: str, sizes: Sequence[float], alarms: int) -> RivalRow:
     rank, limit = tolerance_limit(sizes)
     return RivalRow(
         rival=name,
-        precision=group[0].precision,
+        precision=precision,
         quantity=quantity,
         pairs=len(sizes) + alarms,
         alarms=alarms,
         never=sum(not math.isfinite(size) for size in sizes),
         rank=rank,
         limit=_told(limit),
-        median=_told(median(sizes) if sizes else None),
+        median=_median(sizes),
     )
 
 
@@ -145,6 +207,10 @@ def _by_quantity(item: Any) -> Key:
 def _groups(items: Iterable[Item], key: Callable[[Item], Key]) -> list[list[Item]]:
     """Items of the same key, in the order of keys."""
     return [items for _, items in sorted(grouped(items, key).items())]
+
+
+def _median(sizes: Sequence[float]) -> float | None:
+    return _told(median(sizes) if sizes else None)
 
 
 def _told(value: float | None) -> float | None:

@@ -1,20 +1,30 @@
-"""The study of detection limits: its units of work, what each measures, and the summary."""
+"""The study of detection limits: its units of work, and what each measures.
+
+A unit draws problems until each quantity acted in as many runs as wanted, or gives doses of errors to pairs
+of a drawn problem and a quantity that acts in it.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
 
 from sstep_verify.declaration import Precision
 from sstep_verify.problems.losses import TASKS
-from sstep_verify.scenarios.draws import KERNEL_NAMES
-from studies.limits.acting import measure_limits
-from studies.limits.doses import measure_doses
-from studies.limits.rows import dose_rows, overall_rows, rival_rows, stratum_rows
-from studies.limits.statistics import CONFIDENCE, CONTENT
-from studies.reporting.sensitivity.limit_outcomes import DOSES, LIMITS, LimitOutcome, LimitUnit
-from studies.reporting.sensitivity.limits import LimitsDocument
+from sstep_verify.quantities import quantities_of
+from sstep_verify.recurrence.mutation import NONE, left_out
+from sstep_verify.scenarios.descent import acting_terms
+from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_balanced_scenario
+from sstep_verify.scenarios.scenario import Scenario
+from sstep_verify.verdict import Verdict
+from studies.limits.outcomes import DOSES, LIMITS, ActingRuns, DosePair, LimitOutcome, LimitUnit
+from studies.limits.runs import JUDGES, DosedRuns, JudgedRuns, detection_limit, failed, shown
+from studies.limits.solver import is_switch
 
 PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
 
@@ -30,6 +40,15 @@ PAIRS = 17
 FEW_DRAWN, FEW_PAIRS = 60, 3
 """The same of a small study."""
 
+ITERATIONS = {"svm-l1": 203, "svm-l2": 203, "krr": 103}
+"""Iterations of a run from a = 0, as campaign ci has them: what a solver's own integration can afford."""
+
+PER_PROBLEM = 4
+"""Quantities of a problem that get doses, those tried least before."""
+
+LINEAR = 2.0**-6
+"""Largest error certain to show that is tried: beyond it effects are not proportional to doses."""
+
 
 def units(seed: int = 0, *, small: bool = False) -> list[LimitUnit]:
     """Limits per task, kernel, m and s, in float32 for one kernel; doses per task, kernel and precision.
@@ -41,27 +60,22 @@ def units(seed: int = 0, *, small: bool = False) -> list[LimitUnit]:
     samples, widths = zip(*sizes, strict=True)
     precisions = PRECISIONS[:1] if small else PRECISIONS
     drawn, pairs = (FEW_DRAWN, FEW_PAIRS) if small else (DRAWN, PAIRS)
-    limits = [
+    found = [
         # A bound in float32 is that in float64 times the ratio of the roundoffs: one kernel shows it.
-        _unit(seed, LIMITS, task, kernel, (m,), (s,), precisions[: 1 + (kernel == "rbf")], ACTING, drawn)
+        LimitUnit(LIMITS, task, kernel, (m,), (s,), precisions[: 1 + (kernel == "rbf")], 0, ACTING, drawn)
         for task in (TASKS[:2] if small else TASKS)
         for kernel in kernels
         for m, s in sizes
     ]
-    doses = [
-        _unit(seed, DOSES, task, kernel, samples, widths, (precision,), pairs, drawn)
+    found += [
+        LimitUnit(DOSES, task, kernel, samples, widths, (precision,), 0, pairs, drawn)
         for task in TASKS
         for kernel in kernels
         for precision in precisions
     ]
-    return limits + doses
-
-
-def _unit(seed: int, *fields: Any) -> LimitUnit:
-    kind, task, kernel, samples, widths, precisions, wanted, most = fields
-    unit = LimitUnit(kind, task, kernel, samples, widths, precisions, seed, wanted, most)
-    own = int.from_bytes(hashlib.sha256(f"{seed} {unit.id}".encode()).digest()[:6], "big")
-    return LimitUnit(kind, task, kernel, samples, widths, precisions, own, wanted, most)
+    digests = [hashlib.sha256(f"{seed} {unit.id}".encode()).digest() for unit in found]
+    own = [int.from_bytes(digest[:6], "big") for digest in digests]
+    return [replace(unit, seed=one) for unit, one in zip(found, own, strict=True)]
 
 
 def run(unit: LimitUnit) -> LimitOutcome:
@@ -69,21 +83,121 @@ def run(unit: LimitUnit) -> LimitOutcome:
     return measure_limits(unit) if unit.kind == LIMITS else measure_doses(unit)
 
 
-def summary(outcomes: Sequence[LimitOutcome]) -> LimitsDocument:
-    """The rows of a report from the outcomes of any units, in any order."""
-    ordered = sorted(outcomes, key=lambda one: one.unit.id)
-    limits = [one for one in ordered if one.unit.kind == LIMITS]
-    pairs = [pair for one in ordered for pair in one.pairs]
-    return LimitsDocument(
-        content=CONTENT,
-        confidence=CONFIDENCE,
-        strata=stratum_rows(limits),
-        overall=overall_rows(limits),
-        doses=dose_rows(pairs),
-        rivals=rival_rows(pairs),
-        pairs=len(pairs),
-        switches=sum(one.switches for one in ordered),
-        switches_missed=sum(one.switches_missed for one in ordered),
-        judged=sum(one.judged for one in ordered),
-        alarms=tuple(alarm for one in ordered for alarm in one.alarms),
+def acting_in(scenario: Scenario, names: Iterable[str]) -> frozenset[str]:
+    """Those of some quantities that act in a scenario, whatever anybody could see of them.
+
+    A relative change of them shows at the end of some window, by 1 % at least of the most that any window
+    of the run moves a; of a switch, leaving it out does.
+    """
+    return acting_terms(
+        scenario.problem(), scenario.stream(), scenario.s, scenario.initial(), frozenset(names), of_run=True
     )
+
+
+def measure_limits(unit: LimitUnit) -> LimitOutcome:
+    """Draw problems until each quantity acted in as many runs as wanted, or no more may be drawn.
+
+    Whether a quantity acts is decided before anything is judged (`descent.acting_terms`). A quantity
+    that acted often enough is looked at no longer: its runs are the first ones drawn. The unit is one
+    of limits: one stratum in one precision or more.
+    """
+    generator = np.random.Generator(np.random.PCG64(unit.seed))
+    (samples,), (s,) = unit.samples, unit.s
+    names = [one.name for one in quantities_of(unit.task, "frozen", s, 2)]
+    draws, acted, seen = Counter[str](), Counter[str](), Counter[tuple[str, str]]()
+    limits = defaultdict[tuple[str, str], list[float | None]](list)
+    alarms: list[str] = []
+    judged = 0
+    for _ in range(unit.most):
+        looked = [name for name in names if acted[name] < unit.wanted]
+        if not looked:
+            break
+        drawn = draw_balanced_scenario(generator, unit.task, unit.kernel, samples, s, ("zero",))
+        scenario = replace(drawn, iterations=ITERATIONS[unit.task])
+        acting = acting_in(scenario, looked)
+        draws.update(looked)
+        acted.update(acting)
+        for precision in unit.precisions if acting else ():
+            judged += 1
+            verdicts = JudgedRuns(scenario, precision).verdicts()
+            if failed(verdicts):
+                alarms.append(f"{precision}: {scenario.id}")
+            for name in acting:
+                limit = detection_limit(verdicts, name)
+                limits[name, precision].append(limit if math.isfinite(limit) else None)
+                seen[name, precision] += shown(verdicts, name)
+    runs = tuple(
+        ActingRuns(name, precision, draws[name], acted[name], tuple(limits[key]), seen[key])
+        for name in names
+        for precision in unit.precisions
+        for key in [(name, precision)]
+    )
+    return LimitOutcome(unit, acting=runs, judged=judged, alarms=tuple(alarms))
+
+
+def measure_doses(unit: LimitUnit) -> LimitOutcome:
+    """Give doses to as many pairs of a drawn problem and a quantity that acts in it as wanted.
+
+    Where a verdict is certain to show a switch left out, that is tried as well, in every problem.
+    """
+    generator = np.random.Generator(np.random.PCG64(unit.seed))
+    (precision,) = unit.precisions
+    pairs: list[DosePair] = []
+    tried = Counter[str]()
+    alarms: list[str] = []
+    switches: list[bool] = []
+    judged = 0
+    for _ in range(unit.most):
+        if len(pairs) >= unit.wanted:
+            break
+        samples, s = (int(generator.choice(values)) for values in (unit.samples, unit.s))
+        scenario = draw_balanced_scenario(generator, unit.task, unit.kernel, samples, s)
+        names = [one.name for one in quantities_of(unit.task, "frozen", s, scenario.block)]
+        acting = acting_in(scenario, names)
+        runs = JudgedRuns(scenario, precision)
+        verdicts = runs.verdicts()
+        judged += 1
+        if failed(verdicts):
+            alarms.append(f"{precision}: {scenario.id}")
+            continue
+        for name in names:
+            if is_switch(name) and shown(verdicts, name) and not _same_without(runs, name):
+                switches.append(failed(runs.verdicts(left_out(name))))
+        small = [name for name in names if name in acting and not is_switch(name)]
+        for name in sorted(small, key=lambda name: tried[name])[:PER_PROBLEM]:
+            pair = _pair(runs, verdicts, name)
+            if pair is not None and len(pairs) < unit.wanted:
+                pairs.append(pair)
+                tried[name] += 1
+    return LimitOutcome(
+        unit,
+        pairs=tuple(pairs),
+        switches=len(switches),
+        switches_missed=switches.count(False),
+        judged=judged,
+        alarms=tuple(alarms),
+    )
+
+
+def _same_without(runs: JudgedRuns, name: str) -> bool:
+    """Whether without a quantity the run is the right one all the same.
+
+    So it may be of a stream of one window: each draw taken one place off, they are the same coordinates.
+    """
+    (right, wrong) = (runs.made(mutation) for mutation in (NONE, left_out(name)))
+    if right is None or wrong is None:
+        return False
+    return all(np.array_equal(right[key].alphas, wrong[key].alphas) for key in right)
+
+
+def _pair(runs: JudgedRuns, verdicts: list[Verdict], name: str) -> DosePair | None:
+    """The trials of one quantity; None where no check says how small an error it would show."""
+    told = {
+        check: detection_limit([one for one in verdicts if one.check in among], name)
+        for check, among in JUDGES.items()
+    }
+    dosed = DosedRuns(runs, name)
+    trials = tuple(dosed.trial(check, size) for check, size in told.items() if size <= LINEAR)
+    if not trials:
+        return None
+    return DosePair(runs.scenario.id, runs.precision, name, trials, dosed.rivals())

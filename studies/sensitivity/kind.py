@@ -14,13 +14,14 @@ from sstep_verify.reporting import results as report
 from studies import grouped
 from studies.adversary import corpus as adversary
 from studies.alarms import study as alarms
+from studies.limits import rows as limit_rows
 from studies.limits import study as limits
+from studies.limits.outcomes import LimitOutcome
 from studies.power import CAMPAIGNS, DIGEST, campaigns_judged
 from studies.reporting.sensitivity.adversary import AdversaryDocument
 from studies.reporting.sensitivity.alarms import AlarmOutcome
 from studies.reporting.sensitivity.corpus import CorpusDocument, Judged
 from studies.reporting.sensitivity.document import Sensitivity
-from studies.reporting.sensitivity.limit_outcomes import LimitOutcome
 from studies.sensitivity import corpus
 from studies.sensitivity.definition import Piece, Study, read_study, refuse_twice
 
@@ -63,7 +64,7 @@ def _limit_pieces(study: Study) -> list[Piece]:
 
 STUDIES = {
     "corpus": Made(corpus.corpus_pieces, corpus.judged, lambda found: CorpusDocument(tuple(found))),
-    "limits": Made(_limit_pieces, limits.run, limits.summary),
+    "limits": Made(_limit_pieces, limits.run, limit_rows.summary),
     "alarms": Made(_alarm_pieces, alarms.run, alarms.summary),
     "adversary": Made(
         lambda study: [({"worst cases found": None}, 20.0)],

@@ -11,9 +11,6 @@ from studies.reporting.sensitivity.alarms import AlarmsDocument
 from studies.reporting.sensitivity.corpus import CorpusDocument
 from studies.reporting.sensitivity.limits import LimitsDocument
 
-OURS = "sstep-verify"
-"""Stands for our checks where rivals are named."""
-
 
 @dataclass(frozen=True)
 class Sensitivity:

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from sstep_verify.quantities import KERNEL
 from sstep_verify.reporting.numbers import promised
 
+OURS = "sstep-verify"
+"""Stands for our checks where rivals are named."""
+
 
 @dataclass(frozen=True)
 class LimitRow:

@@ -14,8 +14,8 @@ from sstep_verify.reporting.results import Results
 from studies.reporting.sensitivity.alarms import TightnessRow, VariantCount
 from studies.reporting.sensitivity.corpus import Confusion, Judged
 from studies.reporting.sensitivity.coverage import CROSSED
-from studies.reporting.sensitivity.document import OURS, Sensitivity
-from studies.reporting.sensitivity.limits import DoseRow, LimitRow
+from studies.reporting.sensitivity.document import Sensitivity
+from studies.reporting.sensitivity.limits import OURS, DoseRow, LimitRow
 from studies.reporting.sensitivity.limits import RivalRow as RivalLimit
 
 RECORD = Sensitivity

@@ -17,9 +17,9 @@ from sstep_verify.diagnosis.factors import BOTH, ENOUGH, MOST, ROW, explain, exp
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.scenarios.draws import draw_balanced_scenario
 from sstep_verify.verdict import Status
-from studies.limits.acting import acting_in
-from studies.limits.dosed import dose_of
-from studies.limits.judged import STEPS, JudgedRuns
+from studies.limits.runs import STEPS, JudgedRuns
+from studies.limits.solver import dose_of
+from studies.limits.study import acting_in
 
 OFF = {
     "svm-l1": (name.STALE, name.CURVATURE, name.KERNEL),

@@ -7,7 +7,7 @@ import math
 import pytest
 from scipy.stats import binomtest
 
-from studies.limits.statistics import share_interval, tolerance_limit, tolerance_rank
+from studies.limits.rows import share_interval, tolerance_limit, tolerance_rank
 
 
 def confidence_of(rank: int, runs: int, content: float) -> float:

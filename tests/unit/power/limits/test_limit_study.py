@@ -7,7 +7,8 @@ from dataclasses import asdict, replace
 
 from sstep_verify.inputs.records import convert, strict
 from studies.limits import study
-from studies.reporting.sensitivity.limit_outcomes import LimitOutcome, LimitUnit
+from studies.limits.outcomes import LimitOutcome, LimitUnit
+from studies.limits.rows import summary
 from studies.reporting.sensitivity.limits import LimitsDocument
 
 
@@ -26,8 +27,8 @@ def test_every_unit_has_a_name_and_a_seed_of_its_own():
 def test_units_outcomes_and_documents_go_through_files():
     units = [unit for unit in study.units(small=True) if unit.task == "svm-l1"]
     outcomes = [study.run(replace(unit, wanted=1, most=3)) for unit in units]
-    document = study.summary(outcomes)
-    assert document == study.summary(outcomes[::-1])
+    document = summary(outcomes)
+    assert document == summary(outcomes[::-1])
     assert document.pairs == 1
     for value, kind in (
         (units[0], LimitUnit),

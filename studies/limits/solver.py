@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -23,13 +24,18 @@ from sstep_verify.solvers.adapters.recording import record, start_vector
 from sstep_verify.trajectory import Trajectory
 
 
+def is_switch(quantity: str) -> bool:
+    """Whether a quantity is there or not, so that it has no small error."""
+    return off_by(quantity, Fraction(0)) is None
+
+
 def dose_of(name: str, relative: float, precision: str) -> tuple[Mutation, float]:
     """The mutation of a dose in a quantity, and the dose that it is once its factor is rounded.
 
     Next to 1 a factor knows no errors below the precision's roundoff. A switch is left out, whatever
     relative error is asked for, which is a dose of 1.
     """
-    if off_by(name, Fraction(0)) is None:
+    if is_switch(name):
         return left_out(name), 1.0
     number = Float(precision).number
     if name == quantities.LOWER:  # its factor is the error itself
@@ -52,8 +58,7 @@ class DosedSolver:
     """
 
     def __init__(self, problem: Problem, precision: Precision):
-        self._arithmetic = Float(precision)
-        self._mutation = NONE
+        self._arithmetic, self._mutation = Float(precision), NONE
         self._kernel: Columns = exact_kernel(problem, self._arithmetic)
         self._kernel.matrix()
         self._targets: Any = self._arithmetic.vector(problem.targets)
@@ -71,8 +76,7 @@ class DosedSolver:
 
     def with_dose(self, mutation: Mutation) -> DosedSolver:
         """The same solver with another mutation, and the kernel columns of this one."""
-        other = object.__new__(DosedSolver)
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         other._mutation = mutation
         return other
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from sstep_verify.declaration import Precision
 
-LIMITS, DOSES = "limits", "doses"
+LIMITS: Final = "limits"
+DOSES: Final = "doses"
 """Kinds of unit: detection limits of drawn runs, and trials with doses of an error."""
 
 
@@ -46,34 +47,21 @@ class LimitUnit:
     @property
     def id(self) -> str:
         """Unique name, such as ``limits/krr/rbf/m=16/s=4/float64+float32``."""
-        sizes = "+".join(map(str, self.samples)), "+".join(map(str, self.s))
-        precisions = "+".join(self.precisions)
-        return f"{self.kind}/{self.task}/{self.kernel}/m={sizes[0]}/s={sizes[1]}/{precisions}"
+        samples, s = ("+".join(map(str, sizes)) for sizes in (self.samples, self.s))
+        return f"{self.kind}/{self.task}/{self.kernel}/m={samples}/s={s}/{'+'.join(self.precisions)}"
 
 
 @dataclass(frozen=True)
 class ActingRuns:
-    """The drawn runs of one precision in which a quantity acts.
+    """The drawn runs of one precision in which a quantity of a step acts.
 
-    Parameters
-    ----------
-    quantity, precision : str
-        The quantity of a step, and the precision of the solver.
-    switch : bool
-        Whether it is there or not, so that the only error in it is to leave it out.
-    draws : int
-        Problems drawn for it.
-    acted : int
-        Those of them in which it acts; a run each.
-    detection_limit : tuple of (float or None), shape (acted,)
-        Per acting run the smallest relative error that a verdict was certain to show; None where none was.
-    seen : int
-        Acting runs of which a verdict was certain to show the quantity left out.
+    Of `draws` problems it acts in `acted`, a run each. Per acting run there is the smallest relative error
+    that a verdict was certain to show, None where none was; `seen` counts those of which a verdict was
+    certain to show the quantity left out.
     """
 
     quantity: str
     precision: str
-    switch: bool
     draws: int
     acted: int
     detection_limit: tuple[float | None, ...]
@@ -82,16 +70,9 @@ class ActingRuns:
 
 @dataclass(frozen=True)
 class RivalDose:
-    """The smallest dose to which a rival says no.
+    """The smallest dose, at most 1, to which a rival says no; None if it accepts even that.
 
-    Parameters
-    ----------
-    rival : str
-        Its name.
-    alarm : bool
-        Whether it refuses the right answer too; then no dose is told.
-    dose : float or None
-        Relative error, at most 1; None if it accepts even that, or gave an alarm.
+    An `alarm` is that it refuses the right answer too; then no dose is told.
     """
 
     rival: str
@@ -105,8 +86,8 @@ class DoseTrial:
 
     Parameters
     ----------
-    scenario, precision, quantity, check : str
-        Id of the drawn problem, precision of the solver, quantity that is off, check that judged.
+    check : str
+        What judged.
     predicted : float
         The relative error at which the verdict should turn: the bound over the effect.
     found : float or None
@@ -117,9 +98,6 @@ class DoseTrial:
         Doses tried of a size that was certain to show, and those of them that did not fail.
     """
 
-    scenario: str
-    precision: str
-    quantity: str
     check: str
     predicted: float
     found: float | None
@@ -137,19 +115,11 @@ class DoseTrial:
 class DosePair:
     """One quantity of one drawn run in which it acts: trials of our checks, and what rivals saw.
 
-    Parameters
-    ----------
-    scenario, task, kernel, precision, quantity : str
-        Id of the drawn problem with its task and kernel, precision of the solver, quantity that is off.
-    trials : tuple of DoseTrial
-        One per check that told how small an error it was certain to show.
-    rivals : tuple of RivalDose
-        Of every rival that could say something.
+    There is a trial per check that told how small an error it was certain to show, and a dose of every
+    rival that could say something.
     """
 
     scenario: str
-    task: str
-    kernel: str
     precision: str
     quantity: str
     trials: tuple[DoseTrial, ...]
