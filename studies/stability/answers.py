@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from sstep_verify.measures.error import loss_factor
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.plain import DIGITS
@@ -18,10 +20,15 @@ from studies import grouped
 from studies.reporting.stability.answers import TENFOLD, Answer, Growth, SafeBand, WorseRun
 from studies.reporting.stability.document import StabilityRun
 from studies.reporting.stability.summary import ROUNDOFF, extreme, in_units, middle, precision_of
-from studies.stability.exponents import finite_losses, fitted_exponent, mean_exponent
 
 BAND = 2
 """Width of a band of u * condition, in decades."""
+
+CONFIDENCE = 0.95
+"""Of the intervals that are quoted."""
+
+Exponent = tuple[float, float, float] | tuple[None, None, None]
+"""A fitted exponent of s and the ends of its confidence interval; None of too few points."""
 
 Known = dict[str, Case]
 
@@ -68,31 +75,61 @@ def growth(runs: Sequence[StabilityRun], cases: Known, roundoff: float) -> Growt
         counted,
         lambda run: (cases[run.case].kernel, cases[run.case].block, run.condition, run.seed),
     )
-    largest = largest_by_s(counted)
-    found, worst = mean_exponent(scenarios.values()), fitted_exponent([*largest], [*largest.values()])
+    losses = grouped((pair for run in counted for pair in finite_losses(run)), lambda pair: pair[0])
+    largest = [(s, max(loss for _, loss in losses[s])) for s in sorted(losses)]
+    exponent, low, high = mean_exponent(scenarios.values())
+    steepest: tuple[float | None, float | None, float | None] = fitted_exponent(largest)
     noises = [run.noise for run in counted if run.noise is not None]
     return Growth(
         len(scenarios),
         len(runs) - len(counted),
-        exponent=found.value if found else None,
-        low=found.low if found else None,
-        high=found.high if found else None,
-        across=(max(largest) / min(largest)) ** found.value if found else None,
-        largest_exponent=worst.value if worst else None,
-        largest_low=worst.low if worst else None,
-        largest_high=worst.high if worst else None,
-        noise=middle(noises),
-        largest_noise=max(noises, default=None),
+        exponent,
+        low,
+        high,
+        None if exponent is None else (largest[-1][0] / largest[0][0]) ** exponent,
+        *steepest,
+        middle(noises),
+        max(noises, default=None),
     )
 
 
-def largest_by_s(runs: Iterable[StabilityRun]) -> dict[int, float]:
-    """Largest finite loss factor at each s > 1, ascending in s."""
-    largest: dict[int, float] = {}
-    for run in runs:
-        for s, loss in zip(*finite_losses(run), strict=True):
-            largest[s] = max(loss, largest.get(s, 0.0))
-    return dict(sorted(largest.items()))
+def mean_exponent(scenarios: Iterable[Sequence[StabilityRun]]) -> Exponent:
+    """Mean over two scenarios or more of the exponent of s in the loss, with Student's interval.
+
+    The runs of a scenario may be in several forms; those with fewer than two finite factors of s-step
+    runs are left out.
+    """
+    from scipy import stats  # Slow to import, and needed where something is fitted.
+
+    fitted = [
+        [stats.linregress(*np.log(pairs).T).slope for pairs in map(finite_losses, runs) if len(pairs) > 1]
+        for runs in scenarios
+    ]
+    slopes = [float(np.mean(forms)) for forms in fitted if forms]
+    if len(slopes) < 2:
+        return None, None, None
+    half = stats.t.ppf((1 + CONFIDENCE) / 2, len(slopes) - 1) * stats.sem(slopes)
+    value = float(np.mean(slopes))
+    return value, value - float(half), value + float(half)
+
+
+def fitted_exponent(pairs: Sequence[tuple[int, float]]) -> Exponent:
+    """Exponent of s in factors by linear regression of the logarithms, with the interval of its slope.
+
+    None of fewer than three points.
+    """
+    from scipy import stats  # Slow to import, and needed where something is fitted.
+
+    if len(pairs) < 3:
+        return None, None, None
+    fit = stats.linregress(*np.log(pairs).T)
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(pairs) - 2) * fit.stderr)
+    return float(fit.slope), float(fit.slope) - half, float(fit.slope) + half
+
+
+def finite_losses(run: StabilityRun) -> list[tuple[int, float]]:
+    """Values of s > 1 with their loss factors, where there is one."""
+    return [(s, loss) for s, loss in zip(run.s, run.loss, strict=True) if s > 1 and loss]
 
 
 def worse_runs(runs: Iterable[StabilityRun], roundoff: float) -> tuple[WorseRun, ...]:

@@ -58,6 +58,7 @@ class StabilityKind(Kind):
         ids = list(dict.fromkeys(case for unit in units for case in unit.cases))
         cases, verdicts = _cases(work, ids, state.outcomes)
         runs = _runs(work, ids, state.outcomes)
+        answered = answers(runs, cases)
         left = len(work) - len(state.outcomes)
         unfinished = [f"{left} of {len(work)} scenarios not finished"] if left else []
         summary = summarise(
@@ -75,7 +76,7 @@ class StabilityKind(Kind):
             verdicts,
             parameters=_parameters(definition, work),
             seeds={f"scenarios, seed {seed}": seed for seed in sorted({unit.seed for unit in work})},
-            documents={"stability": Stability(sentences(runs, cases), runs, answers(runs, cases))},
+            documents={"stability": Stability(sentences(runs, cases, answered), runs, answered)},
         )
 
 

@@ -15,8 +15,9 @@ import math
 from collections.abc import Iterable, Sequence
 
 from sstep_verify.reporting.case import Case
+from sstep_verify.reporting.numbers import brief
 from sstep_verify.reporting.panels import TASK_WORDS
-from studies.reporting.stability.answers import TENFOLD, Growth, WorseRun
+from studies.reporting.stability.answers import TENFOLD, Answer, Growth
 from studies.reporting.stability.document import StabilityRun
 from studies.reporting.stability.summary import (
     ROUNDOFF,
@@ -27,35 +28,29 @@ from studies.reporting.stability.summary import (
     precision_of,
     short_name,
 )
-from studies.stability.answers import (
-    above_rounding,
-    by_task,
-    compared_runs,
-    growth,
-    worse_runs,
-)
-from studies.stability.exponents import Exponent
-
-Losses = list[float | None]
+from studies.stability.answers import CONFIDENCE, above_rounding, by_task
 
 
-def sentences(runs: Sequence[StabilityRun], cases: Iterable[Case]) -> tuple[str, ...]:
+def sentences(
+    runs: Sequence[StabilityRun], cases: Iterable[Case], answered: Iterable[Answer]
+) -> tuple[str, ...]:
     """Say, for each precision and task, how large the loss is, above what noise, and how it grows with s.
 
-    One sentence for each precision and task, and one on the condition; none if there is no s-step run.
+    One sentence for each answer, and one on the condition; none if there is no s-step run.
     """
     known = {case.id: case for case in cases}
     if not any(len(run.s) > 1 for run in runs):
         return ()
     groups = by_task(runs, known)
-    return (*(_of_group(*key, own, known) for key, own in groups.items()), _condition(runs, known))
+    of_groups = (_of_group(answer, groups[answer.precision, answer.task], known) for answer in answered)
+    return (*of_groups, _condition(runs, known))
 
 
-def _of_group(precision: str, task: str, runs: list[StabilityRun], cases: dict[str, Case]) -> str:
-    unit = ROUNDOFF[precision]
+def _of_group(answer: Answer, runs: list[StabilityRun], cases: dict[str, Case]) -> str:
+    unit = ROUNDOFF[answer.precision]
     counted = [run for run in runs if above_rounding(run, unit)]
-    left_out = len(runs) - len(counted)
-    name = f"{precision}, {TASK_WORDS.get(task, task)}"
+    left_out = answer.growth.left_out
+    name = f"{answer.precision}, {TASK_WORDS.get(answer.task, answer.task)}"
     apart = (
         f" Left out: {left_out} scenarios whose classical error is below one unit roundoff, which rounding "
         "the exact vector may bring."
@@ -68,26 +63,25 @@ def _of_group(precision: str, task: str, runs: list[StabilityRun], cases: dict[s
         f"{name}: over {len(counted)} scenarios the s-step error at the last iteration is "
         f"{_number(middle(losses))} times the classical one in the median"
         + (f"; {broken} runs broke down" if broken else ""),
-        _noise(counted, cases, unit),
-        _growth(growth(runs, cases, unit), counted),
-        _worse(worse_runs(runs, unit), compared_runs(runs)),
+        _noise(answer.growth, counted, cases, unit),
+        _growth(answer.growth, counted),
+        _worse(answer),
     ]
     return ". ".join(parts) + "." + (apart if left_out else "")
 
 
-def _noise(runs: list[StabilityRun], cases: dict[str, Case], unit: float) -> str:
-    noises = [run.noise for run in runs if run.noise is not None]
+def _noise(growth: Growth, runs: list[StabilityRun], cases: dict[str, Case], unit: float) -> str:
     pairs = [
         (loss, run, k) for run in runs for k, loss in enumerate(run.loss) if k > 0 and loss is not None
     ]
-    if not noises:
+    if growth.noise is None:
         text, seen = "What reordered sums alone do to the factors was not measured", pairs
     else:
         seen = [item for item in pairs if item[1].noise is not None and item[0] > item[1].noise]
         text = (
             f"Samples and features in another order change the classical error "
-            f"{_number(middle(noises))} times in the median and {_number(max(noises))} times at most; "
-            f"{len(seen)} of {len(pairs)} factors exceed that of their own scenario"
+            f"{_number(growth.noise)} times in the median and {_number(growth.largest_noise)} times at "
+            f"most; {len(seen)} of {len(pairs)} factors exceed that of their own scenario"
         )
     if not seen:
         return text
@@ -101,34 +95,43 @@ def _noise(runs: list[StabilityRun], cases: dict[str, Case], unit: float) -> str
 
 
 def _growth(found: Growth, runs: list[StabilityRun]) -> str:
-    exponent = Exponent.of(found.exponent, found.low, found.high)
-    if exponent is None:
+    if found.exponent is None:
         return "Growth with s: too few runs"
     steps = sorted({s for run in runs for s in run.s[1:]})
     text = (
-        f"Growth with s: in a scenario the factor {exponent.words}, a factor of {_number(found.across)} "
-        f"from s = {steps[0]} to s = {steps[-1]}"
+        f"Growth with s: in a scenario the factor {trend(found.exponent, found.low, found.high)}, a factor "
+        f"of {_number(found.across)} from s = {steps[0]} to s = {steps[-1]}"
     )
-    largest = Exponent.of(found.largest_exponent, found.largest_low, found.largest_high)
-    return text if largest is None else f"{text}; the largest over the scenarios {largest.words}"
+    if found.largest_exponent is None:
+        return text
+    largest = trend(found.largest_exponent, found.largest_low, found.largest_high)
+    return f"{text}; the largest over the scenarios {largest}"
 
 
-def _worse(worse: Sequence[WorseRun], judged: int) -> str:
+def trend(exponent: float, low: float | None, high: float | None) -> str:
+    """Whether there is growth with s, and the numbers."""
+    numbers = f"exponent {exponent:.2g}, {CONFIDENCE:.0%} interval {low:.2g} to {high:.2g}"
+    if low is not None and low > 0:
+        return f"grows with s ({numbers})"
+    if high is not None and high < 0:
+        return f"falls with s ({numbers})"
+    return f"shows no growth with s ({numbers})"
+
+
+def _worse(answer: Answer) -> str:
     text = f"More than {TENFOLD:g} times worse than classical: "
-    if not worse:
-        return f"{text}nowhere in {judged} runs"
-    beyond = [run for run in worse if run.beyond]
-    again = [run for run in worse if run.orders]
-    held = [run for run in again if run.held]
+    if not answer.worse:
+        return f"{text}nowhere in {answer.runs} runs"
+    again = [run for run in answer.worse if run.orders]
     text += (
-        f"{len(worse)} of {judged} runs, of which {len(beyond)} beyond what reordered sums do to the "
-        "classical error of their scenario"
+        f"{len(answer.worse)} of {answer.runs} runs, of which {len(answer.beyond)} beyond what reordered "
+        "sums do to the classical error of their scenario"
     )
     if not again:
         return text
     return (
-        f"{text}; {len(again)} were made again in {again[0].orders} other orders, and {len(held)} of them "
-        "are so in the median over these, too"
+        f"{text}; {len(again)} were made again in {again[0].orders} other orders, and "
+        f"{sum(run.held for run in again)} of them are so in the median over these, too"
     )
 
 
@@ -142,39 +145,27 @@ def _condition(runs: Sequence[StabilityRun], cases: dict[str, Case]) -> str:
         for case in dict.fromkeys(run.case for run in runs)
     }
     steepest = max(growth, key=lambda case: growth[case] or 0.0)
-    losses = [
-        f"{_number(middle(low_losses))} to {_number(middle(high_losses))} "
-        f"({precision}, {TASK_WORDS.get(task, task)})"
-        for precision, task, (low_losses, high_losses) in _losses_at_ends(ends, cases)
-    ]
+    keys = dict.fromkeys((precision_of(case), case.task) for case in cases.values())
+    losses = []
+    for precision, task in keys:
+        both = [
+            [
+                loss
+                for run in by_task(own, cases).get((precision, task), ())
+                if above_rounding(run, ROUNDOFF[precision])
+                for loss in run.loss[1:]
+            ]
+            for own in ends
+        ]
+        if all(both):
+            first, last = map(_number, map(middle, both))
+            losses.append(f"{first} to {last} ({precision}, {TASK_WORDS.get(task, task)})")
     return (
         f"Condition: from {power(low)} to {power(high)} the classical error grows "
         f"{_number(middle(growth.values()))} times in the median over the problems and "
         f"{_number(growth[steepest])} times at most ({precision_of(cases[steepest])}, "
         f"{short_name(cases[steepest])}); the median loss factor goes from {', from '.join(losses)}."
     )
-
-
-def _losses_at_ends(
-    ends: list[list[StabilityRun]], cases: dict[str, Case]
-) -> list[tuple[str, str, list[Losses]]]:
-    """Loss factors at the smallest and at the largest condition, for each precision and task."""
-    keys = dict.fromkeys((precision_of(case), case.task) for case in cases.values())
-    found = []
-    for precision, task in keys:
-        own = [
-            [
-                loss
-                for run in runs
-                if (precision_of(cases[run.case]), cases[run.case].task) == (precision, task)
-                and above_rounding(run, ROUNDOFF[precision])
-                for loss in run.loss[1:]
-            ]
-            for runs in ends
-        ]
-        if all(own):
-            found.append((precision, task, own))
-    return found
 
 
 def _ratio(first: float | None, last: float | None) -> float | None:
@@ -186,4 +177,4 @@ def _number(value: float | None) -> str:
         return "infinitely many"
     if value == 0 or 0.01 <= value < 1000:
         return f"{value:.3g}"
-    return f"{value:.2g}".replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
+    return brief(value)

@@ -25,9 +25,9 @@ from studies.reporting.stability.document import Stability, StabilityRun
 from studies.reporting.stability.heat import full_factor
 from studies.reporting.stability.part import drawn as stability_part
 from studies.reporting.stability.summary import brief, cells, rows
-from studies.stability.answers import answers
-from studies.stability.exponents import fitted_exponent, mean_exponent
-from studies.stability.sentences import sentences
+from studies.stability.answers import answers, fitted_exponent, mean_exponent
+from studies.stability.sentences import sentences as told
+from studies.stability.sentences import trend
 
 U = 2.0**-53
 S = (1, 2, 4, 16)
@@ -50,6 +50,10 @@ def run(
     return StabilityRun(
         of.id, condition, condition, seed, S, errors, errors, factors, factors, ratio, noise
     )  # fmt: skip
+
+
+def sentences(runs, cases):
+    return told(runs, cases, answers(runs, cases))
 
 
 def stability(cases, loss, classical=lambda condition: 4 * U, noise=None) -> Stability:
@@ -151,16 +155,16 @@ def test_the_interval_of_the_exponent_covers_the_truth_as_often_as_it_says():
             run(case(), 1.0, seed, (1, *(np.array([2, 4, 16]) ** 0.5 * noise[seed]))) for seed in range(8)
         ]
         found = mean_exponent([[one] for one in runs])
-        covered += found.low <= 0.5 <= found.high
+        covered += found[1] <= 0.5 <= found[2]
     assert abs(covered - 285) <= 6 * math.sqrt(300 * 0.95 * 0.05)
 
 
 def test_the_exponent_of_exact_powers_is_exact_and_of_too_few_there_is_none():
-    exponent = fitted_exponent([2, 4, 16], [4.0, 16.0, 256.0])
-    assert exponent.low <= 2.0 <= exponent.high or exponent.value == 2.0
-    assert "grows with s (exponent 2," in exponent.words
-    assert fitted_exponent([2, 4], [1.0, 2.0]) is None
-    assert mean_exponent([[run(case(), 1.0, 0, (1, 2, 3, 4))]]) is None
+    value, low, high = fitted_exponent([(2, 4.0), (4, 16.0), (16, 256.0)])
+    assert low <= 2.0 <= high or value == 2.0
+    assert "grows with s (exponent 2," in trend(value, low, high)
+    assert fitted_exponent([(2, 1.0), (4, 2.0)]) == (None, None, None)
+    assert mean_exponent([[run(case(), 1.0, 0, (1, 2, 3, 4))]]) == (None, None, None)
 
 
 def test_the_forms_of_one_scenario_count_as_one():
@@ -269,8 +273,8 @@ def test_the_interval_of_a_mean_exponent_is_student_s():
     """Of two scenarios it is the mean -+ 12.7062 standard errors (t at 97.5 %, one degree of freedom)."""
     one, other = 0.75, -0.5
     runs = [[run(case(), 1.0, seed, [1.0, 2.0**e, 4.0**e, 16.0**e])] for seed, e in enumerate((one, other))]
-    found = mean_exponent(runs)
+    value, low, high = mean_exponent(runs)
     digits = 1e-2  # Of the losses three are kept.
-    assert found.value == pytest.approx((one + other) / 2, rel=digits)
-    assert found.high - found.value == pytest.approx(12.7062 * (one - other) / 2, rel=digits)
-    assert found.value - found.low == pytest.approx(found.high - found.value)
+    assert value == pytest.approx((one + other) / 2, rel=digits)
+    assert high - value == pytest.approx(12.7062 * (one - other) / 2, rel=digits)
+    assert value - low == pytest.approx(high - value)
