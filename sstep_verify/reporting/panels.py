@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from sstep_verify.reporting.case import DRIFT, ERROR, GAP, Case, Line, Series
+from sstep_verify.reporting.plain import grouped
 from sstep_verify.reporting.results import Results
 
 TASK_WORDS = {"svm-l1": "K-SVM-L1", "svm-l2": "K-SVM-L2", "krr": "K-RR"}
@@ -109,11 +110,8 @@ def slug(text: str, taken: set[str]) -> str:
 
 
 def _panels(results: Results, measure: str, taken: set[str]):
-    members: dict[tuple, list[Case]] = {}
-    for case in results.cases:
-        if any(series.name == measure for series in case.series):
-            members.setdefault(_key(case, measure), []).append(case)
-    for key, cases in members.items():
+    drawn = (case for case in results.cases if any(series.name == measure for series in case.series))
+    for key, cases in grouped(drawn, lambda case: _key(case, measure)).items():
         title = " · ".join(part for part in key if part)
         curves = [
             Curve(case, variant, series)

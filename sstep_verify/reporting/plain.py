@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import fields
 from functools import cache, partial
 from math import isfinite
 from os import PathLike
 from types import NoneType
-from typing import Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from sstep_verify.errors import InputError
+
+Key = TypeVar("Key", bound=Hashable)
+Item = TypeVar("Item")
 
 DIGITS = 3
 """Significant digits of measured errors and of their factors: more would say nothing."""
@@ -116,3 +119,11 @@ def _rule(hint: Any, digits: int | None) -> Rule | None:
 def xml_text(text: str) -> str:
     """Replace characters that XML cannot hold (control characters, lone surrogates)."""
     return _NOT_XML.sub("\ufffd", text)
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Items by key, both in the order in which they are first met."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups

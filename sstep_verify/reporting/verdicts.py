@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sstep_verify.reporting.case import NOTHING_RUN, Case
 from sstep_verify.reporting.numbers import count
+from sstep_verify.reporting.plain import grouped
 from sstep_verify.reporting.results import Results, tally
 from sstep_verify.reporting.tables import Column, Table, chip, words
 from sstep_verify.verdict import SEVERITY, Status, worst
@@ -32,26 +33,27 @@ CHECKS = {
 }
 """Each check in one line."""
 
+CAUSES = "likely causes"
+"""Key of the evidence that names mistakes which reproduce what was measured."""
+
 
 @dataclass(frozen=True)
 class Failure:
-    """Cases that fail in the same way.
+    """Cases that fail in the same way: at the first wrong s, by the first check.
 
     Parameters
     ----------
-    check : str
-        The first check that fails.
-    s : int
-        The first s that is wrong.
+    check, s
+        Which.
     causes : tuple of str
         Mistakes that reproduce what was measured; empty if none is known.
     sentences : tuple of str
-        Numbers of the sentences of the specification that it breaks; empty in documents of versions that
-        named none.
-    others : tuple of str
-        Other checks that fail.
-    cases : tuple of Case
+        Numbers of the sentences of the specification that it breaks, as the check says that named a cause,
+        else the first; empty in documents of versions that named none.
+    cases : list of Case
         Where.
+    others : dict of str to None
+        Other checks that fail.
     tried : bool
         Whether known mistakes were compared with what failed.
     """
@@ -60,9 +62,9 @@ class Failure:
     s: int
     causes: tuple[str, ...]
     sentences: tuple[str, ...]
-    others: tuple[str, ...]
-    cases: tuple[Case, ...]
-    tried: bool = True
+    cases: list[Case] = field(default_factory=list)
+    others: dict[str, None] = field(default_factory=dict)
+    tried: bool = False
 
     @property
     def of_runs(self) -> bool:
@@ -74,9 +76,7 @@ class Failure:
 def by_case(results: Results) -> dict[str, list[dict]]:
     """Verdicts of each case, in the order of the document."""
     found: dict[str, list[dict]] = {case.id: [] for case in results.cases}
-    for verdict in results.verdicts:
-        found[verdict["case"]].append(verdict)
-    return found
+    return found | grouped(results.verdicts, lambda verdict: verdict["case"])
 
 
 def failures(results: Results) -> list[Failure]:
@@ -87,43 +87,25 @@ def failures(results: Results) -> list[Failure]:
         wrong = [verdict for verdict in verdicts[case.id] if verdict["status"] == Status.FAIL]
         if wrong:
             s = min(verdict["s"] for verdict in wrong)
-            first = next(verdict["check"] for verdict in wrong if verdict["s"] == s)
-            key = first, s, _causes(wrong, s), _sentences(wrong, first, s)
+            here = [verdict for verdict in wrong if verdict["s"] == s]
+            told = next((one for one in here if one["evidence"].get(CAUSES)), here[0])
+            causes = tuple(map(str, told["evidence"].get(CAUSES, ())))
+            key = here[0]["check"], s, causes, tuple(told.get("sentences", ()))
             alike.setdefault(key, []).append((case, wrong))
-    found = []
-    for (check, s, causes, sentences), members in alike.items():
-        others = dict.fromkeys(v["check"] for _, wrong in members for v in wrong if v["check"] != check)
-        cases = tuple(case for case, _ in members)
-        tried = any("likely causes" in v["evidence"] for _, wrong in members for v in wrong if v["s"] == s)
-        found.append(Failure(check, s, causes, sentences, tuple(others), cases, tried))
-    return found
-
-
-def _causes(wrong: list[dict], s: int) -> tuple[str, ...]:
-    """Likely causes that the first check names that names any, at the first wrong s."""
-    for verdict in wrong:
-        named = verdict["evidence"].get("likely causes")
-        if verdict["s"] == s and isinstance(named, list) and named:
-            return tuple(map(str, named))
-    return ()
-
-
-def _sentences(wrong: list[dict], first: str, s: int) -> tuple[str, ...]:
-    """Sentences that failing verdicts break at the first wrong s.
-
-    Where a mistake was named they are those of the check that named it, else those of the first check.
-    """
-    here = [verdict for verdict in wrong if verdict["s"] == s]
-    named = [verdict for verdict in here if verdict["evidence"].get("likely causes")]
-    told = named or [verdict for verdict in here if verdict["check"] == first]
-    return tuple(told[0].get("sentences", ())) if told else ()
+    return [
+        Failure(
+            *key,
+            [case for case, _ in members],
+            dict.fromkeys(one["check"] for _, wrong in members for one in wrong if one["check"] != key[0]),
+            any(CAUSES in one["evidence"] for _, wrong in members for one in wrong if one["s"] == key[1]),
+        )
+        for key, members in alike.items()
+    ]
 
 
 def verdict_table(results: Results) -> Table:
     """A row for each check on each case, over all s: failures first, then as checks and cases come."""
-    members: dict[tuple[str, str], list[dict]] = {}
-    for verdict in results.verdicts:
-        members.setdefault((verdict["check"], verdict["case"]), []).append(verdict)
+    members = grouped(results.verdicts, lambda verdict: (verdict["check"], verdict["case"]))
     checks = list(dict.fromkeys(check for check, _ in members))
     cases = {case.id: case for case in results.cases}
     places = {case: place for place, case in enumerate(cases)}

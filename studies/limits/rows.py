@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any, TypeVar
 
 from sstep_verify import quantities
-from studies import grouped
+from sstep_verify.reporting.plain import grouped
 from studies.limits.outcomes import LIMITS, ActingRuns, DosePair, DoseTrial, LimitOutcome
 from studies.limits.runs import EITHER, JUDGES
 from studies.limits.solver import is_switch

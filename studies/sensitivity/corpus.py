@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sstep_verify.campaign.artefact import read_artefact
 from sstep_verify.campaign.messages import heard_by
-from studies import grouped
+from sstep_verify.reporting.plain import grouped
 from studies.corpus.c_solvers import Program, compiler
 from studies.corpus.listing import Edit, Entry, corpus
 from studies.reporting.sensitivity.corpus import Judged

@@ -15,8 +15,7 @@ import numpy as np
 
 from sstep_verify.measures.error import loss_factor
 from sstep_verify.reporting.case import Case
-from sstep_verify.reporting.plain import DIGITS
-from studies import grouped
+from sstep_verify.reporting.plain import DIGITS, grouped
 from studies.reporting.stability.answers import TENFOLD, Answer, Growth, SafeBand, WorseRun
 from studies.reporting.stability.document import StabilityRun
 from studies.reporting.stability.summary import ROUNDOFF, extreme, in_units, middle, precision_of

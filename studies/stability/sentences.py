@@ -95,27 +95,23 @@ def _noise(growth: Growth, runs: list[StabilityRun], cases: dict[str, Case], uni
 
 
 def _growth(found: Growth, runs: list[StabilityRun]) -> str:
-    if found.exponent is None:
+    mean = trend(found.exponent, found.low, found.high)
+    largest = trend(found.largest_exponent, found.largest_low, found.largest_high)
+    if not mean:
         return "Growth with s: too few runs"
     steps = sorted({s for run in runs for s in run.s[1:]})
-    text = (
-        f"Growth with s: in a scenario the factor {trend(found.exponent, found.low, found.high)}, a factor "
-        f"of {_number(found.across)} from s = {steps[0]} to s = {steps[-1]}"
-    )
-    if found.largest_exponent is None:
-        return text
-    largest = trend(found.largest_exponent, found.largest_low, found.largest_high)
-    return f"{text}; the largest over the scenarios {largest}"
+    return (
+        f"Growth with s: in a scenario the factor {mean}, a factor of {_number(found.across)} "
+        f"from s = {steps[0]} to s = {steps[-1]}"
+    ) + (f"; the largest over the scenarios {largest}" if largest else "")
 
 
-def trend(exponent: float, low: float | None, high: float | None) -> str:
-    """Whether there is growth with s, and the numbers."""
-    numbers = f"exponent {exponent:.2g}, {CONFIDENCE:.0%} interval {low:.2g} to {high:.2g}"
-    if low is not None and low > 0:
-        return f"grows with s ({numbers})"
-    if high is not None and high < 0:
-        return f"falls with s ({numbers})"
-    return f"shows no growth with s ({numbers})"
+def trend(exponent: float | None, low: float | None, high: float | None) -> str:
+    """Whether there is growth with s, and the numbers; nothing where one of them is missing."""
+    if exponent is None or low is None or high is None:
+        return ""
+    sign = "grows" if low > 0 else "falls" if high < 0 else "shows no growth"
+    return f"{sign} with s (exponent {exponent:.2g}, {CONFIDENCE:.0%} interval {low:.2g} to {high:.2g})"
 
 
 def _worse(answer: Answer) -> str:

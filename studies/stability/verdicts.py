@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sstep_verify.reporting.plain import grouped
 from sstep_verify.verdict import SEVERITY, Status, Term, Verdict
-from studies import grouped
 from studies.reporting.stability.summary import power
 
 

@@ -12,9 +12,9 @@ from markupsafe import Markup
 from sstep_verify.reporting.chart import Figure, write_files
 from sstep_verify.reporting.numbers import amount, count
 from sstep_verify.reporting.panels import slug
+from sstep_verify.reporting.plain import grouped
 from sstep_verify.reporting.results import Results
 from sstep_verify.reporting.tables import Column, Of, Table, by_case, filed, words
-from studies import grouped
 from studies.reporting.scaling.curves import scaling_figure
 from studies.reporting.scaling.document import MARKS, Scaling
 

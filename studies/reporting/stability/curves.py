@@ -25,7 +25,7 @@ from sstep_verify.reporting.chart import (
     text,
 )
 from sstep_verify.reporting.panels import TASK_WORDS
-from studies import grouped
+from sstep_verify.reporting.plain import grouped
 from studies.reporting.stability.answers import TENFOLD, Answer, SafeBand
 from studies.reporting.stability.summary import (
     ROUNDOFF,

@@ -13,9 +13,9 @@ from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.chart import Figure, write_files
 from sstep_verify.reporting.numbers import count, short
 from sstep_verify.reporting.panels import TASK_WORDS
+from sstep_verify.reporting.plain import grouped
 from sstep_verify.reporting.results import Results
 from sstep_verify.reporting.tables import Column, Table, filed, of, words
-from studies import grouped
 from studies.reporting.stability.answers import TENFOLD, Answer
 from studies.reporting.stability.curves import curves_figure, frontier_figure
 from studies.reporting.stability.document import Stability

@@ -10,7 +10,7 @@ from statistics import median
 from sstep_verify.reporting import numbers
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.panels import TASK_WORDS
-from studies import grouped
+from sstep_verify.reporting.plain import grouped
 from studies.reporting.stability.document import Stability, StabilityRun
 
 ROUNDOFF = {"float32": 2.0**-24, "float64": 2.0**-53}
