@@ -35,9 +35,9 @@ from sstep_verify.numerics.kernel_matrix import KernelSums
 from sstep_verify.parallel.communicator import SelfCommunicator
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.data import datasets
-from sstep_verify.solvers.production.training import train
+from sstep_verify.solvers.production.settings import Settings
+from sstep_verify.solvers.production.training import Training
 from sstep_verify.training.decisions import decide
-from sstep_verify.training.request import TrainingRequest
 
 TARGET = 1e-4
 """Relative duality gap (K-SVM), relative residual (K-RR)."""
@@ -130,12 +130,12 @@ def estimator(cell: Cell, tolerance: float, samples: int) -> Any:
 
 def own_run(cell: Cell, problem: Problem, tolerance: float, stream: str = "uniform") -> Any:
     """Train in this process as the command does."""
-    request = TrainingRequest(
-        data=cell.data, out="", kernel=cell.kernel, loss=cell.loss, block=cell.block, tolerance=tolerance,
+    settings = Settings(
+        kernel=cell.kernel, loss=cell.loss, block=cell.block, tolerance=tolerance,
         iterations=PASSES * problem.samples, stream=stream,
     )  # fmt: skip
-    decided = decide(request, problem.samples, 1)
-    return train(problem, decided.stream, decided.plan, decided.options, SelfCommunicator())
+    settings, samples = decide(settings, problem.samples, 1), problem.samples
+    return Training(problem, settings.draws_of(samples), settings, SelfCommunicator()).to_the_end()
 
 
 def peer_gap(cell: Cell, problem: Problem, model: Any, lower: float) -> float:

@@ -13,10 +13,10 @@ from sstep_verify.costs.timings import powers_of_two
 from sstep_verify.parallel.communicator import communicator_of
 from sstep_verify.parallel.data.reading import load_local
 from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
-from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.schedule import Schedule, windows_of
-from sstep_verify.solvers.production.training import _Training
-from sstep_verify.training.tuned import tuner_of
+from sstep_verify.solvers.production.settings import Settings
+from sstep_verify.solvers.production.training import Training
+from sstep_verify.training.decisions import tuner_of
 
 SEED = 20
 LONGEST = 4_000_000
@@ -100,13 +100,14 @@ def seconds_of(comm, problem, cell: Cell, exchange: str, s: int, iterations: int
     clock = time.process_time if comm.size == 1 else time.perf_counter
     communicator = delayed or communicator_of(comm)
     stream = IndexStream("uniform", problem.samples, cell.b, iterations, SEED)
-    options = Options(exchange=exchange, columns="local")
+    width: dict[str, Any] = {"s": s} if tuned is None else {"s": "auto", "largest_s": s}
+    settings = Settings(exchange=exchange, iterations=iterations, interval=iterations, **width)
     gc.collect()
     gc.disable()
     comm.Barrier()
     begin = clock()
-    training = _Training(problem, stream, s, options, communicator, False, tuned)
-    training.advance(0, iterations, np.zeros(problem.samples), lambda place: None)
+    for _ in Training(problem, stream, settings, communicator, schedule=tuned).advance(iterations):
+        pass
     taken = clock() - begin
     gc.enable()
     return max(comm.allgather(taken))

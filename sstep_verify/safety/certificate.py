@@ -50,10 +50,9 @@ from sstep_verify.safety.curves import Certificate, Curve, Point
 from sstep_verify.safety.measured import Sample, Windows, declaration_of
 from sstep_verify.safety.ridge_windows import RidgeWindows
 from sstep_verify.safety.svm_windows import SvmWindows
-from sstep_verify.solvers.production.training import train
-from sstep_verify.solvers.production.training_plan import Trained
+from sstep_verify.solvers.production.settings import Settings
+from sstep_verify.solvers.production.training import Training
 from sstep_verify.training.decisions import decide
-from sstep_verify.training.request import TrainingRequest
 
 MOST_S = 1024
 """Largest s that is looked at where nothing else is said."""
@@ -187,7 +186,7 @@ def trained_alpha(
     iterations: int | None = None,
     tolerance: float = 1e-6,
     seed: int = 0,
-) -> Trained:
+) -> Training:
     """Train as `solve` does with its defaults, on one process and without any file.
 
     Parameters
@@ -208,9 +207,9 @@ def trained_alpha(
     InputError
         If a value is out of range.
     """
-    request = TrainingRequest(
-        problem.name, "no file.npz", problem.kernel, problem.loss,
-        block=block, iterations=iterations, tolerance=tolerance, seed=seed,
+    settings = Settings(
+        kernel=problem.kernel, loss=problem.loss, block=block, iterations=iterations, tolerance=tolerance,
+        seed=seed,
     )  # fmt: skip
-    decided = decide(request, problem.samples, 1)
-    return train(problem, decided.stream, decided.plan, decided.options, SelfCommunicator())
+    settings, samples = decide(settings, problem.samples, 1), problem.samples
+    return Training(problem, settings.draws_of(samples), settings, SelfCommunicator()).to_the_end()

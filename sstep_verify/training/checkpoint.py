@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,15 +29,13 @@ from sstep_verify.errors import InputError
 from sstep_verify.outputs import write_whole
 from sstep_verify.parallel.communicator import Communicator
 from sstep_verify.problems import Problem
-from sstep_verify.solvers.production.monitor import Values
 from sstep_verify.solvers.production.options import EXCHANGES
-from sstep_verify.solvers.production.schedule import numbers_of
-from sstep_verify.solvers.production.training_plan import Measured, Place, Stretch
+from sstep_verify.solvers.production.schedule import Stretch, numbers_of
+from sstep_verify.solvers.production.settings import MACHINE
+from sstep_verify.solvers.production.training import Place
+from sstep_verify.solvers.production.values import Measured, Values
 
 FORMAT = "sstep-verify solve checkpoint 3"
-
-MACHINE = "machine"
-"""Word of the options for the kinds of the ranks."""
 
 _TEXTS, _NUMBERS = ("format", "options", "data", "sha256"), ("alpha", "iterations", "values", "sequence")
 _UNREADABLE = (
@@ -158,17 +157,61 @@ def read_sequence(path: Path) -> tuple[tuple[Stretch, ...], dict[str, Any]]:
         raise InputError(f"{path}: holds no sequence of s of sstep-verify solve ({error})") from error
 
 
-def refuse_other_run(path: Path, found: Checkpoint, options: Mapping[str, Any], data: str) -> None:
-    """Refuse a checkpoint of another run.
+class Keeper:
+    """Writes the place that training reached, where that is due; on rank 0.
+
+    The first place is written at once, so that what hinders it is known early, and then one that is reached
+    `seconds` or more after the last attempt. A killed run loses those seconds and the interval under way.
+    A place that cannot be written is no reason to end a training: that is told, and the next is tried.
 
     Parameters
     ----------
-    path : Path
-        Where it was found.
-    found : Checkpoint
-        What was found.
-    options, data
-        Of the run that is to go on, as in `Checkpoint`.
+    write : callable
+        Writes a place.
+    seconds : float
+        Seconds between two checkpoints, >= 0.
+    tell : callable
+        Takes a line for the user.
+    clock : callable
+        Gives seconds.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[Place], None],
+        seconds: float,
+        tell: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self._write, self._seconds, self._tell, self._clock = write, seconds, tell, clock
+        self._due = clock()
+        self._pending: Place | None = None
+
+    def keep(self, place: Place) -> bool:
+        """Whether the place was written; where not, it is remembered."""
+        self._pending = place
+        if self._clock() < self._due:
+            return False
+        written = self.finish() is not None
+        self._due = self._clock() + self._seconds
+        return written
+
+    def finish(self) -> int | None:
+        """Write the last place, if that was not done; its iteration, None where nothing was written."""
+        place = self._pending
+        if place is None:
+            return None
+        try:
+            self._write(place)
+        except Exception as error:
+            self._tell(f"warning: no checkpoint of iteration {place.iteration}: {error}")
+            return None
+        self._pending = None
+        return place.iteration
+
+
+def refuse_other_run(path: Path, found: Checkpoint, options: Mapping[str, Any], data: str) -> None:
+    """Refuse a checkpoint of another run than one of these options and data.
 
     Raises
     ------

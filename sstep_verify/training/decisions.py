@@ -1,35 +1,21 @@
-"""Decisions that a request leaves open: exchange and why, interval, and the identity of the run."""
+"""Decisions that settings leave open: block, exchange and why, interval, and which s may be tried."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
-from sstep_verify import __version__
-from sstep_verify.compiled import AVAILABLE
 from sstep_verify.costs.block_size import block_size
+from sstep_verify.costs.tuning import Tuner
 from sstep_verify.errors import InputError
 from sstep_verify.parallel.exchanges.choose import choose_exchange
-from sstep_verify.problems import IndexStream, Ridge
-from sstep_verify.problems.kernels import shortest
-from sstep_verify.solvers.production.monitor import default_interval
-from sstep_verify.solvers.production.options import EXCHANGES, Options
-from sstep_verify.solvers.production.schedule import OR, Schedule
-from sstep_verify.solvers.production.training_plan import Place, Plan, Stretch
-from sstep_verify.training.checkpoint import MACHINE
-from sstep_verify.training.request import TrainingRequest
-from sstep_verify.training.tuned import (
-    LARGEST_S,
-    START_S,
-    exchanges_of,
-    first_of,
-    largest_s,
-    tuner_of,
-    up_to,
-    whole_number,
-)
+from sstep_verify.solvers.production.options import EXCHANGES, MOST, Options
+from sstep_verify.solvers.production.schedule import Schedule, Stretch
+from sstep_verify.solvers.production.settings import ALL_ROWS, OR, Settings
+from sstep_verify.solvers.production.training import Place
 
 MEMORY = 1 << 26
 """Words of kernel rows that a rank may keep where nothing else is said."""
@@ -37,128 +23,112 @@ MEMORY = 1 << 26
 MOVED = " | from iteration "
 """What stands, in the identity, before the machine that training moved to."""
 
-ALL_ROWS = "all kernel rows"
-"""Word of the identity for the cache where a Gram matrix is kept."""
-
 PASSES = 100
 """Passes over the samples after which training ends where nothing else is said."""
 
+SHARE = 10
+"""Windows between two measurements form at least this many times the kernel rows of a measurement."""
 
-@dataclass(frozen=True)
-class Decided:
-    """A request completed for m samples on P ranks.
+LEAST_INTERVAL = 1000
+"""Iterations between two measurements, even where few rows would be formed: a checkpoint takes its time."""
 
-    Parameters
-    ----------
-    stream : IndexStream
-        Coordinates to draw.
-    plan : Plan
-        How long to train.
-    options : Options
-        How to run.
-    reason : str
-        Why this exchange.
-    identity : dict of str to str or int
-        What decides every bit of the run beside the data: a checkpoint is of this run iff it says the same.
-        Where s is tuned, the sequence of s does so beside it.
-    exchanges : tuple of str
-        Where s is tuned: what may be communicated.
-    blocks : str
-        Why these blocks.
-    """
+START_S = 16
+"""The s that is tried first, and for which the exchange is chosen."""
 
-    stream: IndexStream
-    plan: Plan
-    options: Options
-    reason: str
-    identity: dict[str, str | int]
-    exchanges: tuple[str, ...] = ()
-    blocks: str = "asked for"
+LARGEST_S, LARGEST_DRAWS = 256, 1024
+"""Largest s, and for K-RR largest s b, where nothing else is said: below all that `safe-s` certified in
+float64 on the data sets of docs/safe-s.md (1,024 for each K-SVM; s b = 868, 1,552, 1,792 for K-RR)."""
+
+LARGEST_PANEL = 1 << 24
+"""Words of the largest panel (s b m) where nothing else is said."""
+
+WINDOWS = 4
+"""Least number of the largest windows in an interval, at whose end windows are cut."""
+
+SETTLED_ALONE = 5e6
+"""Nanoseconds of a settled batch where there is one rank, and so no latency that may jump."""
 
 
 def decide(
-    request: TrainingRequest,
+    settings: Settings,
     samples: int,
     ranks: int,
     kept: Mapping[str, Any] | None = None,
     stored: float | None = None,
-    machine: str = "",
-) -> Decided:
-    """Complete a request.
+) -> Settings:
+    """Complete settings.
 
     Parameters
     ----------
-    request : TrainingRequest
+    settings : Settings
         What was asked for.
     samples, ranks : int
         Number of samples (m), number of ranks (P).
     kept : mapping of str to object, optional
-        Identity of the run to go on with: what the request leaves open is as it was there.
+        Identity of the run to go on with: what the settings leave open is as it was there.
     stored : float, optional
         Values stored of all samples together, for block auto; absent, one a sample.
-    machine : str
-        Kinds of the ranks, which decide the last bits.
 
     Raises
     ------
     InputError
         If b > m, the interval is no multiple of s, or exchange and cache do not go together.
     """
-    block = _block(request, samples, ranks, samples if stored is None else stored)
-    s = START_S if request.s == "auto" else request.s
-    iterations = request.iterations
+    kept, block, why = kept or {}, settings.block, settings.block_reason
+    if block == "auto":
+        block, why = 1, "solves cost no more than the rest"
+        if settings.ridge:
+            block = block_size(samples, samples if stored is None else stored, ranks, settings.kernel)
+    iterations = settings.iterations
     if iterations is None:
         iterations = -(-PASSES * samples // block)
-    stream = IndexStream(request.stream, samples, block, iterations, request.seed)
-    exchange, cache, reason = _earlier(request, samples, kept or {}) or _exchange(
-        request, samples, iterations, ranks, block, s
+    settings = replace(settings, block=block, block_reason=why, iterations=iterations)
+    settings.draws_of(samples)
+    exchange, cache, reason = _earlier(settings, samples, kept) or _exchange(
+        settings, samples, iterations, ranks, block
     )
     whole = exchange == "allreduce" and cache >= samples * samples
-    light = whole or (request.kernel.linear and not cache)
-    interval = request.interval or _earlier_interval(request, kept or {})
+    light = whole or (settings.kernel.linear and not cache)
     exchanges: tuple[str, ...] = (exchange,)
-    if request.tuned:
+    interval, largest = settings.interval, settings.largest_s
+    if interval is None and kept.get("s") == settings.s:
+        interval = _whole_number(kept, "interval") or None
+    if settings.s == "auto":
         # Windows of any s may end there: how often is measured does not depend on s.
-        interval = interval or up_to(default_interval(samples, block, 1, light), LARGEST_S)
-        exchanges = exchanges_of(request, exchange, cache, ranks, kept or {})
+        interval = interval or _up_to(default_interval(samples, block, 1, light), LARGEST_S)
+        exchanges = _exchanges(settings, exchange, cache, ranks, kept)
         rows = cache // samples if cache and not whole else samples
-        s = largest_s(request, samples, block, interval, rows, kept or {})
-    interval = interval or default_interval(samples, block, s, light)
-    options = Options(
+        largest = largest or _largest_s(settings, samples, block, interval, rows, kept)
+    else:
+        interval = interval or default_interval(samples, block, settings.s, light)
+    return replace(
+        settings,
+        interval=interval,
+        largest_s=largest,
         exchange=exchange,
+        exchanges=exchanges,
+        exchange_reason=reason,
         keep_gram=whole,
         gram_limit=max(samples * samples, Options.gram_limit) if whole else Options.gram_limit,
         cache=0 if whole else cache,
-        columns="local",
-        partition=request.partition,
-        separate_timers=request.separate_timers,
     )
-    identity: dict[str, str | int] = {
-        "ranks": ranks,
-        "kernel": repr(request.kernel),
-        "loss": repr(request.loss),
-        "block": block,
-        "s": request.s,
-        "seed": request.seed,
-        "interval": interval,
-        "exchange": OR.join(exchanges),
-        "cache": ALL_ROWS if whole else cache,
-        "timers": "separate" if request.separate_timers else "joined",
-        "inner loops": "compiled" if AVAILABLE else "plain Python",
-        MACHINE: machine,
-        "version": __version__,
-    }
-    if request.stream != "uniform":
-        identity["stream"] = request.stream
-    if ranks > 1:
-        identity["partition"] = request.partition
-    if request.tuned:
-        identity["largest s"] = s
-    if request.bias:
-        identity["bias"] = shortest(request.bias)
-    plan = Plan(s, iterations, interval, request.tolerance, request.tuned)
-    blocks = "solves cost no more than the rest" if request.block == "auto" else "asked for"
-    return Decided(stream, plan, options, reason, identity, exchanges, blocks)
+
+
+def default_interval(samples: int, block: int, s: int, light: bool) -> int:
+    """Iterations between two measurements, a multiple of s.
+
+    Parameters
+    ----------
+    samples, block, s : int
+        Number of samples (m), coordinates per block (b), iterations per window.
+    light : bool
+        Whether a measurement costs little more than one kernel row, and nothing that the windows keep is
+        lost at it: then a pass over the samples will do. Otherwise a measurement forms at most m rows,
+        and `SHARE` times m are formed by the windows between two of them, in expectation of uniform draws.
+    """
+    distinct = samples * (1 - (1 - block / samples) ** s)
+    windows = math.ceil((1 if light else SHARE) * samples / distinct)
+    return s * max(windows, math.ceil(LEAST_INTERVAL / s))
 
 
 def moved_to(machine: str, kept: str, iteration: int) -> str:
@@ -171,14 +141,22 @@ def last_of(machines: str) -> str:
     return re.split(rf"{re.escape(MOVED)}\d+ on ", machines)[-1]
 
 
+def tuner_of(
+    exchanges: tuple[str, ...], largest: int, ranks: int, iterations: int, start: int = START_S
+) -> Tuner:
+    """The tuner of a run that is to make so many iterations."""
+    settled = {"settled": SETTLED_ALONE} if ranks == 1 else {}
+    return Tuner(exchanges, largest, min(start, largest), iterations, **settled)
+
+
 def schedule_of(
-    decided: Decided, ranks: int, place: Place | None, given: Sequence[Stretch]
+    settings: Settings, ranks: int, place: Place | None, given: Sequence[Stretch]
 ) -> Schedule | None:
     """What says which s comes next, where s is tuned.
 
     Parameters
     ----------
-    decided : Decided
+    settings : Settings
         What was decided.
     ranks : int
         Number of ranks (P).
@@ -192,61 +170,95 @@ def schedule_of(
     InputError
         If a given stretch has an s or an exchange that this run has not.
     """
-    plan, exchanges = decided.plan, decided.exchanges
-    if not plan.tuned:
+    if not settings.tuned:
         return None
+    largest, exchanges = settings.width, settings.exchanges
     made, begin = (place.sequence, place.iteration) if place else ((), 0)
     for stretch in (*made, *given):
-        if stretch.s > plan.s or stretch.exchange not in exchanges:
+        if stretch.s > largest or stretch.exchange not in exchanges:
             raise InputError(
                 f"the sequence of s has s = {stretch.s} with exchange {stretch.exchange}, but this run has "
-                f"at most {plan.s} and exchange {OR.join(exchanges)}"
+                f"at most {largest} and exchange {OR.join(exchanges)}"
             )
     start = START_S
     if made:
         last = made[-1]
         start, first = last.s, last.exchange
         exchanges = (first, *(name for name in exchanges if name != first))
-    tuner = tuner_of(exchanges, plan.s, ranks, plan.iterations - begin, start)
+    assert settings.iterations is not None
+    tuner = tuner_of(exchanges, largest, ranks, settings.iterations - begin, start)
     later = [stretch for stretch in given if stretch.end > begin]
     return Schedule(tuner, ranks, (*made, *later), begin)
 
 
-def _block(request: TrainingRequest, samples: int, ranks: int, stored: float) -> int:
-    if request.block != "auto":
-        return request.block
-    if not isinstance(request.loss, Ridge):
-        return 1
-    return block_size(samples, stored, ranks, request.kernel)
-
-
 def _exchange(
-    request: TrainingRequest, samples: int, iterations: int, ranks: int, block: int, s: int
+    settings: Settings, samples: int, iterations: int, ranks: int, block: int
 ) -> tuple[str, int, str]:
     """Exchange, words of kept kernel rows, and why."""
-    if request.exchange != "auto":
-        return request.exchange, request.cache or 0, "asked for"
+    if settings.exchange != "auto":
+        return settings.exchange, settings.cache or 0, "asked for"
     choice = choose_exchange(
-        samples=samples, s=s, block=block, iterations=iterations, ranks=ranks,
-        kernel=request.kernel, memory=MEMORY if request.cache is None else request.cache,
+        samples=samples, s=START_S if settings.s == "auto" else settings.s, block=block,
+        iterations=iterations, ranks=ranks, kernel=settings.kernel,
+        memory=MEMORY if settings.cache is None else settings.cache,
     )  # fmt: skip
     return choice.exchange, choice.cache, choice.reason
 
 
-def _earlier(
-    request: TrainingRequest, samples: int, kept: Mapping[str, Any]
-) -> tuple[str, int, str] | None:
-    """The same of the run to go on with, if the request allows it: the iterations asked for may differ."""
-    exchange, cache = first_of(kept.get("exchange")), kept.get("cache")
-    words = samples * samples if cache == ALL_ROWS else whole_number(kept, "cache")
+def _earlier(settings: Settings, samples: int, kept: Mapping[str, Any]) -> tuple[str, int, str] | None:
+    """The same of the run to go on with, if it is allowed: the iterations asked for may differ."""
+    exchange, cache = _exchanges_of(kept)[0], kept.get("cache")
+    words = samples * samples if cache == ALL_ROWS else _whole_number(kept, "cache")
     if exchange not in EXCHANGES or words is None or (words and exchange != "allreduce"):
         return None
-    if request.exchange != "auto":
-        same = request.exchange == exchange and request.cache is None
+    if settings.exchange != "auto":
+        same = settings.exchange == exchange and settings.cache is None
         return (exchange, words, "asked for") if same else None
-    allowed = max(MEMORY, words) if request.cache is None else request.cache
+    allowed = max(MEMORY, words) if settings.cache is None else settings.cache
     return (exchange, words, "as in the run that is gone on with") if words <= allowed else None
 
 
-def _earlier_interval(request: TrainingRequest, kept: Mapping[str, Any]) -> int | None:
-    return whole_number(kept, "interval") if kept.get("s") == request.s else None
+def _exchanges(
+    settings: Settings, exchange: str, cache: int, ranks: int, kept: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """What may be communicated, the likeliest first; only one where it was asked for or rows are kept."""
+    if settings.exchange != "auto" or cache:
+        return (exchange,)
+    earlier = _exchanges_of(kept)
+    if kept.get("s") == "auto" and earlier[0] == exchange and set(earlier) <= set(EXCHANGES):
+        return tuple(earlier)
+    others = ["allreduce"]
+    others += ["reduce-scatter"] if ranks > 1 else []
+    others += ["gram"] if settings.kernel.linear else []
+    return (exchange, *(name for name in others if name != exchange))
+
+
+def _exchanges_of(kept: Mapping[str, Any]) -> list[str]:
+    """The exchanges of an identity, which may be nonsense."""
+    return str(kept.get("exchange")).split(OR)
+
+
+def _largest_s(
+    settings: Settings, samples: int, block: int, interval: int, rows: int, kept: Mapping[str, Any]
+) -> int:
+    """Largest s that may be tried, in windows of at most so many kernel rows, unless it was asked for."""
+    earlier = _whole_number(kept, "largest s") if kept.get("s") == "auto" else None
+    if earlier:
+        return earlier
+    most = min(LARGEST_S, LARGEST_PANEL // (block * samples), interval // WINDOWS)
+    if settings.ridge:
+        most = min(most, LARGEST_DRAWS // block)
+    if rows < samples:
+        most = min(most, rows // block)
+    return 1 << max(most, 1).bit_length() - 1
+
+
+def _up_to(value: int, multiple: int) -> int:
+    """The least multiple that is not less."""
+    return -(-value // multiple) * multiple
+
+
+def _whole_number(kept: Mapping[str, Any], name: str) -> int | None:
+    """A whole number of an identity; None where it is none."""
+    value = kept.get(name)
+    return value if type(value) is int and 0 <= value <= MOST else None

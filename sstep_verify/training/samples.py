@@ -1,10 +1,15 @@
-"""Samples to train on and to predict: read by all ranks together, their features shared out."""
+"""Samples to train on and to predict: read by all ranks together, their features shared out.
+
+Durations say how long the longest step of each part may take, from the input alone. They are generous
+guesses for the watchdog, which adds them to its limit: too small a guess ends a slow run, too large a one
+only delays the end of a run that hangs.
+"""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from sstep_verify.outputs import Output
 from sstep_verify.parallel.communicator import Communicator
 from sstep_verify.parallel.data.partition import Partition, padded
 from sstep_verify.parallel.data.reading import LocalData, load_local, with_bias
@@ -21,9 +27,26 @@ from sstep_verify.problems import Problem, RBFKernel
 from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.problems.data import embedded
 from sstep_verify.problems.data.datasets import stored_file
-from sstep_verify.problems.data.svmlight import require_content
+from sstep_verify.problems.data.svmlight import SUFFIXES, require_content
+from sstep_verify.solvers.production.options import GRAM_ROWS, Options
+from sstep_verify.solvers.production.settings import Settings
+from sstep_verify.solvers.production.training import PROGRESS_DRAWS
 from sstep_verify.training.agreement import on_all_ranks
-from sstep_verify.training.request import TrainingRequest
+
+READING = 1e7
+"""Bytes a second of a file that is read, by ranks that share a slow disk."""
+
+UNPACKED = 10
+"""Bytes of text for a byte of a compressed file."""
+
+DOWNLOAD = 300.0
+"""Seconds for a data set that may have to be downloaded."""
+
+WORKING = 1e9
+"""Operations a second of one rank."""
+
+KERNEL = 10
+"""Operations for a kernel function and its part of a product."""
 
 
 class NewSamples(NamedTuple):
@@ -61,16 +84,38 @@ class Samples:
     new: NewSamples | None
 
 
-def input_files(request: TrainingRequest) -> Iterator[tuple[str, Path | None]]:
-    """Words and path of each file that a request reads; None where a data set must be downloaded."""
-    if not embedded.knows(request.data):
-        yield "DATA", stored_file(request.data, request.directory)
-    if request.test is not None:
-        yield "--test", Path(request.test)
+def input_files(settings: Settings) -> Iterator[tuple[str, Path | None]]:
+    """Words and path of each file that is read; None where a data set must be downloaded."""
+    if not embedded.knows(settings.data):
+        yield "DATA", stored_file(settings.data, settings.directory)
+    if settings.test is not None:
+        yield "--test", Path(settings.test)
 
 
-def read(request: TrainingRequest, communicator: Communicator) -> Samples:
-    """Read what a request names; called by all ranks together.
+def output_files(settings: Settings) -> tuple[Output, ...]:
+    """All files that are written: checkpoint, result, predictions."""
+    # What is there is of the run that is gone on with only where that run left its checkpoint.
+    replace = settings.force or (settings.resume and settings.checkpoint.exists())
+    result = Output("--out", settings.out, replace)
+    if settings.resume:
+        gone = "no checkpoint beside it to go on from; name another, or pass --force to begin anew"
+        result = result._replace(otherwise=gone)
+    if not settings.out:
+        return (result,)
+    found = [
+        Output(
+            "the checkpoint of --out", settings.checkpoint, settings.resume or settings.force,
+            otherwise="pass --resume to go on from it, or --force to begin anew",
+        ),
+        result,
+    ]  # fmt: skip
+    if settings.predictions is not None:
+        found.append(Output("--predictions", settings.predictions, replace))
+    return tuple(found)
+
+
+def read(settings: Settings, communicator: Communicator) -> Samples:
+    """Read what settings name; called by all ranks together.
 
     Raises
     ------
@@ -80,24 +125,24 @@ def read(request: TrainingRequest, communicator: Communicator) -> Samples:
         If a rank failed for another reason.
     """
     local = load_local(
-        request.data,
+        settings.data,
         communicator,
-        directory=request.directory,
-        task=request.task,
-        how=request.partition,
+        directory=settings.directory,
+        task="regression" if settings.ridge else "classification",
+        how=settings.partition,
     )
     new = None
-    if request.test is not None:
-        norms = isinstance(request.kernel, RBFKernel)
-        new = read_new_samples(Path(request.test), local.partition, communicator, norms)
+    if settings.test is not None:
+        norms = isinstance(settings.kernel, RBFKernel)
+        new = read_new_samples(Path(settings.test), local.partition, communicator, norms)
         if communicator.rank == communicator.size - 1:
-            new = new._replace(data=with_constant_feature(new.data, request.bias))
-    local = with_bias(local, request.bias, communicator)
-    name = os.path.basename(request.data)
+            new = new._replace(data=with_constant_feature(new.data, settings.bias))
+    local = with_bias(local, settings.bias, communicator)
+    name = os.path.basename(settings.data)
     problem = on_all_ranks(
         communicator,
         lambda: Problem(
-            name, padded(local.data), local.targets, request.kernel, request.loss
+            name, padded(local.data), local.targets, settings.kernel, settings.loss
         ).with_finite_kernel(),
     )
     return Samples(local, problem, new)
@@ -142,3 +187,34 @@ def _narrowed(matrix: Any, width: int, beyond: bool) -> sp.csr_array:
     rest: Any = matrix[:, width:]
     values = [math.hypot(*rest.data[a:b]) for a, b in zip(rest.indptr[:-1], rest.indptr[1:], strict=True)]
     return sp.csr_array(sp.hstack([first, sp.csr_array(np.array(values).reshape(-1, 1))], format="csr"))
+
+
+def reading_seconds(files: Iterable[Path | None]) -> float:
+    """Seconds to read some files; None stands for one that may have to be downloaded."""
+    seconds = 0.0
+    for path in files:
+        if path is None:
+            seconds += DOWNLOAD
+        elif os.path.exists(path):
+            packed = path.suffix in SUFFIXES and path.suffix != ""
+            seconds += os.path.getsize(path) * (UNPACKED if packed else 1) / READING
+    return seconds
+
+
+def training_seconds(local: LocalData, draws: int) -> float:
+    """Seconds of the longest step of training: kernel rows of a window, or of a measurement, on one rank.
+
+    A window draws `draws` coordinates (s b).
+    """
+    samples = local.targets.size
+    rows = min(max(draws, GRAM_ROWS, Options.panel_words // samples), samples)
+    panel = 2.0 * rows * (float(np.max(local.partition.loads)) + KERNEL * samples)
+    return (panel + 2.0 * PROGRESS_DRAWS * samples) / WORKING
+
+
+def prediction_seconds(local: LocalData, new: int) -> float:
+    """Seconds of the longest step of the prediction of `new` samples, on one rank."""
+    samples = local.targets.size
+    rows = min(max(Options.panel_words // (samples + new), 1), samples)
+    share = float(np.max(local.partition.loads)) * (samples + new) / samples
+    return 2.0 * rows * (share + KERNEL * (samples + new)) / WORKING

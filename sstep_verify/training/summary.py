@@ -8,17 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from sstep_verify.compiled import compile_seconds
 from sstep_verify.parallel.clock import PANEL, PHASES
 from sstep_verify.parallel.data.partition import Partition
+from sstep_verify.parallel.data.reading import LocalData
 from sstep_verify.problems import Problem
 from sstep_verify.solvers.production.schedule import Schedule
-from sstep_verify.solvers.production.training_plan import Measured, Trained
-from sstep_verify.training.checkpoint import MACHINE
-from sstep_verify.training.decisions import Decided
-from sstep_verify.training.pipeline import Outcome
+from sstep_verify.solvers.production.settings import Settings
+from sstep_verify.solvers.production.training import Training
 
 
-def history_line(problem: Problem, found: Measured) -> str:
-    """A measurement in few words."""
-    return f"{measure_of(problem)} {found.values.relative:.3g}"
+def history_line(training: Training) -> str:
+    """The last measurement in few words."""
+    return f"{measure_of(training.problem)} {training.values.relative:.3g}"
 
 
 def measure_of(problem: Problem) -> str:
@@ -26,22 +25,34 @@ def measure_of(problem: Problem) -> str:
     return "relative gap" if problem.is_svm else "relative residual"
 
 
-def summary_lines(outcome: Outcome) -> Iterator[str]:
-    """Say what was done, what it took, and how it ended."""
-    problem, local, decided, trained = outcome.problem, outcome.local, outcome.decided, outcome.trained
-    trajectory, options, timers = trained.trajectory, decided.options, outcome.timers
+def summary_lines(
+    training: Training, local: LocalData, timers: Sequence[Mapping[str, float]], machines: str
+) -> Iterator[str]:
+    """Say what was done, what it took, and how it ended.
+
+    Parameters
+    ----------
+    training : Training
+        What was done.
+    local : LocalData
+        Data of this rank, for the partition.
+    timers : sequence of mapping
+        Seconds per phase, by rank.
+    machines : str
+        Kinds of the ranks.
+    """
+    problem, settings, made = training.problem, training.settings, training.counters
     ranks = f"{len(timers)} rank{'s' * (len(timers) > 1)}"
     yield f"{problem.label}: {problem.samples} samples, {local.features} features, {ranks}"
     yield from _shares(local.partition, timers)
     yield from local.notes
-    kept = "; all kernel rows kept" if options.keep_gram else ""
-    kept = f"; {options.cached_rows(problem.samples)} kernel rows kept" if options.cache else kept
+    kept = "; all kernel rows kept" if settings.keep_gram else ""
+    kept = f"; {settings.cached_rows(problem.samples)} kernel rows kept" if settings.cache else kept
     if not problem.is_svm:
-        yield f"block {decided.stream.block}: {decided.blocks}"
-    yield f"exchange {options.exchange}{kept}: {decided.reason}"
-    made = trajectory.counters
+        yield f"block {settings.block}: {settings.block_reason}"
+    yield f"exchange {settings.exchange}{kept}: {settings.exchange_reason}"
     if made:
-        most = f"{'up to ' * decided.plan.tuned}{decided.plan.s}"
+        most = f"{'up to ' * settings.tuned}{settings.width}"
         yield (
             f"windows: {made['windows']} of {most} iterations, {made['panel columns']} kernel "
             f"rows, {made['collectives']} collectives, {made['words']} words handed over by a rank "
@@ -50,13 +61,13 @@ def summary_lines(outcome: Outcome) -> Iterator[str]:
     if "broadcasts" in made:
         yield (
             f"the ranks are of different kinds: after every exchange all took rank 0's numbers, by "
-            f"{made['broadcasts']} broadcasts; {decided.identity[MACHINE]}"
+            f"{made['broadcasts']} broadcasts; {machines}"
         )
-    if outcome.schedule is not None:
-        yield from _tuning(decided, outcome.schedule)
-    seen = trained.monitoring
+    if training.schedule is not None:
+        yield from _tuning(settings, training.schedule)
+    seen = training.monitor.counters
     yield (
-        f"monitoring: every {decided.plan.interval} iterations, {seen['panel columns']} kernel rows, "
+        f"monitoring: every {settings.interval} iterations, {seen['panel columns']} kernel rows, "
         f"{seen['collectives']} collectives, {seen['words']} words"
     )
     yield f"{'seconds':<16}{'max':>10}{'mean':>10}{'min':>10}   over ranks"
@@ -66,13 +77,13 @@ def summary_lines(outcome: Outcome) -> Iterator[str]:
             figures = (max(seconds), sum(seconds) / len(seconds), min(seconds))
             yield f"{phase:<16}" + "".join(f"{value:>10.4f}" for value in figures)
     yield from _compiling()
-    yield _ending(problem, trained)
+    yield _ending(problem, training)
 
 
-def _tuning(decided: Decided, schedule: Schedule) -> Iterator[str]:
+def _tuning(settings: Settings, schedule: Schedule) -> Iterator[str]:
     """What the tuner tried, and what it found."""
     tuner, best = schedule.tuner, schedule.tuner.best
-    for exchange in decided.exchanges:
+    for exchange in settings.exchanges:
         found = [one for one in tuner.tried if one.candidate.exchange == exchange]
         if found:
             told = ", ".join(f"{one.candidate.s}: {one.nanoseconds / 1000:.3g}" for one in found)
@@ -80,7 +91,7 @@ def _tuning(decided: Decided, schedule: Schedule) -> Iterator[str]:
     reasons = Counter(tuner.explored)
     why = ", ".join(f"{why} ({count})" if count > 1 else why for why, count in reasons.items())
     state = "still exploring, best so far" if tuner.exploring else "found"
-    yield f"s {state}: {best.s} with {best.exchange}; explored because {why}; s at most {decided.plan.s}"
+    yield f"s {state}: {best.s} with {best.exchange}; explored because {why}; s at most {settings.width}"
     shares: Counter[tuple[str, int]] = Counter()
     begin = 0
     for stretch in schedule.made:
@@ -114,14 +125,14 @@ def _compiling() -> Iterator[str]:
         )
 
 
-def _ending(problem: Problem, trained: Trained) -> str:
-    values = trained.values
+def _ending(problem: Problem, training: Training) -> str:
+    values = training.values
     reason = {"tolerance": "tolerance reached", "iterations": "cap reached"}.get(
-        trained.trajectory.stopped,
-        f"no progress any more: float64 attains a {measure_of(problem)} of about {trained.attainable:.2g} "
+        training.stopped,
+        f"no progress any more: float64 attains a {measure_of(problem)} of about {training.attainable:.2g} "
         "here, and the tolerance is out of reach",
     )
     told = f"{measure_of(problem)} = {values.relative:.6g}, gap = {values.gap:.6g}"
     if not problem.is_svm:
         told += f", residual = {values.residual:.6g}"
-    return f"{reason}, {told}, after {trained.iteration} iterations"
+    return f"{reason}, {told}, after {training.iteration} iterations"

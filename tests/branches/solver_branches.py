@@ -102,11 +102,10 @@ def make_runs(name: str) -> None:
     from sstep_verify.checks.shared.case import AGAIN, plain_request
     from sstep_verify.runs.make import make_run
     from sstep_verify.solvers.adapters import distributed, training
-    from sstep_verify.solvers.production import rank
     from sstep_verify.solvers.production.options import Options
 
     distributed.run = training.run = on_thread_ranks
-    rank.communicator_of = lambda communicator: communicator
+    distributed.communicator_of = training.communicator_of = lambda communicator: communicator
     for group in expand(read_definition(name), CAMPAIGNS.get(name, "")):
         data = load_data(group.data, None, None)
         for spec in group.specs:

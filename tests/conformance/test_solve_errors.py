@@ -96,8 +96,8 @@ main()
     [
         ("samples.Problem", "InputError('no such thing')", 2, "error: rank 1: no such thing"),
         ("samples.Problem", "MemoryError('no room')", 4, "rank 1: MemoryError: no room"),
-        ("pipeline.train", "InputError('not here')", 2, "rank 1 of 3 alone: error: not here"),
-        ("pipeline.train", "RuntimeError('lost')", 4, "rank 1 of 3 ends the job"),
+        ("pipeline.Training", "InputError('not here')", 2, "rank 1 of 3 alone: error: not here"),
+        ("pipeline.Training", "RuntimeError('lost')", 4, "rank 1 of 3 ends the job"),
         ("Panel.partial", "RuntimeError('lost')", 4, "rank 1: RuntimeError: lost"),
     ],
 )

@@ -1,7 +1,8 @@
 """Part of the ranks in the tests of training: train on their columns, predict, and hand back what they have."""
 
 import time
-from dataclasses import asdict, replace
+from dataclasses import fields, replace
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -11,8 +12,9 @@ from sstep_verify.parallel.data.partition import column_nonzeros, local_columns,
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.solvers.production.monitor import Monitor
+from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.schedule import Schedule
-from sstep_verify.solvers.production.training import train
+from sstep_verify.solvers.production.training import Training
 from sstep_verify.training.prediction import predict
 from sstep_verify.training.samples import read_new_samples
 
@@ -23,26 +25,35 @@ def own(problem, communicator):
     return replace(problem, data=local_columns(problem.data, part))
 
 
-def trained(comm, problem, stream, plan, options, place=None):
-    """Result and the places that were kept."""
-    communicator, places = communicator_of(comm), []
-    result = train(
-        own(problem, communicator), stream, plan, options, communicator, place=place, keep=places.append
-    )
+def results(training):
+    """What can be handed back of a training that is made, and the places that it comes to."""
+    places = []
+    for measured in training:
+        if measured and training.settings.is_end(training.iteration):
+            places.append(training.place)
+    result = SimpleNamespace(
+        trajectory=training.trajectory, monitoring=training.monitor.counters, history=training.history,
+        sequence=training.place.sequence, iteration=training.iteration, values=training.values,
+    )  # fmt: skip
     return result, places
 
 
-def tuned(comm, problem, stream, plan, options, exchanges, given=(), place=None):
+def trained(comm, problem, stream, settings, place=None):
+    """Result and the places that were kept."""
+    communicator = communicator_of(comm)
+    return results(Training(own(problem, communicator), stream, settings, communicator, place=place))
+
+
+def tuned(comm, problem, stream, settings, exchanges, given=(), place=None):
     """Result, places that were kept and stretches, of a training that is tuned where nothing is given."""
-    communicator, places = communicator_of(comm), []
+    communicator = communicator_of(comm)
     begin = place.iteration if place else 0
-    tuner = Tuner(exchanges, plan.s, 4, quantum=5e4, settled=5e4)
+    tuner = Tuner(exchanges, settings.width, 4, quantum=5e4, settled=5e4)
     schedule = Schedule(tuner, comm.size, given, begin)
-    result = train(
-        own(problem, communicator), stream, plan, options, communicator, place=place, schedule=schedule,
-        keep=places.append,
-    )  # fmt: skip
-    return result, places, tuner.explored, tuner.best
+    training = Training(
+        own(problem, communicator), stream, settings, communicator, place=place, schedule=schedule
+    )
+    return *results(training), tuner.explored, tuner.best
 
 
 class Slow:
@@ -58,7 +69,7 @@ class Slow:
         self._inner.allreduce(buffer)
 
 
-def slowed(comm, problem, stream, plan, options, delay):
+def slowed(comm, problem, stream, settings, delay):
     """As `tuned`, with reductions that take longer once s is settled, until a stretch is cut.
 
     Returns the result, and of every stretch where it begins, the ends asked for and made, and its s.
@@ -76,33 +87,37 @@ def slowed(comm, problem, stream, plan, options, delay):
             stretches.append((self._place, self.asked.end, stretch.end, stretch.s))
             return super().done(stretch)
 
-    schedule = Noted(Tuner((options.exchange,), plan.s, 4, quantum=5e4, settled=1e7), comm.size)
-    result = train(own(problem, communicator), stream, plan, options, communicator, schedule=schedule)
-    return result, stretches
+    schedule = Noted(Tuner((settings.exchange,), settings.width, 4, quantum=5e4, settled=1e7), comm.size)
+    training = Training(own(problem, communicator), stream, settings, communicator, schedule=schedule)
+    return results(training)[0], stretches
 
 
-def by_intervals(comm, problem, stream, plan, options):
+def library_solver(comm, settings):
+    """The library's solver with these options, for whole problems."""
+    options = {field.name: getattr(settings, field.name) for field in fields(Options)}
+    return ProductionSolver(communicator_of(comm), **options | {"columns": "whole"})
+
+
+def by_intervals(comm, problem, stream, settings):
     """The dual vector that the library's solver reaches, called once an interval."""
-    form = {**asdict(options), "columns": "whole"}
-    solver, alpha = ProductionSolver(communicator_of(comm), **form), None
-    for begin in range(0, plan.iterations, plan.interval):
-        count = min(plan.interval, plan.iterations - begin)
-        alpha = solver.run(RunRequest(problem, stream, plan.s, count, begin, alpha)).final
+    solver, alpha = library_solver(comm, settings), None
+    for begin in range(0, settings.iterations, settings.interval):
+        count = min(settings.interval, settings.iterations - begin)
+        alpha = solver.run(RunRequest(problem, stream, settings.s, count, begin, alpha)).final
     return alpha
 
 
-def at_once(comm, problem, stream, plan, options):
+def at_once(comm, problem, stream, settings):
     """The dual vector that the library's solver reaches in one run."""
-    form = {**asdict(options), "columns": "whole"}
-    request = RunRequest(problem, stream, plan.s, plan.iterations)
-    return ProductionSolver(communicator_of(comm), **form).run(request).final
+    request = RunRequest(problem, stream, settings.s, settings.iterations)
+    return library_solver(comm, settings).run(request).final
 
 
-def diverging(comm, problem, stream, plan, options, guilty):
+def diverging(comm, problem, stream, settings, guilty):
     """One rank draws other coordinates than the others, as many different ones in every window."""
     if comm.rank == guilty:
         stream = replace(stream, relabel=1)
-    return trained(comm, problem, stream, plan, options)
+    return trained(comm, problem, stream, settings)
 
 
 def measured(comm, problem, alpha, rbf="norm-expansion"):

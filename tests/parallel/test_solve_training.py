@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,22 +23,21 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production.options import Options
-from sstep_verify.solvers.production.rank import train_on_rank, train_request
-from sstep_verify.solvers.production.training_plan import Plan
+from sstep_verify.solvers.adapters.training import train_on_rank
+from sstep_verify.solvers.production.settings import Settings
 
 SAMPLES, FEATURES = 18, 7
 SIZES = (1, 2, 3)
 LOSSES = {"svm-l1": Hinge(0.7), "svm-l2": SquaredHinge(1.0), "krr": Ridge(0.2)}
 KERNELS = {"linear": LinearKernel(), "polynomial": PolynomialKernel(2, 0.5), "rbf": RBFKernel(0.1)}
-LOCAL = {"columns": "local"}
+PLAN = {"s": 4, "iterations": 90, "interval": 24, "tolerance": 0.0}
 FORMS = {
-    "allreduce": Options(**LOCAL),
-    "support": Options(exchange="support", **LOCAL),
-    "reduce-scatter": Options(exchange="reduce-scatter", **LOCAL),
-    "all rows kept": Options(keep_gram=True, **LOCAL),
-    "some rows kept": Options(cache=16 * SAMPLES, **LOCAL),
-    "gram": Options(exchange="gram", **LOCAL),
+    "allreduce": Settings(**PLAN, exchange="allreduce"),
+    "support": Settings(**PLAN, exchange="support"),
+    "reduce-scatter": Settings(**PLAN, exchange="reduce-scatter"),
+    "all rows kept": Settings(**PLAN, exchange="allreduce", keep_gram=True),
+    "some rows kept": Settings(**PLAN, exchange="allreduce", cache=16 * SAMPLES),
+    "gram": Settings(**PLAN, exchange="gram"),
 }
 KERNEL_OF = {"svm-l1": "rbf", "svm-l2": "polynomial", "krr": "linear"}
 CASES = [
@@ -64,21 +64,17 @@ def stream_of(task: str, length: int = 90) -> IndexStream:
     return IndexStream("uniform", SAMPLES, 3 if task == "krr" else 1, length, seed=4)
 
 
-def plan_of(iterations: int = 90, tolerance: float = 0.0) -> Plan:
-    return Plan(s=4, iterations=iterations, interval=24, tolerance=tolerance)
-
-
 @each_case
 def test_training_makes_the_librarys_iterates(size, task, kernel, form):
-    problem, stream, plan = problem_of(task, kernel, sparse=kernel == "linear"), stream_of(task), plan_of()
-    found = run(size, ranks_do.trained, problem, stream, plan, FORMS[form])
+    problem, stream = problem_of(task, kernel, sparse=kernel == "linear"), stream_of(task)
+    found = run(size, ranks_do.trained, problem, stream, FORMS[form])
     alphas = [result.trajectory.final for result, _ in found]
-    expected = run(size, ranks_do.by_intervals, problem, stream, plan, FORMS[form])[0]
+    expected = run(size, ranks_do.by_intervals, problem, stream, FORMS[form])[0]
     for alpha in alphas:
         np.testing.assert_array_equal(alpha, expected)
     if form in ("allreduce", "reduce-scatter", "all rows kept"):
         # Nothing is kept from interval to interval, or nothing that depends on where it begins.
-        whole = run(size, ranks_do.at_once, problem, stream, plan, FORMS[form])[0]
+        whole = run(size, ranks_do.at_once, problem, stream, FORMS[form])[0]
         np.testing.assert_array_equal(expected, whole)
     result, places = found[0]
     assert [found.iteration for found in result.history] == [0, 24, 48, 72, 90]
@@ -88,10 +84,10 @@ def test_training_makes_the_librarys_iterates(size, task, kernel, form):
 
 @each_case
 def test_a_resumed_run_ends_with_the_same_bits(size, task, kernel, form):
-    problem, stream, plan = problem_of(task, kernel), stream_of(task), plan_of()
-    whole, places = run(size, ranks_do.trained, problem, stream, plan, FORMS[form])[0]
+    problem, stream = problem_of(task, kernel), stream_of(task)
+    whole, places = run(size, ranks_do.trained, problem, stream, FORMS[form])[0]
     for place in places:
-        rest, later = run(size, ranks_do.trained, problem, stream, plan, FORMS[form], place)[0]
+        rest, later = run(size, ranks_do.trained, problem, stream, FORMS[form], place)[0]
         np.testing.assert_array_equal(rest.trajectory.final, whole.trajectory.final)
         assert str(rest.history) == str(whole.history)  # As text, in which NaN equals NaN.
         assert rest.trajectory.start == place.iteration
@@ -112,8 +108,8 @@ def test_ranks_without_features_train_with_the_one_that_has_them(form, sparse):
         held = sp.csr_array(data) if sparse else data
         problem = Problem("drawn", held, targets, KERNELS[kernel], LOSSES[task])
         request = RunRequest(problem, stream_of(task), 4, 90)
-        alone = train_request(SelfCommunicator(), request, plan_of(), FORMS[form])
-        found = run(3, train_on_rank, request, plan_of(), FORMS[form])
+        alone = train_on_rank(SelfCommunicator(), request, FORMS[form])
+        found = run(3, train_on_rank, request, FORMS[form])
         # Its ranks sum over their shares of the samples, in which one rank alone has them all.
         expected = found[0] if form == "reduce-scatter" else alone
         for made in found:
@@ -125,10 +121,12 @@ def test_ranks_without_features_train_with_the_one_that_has_them(form, sparse):
 @pytest.mark.parametrize("size", SIZES)
 def test_more_iterations_go_on_as_if_they_had_been_asked_for_at_once(size):
     problem = problem_of("svm-l2", "linear")
-    short = run(size, ranks_do.trained, problem, stream_of("svm-l2", 60), plan_of(60), FORMS["gram"])[0]
+    short = run(
+        size, ranks_do.trained, problem, stream_of("svm-l2", 60), replace(FORMS["gram"], iterations=60)
+    )[0]
     place = short[1][-1]
     assert place.iteration == 48
-    longer = (problem, stream_of("svm-l2", 90), plan_of(90), FORMS["gram"])
+    longer = (problem, stream_of("svm-l2", 90), FORMS["gram"])
     resumed = run(size, ranks_do.trained, *longer, place)[0][0]
     at_once = run(size, ranks_do.trained, *longer)[0][0]
     np.testing.assert_array_equal(resumed.trajectory.final, at_once.trajectory.final)
@@ -145,7 +143,7 @@ def test_what_it_claims_of_itself_is_true(size, task, kernel, form):
     from sstep_verify.verdict import Status
 
     problem, stream = problem_of(task, kernel), stream_of(task)
-    result, _ = run(size, ranks_do.trained, problem, stream, plan_of(), FORMS[form])[0]
+    result, _ = run(size, ranks_do.trained, problem, stream, FORMS[form])[0]
     case = Case("drawn", problem, stream, (4,), 90, FORMS[form].declaration(size))
     (verdict,) = claim_honesty.DECLARED.judge(case, {run_key(4): result.trajectory}, Oracle(problem))
     assert verdict.status is Status.PASS, verdict.reason
@@ -158,10 +156,10 @@ def test_what_it_claims_of_itself_is_true(size, task, kernel, form):
 @pytest.mark.parametrize("task", LOSSES)
 def test_it_ends_where_the_tolerance_is_first_met(size, task):
     problem, stream = problem_of(task, "rbf"), stream_of(task)
-    whole, _ = run(size, ranks_do.trained, problem, stream, plan_of(), FORMS["allreduce"])[0]
+    whole, _ = run(size, ranks_do.trained, problem, stream, FORMS["allreduce"])[0]
     third = whole.history[2].values.relative
     assert third < whole.history[1].values.relative
-    ended, _ = run(size, ranks_do.trained, problem, stream, plan_of(tolerance=third), FORMS["allreduce"])[0]
+    ended, _ = run(size, ranks_do.trained, problem, stream, replace(FORMS["allreduce"], tolerance=third))[0]
     assert (ended.iteration, ended.trajectory.stopped) == (48, "tolerance")
     assert ended.history == whole.history[:3] or math.isnan(ended.values.residual)
     assert whole.trajectory.stopped == "iterations"
@@ -179,7 +177,7 @@ def test_collectives_of_measurements_are_counted_apart(size):
     ):
         _, counters = run(size, ranks_do.measured, problem_of("svm-l1", kernel), alpha)[0]
         assert counters == expected
-    result, _ = run(size, ranks_do.trained, problem_of("krr", "linear"), stream_of("krr"), plan_of(), FORMS["gram"])[0]  # fmt: skip
+    result, _ = run(size, ranks_do.trained, problem_of("krr", "linear"), stream_of("krr"), FORMS["gram"])[0]  # fmt: skip
     assert result.trajectory.counters["collectives"] == 23
     assert result.monitoring == {"panel columns": 0, "collectives": 5, "words": 5 * words}
 
@@ -189,7 +187,7 @@ def test_collectives_of_measurements_are_counted_apart(size):
 def test_a_rank_that_draws_other_coordinates_is_named(size, form):
     problem, stream = problem_of("svm-l2", "linear"), stream_of("svm-l2")
     with pytest.raises(RankError) as caught:
-        run(size, ranks_do.diverging, problem, stream, plan_of(), FORMS[form], 1)
+        run(size, ranks_do.diverging, problem, stream, FORMS[form], 1)
     assert caught.value.kind == "IncoherenceError"
     assert "most hold " in str(caught.value)
 

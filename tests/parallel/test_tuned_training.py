@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import solve_ranks as ranks_do
@@ -11,11 +13,9 @@ from sstep_verify.costs.messages import TRAILER, window_counts
 from sstep_verify.costs.windows import distinct_of
 from sstep_verify.launch import run
 from sstep_verify.problems import IndexStream
-from sstep_verify.solvers.production.schedule import windows_of
-from sstep_verify.solvers.production.training_plan import Plan, Stretch
+from sstep_verify.solvers.production.schedule import Stretch, windows_of
 
 SIZES, INTERVAL, LENGTH = (1, 2), 50, 420
-PLAN = Plan(s=16, iterations=LENGTH, interval=INTERVAL, tolerance=0.0, tuned=True)
 TASK_OF = {
     "allreduce": "svm-l1",
     "support": "svm-l2",
@@ -29,6 +29,10 @@ SEQUENCE = (Stretch(7, 3, "gram"), Stretch(120, 16, "gram"), Stretch(260, 1, "al
             Stretch(390, 8, "reduce-scatter"), Stretch(LENGTH, 5, "gram"))  # fmt: skip
 
 
+def tuned_form(form: str, most: int = 16, iterations: int = LENGTH, interval: int = INTERVAL):
+    return replace(FORMS[form], s="auto", largest_s=most, iterations=iterations, interval=interval)
+
+
 def stream_of(task: str) -> IndexStream:
     return IndexStream("uniform", SAMPLES, 3 if task == "krr" else 1, LENGTH, seed=4)
 
@@ -38,26 +42,26 @@ def stream_of(task: str) -> IndexStream:
 def test_what_was_tuned_is_made_again_and_gone_on_with_to_the_last_bit(size, form):
     task = TASK_OF[form]
     kernel = "linear" if form == "gram" else KERNEL_OF[task]
-    problem, stream, options = problem_of(task, kernel), stream_of(task), FORMS[form]
-    exchanges = (options.exchange,)
-    found = run(size, ranks_do.tuned, problem, stream, PLAN, options, exchanges)
+    problem, stream, settings = problem_of(task, kernel), stream_of(task), tuned_form(form)
+    exchanges = (settings.exchange,)
+    found = run(size, ranks_do.tuned, problem, stream, settings, exchanges)
     (whole, places, _, _) = found[0]
     assert [one[0].sequence for one in found] == [whole.sequence] * size
     assert all(np.array_equal(one[0].trajectory.final, whole.trajectory.final) for one in found)
     assert whole.sequence[-1].end == LENGTH
-    assert max(stretch.s for stretch in whole.sequence) <= PLAN.s
+    assert max(stretch.s for stretch in whole.sequence) <= 16
     assert len({stretch.s for stretch in whole.sequence}) > 1
     assert [one.iteration for one in whole.history] == [*range(0, LENGTH, INTERVAL), LENGTH]
-    again = run(size, ranks_do.tuned, problem, stream, PLAN, options, exchanges, whole.sequence)[0][0]
+    again = run(size, ranks_do.tuned, problem, stream, settings, exchanges, whole.sequence)[0][0]
     np.testing.assert_array_equal(again.trajectory.final, whole.trajectory.final)
     assert str(again.history) == str(whole.history)
     place = places[2]
     assert place.sequence[-1].end == place.iteration == 150
     # Killed there: with the whole sequence the same bits, else another sequence, made again as well.
-    same = run(size, ranks_do.tuned, problem, stream, PLAN, options, exchanges, whole.sequence, place)[0][0]
+    same = run(size, ranks_do.tuned, problem, stream, settings, exchanges, whole.sequence, place)[0][0]
     np.testing.assert_array_equal(same.trajectory.final, whole.trajectory.final)
-    on = run(size, ranks_do.tuned, problem, stream, PLAN, options, exchanges, place.sequence, place)[0][0]
-    at_once = run(size, ranks_do.tuned, problem, stream, PLAN, options, exchanges, on.sequence)[0][0]
+    on = run(size, ranks_do.tuned, problem, stream, settings, exchanges, place.sequence, place)[0][0]
+    at_once = run(size, ranks_do.tuned, problem, stream, settings, exchanges, on.sequence)[0][0]
     np.testing.assert_array_equal(at_once.trajectory.final, on.trajectory.final)
 
 
@@ -65,7 +69,7 @@ def test_what_was_tuned_is_made_again_and_gone_on_with_to_the_last_bit(size, for
 @pytest.mark.parametrize("task", ["svm-l1", "krr"])
 def test_a_given_sequence_is_followed_and_its_messages_are_those_stated(size, task):
     problem, stream = problem_of(task, "linear"), stream_of(task)
-    args = (problem, stream, PLAN, FORMS["allreduce"], ALL, SEQUENCE)
+    args = (problem, stream, tuned_form("allreduce"), ALL, SEQUENCE)
     found = run(size, ranks_do.tuned, *args)
     windows = list(windows_of(SEQUENCE, INTERVAL))
     assert [begin for begin, _, _ in windows] == [0, *(end for _, end, _ in windows[:-1])]
@@ -88,30 +92,29 @@ def test_a_given_sequence_is_followed_and_its_messages_are_those_stated(size, ta
 @pytest.mark.parametrize("size", SIZES)
 def test_every_exchange_is_tried_and_ranks_choose_alike(size):
     problem, stream = problem_of("svm-l2", "linear"), IndexStream("uniform", SAMPLES, 1, 4000, seed=4)
-    plan = Plan(s=16, iterations=4000, interval=500, tolerance=0.0, tuned=True)
-    found = run(size, ranks_do.tuned, problem, stream, plan, FORMS["allreduce"], ALL)
+    settings = tuned_form("allreduce", 16, 4000, 500)
+    found = run(size, ranks_do.tuned, problem, stream, settings, ALL)
     whole = found[0][0]
     assert {stretch.exchange for stretch in whole.sequence} == set(ALL)
     assert {(tuple(explored), best) for _, _, explored, best in found} == {
         (tuple(found[0][2]), found[0][3])
     }
-    again = run(size, ranks_do.tuned, problem, stream, plan, FORMS["allreduce"], ALL, whole.sequence)[0][0]
+    again = run(size, ranks_do.tuned, problem, stream, settings, ALL, whole.sequence)[0][0]
     np.testing.assert_array_equal(again.trajectory.final, whole.trajectory.final)
 
 
 @pytest.mark.parametrize("exchange", ["allreduce", "gram"])
 def test_a_batch_that_takes_too_long_is_cut_in_the_same_window_on_all_ranks(exchange):
     problem, stream = problem_of("svm-l2", "linear"), IndexStream("uniform", SAMPLES, 1, 20_000, seed=4)
-    plan = Plan(s=4, iterations=20_000, interval=20_000, tolerance=0.0, tuned=True)
-    options = FORMS[exchange]
-    found = run(2, ranks_do.slowed, problem, stream, plan, options, 0.05)
+    settings = tuned_form(exchange, 4, 20_000, 20_000)
+    found = run(2, ranks_do.slowed, problem, stream, settings, 0.05)
     (whole, stretches), (other, others) = found
     assert stretches == others
     lengths = [(made - begin, s) for begin, asked, made, s in stretches if made < asked]
     assert lengths
     assert all(length % s == 0 for length, s in lengths)
     assert whole.sequence == other.sequence
-    assert whole.sequence[-1].end == plan.iterations
+    assert whole.sequence[-1].end == settings.iterations
     np.testing.assert_array_equal(whole.trajectory.final, other.trajectory.final)
-    again = run(2, ranks_do.tuned, problem, stream, plan, options, (exchange,), whole.sequence)[0][0]
+    again = run(2, ranks_do.tuned, problem, stream, settings, (exchange,), whole.sequence)[0][0]
     np.testing.assert_array_equal(again.trajectory.final, whole.trajectory.final)

@@ -138,20 +138,15 @@ def _solve(given, communicator, watchdog) -> None:
     from sstep_verify.cli.telling.solve_progress import Progress
     from sstep_verify.training import solve
     from sstep_verify.training.agreement import on_all_ranks
-    from sstep_verify.training.summary import summary_lines
 
-    request = on_all_ranks(communicator, lambda: _request(**given))
-    outcome = solve(request, communicator, Progress(watchdog, communicator.rank == 0))
+    settings = on_all_ranks(communicator, lambda: _settings(**given))
+    lines = solve(settings, communicator, Progress(watchdog, communicator.rank == 0))
     if communicator.rank == 0:
-        for line in summary_lines(outcome):
-            click.echo(line)
-        if outcome.predicted:
-            click.echo(f"predictions: {outcome.predicted}, in {request.predictions}")
-        click.echo(f"result: {request.out}")
+        click.echo("\n".join(lines))
 
 
-def _request(timers, **given):
-    from sstep_verify.training import TrainingRequest
+def _settings(timers, **given):
+    from sstep_verify.solvers.production.settings import Settings
 
     kernel, loss, rest = kernel_and_loss(given)
-    return TrainingRequest(kernel=kernel, loss=loss, separate_timers=timers == "separate", **rest)
+    return Settings(kernel=kernel, loss=loss, separate_timers=timers == "separate", **rest)

@@ -10,8 +10,6 @@ from tqdm import tqdm
 
 from sstep_verify.cli.telling.spaced_lines import SpacedLines
 from sstep_verify.launch.watchdog import Unwatched
-from sstep_verify.problems import Problem
-from sstep_verify.solvers.production.training_plan import Measured
 
 
 class Progress:
@@ -57,13 +55,10 @@ class Progress:
         self._watchdog.beat()
         self._bar.update(iteration - self._bar.n)
 
-    def measured(self, problem: Problem, found: Measured) -> None:
+    def measured(self, iteration: int, line: str) -> None:
         """Show a measurement."""
-        from sstep_verify.training.summary import history_line
-
-        line = history_line(problem, found)
         self._bar.set_postfix_str(line)
-        self._lines.say(f"iteration {found.iteration}: {line}")
+        self._lines.say(f"iteration {iteration}: {line}")
 
     def kept(self, iteration: int) -> None:
         """Remember where --resume goes on."""

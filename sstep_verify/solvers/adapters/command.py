@@ -22,10 +22,9 @@ from sstep_verify.launch.environment import launch_variables, launcher
 from sstep_verify.problems import Kernel, Problem
 from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.solvers.adapters.recording import observed
-from sstep_verify.solvers.adapters.training import TrainingSolver
-from sstep_verify.solvers.production.rank import tuned_sequence
-from sstep_verify.solvers.production.schedule import OR, numbers_of, windows_of
-from sstep_verify.solvers.production.training_plan import Stretch
+from sstep_verify.solvers.adapters.training import TrainingSolver, tuned_sequence
+from sstep_verify.solvers.production.schedule import Stretch, numbers_of, windows_of
+from sstep_verify.solvers.production.settings import OR
 from sstep_verify.trajectory import Claim, Trajectory
 
 LIMIT = 300.0
@@ -82,7 +81,7 @@ class CommandSolver(TrainingSolver):
         super().__init__(ranks, **options)
         self._resumed, self._auto, self._bias = resumed, auto, bias
         self.sequences: dict[tuple[str, int], bytes] = {}
-        self.declaration = self.declared("solve", log=not (self._tuned and auto))
+        self.declaration = self.declared("solve", log=not (self._settings.tuned and auto))
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Run the command; `observe` looks at the result.
@@ -95,7 +94,7 @@ class CommandSolver(TrainingSolver):
         interval, last = self._interval * request.s, request.iterations
         ends = [last // 2 // interval * interval, last] if self._resumed else [last]
         key = request.problem.digest, request.s
-        if self._tuned and not self._auto:
+        if self._settings.tuned and not self._auto:
             self.sequences[key] = self._given(request)
         sequence = self.sequences.get(key)
         with tempfile.TemporaryDirectory(prefix="sstep-verify-") as folder:
@@ -113,7 +112,7 @@ class CommandSolver(TrainingSolver):
                     predicted = room / "predictions"
                     more += ["--test", str(room / "samples"), "--predictions", str(predicted)]
                 said = self._call([*words, *more])
-            if self._tuned:
+            if self._settings.tuned:
                 _require_same_windows(sequence, result := (room / "result").read_bytes())
                 self.sequences.setdefault(key, result)
             made = _trajectory(request, room, interval, said)
@@ -123,28 +122,28 @@ class CommandSolver(TrainingSolver):
 
     def _given(self, request: RunRequest) -> bytes:
         """A file with the windows of `tuned_sequence`, as the command writes those of its own."""
-        made, file = tuned_sequence(self.plan(request), self._options), io.BytesIO()
+        made, file = tuned_sequence(self.settings(request)), io.BytesIO()
         exchanges = OR.join(dict.fromkeys(stretch.exchange for stretch in made))
-        options = {"s": "auto", "exchange": exchanges, "cache": self._options.cache}
+        options = {"s": "auto", "exchange": exchanges, "cache": self._settings.cache or 0}
         np.savez(file, sequence=numbers_of(made), options=json.dumps(options))
         return file.getvalue()
 
     def _words(self, request: RunRequest, room: Path) -> list[str]:
-        problem, options, stream = request.problem, self._options, request.stream
-        s: list[object] = ["--s", "auto" if self._tuned else request.s]
-        s += ["--largest-s", request.s] if self._tuned and not self._auto else []
+        problem, options, stream = request.problem, self._settings, request.stream
+        s: list[object] = ["--s", "auto" if options.tuned else request.s]
+        s += ["--largest-s", request.s] if options.tuned and not self._auto else []
         data = problem.name if self._auto else room / "samples"
         timers = "separate" if options.separate_timers else "joined"
         words: list[object] = [
             sys.executable, "-m", "sstep_verify", "solve", data, "--out", room / "result",
             "--task", problem.loss.task, *s, *_kernel_words(problem.kernel), "--block", stream.block,
             "--stream", stream.kind, "--seed", stream.seed, "--interval", self._interval * request.s,
-            "--tolerance", self._tolerance, "--partition", options.partition, "--timers", timers,
+            "--tolerance", options.tolerance, "--partition", options.partition, "--timers", timers,
             "--bias", self._bias,
         ]  # fmt: skip
         if not self._auto:
-            rows = problem.samples**2 if options.keep_gram else options.cache
-            words += ["--exchange", "auto" if self._tuned else options.exchange, "--cache", rows]
+            rows = problem.samples**2 if options.keep_gram else options.cache or 0
+            words += ["--exchange", "auto" if options.tuned else options.exchange, "--cache", rows]
         words += ["--C", problem.hinge.C] if problem.is_svm else ["--lambda", problem.ridge.penalty]
         launched = [launcher(), "-n", self._ranks] if self._ranks > 1 else []
         return [str(word) for word in (*launched, *words)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,19 @@ from sstep_verify.errors import DivergedError, InputError, RunError
 from sstep_verify.launch.environment import refuse_too_many
 from sstep_verify.launch.failures import RankError
 from sstep_verify.launch.run import LIMIT
+from sstep_verify.parallel.communicator import communicator_of
 from sstep_verify.parallel.packet import IncoherenceError
 from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.solvers.adapters.recording import observed
 from sstep_verify.solvers.adapters.watched import run_watched
 from sstep_verify.solvers.production.options import Options
-from sstep_verify.solvers.production.rank import run_on_rank
+from sstep_verify.solvers.production.solver import ProductionSolver
 from sstep_verify.trajectory import Trajectory
+
+
+def run_on_rank(comm: Any, request: RunRequest, options: Options) -> Trajectory:
+    """Make a run on an mpi4py communicator."""
+    return ProductionSolver(communicator_of(comm), **asdict(options)).run(request)
 
 
 class DistributedSolver:

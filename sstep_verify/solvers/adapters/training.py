@@ -5,21 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from sstep_verify.costs.tuning import Tuner
 from sstep_verify.errors import InputError
 from sstep_verify.launch.environment import refuse_too_many
 from sstep_verify.launch.run import LIMIT
-from sstep_verify.parallel.communicator import SelfCommunicator
+from sstep_verify.parallel.communicator import SelfCommunicator, communicator_of
+from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, padded, partition_of
 from sstep_verify.solver import Declaration, Observer, RunRequest
 from sstep_verify.solvers.adapters.distributed import whole_run
 from sstep_verify.solvers.adapters.recording import observed
-from sstep_verify.solvers.production.options import Options
-from sstep_verify.solvers.production.rank import train_on_rank, train_request
-from sstep_verify.solvers.production.training_plan import Plan
+from sstep_verify.solvers.production.schedule import Schedule, Stretch
+from sstep_verify.solvers.production.settings import Settings
+from sstep_verify.solvers.production.training import Place, Training
 from sstep_verify.trajectory import Trajectory
 
 
 class TrainingSolver:
-    """Runs `sstep_verify.solvers.production.training.train` over intervals of equally many windows.
+    """Iterates a `sstep_verify.solvers.production.training.Training` of intervals of equally many windows.
 
     A trajectory holds what training keeps: the first and the last a, those of the recorded iterations that
     end an interval, and the step log of all intervals, if asked for; nothing inside an interval. Its claims
@@ -61,19 +65,21 @@ class TrainingSolver:
         if interval < 1:
             raise InputError(f"interval = {interval}, but training measures after at least one window")
         refuse_too_many(ranks)
-        self._ranks, self._interval, self._tolerance, self._limit = ranks, interval, tolerance, limit
-        self._tuned = tuned
-        self._options = Options(**options, columns="local")
-        if self._options.recompute:
+        self._ranks, self._interval, self._limit = ranks, interval, limit
+        self._settings = Settings(
+            **{"exchange": "allreduce", **options}, tolerance=tolerance, s="auto" if tuned else 1
+        )
+        if self._settings.recompute:
             raise InputError(
-                f"recompute = {self._options.recompute}: training forms its weights anew at every interval "
-                f"of {interval} windows; drop recompute"
+                f"recompute = {self._settings.recompute}: training forms its weights anew at every "
+                f"interval of {interval} windows; drop recompute"
             )
         self.declaration = self.declared("training")
 
     def declared(self, name: str, log: bool = True) -> Declaration:
         """What training with these options is, under a name."""
-        declared, gram = self._options.declaration(self._ranks), self._options.exchange == "gram"
+        declared, gram = self._settings.declaration(self._ranks), self._settings.exchange == "gram"
+        tuned = self._settings.tuned
         # With another exchange each interval has a set-up or rows of its own; of several ranks the MPI
         # library would see the measurements too.
         return replace(
@@ -82,16 +88,17 @@ class TrainingSolver:
             panels=False,
             blocks=False,
             log=log,
-            exchange="gram" if gram and self._ranks == 1 and not self._tuned else "",
+            exchange="gram" if gram and self._ranks == 1 and not tuned else "",
             level=0,
             recompute=self._interval if gram else 0,
-            options={**declared.options, "interval": self._interval, "s tuned": self._tuned},
+            options={**declared.options, "interval": self._interval, "s tuned": tuned},
         )
 
-    def plan(self, request: RunRequest) -> Plan:
-        """How long, for a request."""
-        last = request.start + request.iterations
-        return Plan(request.s, last, self._interval * request.s, self._tolerance, self._tuned)
+    def settings(self, request: RunRequest) -> Settings:
+        """How to train, for a request."""
+        last, s = request.start + request.iterations, request.s
+        width: dict[str, Any] = {"largest_s": s} if self._settings.tuned else {"s": s}
+        return replace(self._settings, iterations=last, interval=self._interval * s, **width)
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Train to the tolerance or the last iteration; then `observe` looks at what was kept.
@@ -103,9 +110,65 @@ class TrainingSolver:
         RunError, RankError, RankLostError, HangError
             As of `DistributedSolver.run`.
         """
-        plan = self.plan(request)
+        settings = self.settings(request)
         if self._ranks == 1:
-            whole = train_request(SelfCommunicator(), request, plan, self._options)
+            whole = train_on_rank(SelfCommunicator(), request, settings)
         else:
-            whole = whole_run(self._ranks, train_on_rank, request, plan, self._options, limit=self._limit)
+            whole = whole_run(self._ranks, train_on_rank, request, settings, limit=self._limit)
         return observed(whole, request, observe, self.run)
+
+
+def train_on_rank(comm: Any, request: RunRequest, settings: Settings) -> Trajectory:
+    """Train on an mpi4py communicator as a request says.
+
+    Each rank takes its share of the features. Iterations are counted from the beginning of the stream. The
+    trajectory has the first and the last dual vector, those of the recorded iterations that end an
+    interval, and the solver's claims.
+    """
+    communicator, problem, begin = communicator_of(comm), request.problem, request.start
+    partition = partition_of(column_nonzeros(problem.data), communicator.size, settings.partition)
+    own = local_columns(problem.data, partition.columns(communicator.rank))
+    problem = replace(problem, data=padded(own))
+    place = None
+    if begin or request.initial is not None:
+        place = Place(begin, np.array(request.first))
+    schedule = None
+    if settings.tuned:
+        exchange, width = settings.exchange, settings.width
+        tuner = Tuner((exchange,), width, width, begin + request.iterations)
+        schedule = Schedule(tuner, communicator.size, tuned_sequence(settings), begin)
+    training = Training(
+        problem, request.stream, settings, communicator, place=place, schedule=schedule, log=request.log
+    )
+    kept = {}
+    for measured in training:
+        if measured and training.iteration - begin in request.stops:
+            kept[training.iteration - begin] = training.alpha
+    made = training.trajectory
+    kept |= dict(zip(made.iterations.tolist(), made.alphas, strict=True))
+    iterations = sorted(kept)
+    return replace(
+        made,
+        iterations=np.array(iterations, dtype=np.int64),
+        alphas=np.array([kept[iteration] for iteration in iterations]),
+    )
+
+
+def tuned_sequence(settings: Settings) -> list[Stretch]:
+    """Windows of several s, the same for every run: some of each width that divides the largest s, in turn.
+
+    Every other width communicates what "allreduce" does, unless the exchange carries a state. Each lies
+    within one window of the largest s, whose bounds hold for it: what a window corrects for later steps, a
+    shorter one that begins within it takes from the a that it finds. Before the last step of each that is
+    whole, one stretch ends and another, alike, begins: a window is cut there, in an interval.
+    """
+    most, last = settings.width, settings.iterations
+    assert last is not None
+    widths = [width for width in range(1, most + 1) if most % width == 0]
+    exchanges = (settings.exchange, settings.exchange if settings.exchange == "gram" else "allreduce")
+    made: list[Stretch] = []
+    for place, end in enumerate(range(most, last + most, most)):
+        width, exchange = widths[-1 - place % len(widths)], exchanges[place % 2]
+        ends = (end - 1, end) if width > 1 and end <= last else (min(end, last),)
+        made += [Stretch(cut, width, exchange) for cut in ends]
+    return made

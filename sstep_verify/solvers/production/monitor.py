@@ -8,7 +8,6 @@ m words each. None of it belongs to a window: it is counted apart.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -26,12 +25,6 @@ STEP = 256
 """Rows of a kept matrix whose absolute values are taken at once."""
 
 UNIT_ROUNDOFF = 2.0**-53
-
-SHARE = 10
-"""Windows between two measurements form at least this many times the kernel rows of a measurement."""
-
-LEAST_INTERVAL = 1000
-"""Iterations between two measurements, even where few rows would be formed: a checkpoint takes its time."""
 
 
 class Monitor:
@@ -74,17 +67,8 @@ class Monitor:
     def measure(self, alpha: np.ndarray, gram: np.ndarray | None = None) -> Values:
         """Measure a dual vector, shape (m,), the same on all ranks; called by all together.
 
-        Parameters
-        ----------
-        alpha : ndarray, shape (m,)
-            Dual vector (a).
-        gram : ndarray, shape (m, m), optional
-            The kernel matrix, where it is kept.
-
-        Returns
-        -------
-        Values
-            Those of rank 0, so that all ranks decide alike.
+        With `gram`, shape (m, m), a kept kernel matrix, nothing is formed. The values are those of rank 0,
+        so that all ranks decide alike.
 
         Raises
         ------
@@ -144,20 +128,7 @@ class Monitor:
 def linear_product(left, right, vector: np.ndarray, communicator: Communicator) -> np.ndarray:
     """``left right' vector``, summed over all ranks in one collective.
 
-    Parameters
-    ----------
-    left : ndarray or csr_array, shape (k, n_local)
-        Samples to multiply with, this rank's columns.
-    right : ndarray or csr_array, shape (m, n_local)
-        Samples that the vector combines.
-    vector : ndarray, shape (m,)
-        Their factors.
-    communicator : Communicator
-        The ranks.
-
-    Returns
-    -------
-    ndarray, shape (k,)
+    `left`, shape (k, n_local), and `right`, (m, n_local), are this rank's columns; the vector is (m,).
     """
     packet = Packet(communicator, left.shape[0])
     try:
@@ -175,27 +146,9 @@ def kernel_rows(
     communicator: Communicator,
     panel_words: int = Options.panel_words,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Form the kernel rows of some coordinates, some at a time.
+    """Form the kernel rows of some coordinates (int64, shape (c,)), some at a time.
 
-    Parameters
-    ----------
-    problem : Problem
-        Kernel, and data of which this rank holds its columns.
-    rbf : {"norm-expansion", "difference"}
-        How squared distances are formed.
-    columns : ndarray of int64, shape (c,)
-        Coordinates.
-    communicator : Communicator
-        The ranks.
-    panel_words : int
-        See `Options`.
-
-    Yields
-    ------
-    columns : ndarray of int64, shape (k,)
-        The next ones.
-    rows : ndarray, shape (k, m)
-        Their kernel rows; valid until the next.
+    Yields the next coordinates, shape (k,), and their rows, (k, m), which are valid until the next.
     """
     if columns.size == 0:
         return
@@ -207,20 +160,3 @@ def kernel_rows(
     for begin in range(0, columns.size, step):
         some = columns[begin : begin + step]
         yield some, exchange.rows(some)
-
-
-def default_interval(samples: int, block: int, s: int, light: bool) -> int:
-    """Iterations between two measurements, a multiple of s.
-
-    Parameters
-    ----------
-    samples, block, s : int
-        Number of samples (m), coordinates per block (b), iterations per window.
-    light : bool
-        Whether a measurement costs little more than one kernel row, and nothing that the windows keep is
-        lost at it: then a pass over the samples will do. Otherwise a measurement forms at most m rows,
-        and `SHARE` times m are formed by the windows between two of them, in expectation of uniform draws.
-    """
-    distinct = samples * (1 - (1 - block / samples) ** s)
-    windows = math.ceil((1 if light else SHARE) * samples / distinct)
-    return s * max(windows, math.ceil(LEAST_INTERVAL / s))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sstep_verify.compiled import AVAILABLE
 from sstep_verify.declaration import SEPARATE, Distances, Update
@@ -15,6 +17,9 @@ GRAM_ROWS = 256
 """Rows of a kept Gram matrix that are formed, and reduced, at once."""
 
 EXCHANGES = ("allreduce", "support", "reduce-scatter", "gram")
+
+MOST = 1 << 53
+"""Largest whole number that an option may have: products of two still fit what counts words."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +39,8 @@ class Options:
         Form the whole Gram matrix once (m*m words) and take every panel from it; with allreduce.
     gram_limit : int
         Largest Gram matrix that may be kept, in words.
-    cache : int
-        Words that kernel rows may take to be kept from window to window; 0 for none; with allreduce.
+    cache : int or None
+        Words that kernel rows may take to be kept from window to window; 0, None: none; with allreduce.
     recompute : int
         Windows after which the weights of exchange gram are formed anew; 0 for never.
     columns : {"whole", "local"}
@@ -64,7 +69,7 @@ class Options:
     exchange: str = "allreduce"
     keep_gram: bool = False
     gram_limit: int = 1 << 26
-    cache: int = 0
+    cache: int | None = None
     recompute: int = 0
     columns: str = "whole"
     partition: str = "work"
@@ -72,22 +77,23 @@ class Options:
     long_block: int = 96
     panel_words: int = 1 << 20
 
+    KNOWN: ClassVar[Mapping[str, Iterable[str]]] = {
+        "update": ("in-place", "frozen"), "rbf": ("norm-expansion", "difference"), "exchange": EXCHANGES,
+        "columns": ("whole", "local"), "partition": PARTITIONS,
+    }  # fmt: skip
+    LEAST: ClassVar[Mapping[str, int]] = {
+        "gram_limit": 0, "cache": 0, "recompute": 0, "long_block": 1, "panel_words": 1,
+    }  # fmt: skip
+
     def __post_init__(self):
-        for name, known in (
-            ("update", ("in-place", "frozen")),
-            ("rbf", ("norm-expansion", "difference")),
-            ("exchange", EXCHANGES),
-            ("columns", ("whole", "local")),
-            ("partition", tuple(PARTITIONS)),
-        ):
+        for name, known in self.KNOWN.items():
             if getattr(self, name) not in known:
-                raise InputError(f"{name} = {getattr(self, name)!r}; known: {', '.join(known)}")
-        for name, least in (
-            ("gram_limit", 0), ("cache", 0), ("recompute", 0), ("long_block", 1), ("panel_words", 1)
-        ):  # fmt: skip
-            if getattr(self, name) < least:
-                raise InputError(f"{name} = {getattr(self, name)}, but it must be >= {least}")
-        if self.exchange != "allreduce" and (self.keep_gram or self.cache):
+                raise InputError(f"{name} = {getattr(self, name)!r} is unknown; known: {', '.join(known)}")
+        for name, least in self.LEAST.items():
+            value = getattr(self, name)
+            if value not in (None, "auto") and not least <= value <= MOST:
+                raise InputError(f"{name} = {value}, but it must lie between {least} and 2^53 = {MOST}")
+        if self.exchange not in ("allreduce", "auto") and (self.keep_gram or self.cache):
             raise InputError(
                 f"exchange {self.exchange!r} leaves no rank with whole kernel rows, so none can be kept: "
                 "drop keep_gram and cache (--cache), or use exchange 'allreduce'"
@@ -104,7 +110,7 @@ class Options:
 
     def cached_rows(self, samples: int) -> int:
         """Kernel rows of m words that fit the cache, at most m."""
-        return min(self.cache // samples, samples)
+        return min((self.cache or 0) // samples, samples)
 
     def refuse(self, problem: Problem) -> None:
         """Refuse a problem that these options cannot run.
@@ -144,7 +150,7 @@ class Options:
             state=("weights",) if self.exchange == "gram" else (),
             level=3,
             gram_rows=GRAM_ROWS if self.keep_gram else 0,
-            cache_words=self.cache,
+            cache_words=self.cache or 0,
             recompute=self.recompute,
             ranks=ranks,
             options={

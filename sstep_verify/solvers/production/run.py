@@ -120,7 +120,7 @@ class Run:
     @property
     def _keeps_rows(self) -> bool:
         """Whether kernel rows are kept from window to window."""
-        return self._options.keep_gram or self._options.cache > 0
+        return self._options.keep_gram or bool(self._options.cache)
 
     def _own_columns(self):
         data, size = self._request.problem.data, self._communicator.size

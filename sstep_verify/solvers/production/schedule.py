@@ -9,16 +9,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from sstep_verify.costs.timings import Batch
 from sstep_verify.costs.tuning import Tuner
 from sstep_verify.solvers.production.options import EXCHANGES
-from sstep_verify.solvers.production.training_plan import Stretch
 
-OR = " or "
-"""Between the exchanges that may be tried, in the identity of a run."""
+
+class Stretch(NamedTuple):
+    """Iterations that were made alike; see `windows_of`.
+
+    Parameters
+    ----------
+    end : int
+        Where they end, counted from the first iteration of all.
+    s : int
+        Iterations per window.
+    exchange : str
+        What was communicated.
+    """
+
+    end: int
+    s: int
+    exchange: str
 
 
 class Schedule:

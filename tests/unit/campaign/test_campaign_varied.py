@@ -26,11 +26,9 @@ from sstep_verify.problems import (
 )
 from sstep_verify.problems.data.datasets import load
 from sstep_verify.runs.make import make_run
-from sstep_verify.solvers.adapters.training import TrainingSolver
-from sstep_verify.solvers.production.options import Options
-from sstep_verify.solvers.production.rank import tuned_sequence
+from sstep_verify.solvers.adapters.training import TrainingSolver, tuned_sequence
 from sstep_verify.solvers.production.schedule import Schedule, windows_of
-from sstep_verify.solvers.production.training_plan import Plan
+from sstep_verify.solvers.production.settings import Settings
 
 SPECS = [spec for group in expand(read_definition("varied")) for spec in group.specs]
 
@@ -149,10 +147,10 @@ def test_training_of_a_ridge_claims_its_residual_and_not_its_distance():
 @pytest.mark.parametrize("exchange", ["gram", "support"])
 def test_windows_of_a_tuned_training_lie_within_those_asked_for(s, iterations, exchange):
     """So that bounds of windows of s hold for them; they are of every width that divides s, if there is time."""
-    plan = Plan(s, iterations, 4 * s, 0.0, tuned=True)
-    sequence = tuned_sequence(plan, Options(exchange=exchange))
+    settings = Settings(s="auto", largest_s=s, iterations=iterations, interval=4 * s, exchange=exchange)
+    sequence = tuned_sequence(settings)
     assert sequence[-1].end == iterations
-    windows = list(windows_of(sequence, plan.interval))
+    windows = list(windows_of(sequence, settings.interval))
     assert windows[0][0] == 0
     assert [begin for begin, *_ in windows[1:]] == [end for _, end, _ in windows[:-1]]
     assert all(begin // s == (end - 1) // s for begin, end, _ in windows)
@@ -161,11 +159,11 @@ def test_windows_of_a_tuned_training_lie_within_those_asked_for(s, iterations, e
     # Neighbours that are alike have a window cut between them where no interval ends: they are not one.
     alike = [one.end for one, other in pairwise(sequence) if one[1:] == other[1:] and s > 1]
     assert alike == [one.end - 1 for one in sequence if one.s > 1 and one.end % s == 0]
-    assert all(end % plan.interval and any(end == one for _, one, _ in windows) for end in alike)
+    assert all(end % settings.interval and any(end == one for _, one, _ in windows) for end in alike)
     schedule = Schedule(Tuner((exchange,), s, s, iterations), given=sequence)
     while (begin := schedule.made[-1].end if schedule.made else 0) < iterations:
         schedule.done(schedule.next(begin, iterations))
-    assert list(windows_of(schedule.made, plan.interval)) == windows
+    assert list(windows_of(schedule.made, settings.interval)) == windows
     assert schedule.made == sequence or s == 1
     assert {one.exchange for one in sequence} <= {exchange, "allreduce"}
     assert exchange != "gram" or {one.exchange for one in sequence} == {"gram"}

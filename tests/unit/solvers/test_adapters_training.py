@@ -17,7 +17,7 @@ from sstep_verify.problems.streams import IndexStream
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production import ProductionSolver, training
-from sstep_verify.solvers.production.monitor import Values
+from sstep_verify.solvers.production.values import Values
 from sstep_verify.verdict import Status
 
 SAMPLES, LENGTH, INTERVAL = 14, 215, 5
@@ -148,13 +148,13 @@ def test_a_claim_that_is_half_the_gap_fails(monkeypatch):
 
 
 def test_an_interval_that_begins_from_a_coordinate_lost_fails(monkeypatch):
-    def losing(self, begin, end, alpha, progress, own=training._Training.advance):
-        alpha = alpha.copy()
-        if begin == 100:
-            alpha[np.argmax(alpha)] *= 1 - 1e-9
-        return own(self, begin, end, alpha, progress)
+    def losing(self, end, own=training.Training.advance):
+        if self.reached == 100:
+            self.alpha = self.alpha.copy()
+            self.alpha[np.argmax(self.alpha)] *= 1 - 1e-9
+        return own(self, end)
 
-    monkeypatch.setattr(training._Training, "advance", losing)
+    monkeypatch.setattr(training.Training, "advance", losing)
     solver = TrainingSolver(interval=INTERVAL)
     assert judged(step_replay, request_of(Hinge(100.0)), solver).status is Status.FAIL
 

@@ -13,13 +13,16 @@ from sstep_verify.solvers.production.options import GRAM_ROWS, Options
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"update": "twice"}, "update = 'twice'; known: in-place, frozen"),
-        ({"rbf": "guess"}, "rbf = 'guess'; known: norm-expansion, difference"),
-        ({"exchange": "gossip"}, "exchange = 'gossip'; known: allreduce, support, reduce-scatter, gram"),
-        ({"columns": "mine"}, "columns = 'mine'; known: whole, local"),
-        ({"gram_limit": -1}, "gram_limit = -1, but it must be >= 0"),
-        ({"cache": -8}, "cache = -8, but it must be >= 0"),
-        ({"recompute": -2}, "recompute = -2, but it must be >= 0"),
+        ({"update": "twice"}, "update = 'twice' is unknown; known: in-place, frozen"),
+        ({"rbf": "guess"}, "rbf = 'guess' is unknown; known: norm-expansion, difference"),
+        (
+            {"exchange": "gossip"},
+            "exchange = 'gossip' is unknown; known: allreduce, support, reduce-scatter, gram",
+        ),
+        ({"columns": "mine"}, "columns = 'mine' is unknown; known: whole, local"),
+        ({"gram_limit": -1}, "gram_limit = -1, but it must lie between 0 and"),
+        ({"cache": -8}, "cache = -8, but it must lie between 0 and"),
+        ({"recompute": -2}, "recompute = -2, but it must lie between 0 and"),
         ({"exchange": "gram", "cache": 10}, "use exchange 'allreduce'"),
         ({"exchange": "reduce-scatter", "keep_gram": True}, "use exchange 'allreduce'"),
         ({"keep_gram": True, "cache": 10}, "drop one"),

@@ -9,11 +9,9 @@ import pytest
 
 from sstep_verify.parallel.communicator import SelfCommunicator
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
-from sstep_verify.solvers.production.monitor import Values
-from sstep_verify.solvers.production.options import Options
-from sstep_verify.solvers.production.stagnation import best_without_progress
-from sstep_verify.solvers.production.training import train
-from sstep_verify.solvers.production.training_plan import Measured, Plan
+from sstep_verify.solvers.production.settings import Settings
+from sstep_verify.solvers.production.training import Training
+from sstep_verify.solvers.production.values import Measured, Values, best_without_progress
 
 LOSSES = {"svm-l1": Hinge(1.0), "svm-l2": SquaredHinge(1.0), "krr": Ridge(0.1)}
 KERNELS = {"linear": LinearKernel(), "rbf": RBFKernel(0.2)}
@@ -28,8 +26,15 @@ def problem_of(task: str, kernel: str, seed: int, samples: int = 24, features: i
 
 def trained(problem: Problem, iterations: int, tolerance: float, interval: int = 160):
     stream = IndexStream("uniform", problem.samples, 2 if not problem.is_svm else 1, iterations, seed=1)
-    options = Options(keep_gram=True, columns="local")
-    return train(problem, stream, Plan(8, iterations, interval, tolerance), options, SelfCommunicator())
+    settings = Settings(
+        keep_gram=True,
+        exchange="allreduce",
+        s=8,
+        iterations=iterations,
+        interval=interval,
+        tolerance=tolerance,
+    )
+    return Training(problem, stream, settings, SelfCommunicator()).to_the_end()
 
 
 @pytest.mark.parametrize("task", LOSSES)

@@ -11,9 +11,8 @@ from sstep_verify.errors import InputError
 from sstep_verify.parallel.communicator import SelfCommunicator
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge, SquaredHinge
 from sstep_verify.solvers.production.monitor import Monitor
-from sstep_verify.solvers.production.options import Options
-from sstep_verify.solvers.production.training import train
-from sstep_verify.solvers.production.training_plan import Plan
+from sstep_verify.solvers.production.settings import Settings
+from sstep_verify.solvers.production.training import Training
 
 DATA = np.array([[1.0, 2.0], [0.5, -1.0], [2.0, 1.0]])
 LABELS = np.array([1.0, -1.0, 1.0])
@@ -54,8 +53,9 @@ def test_a_residual_neither_vanishes_nor_overflows(scale):
 @pytest.mark.parametrize("loss", [Hinge, SquaredHinge])
 def test_no_tolerance_is_reached_by_underflow(loss):
     problem = Problem("p", DATA, LABELS, LinearKernel(), loss(1e-200))
-    stream, plan = IndexStream("cyclic", 3, 1, 30), Plan(1, 30, 3, 1e-6)
-    trained = train(problem, stream, plan, Options(columns="local"), SelfCommunicator())
+    stream = IndexStream("cyclic", 3, 1, 30)
+    settings = Settings(s=1, iterations=30, interval=3, exchange="allreduce")
+    trained = Training(problem, stream, settings, SelfCommunicator()).to_the_end()
     assert trained.history[0].values.relative == math.inf
     assert trained.trajectory.stopped == "tolerance"
     np.testing.assert_allclose(trained.trajectory.final, (1 + (loss is SquaredHinge)) * 1e-200, rtol=1e-12)
@@ -64,9 +64,10 @@ def test_no_tolerance_is_reached_by_underflow(loss):
 def test_a_dual_vector_that_overflows_ends_training_with_a_message():
     data = np.array([[1e200, 0.0], [1e200, 1.0], [1.0, 2.0]])
     problem = Problem("huge", data, np.array([1.0, -1.0, 1.0]), LinearKernel(), Hinge(1.0))
-    stream, plan = IndexStream("cyclic", 3, 1, 9), Plan(1, 9, 3, 0.0)
+    stream = IndexStream("cyclic", 3, 1, 9)
+    settings = Settings(s=1, iterations=9, interval=3, tolerance=0.0, exchange="allreduce")
     with (
         np.errstate(over="ignore", invalid="ignore"),
         pytest.raises(InputError, match=r"huge / linear / svm-l1 C=1: at iteration \d .* overflow"),
     ):
-        train(problem, stream, plan, Options(columns="local"), SelfCommunicator())
+        Training(problem, stream, settings, SelfCommunicator()).to_the_end()

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, RBFKernel, Ridge
-from sstep_verify.solvers.production.monitor import LEAST_INTERVAL, SHARE, default_interval
-from sstep_verify.training.decisions import MEMORY, decide
-from sstep_verify.training.request import TrainingRequest
+from sstep_verify.solvers.production.settings import Settings
+from sstep_verify.training.decisions import LEAST_INTERVAL, MEMORY, SHARE, decide, default_interval
 
 
 @given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 64), st.booleans())
@@ -27,25 +26,29 @@ def test_an_interval_forms_enough_rows_to_hide_its_measurement(samples, block, s
     assert interval * block >= (1 if light else SHARE) * samples
 
 
-def request_of(**changed) -> TrainingRequest:
+def request_of(**changed) -> Settings:
     return dataclasses.replace(
-        TrainingRequest("data", "out", RBFKernel(0.5), Hinge(1.0), iterations=5000), **changed
+        Settings(data="data", out="out", kernel=RBFKernel(0.5), loss=Hinge(1.0), iterations=5000), **changed
     )
+
+
+def identity_of(settings: Settings) -> dict:
+    return settings.identity(2)
 
 
 def test_exchange_and_cache_are_decided_and_explained():
     kept = decide(request_of(), 100, 2)
-    assert kept.options.keep_gram
-    assert "all 100 kernel rows fit" in kept.reason
-    assert kept.identity["cache"] == "all kernel rows"
+    assert kept.keep_gram
+    assert "all 100 kernel rows fit" in kept.exchange_reason
+    assert identity_of(kept)["cache"] == "all kernel rows"
     none = decide(request_of(cache=0), 100, 2)
-    assert not none.options.keep_gram
+    assert not none.keep_gram
     some = decide(request_of(cache=3000, exchange="allreduce"), 100, 2)
-    assert (some.options.cache, some.options.keep_gram, some.reason) == (3000, False, "asked for")
-    assert decide(request_of(kernel=LinearKernel()), 100, 2).options.exchange == "gram"
+    assert (some.cache, some.keep_gram, some.exchange_reason) == (3000, False, "asked for")
+    assert decide(request_of(kernel=LinearKernel()), 100, 2).exchange == "gram"
     with pytest.raises(InputError, match="leaves no rank with whole kernel rows"):
         decide(request_of(cache=3000, exchange="reduce-scatter"), 100, 2)
-    assert all(one.options.columns == "local" for one in (kept, none, some))
+    assert all(one.columns == "local" for one in (kept, none, some))
 
 
 def test_all_that_decides_the_bits_is_part_of_the_identity():
@@ -65,18 +68,21 @@ def test_all_that_decides_the_bits_is_part_of_the_identity():
         )
     ]
     others.append(request_of(exchange="reduce-scatter"))
-    found = [decide(one, 100, 2).identity for one in (base, *others)] + [decide(base, 100, 3).identity]
+    found = [identity_of(decide(one, 100, 2)) for one in (base, *others)] + [
+        decide(base, 100, 3).identity(3)
+    ]
     for one, other in itertools.combinations(found, 2):
         assert one != other
     assert (
-        decide(request_of(exchange="allreduce", iterations=7, tolerance=0.5), 100, 2).identity == found[0]
+        identity_of(decide(request_of(exchange="allreduce", iterations=7, tolerance=0.5), 100, 2))
+        == found[0]
     )
 
 
 def test_the_stream_is_drawn_as_asked_for():
     """Uniform draws leave no word, so that runs of before are gone on with."""
-    assert "stream" not in decide(request_of(), 100, 2).identity
-    stream = decide(request_of(stream="epochs", iterations=300), 100, 2).stream
+    assert "stream" not in identity_of(decide(request_of(), 100, 2))
+    stream = decide(request_of(stream="epochs", iterations=300), 100, 2).draws_of(100)
     for begin in (0, 100, 200):
         assert sorted(stream.blocks(begin, begin + 100).ravel().tolist()) == list(range(100))
 
@@ -96,27 +102,29 @@ def test_what_does_not_go_with_the_samples_is_refused(changed, words):
 def test_more_iterations_go_on_with_what_was_decided_before():
     short = decide(request_of(iterations=50), 100, 2)
     long = decide(request_of(iterations=5000), 100, 2)
-    assert not short.options.keep_gram
-    assert long.options.keep_gram
+    assert not short.keep_gram
+    assert long.keep_gram
     for first, other in ((short, request_of(iterations=5000)), (long, request_of(iterations=50))):
-        going_on = decide(other, 100, 2, first.identity)
-        assert going_on.identity == first.identity
-        assert going_on.options == first.options
-        assert going_on.reason == "as in the run that is gone on with"
+        going_on = decide(other, 100, 2, identity_of(first))
+        assert identity_of(going_on) == identity_of(first)
+        assert going_on == dataclasses.replace(
+            first, exchange_reason=going_on.exchange_reason, iterations=other.iterations
+        )
+        assert going_on.exchange_reason == "as in the run that is gone on with"
 
 
 def test_what_is_asked_for_in_so_many_words_is_not_taken_from_before():
-    kept = decide(request_of(), 100, 2).identity
+    kept = identity_of(decide(request_of(), 100, 2))
     for changed in ({"cache": 0}, {"exchange": "reduce-scatter"}, {"exchange": "allreduce", "cache": 3000}):
         asked = request_of(**changed)
-        assert decide(asked, 100, 2, kept).identity | {"interval": 0} == decide(asked, 100, 2).identity | {
-            "interval": 0
-        }
+        assert identity_of(decide(asked, 100, 2, kept)) | {"interval": 0} == identity_of(
+            decide(asked, 100, 2)
+        ) | {"interval": 0}
     asked = request_of(interval=1600)
-    assert decide(asked, 100, 2, kept).identity["interval"] == 1600
-    assert decide(request_of(cache=MEMORY), 100, 2, kept).identity == kept
-    explicit = decide(request_of(exchange="allreduce", cache=3000), 100, 2).identity
-    assert decide(request_of(exchange="allreduce"), 100, 2, explicit).identity == explicit
+    assert identity_of(decide(asked, 100, 2, kept))["interval"] == 1600
+    assert identity_of(decide(request_of(cache=MEMORY), 100, 2, kept)) == kept
+    explicit = identity_of(decide(request_of(exchange="allreduce", cache=3000), 100, 2))
+    assert identity_of(decide(request_of(exchange="allreduce"), 100, 2, explicit)) == explicit
 
 
 @pytest.mark.parametrize(
@@ -129,5 +137,5 @@ def test_what_is_asked_for_in_so_many_words_is_not_taken_from_before():
 )  # fmt: skip
 def test_nonsense_in_what_was_kept_decides_nothing(changed):
     request = request_of()
-    found = decide(request, 100, 2, decide(request, 100, 2).identity | changed)
-    assert found.identity == decide(request, 100, 2).identity
+    found = decide(request, 100, 2, identity_of(decide(request, 100, 2)) | changed)
+    assert identity_of(found) == identity_of(decide(request, 100, 2))

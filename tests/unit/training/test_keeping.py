@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstep_verify.solvers.production.training_plan import Place
-from sstep_verify.training.keeping import Keeper
+from sstep_verify.solvers.production.training import Place
+from sstep_verify.training.checkpoint import Keeper
 
 
 class Hours:

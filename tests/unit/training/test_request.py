@@ -6,7 +6,8 @@ import pytest
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, RBFKernel, Ridge, SquaredHinge
-from sstep_verify.training import TrainingRequest
+from sstep_verify.solvers.production.settings import Settings
+from sstep_verify.training.samples import output_files
 
 
 @pytest.mark.parametrize(
@@ -37,19 +38,12 @@ from sstep_verify.training import TrainingRequest
 )  # fmt: skip
 def test_what_cannot_be_done_is_refused(changed, words):
     with pytest.raises(InputError, match=words) as caught:
-        TrainingRequest(
-            **{"data": "d", "out": "r", "kernel": LinearKernel(), "loss": Hinge(1.0), **changed}
-        )
+        Settings(**{"data": "d", "out": "r", "kernel": LinearKernel(), "loss": Hinge(1.0), **changed})
     assert "\n" not in str(caught.value)
 
 
 def test_all_files_that_are_written_are_named():
-    request = TrainingRequest(
-        "d", "r.npz", LinearKernel(), Hinge(1.0), test="t", predictions="p", force=True
-    )
-    assert [str(output.path) for output in request.outputs] == ["r.npz.checkpoint", "r.npz", "p"]
-    assert all(output.replace for output in request.outputs)
-    assert request.task == "classification"
-    alone = TrainingRequest("d", "", LinearKernel(), Ridge(1.0))
-    assert [output.option for output in alone.outputs] == ["--out"]
-    assert alone.task == "regression"
+    files = output_files(Settings(data="d", out="r.npz", test="t", predictions="p", force=True))
+    assert [str(output.path) for output in files] == ["r.npz.checkpoint", "r.npz", "p"]
+    assert all(output.replace for output in files)
+    assert [output.option for output in output_files(Settings(data="d", loss=Ridge(1.0)))] == ["--out"]

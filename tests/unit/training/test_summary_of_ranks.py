@@ -11,33 +11,25 @@ from sstep_verify.parallel.clock import PHASES
 from sstep_verify.training.summary import summary_lines
 
 
-def outcome(timers):
-    problem = SimpleNamespace(label="p", samples=9, is_svm=True)
-    partition = SimpleNamespace(imbalance=1.5, work_imbalance=2.5)
-    values = SimpleNamespace(relative=1e-7, gap=1e-5)
+def summary(timers):
     counted = {"panel columns": 9, "collectives": 2, "words": 81}
-    trajectory = SimpleNamespace(counters={}, stopped="tolerance")
-    return SimpleNamespace(
-        problem=problem,
-        local=SimpleNamespace(features=4, partition=partition, notes=()),
-        decided=SimpleNamespace(
-            options=SimpleNamespace(keep_gram=False, cache=0, exchange="gram"),
-            plan=SimpleNamespace(interval=16),
-            reason="asked for",
+    training = SimpleNamespace(
+        problem=SimpleNamespace(label="p", samples=9, is_svm=True), schedule=None, counters={},
+        settings=SimpleNamespace(
+            keep_gram=False, cache=0, exchange="gram", interval=16, exchange_reason="asked for"
         ),
-        trained=SimpleNamespace(
-            trajectory=trajectory, monitoring=counted, values=values, iteration=64, attainable=1e-9
-        ),
-        timers=timers,
-        schedule=None,
-    )
+        monitor=SimpleNamespace(counters=counted), values=SimpleNamespace(relative=1e-7, gap=1e-5),
+        stopped="tolerance", iteration=64, attainable=1e-9,
+    )  # fmt: skip
+    partition = SimpleNamespace(imbalance=1.5, work_imbalance=2.5)
+    return summary_lines(training, SimpleNamespace(features=4, partition=partition, notes=()), timers, "")
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_each_phase_has_its_largest_mean_and_least_seconds(seed):
     drawn = np.random.Generator(np.random.PCG64(seed))
     timers = [dict(zip(PHASES, drawn.uniform(0.1, 90.0, len(PHASES)), strict=True)) for _ in range(3)]
-    lines = list(summary_lines(outcome(timers)))
+    lines = list(summary(timers))
     (head,) = (k for k, line in enumerate(lines) if line.startswith("seconds"))
     assert lines[head].split()[1:4] == ["max", "mean", "min"]
     for phase, line in zip(PHASES, lines[head + 1 :], strict=False):
