@@ -11,7 +11,7 @@ import numpy as np
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.verdicts.family import Family
-from sstep_verify.campaign.verdicts.family_table import refuse_unusable
+from sstep_verify.campaign.verdicts.fitting import refuse_unusable
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Kernel, Problem
 from sstep_verify.problems.bias import require_usable, with_constant_feature

@@ -13,8 +13,7 @@ from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.campaign.verdicts.family import Family, Source
-from sstep_verify.campaign.verdicts.family_table import refuse_unusable
-from sstep_verify.campaign.verdicts.fitting import edges, fitted, made_for
+from sstep_verify.campaign.verdicts.fitting import edges, fitted, made_for, refuse_unusable
 from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.program import ProgramFile, is_program, read_program

@@ -116,6 +116,7 @@ def judged_cases(
 
 def _judged(definition: Definition, group: Group, spec: CaseSpec, room: Path) -> CaseFound:
     """One case; the search of a smaller one is no part of its time."""
+    from sstep_verify.campaign.model import Setting, Unit
     from sstep_verify.campaign.verdicts.execute import SHRINKING, execute_group
 
     found, errors, ends = CaseFound(spec.id, ""), [], []
@@ -127,7 +128,10 @@ def _judged(definition: Definition, group: Group, spec: CaseSpec, room: Path) ->
 
     with heard_by(heard):
         messages = list(
-            execute_group(replace(group, specs=(spec,)), definition.again, None, "", room, runs=True)
+            execute_group(
+                Unit((spec.id,), replace(group, specs=(spec,))),
+                Setting(definition.again, artefacts=room, runs=True),
+            )
         )
     ends.append(time.perf_counter())
     for message in messages:

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from sstep_verify.campaign.verdicts.monitor import measuring_points
+from sstep_verify.campaign.verdicts.measured import measuring_points
 from sstep_verify.checks.registry import on_held
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle

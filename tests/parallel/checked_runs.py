@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.campaign.verdicts.monitor import measuring_points
+from sstep_verify.campaign.verdicts.measured import measuring_points
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, merge_requests
 from sstep_verify.launch.environment import promised_size

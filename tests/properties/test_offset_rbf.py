@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scenario_strategies import acting_scenarios
 
-from sstep_verify.campaign.verdicts.monitor import measuring_points
+from sstep_verify.campaign.verdicts.measured import measuring_points
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.recorded import kernel_entries, message_count
 from sstep_verify.checks.registry import on_held

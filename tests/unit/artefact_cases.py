@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.campaign.artefact import Artefact
-from sstep_verify.campaign.verdicts.monitor import measuring_points
+from sstep_verify.campaign.verdicts.measured import measuring_points
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.problems import IndexStream, Problem, Ridge
 from sstep_verify.solver import Declaration

@@ -10,11 +10,9 @@ from sstep_verify.campaign.batch.manifest import RUNS, Batch, write_batch
 from sstep_verify.campaign.batch.script import SCRIPT, SLURM, shell_script, slurm_script
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.verdicts.expand import Group, expand, make_case
-from sstep_verify.campaign.verdicts.magnitude import out_of_range
-from sstep_verify.campaign.verdicts.memory import memory_of
-from sstep_verify.campaign.verdicts.references import SharedReferences
-from sstep_verify.campaign.verdicts.runs import make_runs
-from sstep_verify.checks.registry import CHECKS
+from sstep_verify.campaign.verdicts.measured import SharedReferences
+from sstep_verify.campaign.verdicts.memory import memory_of, out_of_range
+from sstep_verify.campaign.verdicts.runs import checks_of_family, make_runs
 from sstep_verify.errors import InputError, RefusedError
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.outputs import Output, check, write_text
@@ -107,17 +105,16 @@ def collect(batch: Batch, folder: Path) -> Batch:
 
 def _collect_group(group: Group) -> None:
     """Ask for all runs of the cases of a group, as a campaign does; one that is refused asks for none."""
-    family = group.specs[0].family
-    solvers = family.solvers()
+    family, solvers = group.family, group.family.solvers()
     data = load_data(group.data, None)
-    checks = [one for one in CHECKS.values() if one.all_runs or one.id in family.checks]
     for spec in group.specs:
         case = make_case(spec, data, {"": solvers[""].declaration}, "", "")
         if out_of_range(case.problem):
             continue
         shared = SharedReferences(case.problem, Oracle(case.problem), whole=memory_of(spec, case).whole)
+        reference = shared.reference(case.problem)
         try:
-            make_runs(case, checks, solvers, shared.reference(case.problem), family.tolerance)
+            make_runs(case, checks_of_family(family), solvers, reference, family.tolerance)
         except RefusedError:
             continue
 

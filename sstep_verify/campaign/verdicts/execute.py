@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 
 from sstep_verify.campaign.artefact_keep import REPLAY, keep_artefacts, keep_runs
 from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.messages import REFUSED, Finished, attempted, tell
+from sstep_verify.campaign.model import Setting, Unit
 from sstep_verify.campaign.stability import exact_iterations
 from sstep_verify.campaign.summary.summary import RELATING, roll_up, telling
-from sstep_verify.campaign.verdicts.expand import CaseSpec, Group, make_case
-from sstep_verify.campaign.verdicts.magnitude import out_of_range
-from sstep_verify.campaign.verdicts.memory import Memory, memory_of
+from sstep_verify.campaign.verdicts.expand import CaseSpec, Group, make_case, replay_options
+from sstep_verify.campaign.verdicts.measured import Reference, SharedReferences
+from sstep_verify.campaign.verdicts.memory import Memory, memory_of, out_of_range
 from sstep_verify.campaign.verdicts.minimal.example import example_of
 from sstep_verify.campaign.verdicts.minimums import left_out, too_few
 from sstep_verify.campaign.verdicts.other_conventions import name_conventions
-from sstep_verify.campaign.verdicts.references import Reference, SharedReferences
-from sstep_verify.campaign.verdicts.runs import RunsMade, drift_series, make_runs, sound_case
+from sstep_verify.campaign.verdicts.runs import (
+    RunsMade,
+    checks_of_family,
+    drift_series,
+    make_runs,
+    sound_case,
+)
 from sstep_verify.checks import contract, window_replay
-from sstep_verify.checks.registry import APART, CHECKS, case_of, cases_to_judge, with_draws
+from sstep_verify.checks.registry import APART, case_of, cases_to_judge, with_draws
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.outcome import nothing_compared
@@ -43,20 +48,10 @@ SHRINKING = "a smaller problem"
 
 @dataclass(frozen=True)
 class CaseOutcome:
-    """What one case yields.
+    """What one case yields: for the report, its verdicts, and lines on checks that compared too little.
 
-    Parameters
-    ----------
-    case : reporting Case
-        For the report.
-    verdicts : tuple of Verdict
-        Its verdicts.
-    too_few : tuple of str
-        Lines on checks and runs with fewer executed comparisons than their minimum.
-    runs : str
-        Where all its runs are kept, as in the replay commands of verdicts; empty if nowhere.
-    smaller : str
-        Size of a smaller problem that fails alike; empty if none was found.
+    `runs` says where all its runs are kept, as in the replay commands of verdicts, empty if nowhere;
+    `smaller` the size of a smaller problem that fails alike, empty if none was found.
     """
 
     case: report.Case
@@ -66,163 +61,139 @@ class CaseOutcome:
     smaller: str = ""
 
 
-def execute_group(
-    group: Group,
-    again: str,
-    directory: str | None,
-    options: str,
-    artefacts: Path | None = None,
-    finished: Collection[str] = (),
-    runs: bool = False,
-    crashed: Collection[tuple[str, str, str]] = (),
-) -> Iterator[Finished]:
+def execute_group(unit: Unit, setting: Setting) -> Iterator[Finished]:
     """Run the cases of a group, one after the other; an error in one ends only that one.
-
-    Parameters
-    ----------
-    group : Group
-        Cases on the same data and kernel.
-    again : str
-        The command that runs the campaign, for replay commands.
-    directory : str or None
-        Folder of the data sets.
-    options : str
-        Further options of replay commands.
-    artefacts : Path or None
-        Where an artefact of every FAIL and INCONCLUSIVE is collected; None for nowhere.
-    finished : collection of str
-        Ids of cases that are left out; what the others share is as if they were not.
-    runs : bool
-        Whether all runs are kept there too.
-    crashed : collection
-        Runs that are not made again, as `Unit` has them.
 
     Yields
     ------
     Finished
-        With a `CaseOutcome`, or an error that names the case, and perhaps a check that gave no verdict.
+        With a `CaseOutcome`, or an error that names the case, and perhaps a check that gave no verdict. Of
+        cases that are not wanted, because another unit has them or they are finished, there is none; what
+        the others share is as if they were.
     """
-    data = load_data(group.data, directory, group.specs[0].family.targets)
-    solvers = group.specs[0].family.solvers()
+    group: Group = unit.work
+    data = load_data(group.data, setting.directory, group.family.targets)
+    solvers = group.family.solvers()
     declarations = {name: solver.declaration for name, solver in solvers.items()}
-    oracle: Oracle | None = None
+    options, shared = replay_options(setting.directory), None
     for spec in group.specs:
-        case = make_case(spec, data, declarations, again, options)
+        wanted = spec.id in unit.keys and spec.id not in setting.finished
+        case = make_case(spec, data, declarations, setting.again, options)
         if told := out_of_range(case.problem):
-            if spec.id not in finished:
+            if wanted:
                 yield Finished(error=f"{spec.id}: {told}", kind=REFUSED)
             continue
-        if oracle is None:
-            oracle = Oracle(case.problem)
-            shared = SharedReferences(case.problem, oracle, whole=memory_of(spec, case).whole)
-        if spec.id in finished:
+        if shared is None:
+            shared = SharedReferences(case.problem, Oracle(case.problem), whole=memory_of(spec, case).whole)
+        if not wanted:
             continue
-        failures: list[Finished] = []
-        kept = artefacts if runs else None
-        ended = {run: told for key, run, told in crashed if key == spec.id}
-        work = partial(_execute_case, spec, case, solvers, shared, oracle, artefacts, kept, failures, ended)
-        message = attempted(work, spec.id)
-        yield from failures
-        yield replace(message, keep=not failures)
+        crashed = {run: told for key, run, told in unit.crashed if key == spec.id}
+        judged = _Judged(spec, case, solvers, shared, setting, crashed)
+        message = attempted(judged.outcome, spec.id)
+        yield from judged.failures
+        yield replace(message, keep=not judged.failures)
 
 
-def _execute_case(
-    spec: CaseSpec,
-    case: Case,
-    solvers: dict[str, Solver],
-    shared: SharedReferences,
-    oracle: Oracle,
-    artefacts: Path | None,
-    kept: Path | None,
-    failures: list[Finished],
-    crashed: dict[str, str],
-) -> CaseOutcome:
-    """The outcome of a case; a check that raises is left out and added to the failures."""
-    family, reference = spec.family, shared.reference(case.problem)
-    checks = [
-        check
-        for check in CHECKS.values()
-        if check.id in family.checks or (check.all_runs and not family.is_vector)
-    ]
-    ids = [check.id for check in checks]
-    getattr(solvers[""], "remarks", {}).clear()
-    limit = family.time_limit if is_foreign(family.solver) else 0.0
-    made = make_runs(case, checks, solvers, reference, family.tolerance, limit, crashed)
-    verdicts: list[Verdict] = []
-    for place, check in enumerate(checks):
-        tell(case.id, (1 + place / len(checks)) / 2, f"check {check.id}")
-        # What an earlier check has named, or found nothing for, is not looked for in exact trajectories.
-        asked = replace(case_of(check, case), diagnose=case.diagnose and not _told(verdicts))
-        verdicts += _checked(check, asked, made, oracle, solvers[""], artefacts, failures)
-    verdicts += left_out(case, ids, family.minimum_windows)
-    (status, reason), smaller = roll_up(verdicts), ""
-    if status is Status.FAIL and family.shrink and not family.is_vector:
-        tell(case.id, 1.0, SHRINKING)
-        smaller, told = _smaller(spec, case, solvers, verdicts, artefacts)
-        reason += f" {told}" * bool(told)
-    if status is Status.VACUOUS:
-        reason += f"; the largest off-diagonal kernel entry is {reference.largest_off_diagonal:.3g}"
-    sound = {key: run for key, run in made.trajectories.items() if key not in made.broken}
-    whole = with_draws(case, sound.values())
-    drifts = drift_series(whole, sound, oracle, exact_iterations(family, case)) if whole else []
-    lines = [report.Line("target", family.tolerance)]
-    if made.attainable:
-        lines.append(report.Line("attainable gap of float64", made.attainable))
-    outcome = report.Case(
-        id=case.id,
-        problem=case.problem.label,
-        dataset=spec.data,
-        kernel=kernels.describe(spec.kernel),
-        loss=losses.describe(case.problem.loss),
-        task=spec.task,
-        samples=case.problem.samples,
-        features=case.problem.features,
-        block=spec.block,
-        status=status,
-        s=case.s_values,
-        reason=reason,
-        parameters={"lambda" if spec.task == "krr" else "C": spec.parameter},
-        facts=_facts(case, reference, memory_of(spec, case)) | _remarks(solvers[""]),
-        runs=tuple(made.runs),
-        series=(*made.series, *drifts),
-        lines=tuple(lines),
-    )
-    short = too_few(case, ids, verdicts, made.trajectories, family.minimum_windows)
-    runs = keep_runs(case, made.trajectories, kept) if kept else ""
-    return CaseOutcome(outcome, tuple(verdicts), short, runs, smaller)
+@dataclass
+class _Judged:
+    """A case that is run and judged; a check that raises is left out and added to the failures."""
+
+    spec: CaseSpec
+    case: Case
+    solvers: dict[str, Solver]
+    shared: SharedReferences
+    setting: Setting
+    crashed: dict[str, str]
+    failures: list[Finished] = field(default_factory=list)
+
+    def outcome(self) -> CaseOutcome:
+        """Runs, verdicts, curves and facts."""
+        spec, case, solver = self.spec, self.case, self.solvers[""]
+        family, reference = spec.family, self.shared.reference(case.problem)
+        checks = checks_of_family(family)
+        ids = [check.id for check in checks]
+        getattr(solver, "remarks", {}).clear()
+        limit = family.time_limit if is_foreign(family.solver) else 0.0
+        made = make_runs(case, checks, self.solvers, reference, family.tolerance, limit, self.crashed)
+        verdicts: list[Verdict] = []
+        for place, check in enumerate(checks):
+            tell(case.id, (1 + place / len(checks)) / 2, f"check {check.id}")
+            # What an earlier check has named, or found nothing for, is not looked for again.
+            asked = replace(case_of(check, case), diagnose=case.diagnose and not _told(verdicts))
+            verdicts += self._checked(check, asked, made)
+        verdicts += left_out(case, ids, family.minimum_windows)
+        (status, reason), smaller = roll_up(verdicts), ""
+        if status is Status.FAIL and family.shrink and not family.is_vector:
+            tell(case.id, 1.0, SHRINKING)
+            smaller, told = self._smaller(verdicts)
+            reason += f" {told}" * bool(told)
+        if status is Status.VACUOUS:
+            reason += f"; the largest off-diagonal kernel entry is {reference.largest_off_diagonal:.3g}"
+        sound = {key: run for key, run in made.trajectories.items() if key not in made.broken}
+        whole = with_draws(case, sound.values())
+        length = exact_iterations(family, case)
+        drifts = drift_series(whole, sound, self.shared.oracle, length) if whole else []
+        lines = [report.Line("target", family.tolerance)]
+        if made.attainable:
+            lines.append(report.Line("attainable gap of float64", made.attainable))
+        remarks = list(getattr(solver, "remarks", ()))
+        outcome = report.Case(
+            id=case.id,
+            problem=case.problem.label,
+            dataset=spec.data,
+            kernel=kernels.describe(spec.kernel),
+            loss=losses.describe(case.problem.loss),
+            task=spec.task,
+            samples=case.problem.samples,
+            features=case.problem.features,
+            block=spec.block,
+            status=status,
+            s=case.s_values,
+            reason=reason,
+            parameters={"lambda" if spec.task == "krr" else "C": spec.parameter},
+            facts=_facts(case, reference, memory_of(spec, case)) | ({REMARKS: remarks} if remarks else {}),
+            runs=tuple(made.runs),
+            series=(*made.series, *drifts),
+            lines=tuple(lines),
+        )
+        short = too_few(case, ids, verdicts, made.trajectories, family.minimum_windows)
+        kept = self.setting.artefacts if self.setting.runs else None
+        runs = keep_runs(case, made.trajectories, kept) if kept else ""
+        return CaseOutcome(outcome, tuple(verdicts), short, runs, smaller)
+
+    def _checked(self, check: Check, case: Case, made: RunsMade) -> list[Verdict]:
+        """The verdicts of a check, with artefacts and hints."""
+        verdicts: list[Verdict] = []
+        oracle, runs = self.shared.oracle, made.trajectories
+        for drawn, same in cases_to_judge(check, case, runs):
+            work = partial(_judged, check, drawn, made, oracle, same=same)
+            message = attempted(work, f"{case.id}, check {check.id}")
+            if message.outcome is None:
+                self.failures.append(message)
+                continue
+            kept = keep_artefacts(check, drawn, runs, message.outcome, self.setting.artefacts)
+            # After that: what the solver's file might have said is no part of what is judged again.
+            hint = partial(name_conventions, check, drawn, runs, self.solvers[""], kept, oracle)
+            message = attempted(hint, f"{case.id}, conventions that {check.id} may have failed for")
+            if message.outcome is None:
+                self.failures.append(message)
+            verdicts += message.outcome or kept
+        return verdicts
+
+    def _smaller(self, verdicts: list[Verdict]) -> tuple[str, str]:
+        """A smaller problem that fails alike: its size, what is told of it; the verdicts stay."""
+        failed = telling([verdict for verdict in verdicts if verdict.status is Status.FAIL])
+        artefacts, family = self.setting.artefacts, self.spec.family
+        kept = artefacts / failed.replay.removeprefix(REPLAY) if artefacts is not None else None
+        if kept is not None and not kept.is_dir():
+            kept = None
+        return example_of(self.case, failed, self.solvers, family.shrink, kept, family.solver)
 
 
 def _told(verdicts: list[Verdict]) -> bool:
     """Whether a FAIL says which part of a run is wrong, or is of the check that knows all mistakes."""
     failed = [one for one in verdicts if one.status is Status.FAIL and one.check not in RELATING]
     return any(one.check == window_replay.CHECK or names_a_part(one.sentences) for one in failed)
-
-
-def _checked(
-    check: Check,
-    case: Case,
-    made: RunsMade,
-    oracle: Oracle,
-    solver: Solver,
-    artefacts: Path | None,
-    failures: list[Finished],
-) -> list[Verdict]:
-    """The verdicts of a check, with artefacts and hints; where it raises, that is added to the failures."""
-    verdicts: list[Verdict] = []
-    for drawn, same in cases_to_judge(check, case, made.trajectories):
-        work = partial(_judged, check, drawn, made, oracle, same=same)
-        message = attempted(work, f"{case.id}, check {check.id}")
-        if message.outcome is None:
-            failures.append(message)
-            continue
-        kept = keep_artefacts(check, drawn, made.trajectories, message.outcome, artefacts)
-        # After that: what the solver's file might have said is no part of what is judged again.
-        hint = partial(name_conventions, check, drawn, made.trajectories, solver, kept, oracle)
-        message = attempted(hint, f"{case.id}, conventions that {check.id} may have failed for")
-        if message.outcome is None:
-            failures.append(message)
-        verdicts += message.outcome or kept
-    return verdicts
 
 
 def _judged(check: Check, case: Case, made: RunsMade, oracle: Oracle, *, same: bool) -> list[Verdict]:
@@ -244,27 +215,6 @@ def _judged(check: Check, case: Case, made: RunsMade, oracle: Oracle, *, same: b
 
 def _judgeable(check: Check, case: Case) -> list[int]:
     return [s for s in case.s_values if check.applies(case, s) and check.affordable(case, s)]
-
-
-def _smaller(
-    spec: CaseSpec,
-    case: Case,
-    solvers: dict[str, Solver],
-    verdicts: list[Verdict],
-    artefacts: Path | None,
-) -> tuple[str, str]:
-    """A smaller problem that fails alike: its size, what is told of it; the verdicts stay as they are."""
-    failed = telling([verdict for verdict in verdicts if verdict.status is Status.FAIL])
-    kept = artefacts / failed.replay.removeprefix(REPLAY) if artefacts is not None else None
-    if kept is not None and not kept.is_dir():
-        kept = None
-    return example_of(case, failed, solvers, spec.family.shrink, kept, spec.family.solver)
-
-
-def _remarks(solver: Solver) -> dict[str, object]:
-    """What a solver has to tell of its runs of a case, where it is one that does."""
-    told = list(getattr(solver, "remarks", ()))
-    return {REMARKS: told} if told else {}
 
 
 def _counts(declared: Declaration) -> dict[str, int]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.campaign.selection import chosen, command_for
 from sstep_verify.campaign.stability import common_points
 from sstep_verify.campaign.verdicts.family import Family
-from sstep_verify.campaign.verdicts.monitor import measuring_points
+from sstep_verify.campaign.verdicts.measured import measuring_points
 from sstep_verify.campaign.verdicts.solvers import TRAINING, offered
-from sstep_verify.campaign.verdicts.starts import seeded_start
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
@@ -42,21 +42,7 @@ MOST_CASES = 10_000
 
 @dataclass(frozen=True)
 class CaseSpec:
-    """One case, by names and numbers only.
-
-    Parameters
-    ----------
-    data, task : str
-        Data set and task.
-    kernel : Kernel
-        Kernel.
-    parameter : float
-        C or lambda.
-    block : int
-        Block size (b).
-    family : Family
-        The family it comes from.
-    """
+    """One case, by names and numbers only; `parameter` is C or lambda, `block` b."""
 
     data: str
     task: str
@@ -76,21 +62,19 @@ class CaseSpec:
 
 @dataclass(frozen=True)
 class Group:
-    """Cases on the same data and kernel: they share kernel matrices and optimum searches.
+    """Cases of a family on the same data and kernel: they share kernel matrices and optimum searches."""
 
-    Parameters
-    ----------
-    data : str
-        Name of the data set.
-    kernel : Kernel
-        Kernel.
-    specs : tuple of CaseSpec
-        The cases.
-    """
+    specs: tuple[CaseSpec, ...]
 
-    data: str
-    kernel: Kernel
-    specs: tuple[CaseSpec, ...] = field(default=())
+    @property
+    def family(self) -> Family:
+        """Their family."""
+        return self.specs[0].family
+
+    @property
+    def data(self) -> str:
+        """Name of the data set."""
+        return self.specs[0].data
 
 
 def expand(definition: Definition, only: str = "") -> list[Group]:
@@ -118,7 +102,7 @@ def expand(definition: Definition, only: str = "") -> list[Group]:
     for spec in specs.values():
         if spec.id in wanted:
             groups.setdefault((spec.data, spec.kernel, id(spec.family)), []).append(spec)
-    return [Group(data, kernel, tuple(specs)) for (data, kernel, _), specs in groups.items()]
+    return [Group(tuple(specs)) for specs in groups.values()]
 
 
 def _product(family: Family) -> Iterator[CaseSpec]:
@@ -137,18 +121,8 @@ def make_case(
 ) -> Case:
     """The case of a spec on loaded data.
 
-    Parameters
-    ----------
-    spec : CaseSpec
-        Names and numbers.
-    data : DataSet
-        The loaded data set.
-    declarations : mapping of str to Declaration
-        What the solver under test says it is, under the empty name, and its variants by theirs.
-    again : str
-        The command that runs the campaign, for the replay command.
-    options : str
-        Further options of the replay command, such as ``--data DIR``.
+    `declarations` are what the solver under test says it is, under the empty name, and its variants by
+    theirs; `again` is the command that runs the campaign, `options` are further ones of the replay command.
 
     Raises
     ------
@@ -266,7 +240,7 @@ def expected_cost(group: Group, samples: int) -> float:
     Replays cost kernel columns and, per step of a window, products over its distinct coordinates; runs
     cost one row product per iteration, at about a thousandth of that per entry.
     """
-    slowness = {"linear": 1, "polynomial": 2, "rbf": 3}[group.kernel.name]
+    slowness = {"linear": 1, "polynomial": 2, "rbf": 3}[group.specs[0].kernel.name]
     total = 0.0
     for spec in group.specs:
         for s in (*spec.family.s, *spec.family.further):
@@ -276,3 +250,16 @@ def expected_cost(group: Group, samples: int) -> float:
                 total += distinct * (slowness * samples + 5 * drawn)
             total += spec.family.iterations * samples / 1000
     return total
+
+
+def seeded_start(problem: Problem, seed: int) -> np.ndarray:
+    """A feasible dual vector of the size of a solution.
+
+    K-SVM: a third of the coordinates at 0, a third in between, and a third at C, which is the upper end of
+    the box (L1) or a value inside it (L2). K-RR: values up to ``max |y| / m``, since ``m a`` is a residual
+    of the targets. `seed` is that of NumPy's PCG64.
+    """
+    drawn = np.random.Generator(np.random.PCG64(seed)).random(problem.samples)
+    if problem.is_svm:
+        return problem.hinge.C * np.clip(3.0 * drawn - 1.0, 0.0, 1.0)
+    return (2.0 * drawn - 1.0) * float(np.abs(problem.targets).max()) / problem.samples

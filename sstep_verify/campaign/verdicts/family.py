@@ -59,7 +59,7 @@ class FamilyTable(SolverTable):
         0 for none.
     start : int
         Iterations of the stream that are skipped: the runs then begin from a seeded vector and not from 0;
-        see `sstep_verify.campaign.verdicts.starts`.
+        see `sstep_verify.campaign.verdicts.expand.seeded_start`.
     stream : str
         Kind of the index stream.
     seed : int

@@ -13,9 +13,9 @@ from sstep_verify.campaign.model import Assembled, Kind, Prepared, Setting, Unit
 from sstep_verify.campaign.stability import beside_classical
 from sstep_verify.campaign.summary.summary import steps_decided, summarise
 from sstep_verify.campaign.verdicts.execute import REMARKS, CaseOutcome, execute_group
-from sstep_verify.campaign.verdicts.expand import expand, expected_cost, make_case, replay_options
+from sstep_verify.campaign.verdicts.expand import expand, expected_cost, make_case
 from sstep_verify.campaign.verdicts.family import Family
-from sstep_verify.campaign.verdicts.family_table import read_family
+from sstep_verify.campaign.verdicts.fitting import read_family
 from sstep_verify.campaign.verdicts.memory import memory_of, require_cache
 from sstep_verify.campaign.verdicts.minimums import minimum_table
 from sstep_verify.campaign.verdicts.runs import announce_starts, starts_of
@@ -45,8 +45,8 @@ class Verdicts(Kind):
                 keys=tuple(spec.id for spec in group.specs),
                 work=group,
                 data=(group.data,),
-                ranks=group.specs[0].family.ranks,
-                foreign=is_foreign(group.specs[0].family.solver) and not group.specs[0].family.source,
+                ranks=group.family.ranks,
+                foreign=is_foreign(group.family.solver) and not group.family.source,
             )
             for group in expand(definition, only)
         ]
@@ -59,10 +59,10 @@ class Verdicts(Kind):
         for unit in units:
             group = unit.work
             if group.data not in loaded:
-                wanted = group.specs[0].family.targets
+                wanted = group.family.targets
                 loaded[group.data] = load_data(group.data, plan.directory, wanted)
             data = loaded[group.data]
-            declaration = group.specs[0].family.solvers()[""].declaration
+            declaration = group.family.solvers()[""].declaration
             for spec in (spec for spec in group.specs if spec.id in unit.keys):
                 case = make_case(spec, data, {"": declaration}, plan.definition.again, "")
                 require_cache(spec, case)
@@ -80,12 +80,7 @@ class Verdicts(Kind):
 
     def run(self, unit: Unit, setting: Setting) -> Iterator[Finished]:
         """Run the cases of a group, one after the other."""
-        left_out = {spec.id for spec in unit.work.specs} - set(unit.keys) | setting.finished
-        options = replay_options(setting.directory)
-        yield from execute_group(
-            unit.work, setting.again, setting.directory, options, setting.artefacts, left_out, setting.runs,
-            unit.crashed,
-        )  # fmt: skip
+        return execute_group(unit, setting)
 
     def key(self, outcome: CaseOutcome) -> str:
         """Id of its case."""
@@ -127,17 +122,14 @@ class Verdicts(Kind):
             },
             documents={"against_classical": beside_classical(cases, _compared(units))},
             seeds=({} if definition.seed is None else {"further s": definition.seed})
-            | {
-                f"streams, seed {seed}": seed
-                for seed in sorted({unit.work.specs[0].family.seed for unit in units})
-            },
+            | {f"streams, seed {seed}": seed for seed in sorted({unit.work.family.seed for unit in units})},
         )
 
 
 def _code(units: list[Unit]) -> dict[str, str]:
     """Digests of what is under test and not ours; programs are set up first."""
     found: dict[str, str] = {}
-    families = (unit.work.specs[0].family for unit in units)
+    families = (unit.work.family for unit in units)
     for family in (one for one in families if one.source is None):
         solver = family.solvers()[""]
         if isinstance(solver, ProgramSolver) and f"program file {family.solver}" not in found:
@@ -152,11 +144,9 @@ def _code(units: list[Unit]) -> dict[str, str]:
 
 def _compared(units: Sequence[Unit]) -> dict[str, str]:
     """Precisions by the ids of the cases whose runs are compared with those of s = 1."""
-    compared = [unit for unit in units if unit.work.specs[0].family.stability]
+    compared = [unit for unit in units if unit.work.family.stability]
     return {
-        key: unit.work.specs[0].family.solvers()[""].declaration.precision
-        for unit in compared
-        for key in unit.keys
+        key: unit.work.family.solvers()[""].declaration.precision for unit in compared for key in unit.keys
     }
 
 

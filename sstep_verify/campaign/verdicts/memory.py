@@ -1,4 +1,4 @@
-"""Memory of a case, stated before anything is run: what is kept whole, what is left out, what is refused.
+"""What a case takes, stated before anything is run: what is kept whole, what is left out, what is refused.
 
 Everything here follows from shapes alone, so that the same campaign does the same on every machine. A
 figure is that of the largest arrays of each part, all parts taken to be held together; the interpreter and
@@ -8,6 +8,9 @@ its libraries, some 0.3 GiB, and what grows with m alone are not counted.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from sstep_verify.campaign.verdicts.expand import CaseSpec
 from sstep_verify.checks.shared.case import Case
@@ -15,6 +18,7 @@ from sstep_verify.checks.window_replay import replayable
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.kernel_matrix import ROWS
 from sstep_verify.oracle.memory import BALL, gibibytes, optimum_bytes
+from sstep_verify.problems import Problem
 
 CACHED_BALLS = 2_000_000
 """Entries that the exact kernel of an oracle keeps."""
@@ -28,19 +32,10 @@ STATE_MATRICES = 6
 
 @dataclass(frozen=True)
 class Memory:
-    """What a case takes.
+    """Bytes that a case takes, by what they are for, and those that its process may take.
 
-    Parameters
-    ----------
-    limit : int
-        Bytes that its process may take.
-    parts : dict of str to int
-        Bytes by what they are for.
-    whole : bool
-        Whether kernel matrix and optimum fit: if not, gaps are measured by panels of kernel rows and
-        relative to the dual value reached.
-    matrices : int
-        Bytes of the matrices of the optimum, which `whole` is about.
+    `whole` says whether kernel matrix and optimum fit, the matrices of which take `matrices`: if not, gaps
+    are measured by panels of kernel rows and relative to the dual value reached.
     """
 
     limit: int
@@ -133,3 +128,25 @@ def _runs(spec: CaseSpec, case: Case) -> dict[str, int]:
         # At two precisions, one after the other.
         parts["exact trajectory"] = BALL * m * min(updates, m)
     return parts
+
+
+def out_of_range(problem: Problem) -> str:
+    """Why float64 cannot hold the numbers of a problem; empty if it can.
+
+    No correct run says anything where the largest value that the dual objective may take, m^2 K_ii times
+    C^2 (K-SVM) or over lambda (K-RR), is beyond the largest number.
+    """
+    with np.errstate(over="ignore"):
+        data: Any = problem.data
+        squares = np.asarray((data * data).sum(axis=1))
+        largest = np.float64(problem.kernel.largest(float(squares.max())))
+        factor = (
+            np.float64(problem.hinge.C) ** 2 if problem.is_svm else 1 / np.float64(problem.ridge.penalty)
+        )
+        reached = largest * factor * float(problem.samples) ** 2
+    if np.isfinite(reached):
+        return ""
+    return (
+        f"kernel entries reach {largest:.3g}, so with m = {problem.samples} and the parameter given the "
+        "objective is beyond the range of float64 (1.8e308); scale the data or the parameter"
+    )

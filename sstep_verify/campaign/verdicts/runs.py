@@ -13,8 +13,7 @@ import numpy as np
 
 from sstep_verify.campaign.messages import tell
 from sstep_verify.campaign.verdicts.family import Family
-from sstep_verify.campaign.verdicts.monitor import Monitor
-from sstep_verify.campaign.verdicts.references import Reference
+from sstep_verify.campaign.verdicts.measured import Monitor, Reference
 from sstep_verify.checks import contract
 from sstep_verify.checks.registry import CHECKS, case_of
 from sstep_verify.checks.shared.case import Case, merge_requests, run_key
@@ -38,20 +37,10 @@ LONG = 60.0
 
 @dataclass(frozen=True)
 class RunsMade:
-    """All runs of a case.
+    """All runs of a case by key, and for the report the plain ones, with their measure over iterations.
 
-    Parameters
-    ----------
-    trajectories : dict of str to Trajectory
-        By key.
-    runs : list of reporting Run
-        One per plain run.
-    series : list of reporting Series
-        Measure over iterations, per plain run.
-    attainable : float
-        Largest attainable relative value met; 0 if there is no floor.
-    broken : dict of str to str
-        What is wrong with the runs that are not what was asked for, by key.
+    `attainable` is the largest attainable relative value met, 0 if there is no floor; `broken` says by key
+    what is wrong with the runs that are not what was asked for.
     """
 
     trajectories: dict[str, Trajectory]
@@ -131,21 +120,8 @@ def sound_case(
 ) -> Case | None:
     """The case with those s alone whose runs, as far as a check asks for them, are what was asked for.
 
-    Parameters
-    ----------
-    check : Check
-        The check; one that judges all runs has the whole case.
-    case : Case
-        The case.
-    trajectories : mapping of str to Trajectory
-        Runs by key.
-    broken : mapping of str to str
-        Keys of runs that are not what was asked for.
-
-    Returns
-    -------
-    Case or None
-        The case itself if nothing is broken that the check needs; None if nothing is left.
+    It is the case itself if nothing is `broken` that the check needs, or it judges all runs, and None if
+    nothing is left.
     """
 
     def is_sound(s: int) -> bool:
@@ -171,19 +147,7 @@ def _run(s: int, trajectory: Trajectory, monitor: Monitor, seconds: float, refer
 def drift_series(
     case: Case, trajectories: dict[str, Trajectory], oracle: Oracle, length: int
 ) -> list[report.Series]:
-    """Relative distance of each plain run from the exact trajectory, up to some iteration.
-
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectories : dict of str to Trajectory
-        Runs by key.
-    oracle : Oracle
-        Gives the exact trajectory.
-    length : int
-        Last iteration of interest; 0 for none.
-    """
+    """Relative distance of each plain run from the exact trajectory, up to an iteration; 0 for none."""
     plain = {s: trajectories[run_key(s)] for s in case.s_values if run_key(s) in trajectories}
     plain = {s: made for s, made in plain.items() if made.known is None}
     recorded = {
@@ -203,13 +167,21 @@ def drift_series(
     return series
 
 
+def checks_of_family(family: Family) -> list[Check]:
+    """The checks that judge a family: those that it names, and those that judge all runs."""
+    return [
+        check
+        for check in CHECKS.values()
+        if check.id in family.checks or (check.all_runs and not family.is_vector)
+    ]
+
+
 def starts_of(family: Family, case: Case) -> int:
     """How often a program is started for the runs of a case, at least: some checks ask for more later."""
-    checks = [check for check in CHECKS.values() if check.id in family.checks]
-    requests = merge_requests(check.runs(case_of(check, case)) for check in checks).values()
+    asked = (check.runs(case_of(check, case)) for check in checks_of_family(family))
     return sum(
         len(set(one.stops) - {0}) if case.declaration.level < 2 and not case.declaration.log else 1
-        for one in requests
+        for one in merge_requests(asked).values()
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from plant import plant
 
-from sstep_verify.campaign.verdicts.monitor import measuring_points
+from sstep_verify.campaign.verdicts.measured import measuring_points
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.window import screen

@@ -11,7 +11,7 @@ import pytest
 from checks.test_check_window_replay_quantities import with_mistake
 from judged import judged
 
-from sstep_verify.campaign.verdicts.monitor import measuring_points
+from sstep_verify.campaign.verdicts.measured import measuring_points
 from sstep_verify.checks import trajectory, window_replay
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.diagnosis.candidates import PARTIAL, mistakes, of_correction

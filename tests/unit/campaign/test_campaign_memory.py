@@ -14,8 +14,8 @@ from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.read import read_definition, shipped
 from sstep_verify.campaign.verdicts.expand import expand, make_case
+from sstep_verify.campaign.verdicts.measured import SharedReferences
 from sstep_verify.campaign.verdicts.memory import memory_of
-from sstep_verify.campaign.verdicts.references import SharedReferences
 from sstep_verify.campaign.verdicts.solvers import offered
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle

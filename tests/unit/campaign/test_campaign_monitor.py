@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sstep_verify.campaign.verdicts.monitor import PATIENCE, Monitor, measuring_points
+from sstep_verify.campaign.verdicts.measured import PATIENCE, Monitor, measuring_points
 
 ALPHA = np.zeros(1)
 

@@ -7,7 +7,7 @@ import pytest
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.expand import expand
 from sstep_verify.campaign.verdicts.family import Family
-from sstep_verify.campaign.verdicts.family_table import read_family
+from sstep_verify.campaign.verdicts.fitting import read_family
 from sstep_verify.errors import InputError
 from sstep_verify.problems import LinearKernel, RBFKernel
 from sstep_verify.solvers.adapters.command import CommandSolver

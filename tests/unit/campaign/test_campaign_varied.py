@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from sstep_verify.campaign.read import read_definition
-from sstep_verify.campaign.verdicts.expand import CaseSpec, _claims, expand, make_case
+from sstep_verify.campaign.verdicts.expand import CaseSpec, _claims, expand, make_case, seeded_start
 from sstep_verify.campaign.verdicts.family import Family
-from sstep_verify.campaign.verdicts.starts import seeded_start
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import plain_request
 from sstep_verify.costs.tuning import Tuner

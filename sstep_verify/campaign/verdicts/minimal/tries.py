@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sstep_verify.campaign.verdicts.measured import measuring_points
 from sstep_verify.campaign.verdicts.minimal.search import OutOfTimeError, Size
-from sstep_verify.campaign.verdicts.monitor import measuring_points
 from sstep_verify.checks import contract
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import Case, merge_requests
