@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.model import Definition
+from sstep_verify.campaign.selection import load_data
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.fitting import refuse_unusable
 from sstep_verify.errors import InputError

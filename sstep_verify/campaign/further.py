@@ -10,15 +10,13 @@ import secrets
 import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from sstep_verify.campaign.model import Definition
+from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.solvers.adapters.program import ProgramFile, read_program
-
-if TYPE_CHECKING:
-    from sstep_verify.campaign.model import Definition
-    from sstep_verify.campaign.verdicts.family import Family
 
 SHORT = 64
 """Up to this s, or the largest of the family where that is larger, further ones are drawn."""

@@ -7,13 +7,13 @@ from importlib import import_module
 from sstep_verify.campaign.model import Definition, Kind, Unit
 from sstep_verify.errors import has_studies
 
-PACKAGES = ("sstep_verify.campaign.verdicts", "sstep_verify.campaign.certified")
-STUDIES = ("studies.stability", "studies.scaling", "studies.sensitivity")
-"""Packages of the kinds, and those of a clone; module ``kind`` of each holds its `Kind`, ``KIND``."""
+MODULES = ("sstep_verify.campaign.verdicts.kind", "sstep_verify.campaign.certified.kind")
+STUDIES = ("studies.stability.kind", "studies.scaling.kind", "studies.sensitivity.kind")
+"""Modules of the kinds, and those of a clone; each holds its `Kind`, ``KIND``."""
 
 KINDS: dict[str, Kind] = {
     kind.table: kind
-    for kind in (import_module(f"{package}.kind").KIND for package in PACKAGES + STUDIES * has_studies())
+    for kind in (import_module(module).KIND for module in MODULES + STUDIES * has_studies())
 }
 """All kinds by the name of their table."""
 

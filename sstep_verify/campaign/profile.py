@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.further import with_further_s
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.read import read_definition
+from sstep_verify.campaign.selection import load_data
 from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.campaign.verdicts.family import Family, Source
 from sstep_verify.campaign.verdicts.fitting import edges, fitted, made_for, refuse_unusable

@@ -1,13 +1,15 @@
-"""Selection of cases of a campaign by a text: part of an id, in which no number is cut in two."""
+"""Which cases of a campaign are run, by a part of their ids, and on which data."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from collections.abc import Collection, Iterable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from sstep_verify.errors import InputError, closest
+from sstep_verify.problems.data.datasets import DataSet, knows, load
 
 Unit = TypeVar("Unit", bound=Any)
 
@@ -63,3 +65,16 @@ def command_for(again: str, case_id: str) -> str:
     if again.endswith(")"):
         return f"{again[:-1]}, only={case_id!r})"
     return f"{again} --only {shlex.quote(case_id)}"
+
+
+def load_data(name: str, directory: str | None, task: str | None = None) -> DataSet:
+    """Load a data set as `problems.data.datasets.load` does; a file is first looked for in `directory`.
+
+    `task`, "classification" or "regression", is what the targets are used for. InputError if the data
+    cannot be had, or used.
+    """
+    if directory and not knows(name):
+        inside = Path(directory).expanduser() / name
+        if inside.is_file():
+            return load(inside, directory=directory, task=task)
+    return load(name, directory=directory, task=task)

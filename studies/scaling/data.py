@@ -7,7 +7,7 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
-from sstep_verify.campaign.data import load_data
+from sstep_verify.campaign.selection import load_data
 from sstep_verify.costs.model.profiles import Profile, matrix_profile, read_counts, uniform_profile
 from sstep_verify.errors import InputError
 from sstep_verify.problems.data.datasets import FOLDER_VARIABLE, stored_file

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sstep_verify.campaign.messages import REFUSED, State
-from sstep_verify.campaign.model import Assembled, Kind, Prepared, Setting, Unit
+from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepared, Setting, Unit
 from sstep_verify.costs.model.machine import read
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.reporting import results as report
@@ -16,9 +15,6 @@ from studies.reporting.scaling.document import MARKS, PaperClaim, Scaling
 from studies.scaling.data import load_profile
 from studies.scaling.definition import read_scaling, scaling_units
 from studies.scaling.units import ScalingOutcome, execute_unit
-
-if TYPE_CHECKING:
-    from sstep_verify.campaign.model import Definition, Plan
 
 
 class ScalingKind(Kind):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from sstep_verify.campaign.artefact_keep import REPLAY
 from sstep_verify.campaign.messages import Step, heard_by
+from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.summary.summary import telling
 from sstep_verify.checks import box, contract, step_replay
 from sstep_verify.checks.recorded import message_count, rank_coherence
@@ -17,7 +18,6 @@ from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import PLACE, Status, Verdict
 
 if TYPE_CHECKING:
-    from sstep_verify.campaign.model import Definition
     from sstep_verify.campaign.verdicts.expand import CaseSpec, Group
 
 

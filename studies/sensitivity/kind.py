@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sstep_verify.campaign.messages import State
-from sstep_verify.campaign.model import Assembled, Kind, Setting, Unit
+from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Setting, Unit
 from sstep_verify.campaign.selection import chosen
 from sstep_verify.power.statement import deciding_digest
 from sstep_verify.reporting import results as report
@@ -24,9 +24,6 @@ from studies.reporting.sensitivity.corpus import CorpusDocument, Judged
 from studies.reporting.sensitivity.document import Sensitivity
 from studies.sensitivity import corpus
 from studies.sensitivity.definition import Piece, Study, read_study, refuse_twice
-
-if TYPE_CHECKING:
-    from sstep_verify.campaign.model import Definition, Plan
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from sstep_verify.campaign.messages import State
-from sstep_verify.campaign.model import Assembled, Kind, Setting, Unit
+from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Setting, Unit
 from sstep_verify.campaign.summary.summary import roll_up, summarise
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.problems import kernels, loss_from, losses
@@ -22,9 +21,6 @@ from studies.stability.definition import (
 from studies.stability.sentences import sentences
 from studies.stability.units import UnitOutcome, execute_unit
 from studies.stability.verdicts import merged
-
-if TYPE_CHECKING:
-    from sstep_verify.campaign.model import Definition, Plan
 
 
 class StabilityKind(Kind):

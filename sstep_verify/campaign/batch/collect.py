@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sstep_verify.campaign.batch.manifest import RUNS, Batch, write_batch
 from sstep_verify.campaign.batch.script import SCRIPT, SLURM, shell_script, slurm_script
-from sstep_verify.campaign.data import load_data
+from sstep_verify.campaign.selection import load_data
 from sstep_verify.campaign.verdicts.expand import Group, expand, make_case
 from sstep_verify.campaign.verdicts.measured import SharedReferences
 from sstep_verify.campaign.verdicts.memory import memory_of, out_of_range

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from sstep_verify.campaign.certified.definition import (
+from sstep_verify.campaign.certified.units import (
+    OptimumOutcome,
     OptimumUnit,
+    execute_unit,
+    load_for,
     optimum_units,
     read_optimum,
 )
-from sstep_verify.campaign.certified.units import OptimumOutcome, execute_unit, load_for
 from sstep_verify.campaign.messages import REFUSED, State
-from sstep_verify.campaign.model import Assembled, Kind, Prepared, Setting, Unit
+from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepared, Setting, Unit
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.memory import GIB, certificate_bytes, gibibytes
 from sstep_verify.problems.data.datasets import DataSet
 from sstep_verify.reporting import results as report
 from sstep_verify.reporting.case import Certified
 from sstep_verify.verdict import Status
-
-if TYPE_CHECKING:
-    from sstep_verify.campaign.model import Definition, Plan
 
 
 class CertifiedKind(Kind):

@@ -1,23 +1,27 @@
-"""Certifies one optimum, proves the certificate anew, and makes a row of it."""
+"""Optima to certify: the tables ``[[optimum]]``, their units, and how one is certified and proved anew."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Annotated
 
-from sstep_verify.campaign.certified.definition import OptimumUnit
-from sstep_verify.campaign.data import load_data
-from sstep_verify.errors import OracleDisagreementError
+from sstep_verify.campaign.selection import chosen_units, load_data
+from sstep_verify.campaign.tables import POSITIVE, Memory, OneOf, Range, read_table
+from sstep_verify.errors import InputError, OracleDisagreementError
 from sstep_verify.oracle.balls.decimals import lower_decimal, upper_decimal
 from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.verify import record as words
 from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.oracle.verify.record import Certificate, CertificateError, SvmCertificate
-from sstep_verify.problems import Problem, kernels, losses
+from sstep_verify.problems import Kernel, Loss, Problem, kernels, loss_from, losses
 from sstep_verify.problems.data.datasets import DataSet
+from sstep_verify.problems.kernels import identify, shortest
+from sstep_verify.problems.losses import TASKS
 from sstep_verify.provenance import peak_memory
 from sstep_verify.reporting import results as report
 from sstep_verify.reporting.case import CertifiedRow
@@ -25,17 +29,91 @@ from sstep_verify.verdict import Status
 
 
 @dataclass(frozen=True)
-class OptimumOutcome:
-    """Outcome of one unit.
+class OptimumFamily:
+    """Optima of every data set with every task, kernel and parameter.
 
     Parameters
     ----------
-    case : reporting Case
-        The problem; PASS if all digits asked are certified, else INCONCLUSIVE.
-    row : CertifiedRow
-        What is proved.
-    sha256 : str
-        Of the file of the data.
+    data, task : tuple of str
+        Names of data sets or files; tasks, of `TASKS`.
+    kernel : tuple of Kernel
+        Kernels.
+    parameter : tuple of float
+        Values of lambda (K-RR) or C (K-SVM), each > 0.
+    digits : int
+        Decimal digits asked for.
+    memory : float
+        GiB that a process may take for the matrices of an optimum; above it the campaign is refused.
+    """
+
+    data: tuple[str, ...]
+    task: Annotated[tuple[str, ...], OneOf(TASKS)]
+    kernel: tuple[Kernel, ...]
+    parameter: Annotated[tuple[float, ...], POSITIVE]
+    digits: Annotated[int, Range(1, 130, "the search ends there")] = 30
+    memory: Memory = 4.0
+
+
+@dataclass(frozen=True)
+class OptimumUnit:
+    """One optimum: what one process works on at a time."""
+
+    data: str
+    task: str
+    kernel: Kernel
+    parameter: float
+    digits: int
+    memory: float
+
+    @property
+    def case(self) -> str:
+        """Id of its case, such as ``duke/rbf,sigma=1/svm-l1/C=10``."""
+        name = "lambda" if self.task == "krr" else "C"
+        return f"{self.data}/{identify(self.kernel)}/{self.task}/{name}={shortest(self.parameter)}"
+
+    @property
+    def loss(self) -> Loss:
+        """Loss with its parameter."""
+        return loss_from(self.task, self.parameter)
+
+
+def optimum_units(families: Sequence[OptimumFamily], only: str = "") -> list[OptimumUnit]:
+    """All units whose case id `only` selects, in the order of the file.
+
+    Raises
+    ------
+    InputError
+        If two tables hold the same case, or no case is left.
+    """
+    return chosen_units((unit for family in families for unit in _product(family)), only, "[[optimum]]")
+
+
+def _product(family: OptimumFamily) -> list[OptimumUnit]:
+    return [
+        OptimumUnit(data, task, kernel, parameter, family.digits, family.memory)
+        for data in family.data
+        for task in family.task
+        for kernel in family.kernel
+        for parameter in family.parameter
+    ]
+
+
+def read_optimum(table: dict, where: str) -> OptimumFamily:
+    """The family of one ``[[optimum]]`` table; InputError, with `where`, if it cannot be used."""
+    family = OptimumFamily(**read_table(table, OptimumFamily, where))
+    for unit in _product(family):
+        try:
+            _ = unit.loss
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
+    return family
+
+
+@dataclass(frozen=True)
+class OptimumOutcome:
+    """Outcome of one unit: its problem, PASS if all digits asked are certified, else INCONCLUSIVE.
+
+    `row` is what is proved, `sha256` that of the file of the data.
     """
 
     case: report.Case
@@ -45,17 +123,6 @@ class OptimumOutcome:
 
 def execute_unit(unit: OptimumUnit, directory: str | None) -> OptimumOutcome:
     """Certify one optimum and prove the certificate anew.
-
-    Parameters
-    ----------
-    unit : OptimumUnit
-        The problem and the digits asked for.
-    directory : str or None
-        Folder of the data sets.
-
-    Returns
-    -------
-    OptimumOutcome
 
     Raises
     ------

@@ -7,16 +7,14 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from sstep_verify.campaign.artefact_keep import REPLAY
+from sstep_verify.campaign.model import Definition
 from sstep_verify.errors import InputError
 from sstep_verify.inputs.records import convert
 from sstep_verify.provenance import collect
 from sstep_verify.reporting.write import ARTEFACTS
-
-if TYPE_CHECKING:
-    from sstep_verify.campaign.model import Definition
 
 Outcome = TypeVar("Outcome")
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 from sstep_verify.campaign.messages import DISAGREEMENT, INTERNAL, REFUSED
+from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.statement.form import digests_of, statement_from, statement_text
 from sstep_verify.campaign.statement.record import (
     SCHEMA,
@@ -28,9 +29,6 @@ from sstep_verify.reporting.results import TOO_FEW, Results
 from sstep_verify.solvers.adapters.program import ProgramFile
 from sstep_verify.specification import specification
 from sstep_verify.verdict import Status
-
-if TYPE_CHECKING:
-    from sstep_verify.campaign.model import Definition
 
 OUTCOMES: dict[int, Literal["passed", "failed", "inconclusive"]] = {
     0: "passed",

@@ -6,18 +6,14 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from sstep_verify.campaign.messages import REFUSED
+from sstep_verify.campaign.messages import REFUSED, State
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.errors import InputError, closest
 from sstep_verify.inputs import read_whole
 from sstep_verify.inputs.records import build, table_from
 from sstep_verify.reporting.results import Case, Results
 from sstep_verify.verdict import Status, Verdict
-
-if TYPE_CHECKING:
-    from sstep_verify.campaign.messages import State
 
 MOST_BYTES = 1 << 20
 
@@ -152,14 +148,10 @@ class Met:
         Those that were not expected: of cases, or of single verdicts of a case with others that were.
     cases : set of str
         Ids of the cases with an expected failure; what is missing for it is missing of them.
-    not_judged : int
-        Cases that are expected not to be judged, and were not.
-    refused : list of str
-        Errors of other cases that were not judged.
-    lines : list of str
-        Every failure that was met as expected, with its reason.
-    stale : list of str
-        Every entry that was not met.
+    not_judged, refused : int, list of str
+        Cases that are expected not to be judged, and were not; errors of other cases that were not judged.
+    lines, stale : list of str
+        Every failure that was met as expected, with its reason; every entry that was not met.
     """
 
     statuses: set[Status]
@@ -173,16 +165,9 @@ class Met:
 def meet(
     expected: Sequence[ExpectedFailure], cases: Sequence[Case], verdicts: Sequence[Verdict], state: State
 ) -> Met:
-    """Hold what was found against what was expected.
+    """Hold what was found against what was expected of the cases that were to be run.
 
-    Parameters
-    ----------
-    expected : sequence of ExpectedFailure
-        Of the cases that were to be run.
-    cases, verdicts : sequences
-        What was done.
-    state : State
-        Errors; of an interrupted run nothing is stale.
+    Of an interrupted run nothing is stale.
     """
     wanted = {(one.id, one.kind) for one in expected}
     errors = state.errors[REFUSED]

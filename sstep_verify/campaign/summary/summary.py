@@ -7,13 +7,12 @@ headline never says more than that.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from fnmatch import fnmatchcase
 
-from sstep_verify.campaign.messages import REFUSED
+from sstep_verify.campaign.messages import REFUSED, State
+from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.summary.expected import meet
-from sstep_verify.campaign.summary.headline import headline
-from sstep_verify.campaign.summary.right import passes, right_at, s_in_words
-from sstep_verify.campaign.summary.tolerated import vacuous_lines
+from sstep_verify.campaign.summary.headline import headline, passes, right_at, s_in_words
 from sstep_verify.checks import metamorphic_bounded, metamorphic_exact
 from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
@@ -21,10 +20,6 @@ from sstep_verify.checks.shared.final_vector import ALONE, EXPLAINED
 from sstep_verify.reporting.results import Case, Summary, tally
 from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import Status, Verdict, worst
-
-if TYPE_CHECKING:
-    from sstep_verify.campaign.messages import State
-    from sstep_verify.campaign.model import Definition
 
 RIGHT_WITH = "right with"
 """Key of the evidence that holds what of a program file, said otherwise, would have made a run right."""
@@ -89,25 +84,9 @@ def summarise(
 ) -> Summary:
     """Sum up a campaign.
 
-    Parameters
-    ----------
-    definition : Definition
-        The campaign.
-    cases, verdicts : sequences
-        What was done.
-    planned_cases : int
-        Cases the campaign has.
-    steps : int
-        Iterations made by all runs whose s the campaign speaks of.
-    too_few : mapping of str to sequence of str
-        Lines on checks and runs with fewer executed comparisons than their minimum, by case; those of none
-        under an empty id.
-    state : State
-        Errors, and whether the campaign was stopped early.
-
-    Returns
-    -------
-    Summary
+    `steps` are the iterations made by all runs whose s the campaign speaks of; `too_few` has lines on
+    checks and runs with fewer executed comparisons than their minimum, by case, those of none under an
+    empty id.
     """
     met = meet(definition.expected, cases, verdicts, state)
     incomplete = [line for case, lines in too_few.items() if case not in met.cases for line in lines]
@@ -163,3 +142,42 @@ def steps_judged(verdicts: Sequence[Verdict]) -> int:
             key = verdict.case, verdict.s
             most[key] = max(most.get(key, 0), int(told["judged"]))
     return sum(most.values())
+
+
+def vacuous_lines(definition: Definition, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[str]:
+    """A line for the VACUOUS cases, and for the VACUOUS verdicts of each check, that are not tolerated."""
+    lines = []
+    beyond = [
+        case.id
+        for case in cases
+        if case.status == Status.VACUOUS and not _matches(case.id, definition.tolerated_vacuous)
+    ]
+    if beyond:
+        lines.append(f"vacuous and not tolerated: {_listed(beyond)}")
+    if definition.tolerated_vacuous_per_check is not None:
+        lines += _by_check(definition.tolerated_vacuous_per_check, verdicts)
+    return lines
+
+
+def _by_check(tolerated: Mapping[str, Sequence[str]], verdicts: Sequence[Verdict]) -> list[str]:
+    beyond: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        name = f"{verdict.case}, s={verdict.s}"
+        patterns = tolerated.get(verdict.check, ())
+        if verdict.status is Status.VACUOUS and not (
+            _matches(verdict.case, patterns) or _matches(name, patterns)
+        ):
+            beyond.setdefault(verdict.check, []).append(name)
+    return [
+        f"vacuous verdicts of {check} that are not tolerated: {_listed(names)}"
+        for check, names in sorted(beyond.items())
+    ]
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return "; ".join(names[:3]) + more

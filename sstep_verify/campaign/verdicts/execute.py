@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from sstep_verify.campaign.artefact_keep import REPLAY, keep_artefacts, keep_runs
-from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.messages import REFUSED, Finished, attempted, tell
 from sstep_verify.campaign.model import Setting, Unit
-from sstep_verify.campaign.stability import exact_iterations
+from sstep_verify.campaign.selection import load_data
 from sstep_verify.campaign.summary.summary import RELATING, roll_up, telling
 from sstep_verify.campaign.verdicts.expand import CaseSpec, Group, make_case, replay_options
 from sstep_verify.campaign.verdicts.measured import Reference, SharedReferences
@@ -25,6 +24,7 @@ from sstep_verify.campaign.verdicts.runs import (
     make_runs,
     sound_case,
 )
+from sstep_verify.campaign.verdicts.stability import exact_iterations
 from sstep_verify.checks import contract, window_replay
 from sstep_verify.checks.registry import APART, case_of, cases_to_judge, with_draws
 from sstep_verify.checks.shared.case import Case

@@ -6,16 +6,17 @@ import math
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 
+from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.selection import chosen, command_for
-from sstep_verify.campaign.stability import common_points
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.measured import measuring_points
 from sstep_verify.campaign.verdicts.solvers import TRAINING, offered
+from sstep_verify.campaign.verdicts.stability import common_points
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
@@ -26,9 +27,6 @@ from sstep_verify.problems.kernels import identify, shortest
 from sstep_verify.problems.streams import distinct_length
 from sstep_verify.rounding.arithmetic import norm
 from sstep_verify.solver import Declaration
-
-if TYPE_CHECKING:
-    from sstep_verify.campaign.model import Definition
 
 LONGEST_UNIT = 1 << 16
 """Most iterations of which the runs of a program that counts windows or epochs are whole numbers."""

@@ -113,7 +113,7 @@ class Family(FamilyTable):
     given : ProgramFile, Solver or None
         The program or solver under test, where `solver` is but a name for it.
     stability : bool
-        Whether runs are compared with those of s = 1 against the exact trajectory (`campaign.stability`).
+        Whether runs are compared with those of s = 1 against the exact trajectory (`verdicts.stability`).
     further : tuple of int
         Further iterations per window, drawn from the seed of the run (`campaign.further`).
     source : Source or None

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.loop.kept import digest
 from sstep_verify.campaign.messages import Finished, State
-from sstep_verify.campaign.model import Assembled, Kind, Prepared, Setting, Unit
-from sstep_verify.campaign.stability import beside_classical
+from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepared, Setting, Unit
+from sstep_verify.campaign.selection import load_data
 from sstep_verify.campaign.summary.summary import steps_decided, summarise
 from sstep_verify.campaign.verdicts.execute import REMARKS, CaseOutcome, execute_group
 from sstep_verify.campaign.verdicts.expand import expand, expected_cost, make_case
@@ -19,16 +18,14 @@ from sstep_verify.campaign.verdicts.fitting import read_family
 from sstep_verify.campaign.verdicts.memory import memory_of, require_cache
 from sstep_verify.campaign.verdicts.minimums import minimum_table
 from sstep_verify.campaign.verdicts.runs import announce_starts, starts_of
+from sstep_verify.campaign.verdicts.stability import beside_classical
 from sstep_verify.power.statement import power_statement
 from sstep_verify.reporting.results import TOO_FEW, Case
 from sstep_verify.solvers.adapters.foreign import is_foreign
 from sstep_verify.solvers.adapters.foreign_code import digest_of_code
 from sstep_verify.solvers.adapters.program import ProgramSolver, digests, set_up
 from sstep_verify.specification import LEVELS
-
-if TYPE_CHECKING:
-    from sstep_verify.campaign.model import Definition, Plan
-    from sstep_verify.verdict import Verdict
+from sstep_verify.verdict import Verdict
 
 
 class Verdicts(Kind):

@@ -7,11 +7,12 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
 from sstep_verify.campaign.messages import tell
+from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.measured import Monitor, Reference
 from sstep_verify.checks import contract
@@ -27,9 +28,6 @@ from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.solvers.adapters.program import ProgramSolver
 from sstep_verify.solvers.adapters.program.tables import seconds_of_a_start
 from sstep_verify.trajectory import GIVEN, Raised, Trajectory
-
-if TYPE_CHECKING:
-    from sstep_verify.campaign.model import Plan
 
 LONG = 60.0
 """Seconds from which on what programs will take is said where results are said."""

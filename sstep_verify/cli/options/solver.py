@@ -40,7 +40,7 @@ def definition_of_solver(solver, command_line, given):
         If there is no solver or two of them, or the options do not go together.
     """
     from sstep_verify.campaign.profile import Selection, profile_of
-    from sstep_verify.campaign.stability import with_stability
+    from sstep_verify.campaign.verdicts.stability import with_stability
     from sstep_verify.errors import InputError
 
     if (solver is None) == (command_line is None):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.profile import Selection, profile_of
+from sstep_verify.campaign.selection import load_data
 from sstep_verify.errors import InputError
 from sstep_verify.problems.data.embedded import read
 from sstep_verify.solvers.adapters.program import Program, ProgramFile

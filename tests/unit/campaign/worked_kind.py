@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.campaign.data import load_data
 from sstep_verify.campaign.model import Assembled, Kind, Unit
-from sstep_verify.campaign.selection import chosen
+from sstep_verify.campaign.selection import chosen, load_data
 from sstep_verify.campaign.tables import read_table
 from sstep_verify.reporting import results as report
 

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sstep_verify.campaign.model import Definition
+from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.errors import InputError
 from sstep_verify.measures.error import against_classical, significant_bits
 from sstep_verify.reporting.case import DRIFT, AgainstClassical, Case
 from sstep_verify.rounding.arithmetic import unit_roundoff
 
 if TYPE_CHECKING:
-    from sstep_verify.campaign.model import Definition
-    from sstep_verify.campaign.verdicts.family import Family
     from sstep_verify.checks.shared.case import Case as JudgedCase
 
 WORK = 1 << 23
