@@ -20,7 +20,7 @@ from studies.adversary.measures import (
     solver_named,
     value_of,
 )
-from studies.reporting.sensitivity.adversary import AdversaryDocument, HardCase, ReplayedCase
+from studies.reporting.sensitivity.alarms import AdversaryDocument, HardCase, ReplayedCase
 
 FILE = "corpus.json"
 

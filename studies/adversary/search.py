@@ -25,7 +25,7 @@ from studies.adversary.measures import (
     value_of,
 )
 from studies.adversary.space import CHOICES, Cell, random_point
-from studies.reporting.sensitivity.adversary import HardCase
+from studies.reporting.sensitivity.alarms import HardCase
 
 POPULATION = 4
 """Points of the evolution a dimension."""

@@ -14,6 +14,7 @@ import sys
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import BinaryIO
 
 import msgspec
@@ -28,15 +29,9 @@ from studies.alarms.groups import GROUPS
 from studies.alarms.judged import Judged, decided
 from studies.alarms.tightness import longest_sum, tightness_row
 from studies.coverage.freedoms import CORE, CORES
-from studies.coverage.table import count_run, coverage, numbers
-from studies.reporting.sensitivity.alarms import (
-    Alarm,
-    AlarmOutcome,
-    AlarmsDocument,
-    AlarmUnit,
-    VariantCount,
-)
-from studies.reporting.sensitivity.coverage import CROSSED
+from studies.coverage.table import count, count_run, coverage, numbers
+from studies.reporting.sensitivity.alarms import Alarm, AlarmsDocument, AlarmUnit, VariantCount
+from studies.reporting.sensitivity.coverage import CROSSED, Cells
 
 DIGITS = 4
 """Digits of a ratio that are kept."""
@@ -50,6 +45,44 @@ FIELDS = {
 
 BOUNDED = tuple(check.id for check in CHECKS.values() if check.bounds and not check.all_runs)
 """Checks with a derived bound: one of them decides a run that is counted."""
+
+
+@dataclass(frozen=True)
+class AlarmOutcome:
+    """What a piece of the study found.
+
+    Parameters
+    ----------
+    unit : AlarmUnit
+        The piece.
+    alarms : list of Alarm
+        Its failures.
+    counts : dict of str to dict of str to int
+        By solver, runs by field of `VariantCount`.
+    ratios : dict of str to list of (float, int, bool)
+        By check, task, kernel and precision, of each verdict with a finite bound: measured / bound, to four
+        digits; roundings of the longest sum in the bound, 0 where it is no single sum's; and whether an
+        error in every core quantity of a step would have shown (PASS, not VACUOUS). Of the others many have
+        no rounding at all, such as runs whose every step is clipped.
+    shares : dict of str to dict of str to list of float
+        By task, kernel and precision, then by part, shares of the bounds of the worst steps of some runs.
+    cells : dict
+        Decided runs by check, task, kernel and value of a freedom.
+    pairs : dict of str to int
+        Decided runs by pair of values of two freedoms.
+    planted, refused : dict of str to int
+        Runs with a defect by check, defect and value of a freedom; those of them that the check failed.
+    """
+
+    unit: AlarmUnit
+    alarms: list[Alarm] = field(default_factory=list)
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    ratios: dict[str, list[tuple[float, int, bool]]] = field(default_factory=dict)
+    shares: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    cells: Cells = field(default_factory=dict)
+    pairs: dict[str, int] = field(default_factory=dict)
+    planted: dict[str, int] = field(default_factory=dict)
+    refused: dict[str, int] = field(default_factory=dict)
 
 
 def units(runs: int, seed: int, design: int = 0) -> list[AlarmUnit]:
@@ -109,8 +142,9 @@ def run(unit: AlarmUnit) -> AlarmOutcome:
                 held.append((_short(verdict.ratio), length, acted))
         for name, share in judged.shares.items():
             outcome.shares.setdefault(kind, {}).setdefault(name, []).append(_short(share))
-    for field, count in (("pairs", pairs), ("planted", tried), ("refused", refused)):
-        getattr(outcome, field).update(count)
+    outcome.pairs.update(pairs)
+    outcome.planted.update(tried)
+    outcome.refused.update(refused)
     outcome.counts.update(counts)
     return outcome
 
@@ -155,14 +189,21 @@ def summary(outcomes: Sequence[AlarmOutcome]) -> AlarmsDocument:
     ratios = defaultdict[str, list[tuple[float, int, bool]]](list)
     # The only check whose bounds are looked into is step-replay.
     shares = defaultdict[str, defaultdict[str, list[float]]](lambda: defaultdict(list))
+    cells: Cells = {}
+    pairs, tried, refused = set[str](), Counter[str](), Counter[str]()
     for outcome in outcomes:
+        for key, found in outcome.cells.items():
+            count(cells, key, *found)
+        pairs.update(outcome.pairs)
+        tried.update(outcome.planted)
+        refused.update(outcome.refused)
         for variant, counted in outcome.counts.items():
             counts[variant].update(counted)
-        for key, found in outcome.ratios.items():
-            ratios[key] += found
+        for key, held in outcome.ratios.items():
+            ratios[key] += held
         for kind, parts in outcome.shares.items():
-            for name, held in parts.items():
-                shares[f"{STEPS} {kind}"][name] += held
+            for name, share in parts.items():
+                shares[f"{STEPS} {kind}"][name] += share
     variants = tuple(VariantCount(name, **counted) for name, counted in sorted(counts.items()))
     keys = sorted(ratios, key=str.split)
     return AlarmsDocument(
@@ -173,5 +214,5 @@ def summary(outcomes: Sequence[AlarmOutcome]) -> AlarmsDocument:
         variants=variants,
         alarms=tuple(alarm for outcome in outcomes for alarm in outcome.alarms),
         tightness=tuple(tightness_row(key, ratios[key], shares[key]) for key in keys),
-        coverage=coverage(outcomes),
+        coverage=coverage(cells, pairs, tried, refused) if pairs else None,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import cache
 from itertools import combinations, product
 from typing import NamedTuple
@@ -18,7 +18,6 @@ import numpy as np
 from sstep_verify.checks.registry import CHECKS
 from studies.coverage.freedoms import CORE, CORES, VALUES
 from studies.coverage.rules import Values, left_by, left_for
-from studies.reporting.sensitivity.alarms import AlarmOutcome
 from studies.reporting.sensitivity.coverage import (
     CROSSED,
     ENOUGH,
@@ -178,18 +177,10 @@ def rows_of(cells: Cells) -> Iterator[CoverageRow]:
         )
 
 
-def coverage(outcomes: Sequence[AlarmOutcome]) -> CoverageDocument | None:
+def coverage(
+    cells: Cells, pairs: Set[str], tried: Mapping[str, int], refused: Mapping[str, int]
+) -> CoverageDocument:
     """The whole table, pairs of freedoms that met in no decided run, and defects made and refused."""
-    cells: Cells = {}
-    tried, refused = Counter[str](), Counter[str]()
-    for outcome in outcomes:
-        for key, found in outcome.cells.items():
-            count(cells, key, *found)
-        tried.update(outcome.planted)
-        refused.update(outcome.refused)
-    pairs = set[str]().union(*(one.pairs for one in outcomes))
-    if not pairs:
-        return None
     rows, apart = tuple(rows_of(cells)), design()[1]
     possible = [named(pair) for pair in all_pairs() if pair not in apart]
     planted = {(name.partition(":")[0], name.rpartition(", ")[2]) for name in tried}
@@ -197,7 +188,7 @@ def coverage(outcomes: Sequence[AlarmOutcome]) -> CoverageDocument | None:
         pairs=len(possible),
         apart=len(apart),
         unmet=tuple(pair for pair in possible if pair not in pairs),
-        mirror=tuple(MirrorRow(name, made, refused[name]) for name, made in sorted(tried.items())),
+        mirror=tuple(MirrorRow(name, made, refused.get(name, 0)) for name, made in sorted(tried.items())),
         rows=rows,
         unplanted=tuple(
             f"{row.check}, {row.freedom} = {row.value or 'none'}"

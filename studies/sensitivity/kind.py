@@ -18,8 +18,7 @@ from studies.limits import rows as limit_rows
 from studies.limits import study as limits
 from studies.limits.outcomes import LimitOutcome
 from studies.power import CAMPAIGNS, DIGEST, campaigns_judged
-from studies.reporting.sensitivity.adversary import AdversaryDocument
-from studies.reporting.sensitivity.alarms import AlarmOutcome
+from studies.reporting.sensitivity.alarms import AdversaryDocument
 from studies.reporting.sensitivity.corpus import CorpusDocument, Judged
 from studies.reporting.sensitivity.document import Sensitivity
 from studies.sensitivity import corpus
@@ -33,7 +32,7 @@ class StudyOutcome:
     key: str
     corpus: Judged | None = None
     limits: LimitOutcome | None = None
-    alarms: AlarmOutcome | None = None
+    alarms: alarms.AlarmOutcome | None = None
     adversary: AdversaryDocument | None = None
     verdicts: tuple[()] = ()
 

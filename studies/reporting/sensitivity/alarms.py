@@ -1,24 +1,18 @@
-"""Records of the study of false alarms: pieces, what each found, and what all of them say together."""
+"""Records of runs of correct solvers: false alarms, how tight bounds are, the worst cases of a search."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from studies.reporting.sensitivity.coverage import Cells, CoverageDocument
+from studies.reporting.sensitivity.coverage import CoverageDocument
 
 
 @dataclass(frozen=True)
 class AlarmUnit:
     """A piece of the study: runs of correct solvers, each made by its group, the seed and its number.
 
-    Parameters
-    ----------
-    group : str
-        How its runs are drawn and judged, a name of `studies.alarms.groups.GROUPS`.
-    seed : int
-        Seed of the study.
-    first, runs : int
-        Number of its first run within the group, and how many there are.
+    The group, a name of `studies.alarms.groups.GROUPS`, says how they are drawn and judged; `first` is the
+    number of its first run within the group.
     """
 
     group: str
@@ -39,10 +33,8 @@ class VariantCount:
         Runs that none failed, and that a check with a derived bound passed.
     failed : int
         Runs that a check failed.
-    vacuous : int
-        Runs that none of them passed: no mistake was certain to show.
-    inconclusive : int
-        The same, where a check could not tell.
+    vacuous, inconclusive : int
+        Runs that none of them passed: no mistake was certain to show, or a check could not tell.
     undecided : int
         Runs of which nothing was held against a finite bound that is derived.
     absent : int
@@ -66,20 +58,9 @@ class VariantCount:
 
 @dataclass(frozen=True)
 class Alarm:
-    """A FAIL of a correct run, which `studies.alarms.study.again` makes again.
+    """A FAIL of a correct run, by a check with its reason; `studies.alarms.study.again` makes it again.
 
-    Parameters
-    ----------
-    unit : AlarmUnit
-        A piece of this run alone.
-    variant : str
-        The solver.
-    problem : str
-        The id of the scenario, or the seed of the window.
-    check : str
-        The check that failed it.
-    reason : str
-        Its reason.
+    The unit is a piece of this run alone; the problem is told by the id of its scenario or a seed.
     """
 
     unit: AlarmUnit
@@ -87,44 +68,6 @@ class Alarm:
     problem: str
     check: str
     reason: str
-
-
-@dataclass(frozen=True)
-class AlarmOutcome:
-    """What a piece of the study found.
-
-    Parameters
-    ----------
-    unit : AlarmUnit
-        The piece.
-    alarms : list of Alarm
-        Its failures.
-    counts : dict of str to dict of str to int
-        By solver, runs by field of `VariantCount`.
-    ratios : dict of str to list of (float, int, bool)
-        By check, task, kernel and precision, of each verdict with a finite bound: measured / bound, to four
-        digits; roundings of the longest sum in the bound, 0 where it is no single sum's; and whether an
-        error in every core quantity of a step would have shown (PASS, not VACUOUS). Of the others many have
-        no rounding at all, such as runs whose every step is clipped.
-    shares : dict of str to dict of str to list of float
-        By task, kernel and precision, then by part, shares of the bounds of the worst steps of some runs.
-    cells : dict
-        Decided runs by check, task, kernel and value of a freedom.
-    pairs : dict of str to int
-        Decided runs by pair of values of two freedoms.
-    planted, refused : dict of str to int
-        Runs with a defect by check, defect and value of a freedom; those of them that the check failed.
-    """
-
-    unit: AlarmUnit
-    alarms: list[Alarm] = field(default_factory=list)
-    counts: dict[str, dict[str, int]] = field(default_factory=dict)
-    ratios: dict[str, list[tuple[float, int, bool]]] = field(default_factory=dict)
-    shares: dict[str, dict[str, list[float]]] = field(default_factory=dict)
-    cells: Cells = field(default_factory=dict)
-    pairs: dict[str, int] = field(default_factory=dict)
-    planted: dict[str, int] = field(default_factory=dict)
-    refused: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -172,26 +115,11 @@ class TightnessRow:
 
 @dataclass(frozen=True)
 class AlarmsDocument:
-    """The study of false alarms: how many runs of correct solvers were judged, and how many failed.
+    """The study of false alarms.
 
-    Parameters
-    ----------
-    made : int
-        Runs that were drawn.
-    judged : int
-        Those of them that were decided (N); VACUOUS ones are not.
-    failed : int
-        Those that a check failed.
-    upper : float or None
-        Of older reports, a bound on the share that fails: no number of all runs says that of a cell.
-    variants : tuple of VariantCount
-        By solver.
-    alarms : tuple of Alarm
-        The failures.
-    tightness : tuple of TightnessRow
-        How near to their bounds the runs came.
-    coverage : CoverageDocument or None
-        What they were crossed with; None of a study that did not look.
+    Of `made` runs of correct solvers `judged` were decided (N), which VACUOUS ones are not, and `failed` of
+    these were failed by a check. `upper`, a bound on the share that fails, is of older reports: no number
+    of all runs says that of a cell. There is no coverage of a study that did not look.
     """
 
     made: int
@@ -202,3 +130,56 @@ class AlarmsDocument:
     alarms: tuple[Alarm, ...]
     tightness: tuple[TightnessRow, ...]
     coverage: CoverageDocument | None = None
+
+
+@dataclass(frozen=True)
+class HardCase:
+    """The worst case that a search found of one measure, task, kernel and precision.
+
+    Parameters
+    ----------
+    measure : {"ratio", "loss", "hidden", "carried", "factored"}
+        Ratio of measured error to bound of the worst step; stability loss: the error of the s-step run
+        over that of the classical one; the ratio of a mistake that is labelled numerically equivalent,
+        steps repeated in exact arithmetic included; the largest ratio over checks of windows, of a solver
+        that carries a state, or that forms A (A'a).
+    solver : str
+        The solver, a name of `studies.adversary.measures.solver_named`.
+    scenario : str
+        Id of the scenario, which `Scenario.from_id` makes again.
+    value : float
+        The measure.
+    method : str
+        What found it: evolution, targeted, or random.
+    random : float
+        Largest value of as many seconds of random draws.
+    """
+
+    measure: str
+    solver: str
+    scenario: str
+    value: float
+    method: str
+    random: float
+
+
+@dataclass(frozen=True)
+class ReplayedCase:
+    """A committed case, made and judged again: status by step-replay, exact steps included; the measure."""
+
+    case: HardCase
+    status: str
+    value: float
+
+
+@dataclass(frozen=True)
+class AdversaryDocument:
+    """All committed cases, made and judged again.
+
+    `failed` counts those that step-replay fails; ratio and stability loss are the largest ones.
+    """
+
+    cases: tuple[ReplayedCase, ...]
+    failed: int
+    ratio: float
+    loss: float

@@ -21,16 +21,8 @@ CROSSED = tuple(
 class CoverageRow:
     """One check and one value of a freedom.
 
-    Parameters
-    ----------
-    check, freedom, value : str
-        Which.
-    decided : tuple of int
-        Decided runs of each of `CROSSED`; VACUOUS and INCONCLUSIVE ones are not counted.
-    largest : float
-        Largest measured / bound.
-    reasons : dict of str to str
-        By task and kernel, why no run is decided there.
+    There are decided runs of each of `CROSSED`, VACUOUS and INCONCLUSIVE ones not counted, the largest
+    measured / bound, and by task and kernel the reasons why no run is decided there.
     """
 
     check: str
@@ -57,14 +49,9 @@ class CoverageRow:
 
 @dataclass(frozen=True)
 class MirrorRow:
-    """Runs with a defect that a check was certain to show.
+    """Runs made with a defect that a check was certain to show, and those of them that it refused.
 
-    Parameters
-    ----------
-    name : str
-        Check and defect, and the value of a freedom of those that are counted by it.
-    made, refused : int
-        Such runs, and those of them that the check failed.
+    The name is that of check and defect, with the value of a freedom where they are counted by it.
     """
 
     name: str

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from studies.reporting.sensitivity.adversary import AdversaryDocument
-from studies.reporting.sensitivity.alarms import AlarmsDocument
+from studies.reporting.sensitivity.alarms import AdversaryDocument, AlarmsDocument
 from studies.reporting.sensitivity.corpus import CorpusDocument
 from studies.reporting.sensitivity.limits import LimitsDocument
 

@@ -60,22 +60,12 @@ class LimitRow:
 
 @dataclass(frozen=True)
 class DoseRow:
-    """How well a check's predictions were met by its verdicts on doses.
+    """How well a check's predictions were met by its verdicts on doses; no quantity is over all of them.
 
-    Parameters
-    ----------
-    check, precision, quantity : str
-        What; the quantity is empty in a row over all of them.
-    trials : int
-        Trials whose doses can be told apart.
-    within : int
-        Those of them in which the verdict turned within a factor 2 of the prediction.
-    smallest, median, largest : float or None
-        Of found over predicted; None where the verdict never turned, or there are no trials.
-    unresolved : int
-        Trials whose doses cannot be told apart.
-    certain, missed : int
-        Doses certain to show, and those of them that did not fail: none, by theorem.
+    Of `trials` whose doses can be told apart (of `unresolved` they cannot) the verdict turned within a
+    factor 2 of the prediction in `within`; smallest, median and largest are of found over predicted, None
+    where the verdict never turned, or there are no trials. Of doses certain to show none is missed, by
+    theorem.
     """
 
     check: str
@@ -95,23 +85,10 @@ class DoseRow:
 class RivalRow:
     """The detection limit of one rival, or of our checks, on the dosed runs in which the quantity acts.
 
-    Parameters
-    ----------
-    rival : str
-        Name of the rival; ``sstep-verify`` for our checks.
-    precision, quantity : str
-        What; the quantity is empty in a row over all of them.
-    pairs : int
-        Pairs of problem and quantity tried.
-    alarms : int
-        Those of them whose right answer it refused; they are not counted further.
-    never : int
-        Those of them in which it accepted every dose up to 1.
-    rank : int or None
-        The limit is the pair of this rank, by size; None if there are too few.
-    limit, median : float or None
-        Relative error that 95 % of pairs show, with confidence 95 %; the median. None: doses of 1 are
-        accepted, or there are too few.
+    No quantity is over all of them. Of the pairs of problem and quantity `alarms` are those whose right
+    answer it refused, which are not counted further, and `never` those in which it accepted every dose up
+    to 1. The limit, which 95 % of pairs show with confidence 95 %, is the pair of this rank, by size; limit
+    and median are None where doses of 1 are accepted, or there are too few.
     """
 
     rival: str
@@ -129,26 +106,10 @@ class RivalRow:
 class LimitsDocument:
     """The part of a sensitivity report on detection limits.
 
-    Parameters
-    ----------
-    content, confidence : float
-        Of every limit: the share of runs it holds for, and the confidence in that.
-    strata : tuple of LimitRow
-        Per task, kernel, precision, m, s and quantity.
-    overall : tuple of LimitRow
-        Per precision and quantity, over all strata, each drawn until the same number of runs acted.
-    doses : tuple of DoseRow
-        Per check, precision and quantity, and over quantities.
-    rivals : tuple of RivalRow
-        Per rival, precision and quantity, and over quantities; ours first.
-    pairs : int
-        Pairs of problem and quantity that got doses.
-    switches, switches_missed : int
-        Quantities left out where that was certain to show, and those of them not failed: none, by theorem.
-    judged : int
-        Runs without an error that were judged.
-    alarms : tuple of str
-        Ids of those of them that failed: none.
+    Every limit holds for a share of runs, `content`, with a confidence. Overall rows are over all strata,
+    each drawn until the same number of runs acted; of rivals ours stands first. `pairs` of problem and
+    quantity got doses; of `switches`, quantities left out where that was certain to show, none is missed,
+    by theorem; of runs `judged` without an error none failed, else `alarms` holds their ids.
     """
 
     content: float

@@ -32,17 +32,7 @@ RIVALS = "rivals.md"
 
 @dataclass(frozen=True)
 class JudgeRow:
-    """One way to judge a solver, on the corpus and on doses.
-
-    Parameters
-    ----------
-    name : str
-        Ours, or a rival.
-    counts : Confusion or None
-        On the corpus; None where that was not judged.
-    limit : RivalLimit or None
-        On float64 doses over all quantities; None where there are none.
-    """
+    """Ours or a rival, on the corpus, and on float64 doses over all quantities; None where not judged."""
 
     name: str
     counts: Confusion | None

@@ -19,8 +19,7 @@ from sstep_verify.reporting import load, write_report
 from studies import power as studied
 from studies.corpus.listing import corpus
 from studies.power import measured_by
-from studies.reporting.sensitivity.adversary import AdversaryDocument
-from studies.reporting.sensitivity.alarms import AlarmsDocument
+from studies.reporting.sensitivity.alarms import AdversaryDocument, AlarmsDocument
 from studies.reporting.sensitivity.document import Sensitivity
 from studies.reporting.sensitivity.part import RIVALS
 from studies.sensitivity.definition import STUDIES

@@ -27,7 +27,7 @@ from studies.adversary.measures import (
 from studies.adversary.search import CELLS, Best, by_targets, searched
 from studies.adversary.space import CHOICES, Cell, random_point, scenario_at
 from studies.corpus import wrong_rare
-from studies.reporting.sensitivity.adversary import HardCase
+from studies.reporting.sensitivity.alarms import HardCase
 
 ALIKE = 2.0
 """An exp of another make rounds otherwise: a ratio is told up to this factor elsewhere.

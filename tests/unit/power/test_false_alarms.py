@@ -20,7 +20,7 @@ from studies.alarms.solvers import LOGGING, Variant
 from studies.alarms.tightness import tightness_row
 from studies.corpus.labelled_set import WRONG
 from studies.coverage import table
-from studies.reporting.sensitivity.alarms import AlarmOutcome, AlarmsDocument, AlarmUnit
+from studies.reporting.sensitivity.alarms import AlarmsDocument, AlarmUnit
 from studies.thread_ranks import summed
 
 SMALL = {"steps": 50, "legal orders": 15, "BLAS threads": 1, "design": 9}
@@ -151,8 +151,8 @@ def test_tightness_leaves_out_runs_in_which_nothing_acted():
 @pytest.mark.nightly
 def test_records_are_read_back_as_they_were_written(outcomes, document):
     kept = json.dumps(asdict(outcomes[-1]), default=float)  # as an interrupted campaign keeps it
-    assert convert(decode(kept.encode(), "kept"), AlarmOutcome, "kept") == outcomes[-1]
-    for kind, record in ((AlarmOutcome, outcomes[0]), (AlarmsDocument, document)):
+    assert convert(decode(kept.encode(), "kept"), study.AlarmOutcome, "kept") == outcomes[-1]
+    for kind, record in ((study.AlarmOutcome, outcomes[0]), (AlarmsDocument, document)):
         values = decode(msgspec.json.encode(record), "record")
         convert(values, strict(kind, {}), "record")
         assert convert(values, kind, "record") == record

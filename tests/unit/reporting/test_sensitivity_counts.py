@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from studies.reporting.sensitivity.adversary import AdversaryDocument
-from studies.reporting.sensitivity.alarms import AlarmsDocument
+from studies.reporting.sensitivity.alarms import AdversaryDocument, AlarmsDocument
 from studies.reporting.sensitivity.corpus import Confusion, CorpusDocument, Judged
 from studies.reporting.sensitivity.coverage import CoverageDocument, MirrorRow
 from studies.reporting.sensitivity.document import Sensitivity
