@@ -12,7 +12,7 @@ from sstep_verify.campaign.selection import chosen
 from sstep_verify.power.statement import deciding_digest
 from sstep_verify.reporting import results as report
 from sstep_verify.reporting.plain import grouped
-from studies.adversary import corpus as adversary
+from studies.adversary import cases as adversary
 from studies.alarms import study as alarms
 from studies.limits import rows as limit_rows
 from studies.limits import study as limits

@@ -144,7 +144,7 @@ class HardCase:
         steps repeated in exact arithmetic included; the largest ratio over checks of windows, of a solver
         that carries a state, or that forms A (A'a).
     solver : str
-        The solver, a name of `studies.adversary.measures.solver_named`.
+        The solver, a name of `studies.adversary.cases.solver_named`.
     scenario : str
         Id of the scenario, which `Scenario.from_id` makes again.
     value : float

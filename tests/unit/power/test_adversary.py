@@ -12,20 +12,30 @@ from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.scenarios.draws import KERNEL_NAMES
 from sstep_verify.scenarios.scenario import Scenario
 from studies.adversary import search
-from studies.adversary.corpus import corpus, replay, written
-from studies.adversary.measures import (
+from studies.adversary.cases import (
     CARRIED,
     FACTORED,
     HIDDEN,
     LOSS,
     RATIO,
-    candidates,
+    corpus,
     loss_of,
+    replay,
     solver_named,
     value_of,
+    written,
 )
-from studies.adversary.search import CELLS, Best, by_targets, searched
-from studies.adversary.space import CHOICES, Cell, random_point, scenario_at
+from studies.adversary.search import (
+    CELLS,
+    CHOICES,
+    Best,
+    Cell,
+    by_targets,
+    candidates,
+    random_point,
+    scenario_at,
+    searched,
+)
 from studies.corpus import wrong_rare
 from studies.reporting.sensitivity.alarms import HardCase
 

@@ -1,17 +1,24 @@
-"""What the adversary makes large: the ratio of a run's worst step, and the loss of s-step runs."""
+"""What the adversary makes large, and the committed worst cases: read, made and judged again, written anew.
+
+It makes large the ratio of a run's worst step, and the loss of s-step runs.
+"""
 
 from __future__ import annotations
 
 import math
-from functools import cache
+from collections.abc import Iterable
+from dataclasses import asdict
+from importlib import resources
 from itertools import chain
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.errors import OracleDisagreementError
+from sstep_verify.inputs.records import convert, decode
 from sstep_verify.measures.error import errors_at, loss_factor
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.losses import TASKS
@@ -20,13 +27,18 @@ from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import Declaration, RunRequest, Solver
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver
-from sstep_verify.verdict import Status
-from studies.adversary.space import CHOICES, Cell, chosen, scenario_at
+from sstep_verify.verdict import Status, worst
 from studies.alarms.judged import NO_RUN, Judged, decided, judged_run
 from studies.alarms.solvers import EVERY, LINEAR, LOGGING, Names, Variant
 from studies.corpus.labelled_set import EQUIVALENT
 from studies.legal.draws import Drawn
 from studies.legal.solver import LegalSolver
+from studies.reporting.sensitivity.alarms import AdversaryDocument, HardCase, ReplayedCase
+
+FILE = "corpus.json"
+
+DIGITS = 4
+"""Digits of a value that are kept."""
 
 RATIO, LOSS, HIDDEN = "ratio", "loss", "hidden"
 """The ratio of correct solvers; their loss; the ratio of mistakes labelled numerically equivalent."""
@@ -93,41 +105,9 @@ SOLVERS = {HIDDEN: MISTAKES, CARRIED: CARRYING, FACTORED: FACTORING}
 """Solvers by measure; of the others those that log their steps."""
 
 
-@cache
-def candidates(cell: Cell) -> tuple[Variant, ...]:
-    """Solvers of a cell whose steps are judged; of a loss, those beside a classical one."""
-    found = [
-        one
-        for one in SOLVERS.get(cell.measure, LOGGING)
-        if cell.task in one.tasks
-        and cell.kernel in one.kernels
-        and one.make().declaration.precision == cell.precision
-        and (cell.measure != LOSS or _has_counterpart(one, cell))
-    ]
-    return tuple(found)
-
-
-def _has_counterpart(variant: Variant, cell: Cell) -> bool:
-    """Whether the solver makes s-step runs whose loss is that of s alone.
-
-    Squared distances by norm expansion lose every digit of data far from the origin, by an error that
-    depends on how many columns a product has: a loss, but none of the s-step recurrence.
-    """
-    if variant.name.startswith("reference"):
-        return not variant.name.endswith("classical")
-    ours = variant.name.startswith("production")
-    return ours and (cell.kernel != "rbf" or variant.make().declaration.rbf == "difference")
-
-
 def solver_named(name: str) -> Variant:
     """The solver of a name."""
     return next(one for one in (*LOGGING, *chain(*SOLVERS.values())) if one.name == name)
-
-
-def at(cell: Cell, point: list[float]) -> tuple[Variant, Scenario]:
-    """Solver and scenario at a point."""
-    place = min(max(float(point[CHOICES.index("solver")]), 0.0), 1.0)
-    return chosen(place, candidates(cell)), scenario_at(cell, point)
 
 
 def value_of(measure: str, variant: Variant, scenario: Scenario) -> float:
@@ -182,3 +162,47 @@ def loss_of(variant: Variant, scenario: Scenario) -> float:
             return 0.0
         loss = loss_factor(error, plain, roundoff)
     return loss if math.isfinite(loss) else 0.0
+
+
+def corpus() -> tuple[HardCase, ...]:
+    """The committed cases.
+
+    Raises
+    ------
+    InputError
+        If the file is not what `written` makes.
+    """
+    content = resources.files(__package__).joinpath(FILE).read_bytes()
+    cases: tuple[HardCase, ...] = convert(decode(content, FILE), tuple[HardCase, ...], FILE)
+    return cases
+
+
+def written(cases: Iterable[HardCase]) -> bytes:
+    """The file of some cases, one a line."""
+    lines = []
+    for one in cases:
+        held = asdict(one)
+        for name in ("value", "random"):
+            held[name] = float(f"{held[name]:.{DIGITS}g}")
+        lines.append(msgspec.json.encode(held))
+    return b"[\n" + b",\n".join(lines) + b"\n]\n"
+
+
+def replayed(case: HardCase) -> ReplayedCase:
+    """One case, made and judged again, its notable steps in exact arithmetic too."""
+    variant, scenario = solver_named(case.solver), Scenario.from_id(case.scenario)
+    made = judged(case.measure, variant, scenario, exact=True)
+    again = case.measure in (LOSS, RATIO)  # of the others it is the ratio of this very run
+    value = value_of(case.measure, variant, scenario) if again else ratio_of(made)
+    return ReplayedCase(case, worst(one.status for one in made.verdicts).value, value)
+
+
+def replay() -> AdversaryDocument:
+    """All cases of the corpus, in seconds."""
+    found = tuple(replayed(case) for case in corpus())
+    return AdversaryDocument(
+        found,
+        failed=sum(one.status == "FAIL" for one in found),
+        ratio=max((one.value for one in found if one.case.measure in RATIOS), default=0.0),
+        loss=max((one.value for one in found if one.case.measure == LOSS), default=0.0),
+    )
