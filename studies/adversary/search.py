@@ -44,7 +44,8 @@ SIGMA = (-3.0, 2.0)
 
 CHOICES = (
     "solver", "samples", "features", "block", "s", "iterations", "seed", "parameter", "spectrum",
-    "condition", "offset", "unit_rows", "duplicates", "constant_features", "start", "order", "kernel", "positive",
+    "condition", "offset", "unit_rows", "duplicates", "constant_features", "start", "order", "kernel",
+    "positive",
 )  # fmt: skip
 """What is chosen, one dimension each."""
 

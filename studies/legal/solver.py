@@ -12,10 +12,8 @@ from sstep_verify.errors import InputError
 from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.solvers.adapters.recording import kept, record, start_vector
 from sstep_verify.trajectory import Claim, Panel, Probes, Trajectory, fingerprint
-from studies.legal.arithmetic import Sums
-from studies.legal.carried import Carried
-from studies.legal.draws import TYPES, Drawn
-from studies.legal.orders import kernel_matrix, made_window
+from studies.legal.draws import Drawn
+from studies.legal.steps import Carried, Step, Steps
 
 DECIMALS = 6
 """Of a run that is written down in decimals."""
@@ -45,24 +43,22 @@ class LegalSolver:
             If a factorisation fails.
         """
         drawn, declared = replace(self._drawn, problem=request.problem), self.declaration
-        kind: Any = TYPES[declared.precision]
-        sums = Sums(kind, drawn.order, np.random.Generator(np.random.PCG64(0)))  # the same bits every time
-        scale, matrix = drawn.choices.get("scale", 1), kernel_matrix(drawn, sums)
-        initial, steps = start_vector(request, declared.precision), list[Any]()
-        carried = Carried(drawn, sums, matrix, initial.astype(kind)) if declared.state else None
+        own, scale = Steps(drawn), drawn.choices.get("scale", 1)
+        initial, steps = start_vector(request, declared.precision), list[Step]()
+        carried = Carried(own, initial.astype(own.kind)) if declared.state else None
         states = [carried.values] if carried else []
 
         def advance(alpha: np.ndarray, begin: int, end: int) -> np.ndarray:
             draws = request.stream.blocks(request.start + begin, request.start + end)
             for first in range(0, len(draws), request.s):
                 blocks = draws[first : first + request.s]
-                alpha, made = made_window(drawn, sums, matrix * kind(scale), alpha, blocks, carried)
+                alpha, made = own.window(alpha, blocks, carried)
                 if len(made) < len(blocks):
                     raise InputError(f"{request.problem.name}: a factorisation failed")
                 steps.extend(made)
                 ended = (begin + first) // request.s + 1
                 if carried and declared.recompute and not ended % declared.recompute:
-                    carried.form(alpha.astype(kind))
+                    carried.form(alpha.astype(own.kind))
             states.extend([carried.values] if carried else [])
             return alpha
 
@@ -73,13 +69,13 @@ class LegalSolver:
             made = _written(made, initial, scale, bool(drawn.choices.get("decimals")))
         blocks = request.stream.blocks(request.start, request.start + made.length)
         if request.expose_panels and declared.exposes:
-            made = replace(made, panels=dict(_panels(made, blocks, kept(matrix), declared.panels)))
+            made = replace(made, panels=dict(_panels(made, blocks, kept(own.matrix), declared.panels)))
         if steps and (request.log or request.probes):
             values, *used = (kept(np.array(one)) for one in zip(*steps, strict=True))
-            probes = Probes(kept(matrix)[blocks], *used) if request.probes else None
+            probes = Probes(kept(own.matrix)[blocks], *used) if request.probes else None
             made = replace(made, log=values if request.log else None, probes=probes)
         made = replace(made, **self._told_of_ranks(request, made, blocks))
-        return replace(made, **self._claimed(drawn, sums, matrix, made))
+        return replace(made, **self._claimed(own, made))
 
     def _told_of_ranks(self, request: RunRequest, made: Trajectory, blocks: np.ndarray) -> dict[str, Any]:
         """Counts of exchange allreduce, and the digest of every rank."""
@@ -96,23 +92,22 @@ class LegalSolver:
             "fingerprints": dict(zip(made.iterations.tolist(), digests, strict=True)),
         }
 
-    def _claimed(self, drawn: Drawn, sums: Sums, matrix: np.ndarray, made: Trajectory) -> dict[str, Any]:
+    def _claimed(self, own: Steps, made: Trajectory) -> dict[str, Any]:
         """What the solver says of its last a, each value from sums of its own."""
-        problem, kind = drawn.problem, matrix.dtype.type
+        problem, kind, sums, C = own.problem, own.kind, own.sums, own.penalty
         alpha = made.final.astype(kind)
-        products = np.array([sums.dot(row, alpha) for row in matrix], dtype=kind)
+        products = np.array([sums.dot(row, alpha) for row in own.matrix], dtype=kind)
         if problem.is_svm:
-            loss, signs = problem.hinge, problem.targets.astype(kind)
-            products = np.array([sums.dot(row, signs * alpha) for row in matrix], dtype=kind) * signs
-            half, C = sums.dot(alpha, products) / kind(2), kind(loss.C)
+            products = np.array([sums.dot(row, own.signs * alpha) for row in own.matrix], dtype=kind)
+            products = products * own.signs
+            loss, half = problem.hinge, sums.dot(alpha, products) / kind(2)
             lost = np.maximum(kind(1) - products, kind(0))
             primal = half + C * sums.add(lost if loss.power == 1 else lost * lost)
-            own = sums.dot(alpha / (kind(4) * C), alpha) if loss.shift else kind(0)
-            dual = sums.add(alpha) - half - own
+            shifted = sums.dot(alpha / (kind(4) * C), alpha) if loss.shift else kind(0)
+            dual = sums.add(alpha) - half - shifted
             found = {"primal": primal, "dual": dual, "gap": primal - dual, "objective": -dual}
         else:
-            over, m = products / kind(problem.ridge.penalty), kind(problem.samples)
-            residual = problem.targets.astype(kind) - over - m * alpha
+            residual = own.targets - products / own.penalty - kind(problem.samples) * alpha
             found = {"residual": np.sqrt(sums.dot(residual, residual))}
         reached = float(found["gap" if problem.is_svm else "residual"]) <= self._tolerance
         claims = {name: Claim(float(value)) for name, value in found.items()}
