@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import cast
 
-from sstep_verify.campaign.loop.kept import digest
 from sstep_verify.campaign.messages import Finished, State
 from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepared, Setting, Unit
 from sstep_verify.campaign.selection import load_data
@@ -132,7 +132,9 @@ def _code(units: list[Unit]) -> dict[str, str]:
         if isinstance(solver, ProgramSolver) and f"program file {family.solver}" not in found:
             program = solver.described.program
             set_up(program)
-            found[f"program file {family.solver}"] = digest(repr(solver.described))
+            found[f"program file {family.solver}"] = hashlib.sha256(
+                repr(solver.described).encode()
+            ).hexdigest()
             found |= {f"program {name}": sha for name, sha in digests(program).items()}
         elif is_foreign(family.solver) and family.given is None:
             found[f"code of {family.solver}"] = digest_of_code(family.solver)
