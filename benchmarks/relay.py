@@ -1,4 +1,4 @@
-"""One point of the latency laboratory on a real slow link: two ranks in two network namespaces, 1 + 1.
+"""One point of `perf latency` on a real slow link: two ranks in two network namespaces, 1 + 1.
 
 Frames between the namespaces go through `native/tap_relay.py`, which carries each over after a while; no
 library delays anything. Beside the times stand those predicted from the same ranks over shared memory: of

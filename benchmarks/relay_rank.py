@@ -1,4 +1,4 @@
-"""Part of each of two ranks in `relay.py`: what the laboratory times, over a network that is slow itself.
+"""Part of each of two ranks in `relay.py`: what `perf latency` times, over a network that is slow itself.
 
 The first argument is what to time, as JSON; rank 0 prints what was found, as JSON, after a line of its own.
 """
@@ -11,9 +11,9 @@ import sys
 from mpi4py import MPI
 from relay import MARK
 
-from sstep_verify.laboratory import ranks
-from sstep_verify.laboratory.samples import Delay
 from sstep_verify.problems import kernel_from, loss_from
+from sstep_verify.timing import ranks
+from sstep_verify.timing.measure import Delay
 
 CALLS = 200
 
@@ -28,8 +28,7 @@ def main() -> None:
         if repeat:
             found["1 word"].append(alone)
         for s, windows in asked["windows"].items():
-            stretch = ranks.Stretch(int(s), "allreduce", windows, Delay())
-            seconds, calls, words = ranks.stretch(comm, stretch)
+            seconds, calls, words = ranks.stretch(comm, int(s), "allreduce", windows, Delay())
             slowest, iterations = max(comm.allgather(seconds)), windows * int(s)
             # A collective of as many words as a window has on average.
             alone = max(comm.allgather(ranks.alone(comm, Delay(), CALLS, words // calls)))

@@ -7,10 +7,9 @@ import json
 import click
 
 from sstep_verify.cli.options.completion import complete, data_sets
-from sstep_verify.cli.options.numbers import Numbers
+from sstep_verify.cli.options.numbers import Numbers, Shape
 from sstep_verify.cli.options.problem import KERNELS, TASKS
-
-EXCHANGES = ("allreduce", "reduce-scatter", "gram")
+from sstep_verify.cli.options.timing import EXCHANGES
 
 
 @click.command("predict")
@@ -19,11 +18,12 @@ EXCHANGES = ("allreduce", "reduce-scatter", "gram")
     "--machine", default="perlmutter", show_default=True, metavar="FILE",
     help="Machine file, or the name of one that is shipped.",
 )  # fmt: skip
-@click.option("--samples", type=click.IntRange(min=1), help="Instead of DATA: m.")
-@click.option("--features", type=click.IntRange(min=1), help="n, all columns alike.")
-@click.option("--nonzeros", type=click.FloatRange(min=1), help="Of all entries  [default: m n]")
 @click.option(
-    "--counts", metavar="FILE", help="Instead of n: nonzeros of each column, one a line (also .xz)."
+    "--shape", type=Shape(), metavar="M[,N[,NONZEROS]]",
+    help="Instead of DATA: samples, features, nonzeros (all columns alike)  [default: M N]",
+)  # fmt: skip
+@click.option(
+    "--counts", metavar="FILE", help="With --shape M: nonzeros of each column, one a line (also .xz)."
 )
 @click.option("--task", type=click.Choice(TASKS), default="svm-l1", show_default=True)
 @click.option("--kernel", type=click.Choice(KERNELS), default="linear", show_default=True)
@@ -31,34 +31,27 @@ EXCHANGES = ("allreduce", "reduce-scatter", "gram")
     "--block", type=click.IntRange(min=1), default=1, show_default=True, help="K-RR: coordinates a step."
 )
 @click.option(
-    "--s",
-    "steps",
-    type=Numbers(),
-    default="1,2,4,8,16,32,64,128,256",
-    show_default=True,
+    "--s", "steps", type=Numbers(), default="1,2,4,8,16,32,64,128,256", show_default=True,
     help="Iterations a window.",
-)
+)  # fmt: skip
 @click.option(
-    "--ranks", type=Numbers(), default="1,2,4,8,16,32,64", show_default=True, help="Numbers of ranks (P)."
-)
+    "--np", "ranks", type=Numbers(), default="1,2,4,8,16,32,64", show_default=True,
+    help="Numbers of ranks (P); of one alone every s is printed, else s = 1 and the best.",
+)  # fmt: skip
 @click.option("--exchange", type=click.Choice(EXCHANGES), default="allreduce", show_default=True)
 @click.option(
     "--program", type=click.Choice(("production", "published")), default="production", show_default=True,
     help="This package's solver, or the paper's programs where the machine was fitted to them.",
 )  # fmt: skip
-@click.option(
-    "--iterations", type=click.IntRange(min=1), default=640, show_default=True,
-    help="published: of a run, over which the start is spread.",
-)  # fmt: skip
 @click.option("--data", "directory", metavar="DIR", help="Folder with the data sets in LIBSVM format.")
-@click.option("--all", "every", is_flag=True, help="Print every s, not only s = 1 and the best.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
-def command(data, **given):
+def command(data, steps, ranks, program, **given):
     """Predict microseconds per iteration by phase, over s and P, and which s takes least.
 
     DATA is a LIBSVM file or the name of a data set; its columns' nonzeros decide what a rank does.
-    A machine file is made by `calibrate`; `perlmutter` is shipped, fitted to published timings. How far
-    its predictions were from measurements is printed with every table. docs/model.md says what is modelled.
+    A machine file is made by `perf calibrate`; `perlmutter` is shipped, fitted to published timings. How
+    far its predictions were from measurements is printed with every table. docs/model.md says what is
+    modelled.
 
     Exit codes: 0 predicted; 2 usage or input error.
     """
@@ -66,7 +59,6 @@ def command(data, **given):
     from sstep_verify.costs.model.prediction import Method, predict
     from sstep_verify.errors import InputError
 
-    steps, ranks = given["steps"], given["ranks"]
     svm = given["task"] != "krr"
     if svm and given["block"] > 1:
         raise InputError(
@@ -77,28 +69,23 @@ def command(data, **given):
     machine = read(given["machine"])
     profile = _profile(data, given)
     method = Method(given["exchange"], given["kernel"], svm, given["block"])
-    rows = predict(machine, profile, method, ranks, steps, given["program"], given["iterations"])
-    best = {}
-    for count in ranks:
-        best[count] = min((row for row in rows if row["P"] == count), key=lambda row: row["total"])
+    rows = predict(machine, profile, method, ranks, steps, program)
+    best = {p: min((row for row in rows if row["P"] == p), key=lambda row: row["total"]) for p in ranks}
     if given["as_json"]:
         told = {
             "machine": machine.name, "source": machine.source, "error": machine.error,
-            "program": given["program"], "data": profile.name, "microseconds": rows,
+            "program": program, "data": profile.name, "microseconds": rows,
             "best s": {str(p): row["s"] for p, row in best.items()},
         }  # fmt: skip
         click.echo(json.dumps(told, indent=1))
         return
     click.echo(f"{profile.name}: {profile.samples} x {profile.features}, {profile.nonzeros:.0f} nonzeros")
-    click.echo(f"{machine.name} ({machine.source}), {given['program']} program; microseconds per iteration")
-    names = list(rows[0])
-    click.echo(" ".join(f"{name:>10}" for name in names))
+    click.echo(f"{machine.name} ({machine.source}), {program} program; microseconds per iteration")
+    click.echo(" ".join(f"{name:>10}" for name in rows[0]))
     for row in rows:
         mark = " best" if row in best.values() else ""
-        if given["every"] or mark or row["s"] == 1:
-            shown = (
-                f"{value:>10}" if isinstance(value, int) else f"{value:>10.4g}" for value in row.values()
-            )
+        if len(ranks) == 1 or mark or row["s"] == 1:
+            shown = (f"{value:>10}" if type(value) is int else f"{value:>10.4g}" for value in row.values())
             click.echo(" ".join(shown) + mark)
     click.echo(f"predictions are off by {machine.error}")
 
@@ -108,18 +95,19 @@ def _profile(data, given):
     from sstep_verify.costs.model.profiles import Profile, matrix_profile, read_counts, uniform_profile
     from sstep_verify.errors import InputError
 
-    sizes = [name for name in ("samples", "features", "nonzeros", "counts") if given[name] is not None]
+    shape, counts = given["shape"], given["counts"]
     if data is not None:
         from sstep_verify.problems.data.datasets import load
 
-        if sizes:
-            raise InputError(f"DATA and --{sizes[0]}: give one of them")
+        for option, value in (("--shape", shape), ("--counts", counts)):
+            if value is not None:
+                raise InputError(f"DATA and {option}: give one of them")
         task = "regression" if given["task"] == "krr" else "classification"
         loaded = load(data, directory=given["directory"], task=task)
         return matrix_profile(loaded.name, loaded.data)
-    if given["samples"] is None or (given["features"] is None) == (given["counts"] is None):
-        raise InputError("give DATA, or --samples and --features, or --samples and --counts")
-    if given["counts"] is not None:
-        return Profile("counts", given["samples"], read_counts(given["counts"], given["samples"]))
-    entries = given["samples"] * given["features"]
-    return uniform_profile("drawn", given["samples"], given["features"], given["nonzeros"] or entries)
+    if shape is None or (len(shape) == 1) == (counts is None):
+        raise InputError("give DATA, or --shape M,N[,NONZEROS], or --shape M and --counts FILE")
+    samples, *rest = shape
+    if counts is not None:
+        return Profile("counts", samples, read_counts(counts, samples))
+    return uniform_profile("drawn", samples, rest[0], rest[1] if rest[1:] else samples * rest[0])

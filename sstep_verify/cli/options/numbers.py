@@ -28,19 +28,41 @@ class Numbers(click.ParamType):
         return tuple(found)
 
 
-class Times(click.ParamType):
-    """Numbers from 0, between commas, ascending, each once."""
+class Shape(click.ParamType):
+    """Samples, features and nonzeros, between commas; the last ones may be left out."""
 
-    name = "numbers"
+    name = "shape"
 
     def convert(self, value, param, ctx):
-        """The numbers."""
+        """One to three whole numbers from 1."""
         if isinstance(value, tuple):
             return value
         try:
-            found = sorted({float(word) for word in str(value).split(",")})
+            shape = tuple(int(float(word)) for word in str(value).split(","))
+        except (ValueError, OverflowError):
+            shape = ()
+        if not 1 <= len(shape) <= 3 or min(shape) < 1:
+            self.fail(f"{value!r} is no shape such as 400,600 or 400,600,1000: M,N,NONZEROS", param, ctx)
+        return shape
+
+
+class Delays(click.ParamType):
+    """Microseconds, and after a colon nanoseconds a byte, from 0; where `several`, between commas."""
+
+    name = "delays"
+
+    def __init__(self, several: bool):
+        self._several = several
+
+    def convert(self, value, param, ctx):
+        """Pairs of microseconds and nanoseconds, ascending, each once."""
+        if isinstance(value, tuple):
+            return value
+        words = str(value).split(",") if self._several else [str(value)]
+        try:
+            delays = {tuple(map(float, word.split(":", 1))) for word in words}
         except ValueError:
-            self.fail(f"{value!r} is no list of numbers such as 0,20,100", param, ctx)
-        if not (found[0] >= 0 and found[-1] <= 1e8):
-            self.fail(f"{value!r}: microseconds lie in 0..1e8", param, ctx)
-        return tuple(found)
+            self.fail(f"{value!r}: a delay is a number of microseconds such as 100, or 100:0.5", param, ctx)
+        if not all(0 <= late <= 1e8 and 0 <= sum(byte) <= 1e6 for late, *byte in delays):
+            self.fail(f"{value!r}: microseconds lie in 0..1e8, nanoseconds a byte in 0..1e6", param, ctx)
+        return tuple(sorted(delays))

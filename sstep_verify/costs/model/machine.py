@@ -89,7 +89,7 @@ class Machine(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True)
         known = sorted({row[0] for row in table})
         if not known:
             raise InputError(
-                f"machine {self.name!r} has no {name} measured; `perf calibrate --ranks 2` measures it"
+                f"machine {self.name!r} has no {name} measured; `perf calibrate --np 2` measures it"
             )
         curves = {p: np.array(sorted(row[1:] for row in table if row[0] == p)) for p in known}
         values = [self._of_volume(curves[p], volume) for p in known]

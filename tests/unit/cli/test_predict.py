@@ -6,14 +6,12 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import asdict
 
-from sstep_verify import calibration
-from sstep_verify.calibration import machine as measuring
-from sstep_verify.calibration import runs
 from sstep_verify.cli.commands import calibrate, predict
 from sstep_verify.costs.model.machine import read, write
 from sstep_verify.errors import InputError
+from sstep_verify.timing import calibrate as measuring
 
-SIZES = ["--samples", "400", "--features", "600"]
+SIZES = ["--shape", "400,600"]
 
 
 def told(*arguments):
@@ -28,7 +26,7 @@ def refused(message, *arguments):
 
 
 def test_table_has_phases_the_best_s_and_the_stated_error():
-    lines = told(*SIZES, "--ranks", "2,64", "--s", "1,8").splitlines()
+    lines = told(*SIZES, "--np", "2,64", "--s", "1,8").splitlines()
     assert lines[0] == "drawn: 400 x 600, 240000 nonzeros"
     assert lines[2].split() == [
         "P", "s", "panel", "reduction", "function", "gradient", "recurrence", "window", "total",
@@ -39,7 +37,7 @@ def test_table_has_phases_the_best_s_and_the_stated_error():
 
 
 def test_json_is_the_same():
-    found = json.loads(told(*SIZES, "--ranks", "64", "--s", "4,1", "--program", "published", "--json"))
+    found = json.loads(told(*SIZES, "--np", "64", "--s", "4,1", "--program", "published", "--json"))
     rows = found["microseconds"]
     assert [row["s"] for row in rows] == [1, 4]
     assert found["best s"] == {"64": min(rows, key=lambda row: row["total"])["s"]}
@@ -52,7 +50,7 @@ def test_counts_of_columns_decide(tmp_path):
     heavy.write_text("500\n" * 1 + "5\n" * 99 + "\n")
     totals = []
     for path in (even, heavy):
-        given = ["--samples", "500", "--counts", str(path), "--ranks", "16", "--s", "1", "--json"]
+        given = ["--shape", "500", "--counts", str(path), "--np", "16", "--s", "1", "--json"]
         totals.append(json.loads(told(*given))["microseconds"][0]["panel"])
     assert totals[1] > 10 * totals[0]
 
@@ -60,19 +58,20 @@ def test_counts_of_columns_decide(tmp_path):
 def test_data_set_by_its_file(tmp_path):
     path = tmp_path / "small"
     path.write_text("+1 1:0.5 3:1\n-1 1:2\n")
-    assert told(str(path), "--ranks", "1").startswith("small: 2 x 3, 3 nonzeros")
+    assert told(str(path), "--np", "1").startswith("small: 2 x 3, 3 nonzeros")
 
 
 @pytest.mark.parametrize(
     ("message", "arguments"),
     [
         ("give DATA, or", ()),
-        ("give DATA, or", ("--samples", "3")),
-        ("DATA and --samples", ("x", "--samples", "3")),
+        ("give DATA, or", ("--shape", "3")),
+        ("give DATA, or", ("--shape", "3,4", "--counts", "x")),
+        ("DATA and --shape", ("x", "--shape", "3")),
         ("gram is for --kernel linear", (*SIZES, "--exchange", "gram", "--kernel", "rbf")),
         ("one coordinate", (*SIZES, "--block", "2")),
         ("no machine file", (*SIZES, "--machine", "nowhere")),
-        ("nonzeros of 400 x 600", (*SIZES, "--nonzeros", "1e9")),
+        ("nonzeros of 400 x 600", ("--shape", "400,600,1e9")),
     ],
 )
 def test_refusals(message, arguments):
@@ -83,7 +82,9 @@ def test_refusals(message, arguments):
     ("message", "arguments"),
     [
         ("'1,x' is no list of whole numbers", (*SIZES, "--s", "1,x")),
-        ("0 is below 1", (*SIZES, "--ranks", "0")),
+        ("0 is below 1", (*SIZES, "--np", "0")),
+        ("'1,2,3,4' is no shape", ("--shape", "1,2,3,4")),
+        ("'4,inf' is no shape", ("--shape", "4,inf")),
     ],
 )
 def test_lists_that_are_none(message, arguments):
@@ -96,18 +97,18 @@ def test_lists_that_are_none(message, arguments):
 def test_refused_counts(tmp_path, text):
     path = tmp_path / "counts"
     path.write_text(text)
-    refused("counts", "--samples", "5", "--counts", str(path))
+    refused("counts", "--shape", "5", "--counts", str(path))
 
 
 def test_calibrate_writes_a_machine_that_predict_reads(tmp_path, monkeypatch):
     # The clock is not asked: what a window takes is made up, of the counts.
-    def made(case, seconds, exchange="allreduce", communicator=None):
+    def made(case, seconds):
         phases = dict.fromkeys(("panel", "kernel function", "gradient", "recurrence"), 3.0 * case.s)
-        return runs.Measured(12.5 * case.s, phases)
+        return measuring.Window(12.5 * case.s, phases)
 
     monkeypatch.setattr(measuring, "timed", made)
     path = tmp_path / "here.toml"
-    arguments = [str(path), "--ranks", "none", "--name", "here"]
+    arguments = [str(path), "--np", "none"]
     result = CliRunner().invoke(calibrate.command, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     assert "4 runs of this solver that were not used, P = 1" in result.output
@@ -115,29 +116,26 @@ def test_calibrate_writes_a_machine_that_predict_reads(tmp_path, monkeypatch):
     assert machine.name == "here"
     assert machine.window == pytest.approx(9.5)
     assert [round(row[0]) for row in machine.dense] == [1, 4, 16, 62, 226]
-    assert told(*SIZES, "--machine", str(path), "--ranks", "1").count("best") == 1
-    with pytest.raises(InputError, match="perf calibrate --ranks 2"):
-        told(*SIZES, "--machine", str(path), "--ranks", "2")
+    assert told(*SIZES, "--machine", str(path), "--np", "1").count("best") == 1
+    with pytest.raises(InputError, match="perf calibrate --np 2"):
+        told(*SIZES, "--machine", str(path), "--np", "2")
     with pytest.raises(InputError, match="--force"):
         CliRunner().invoke(calibrate.command, arguments, catch_exceptions=False)
 
 
 def test_a_timed_run_is_a_run_of_the_solver():
-    case = runs.Case(30, 5, 1.0, "rbf", 0, 4)
-    found = runs.timed(case, 1e-4)
+    case = measuring.Case(30, 5, 1.0, "rbf", 0, 4)
+    found = measuring.timed(case, 1e-4)
     assert found.phases["panel"] > 0
     assert found.whole >= sum(found.phases.values()) * 0.5
-    assert calibration.calibrate is measuring.calibrate
 
 
 def test_collectives_of_one_size_are_as_many_as_stated(monkeypatch):
-    from sstep_verify.calibration import collectives
-
-    per_rank = [[[1.0] * len(collectives.WORDS), [2.0] * len(collectives.WORDS)], [[3.0] * 6, [1.0] * 6]]
-    monkeypatch.setattr(collectives, "run", lambda ranks, function, seconds: per_rank)
-    reduced, scattered = collectives.collective_table(2, 0.1)
+    per_rank = [[[1.0] * len(measuring.WORDS), [2.0] * len(measuring.WORDS)], [[3.0] * 6, [1.0] * 6]]
+    monkeypatch.setattr(measuring, "run", lambda ranks, function, seconds: per_rank)
+    reduced, scattered = measuring.collective_table(2, 0.1)
     assert reduced[0] == [2.0, 16.0, 3.0]  # The slowest rank counts.
-    assert scattered[-1] == [2.0, 8.0 * collectives.WORDS[-1], 2.0]
+    assert scattered[-1] == [2.0, 8.0 * measuring.WORDS[-1], 2.0]
 
 
 def test_shipped_file_is_written_as_it_is_read(tmp_path):

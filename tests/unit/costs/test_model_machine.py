@@ -65,7 +65,7 @@ def test_collectives_between_and_beyond_what_was_measured():
     assert MACHINE.collective("allreduce", 2, 4e6) == pytest.approx(1200)
     assert MACHINE.collective("allreduce", 64, 16) == pytest.approx(18)
     assert MACHINE.collective("reduce_scatter", 2, 16) == pytest.approx(2)
-    with pytest.raises(InputError, match="calibrate --ranks 2"):
+    with pytest.raises(InputError, match="calibrate --np 2"):
         replace(MACHINE, allreduce=[]).collective("allreduce", 2, 16)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sstep_verify.laboratory import ranks as on_ranks
-from sstep_verify.laboratory.ranks import Stretch, Wanted
-from sstep_verify.laboratory.samples import Delay, Sample
 from sstep_verify.launch import run
 from sstep_verify.launch.interposer import build_interposer
+from sstep_verify.timing import ranks as on_ranks
+from sstep_verify.timing.measure import Delay, Sample
 
 LIMIT = 3600.0
 """Seconds that one call of the ranks may take."""
@@ -42,54 +42,41 @@ class OurSolver:
         If the interposer cannot be built.
     """
 
-    def __init__(self, wanted: Wanted, exchange: str = "allreduce"):
+    def __init__(self, wanted: on_ranks.Wanted, exchange: str = "allreduce"):
         self.name, self._wanted, self._exchange = f"our solver, exchange {exchange}", wanted, exchange
-        self._room = tempfile.TemporaryDirectory(prefix="sstep-verify-laboratory-")
+        self._room = tempfile.TemporaryDirectory(prefix="sstep-verify-timing-")
         self._variables = {"LD_PRELOAD": str(build_interposer(Path(self._room.name)))}
         self._about: dict[int, dict[str, Any]] = {}
         self._seconds: dict[tuple[int, int, str], float] = {}
 
+    def _run(self, ranks: int, function: Callable[..., Any], *given: Any) -> list[Any]:
+        return run(ranks, function, *given, limit=LIMIT, variables=self._variables)
+
     def about(self, ranks: int) -> dict[str, Any]:
         """Samples, features, and the MPI; the ranks hold the data from now on."""
         if ranks not in self._about:
-            found = run(ranks, on_ranks.load, self._wanted, limit=LIMIT, variables=self._variables)
-            self._about[ranks] = found[0]
+            self._about[ranks] = self._run(ranks, on_ranks.load, self._wanted)[0]
         return self._about[ranks]
 
     def sample(
         self, s: int, ranks: int, delay: Delay, seconds: float, exchange: str | None = None
     ) -> Sample:
-        """One stretch of about so many seconds.
-
-        Parameters
-        ----------
-        s, ranks : int
-            Iterations of a window, P.
-        delay : Delay
-            What every collective is late by.
-        seconds : float
-            How long it is to take, as far as whole windows allow.
-        exchange : str, optional
-            Another than the solver's own.
-        """
+        """One stretch of about so many seconds, as far as whole windows allow."""
         self.about(ranks)
         chosen = exchange or self._exchange
         key = (s, ranks, chosen)
         if key not in self._seconds:
             windows = max(FEWEST, PILOT // s)
-            self._stretch(Stretch(s, chosen, windows, Delay()), ranks)  # compiles
-            self._seconds[key] = self._stretch(Stretch(s, chosen, windows, Delay()), ranks).seconds * s
+            self._stretch(*key, windows, Delay())  # compiles
+            self._seconds[key] = self._stretch(*key, windows, Delay()).seconds * s
         one = self._seconds[key] + delay.microseconds * 1e-6 * (ranks > 1)
-        windows = min(max(math.ceil(seconds / one), FEWEST), MOST)
-        return self._stretch(Stretch(s, chosen, windows, delay), ranks)
+        return self._stretch(*key, min(max(math.ceil(seconds / one), FEWEST), MOST), delay)
 
-    def _stretch(self, wanted: Stretch, ranks: int) -> Sample:
-        found = run(ranks, on_ranks.stretch, wanted, limit=LIMIT, variables=self._variables)
-        seconds, calls, words = (max(one) for one in zip(*found, strict=True))
-        iterations = wanted.windows * wanted.s
-        return Sample(seconds / iterations, calls / iterations, words / iterations)
+    def _stretch(self, s: int, ranks: int, exchange: str, windows: int, delay: Delay) -> Sample:
+        of_ranks = self._run(ranks, on_ranks.stretch, s, exchange, windows, delay)
+        return Sample(*(max(one) / (windows * s) for one in zip(*of_ranks, strict=True)))
 
     def collective(self, ranks: int, delay: Delay, seconds: float) -> float:
         """Seconds of a collective of one word, nothing else being done."""
         calls = max(CALLS, math.ceil(seconds / (delay.microseconds * 1e-6 + 1e-4)))
-        return max(run(ranks, on_ranks.alone, delay, calls, limit=LIMIT, variables=self._variables))
+        return max(self._run(ranks, on_ranks.alone, delay, calls))

@@ -14,13 +14,14 @@ from pathlib import Path
 
 from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.inputs import read_whole
-from sstep_verify.laboratory.samples import Delay, Sample
 from sstep_verify.launch.interposer import DELAY
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.adapters.program import ProgramFile, ProgramSolver, set_up
 from sstep_verify.solvers.adapters.program.run import Ended
 from sstep_verify.solvers.adapters.program.tables import named_places
+from sstep_verify.timing.measure import Delay, Sample
+from sstep_verify.timing.ranks import SEED
 
 WRAPPER = "mpicc"
 """Compiler wrapper of its MPI, unless the program names another."""
@@ -68,8 +69,8 @@ class SomeProgram:
         How it is started.
     problem : Problem
         What it is to solve.
-    block, seed : int
-        Coordinates of a step; seed of the coordinates, of a program that takes them.
+    block : int
+        Coordinates of a step.
 
     Raises
     ------
@@ -77,12 +78,14 @@ class SomeProgram:
         If it cannot be told an s, has something else fixed than the problem, or its set-up fails.
     """
 
-    def __init__(self, described: ProgramFile, problem: Problem, block: int = 1, seed: int = 0):
+    def __init__(self, described: ProgramFile, problem: Problem, block: int = 1):
         require_s(described)
         require_fixed(described, problem, block)
         program = replace(described.program, witness=described.program.witness or WRAPPER)
-        self._described = replace(described, program=program)
-        self._problem, self._block, self._seed = problem, block, seed
+        self._described, self._problem = replace(described, program=program), problem
+        own = described.stream
+        kind, seed, replacement = (own.kind, own.seed, own.replacement) if own else ("uniform", SEED, False)
+        self._stream = IndexStream(kind, problem.samples, block, 1, seed, replacement=replacement)
         self.name = program.name
         self._solvers: dict[int, DelayedProgram] = {}
         self._seconds: dict[tuple[int, int], float] = {}
@@ -121,15 +124,9 @@ class SomeProgram:
 
     def _run(self, s: int, ranks: int, delay: Delay, windows: int) -> tuple[float, float, float]:
         """Seconds, collectives and words of a whole run."""
-        solver = self._solver(ranks)
+        solver, length = self._solver(ranks), windows * s
         solver.delay = delay
-        own, length = self._described.stream, windows * s
-        kind, seed, replacement = (
-            (own.kind, own.seed, own.replacement) if own else ("uniform", self._seed, False)
-        )
-        stream = IndexStream(
-            kind, self._problem.samples, self._block, length, seed, replacement=replacement
-        )
+        stream = replace(self._stream, length=length)
         log = self._described.program.writes == "log"
         made = solver.run(RunRequest(self._problem, stream, s, length, log=log))
         if not math.isfinite(solver.seconds):

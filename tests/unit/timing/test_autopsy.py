@@ -8,11 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstep_verify.errors import InputError
-from sstep_verify.laboratory.autopsy import PROGRAM, Plan, autopsy
-from sstep_verify.laboratory.autopsy_report import document, lines, sentence, table
-from sstep_verify.laboratory.factors import Times, factors
-from sstep_verify.laboratory.samples import Delay, Sample
+from sstep_verify.timing.autopsy import Times, factors, study
+from sstep_verify.timing.measure import SUBJECT, Delay, Plan, Sample
 
 LATENCY = 100.0
 """Seconds of a collective of the made-up programs."""
@@ -105,8 +102,8 @@ class Known:
 
 
 def dissected(program):
-    plan = Plan((1, 4, 16), Delay(200.0), 2, 3, 0.1)
-    return autopsy(program, "a problem", plan, Known("ours", 10.0, 5.0), ("slow", "fast"))
+    plan = Plan((1, 4, 16), (Delay(), Delay(200.0)), 2, 3, 0.1)
+    return study(program, Known("ours", 10.0, 5.0), "a problem", plan, ("slow", "fast"))
 
 
 def test_an_autopsy_finds_the_strong_baseline_and_says_so():
@@ -115,32 +112,32 @@ def test_an_autopsy_finds_the_strong_baseline_and_says_so():
     assert found.best == 16
     assert found.factors(16) == factors(times(16, 10.0, 30.0, 5.0))
     assert len(found.spread(16)) == 3
-    told = sentence(found)
+    told = found.sentence()
     assert told.startswith(
         "Of the 11.6-fold speed-up at s = 16 (P = 2, 200 us), a factor 1.18 [1.18, 1.18] is"
     )
-    text = "\n".join(lines(found, "a machine"))
+    text = "\n".join(found.lines("a machine"))
     assert "our classical, fast (strong: both)" in text
     assert "its own classical " in text
-    made = json.loads(json.dumps(document(found, {})))
+    assert "fast, not late: classical" in text
+    made = json.loads(json.dumps(found.document({})))
     assert made["sentence"] == told
     assert [one["s"] for one in made["factors"]] == [4, 16]
-    assert table(found).splitlines()[0].startswith("s,total,weak,panel,messages")
-
-
-def test_without_an_s_there_is_no_autopsy():
-    with pytest.raises(InputError, match="an s > 1"):
-        Plan((1,), Delay(200.0), 2, 3, 0.1)
+    late = ["program"] * 6 + ["slow", "fast"] * 2
+    assert [one["who"] for one in made["cells"]] == late + [
+        f"{who}, not late" for who in ("program", "slow", "fast")
+    ]
+    assert found.files()["csv"].splitlines()[0].startswith("s,total,weak,panel,messages")
 
 
 def test_a_worse_product_is_called_one():
-    told = sentence(dissected(Known("theirs", 5.0, 20.0)))
+    told = dissected(Known("theirs", 5.0, 20.0)).sentence()
     assert "0.50 [0.50, 0.50] is a worse panel product" in told
 
 
 def test_our_own_classical_method_may_be_the_strong_one():
-    plan = Plan((1, 4), Delay(200.0), 2, 3, 0.1)
-    alone = autopsy(None, "a problem", plan, Known("ours", 10.0, 5.0), ("slow",))
-    assert alone.strongest(2) == alone.strongest(1) == PROGRAM
+    plan = Plan((1, 4), (Delay(), Delay(200.0)), 2, 3, 0.1)
+    alone = study(None, Known("ours", 10.0, 5.0), "a problem", plan, ("slow",))
+    assert alone.strongest(2) == alone.strongest(1) == SUBJECT
     assert alone.factors(4).weak == 1.0
-    assert "its own classical (strong: both)" in "\n".join(lines(alone, "a machine"))
+    assert "its own classical (strong: both)" in "\n".join(alone.lines("a machine"))

@@ -1,24 +1,24 @@
-"""Part of every rank: load its columns once, run stretches at a delay, and time a collective alone."""
+"""Part of every rank: the stopwatch; its columns, loaded once, stretches at a delay, a collective alone."""
 
 from __future__ import annotations
 
 import gc
 import time
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sstep_verify.laboratory.samples import Delay
 from sstep_verify.launch.interposer import forget_interposed_counts, interposed_counts, set_delay
 from sstep_verify.parallel.communicator import communicator_of
-from sstep_verify.parallel.data.reading import load_local, with_bias
+from sstep_verify.parallel.data.reading import load_local
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.problems.kernels import Kernel
 from sstep_verify.problems.losses import Loss
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.run import Run
+from sstep_verify.timing.measure import Delay
 
 LONGEST = 1 << 40
 """Iterations of the stream: more than any stretch makes."""
@@ -26,9 +26,26 @@ LONGEST = 1 << 40
 WARM = 2
 """Windows before a stretch, which compile, allocate and fill the processor's caches."""
 
+SEED = 0
+"""Of the drawn coordinates."""
 
-@dataclass(frozen=True)
-class Wanted:
+
+def stopwatch(
+    barrier: Callable[[], object], work: Callable[[], object], ready: Callable[[], object] = lambda: None
+) -> float:
+    """Seconds of some work that all ranks begin together; `ready` comes after the barrier."""
+    gc.disable()
+    try:
+        barrier()
+        ready()
+        begin = time.perf_counter()
+        work()
+        return time.perf_counter() - begin
+    finally:
+        gc.enable()
+
+
+class Wanted(NamedTuple):
     """What is solved.
 
     Parameters
@@ -39,10 +56,8 @@ class Wanted:
         Folder of named data sets.
     kernel, loss
         The problem's.
-    block, seed : int
-        Coordinates of a step (b); seed of those drawn.
-    bias : float
-        Constant feature; 0 for none.
+    block : int
+        Coordinates of a step (b).
     """
 
     data: str
@@ -50,23 +65,11 @@ class Wanted:
     kernel: Kernel
     loss: Loss
     block: int = 1
-    seed: int = 0
-    bias: float = 0.0
 
     @property
     def task(self) -> str:
         """What the targets are."""
         return "regression" if self.loss.task == "krr" else "classification"
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """What is run at a time: so many whole windows of s iterations, with one exchange and one delay."""
-
-    s: int
-    exchange: str
-    windows: int
-    delay: Delay
 
 
 _held: dict[str, Any] = {}
@@ -78,37 +81,33 @@ def load(comm: Any, wanted: Wanted) -> dict[str, Any]:
     from mpi4py import MPI
 
     set_delay(0.0)
-    ranks = communicator_of(comm)
-    local = load_local(wanted.data, ranks, directory=wanted.directory, task=wanted.task)
-    local = with_bias(local, wanted.bias, ranks)
+    local = load_local(wanted.data, communicator_of(comm), directory=wanted.directory, task=wanted.task)
     problem = Problem("data", local.data, local.targets, wanted.kernel, wanted.loss)
-    _held.update(problem=problem, block=wanted.block, seed=wanted.seed)
+    _held.update(problem=problem, block=wanted.block)
     return {
         "samples": problem.samples,
-        "features": local.features + bool(wanted.bias),
+        "features": local.features,
         "mpi": MPI.Get_library_version().split("\n")[0].strip().rstrip("\0"),
     }
 
 
-def stretch(comm: Any, wanted: Stretch) -> tuple[float, int, int]:
-    """Seconds, collectives and words of this rank in a stretch of a run; no set-up in it."""
-    problem, s = _held["problem"], wanted.s
-    stream = IndexStream("uniform", problem.samples, _held["block"], LONGEST, _held["seed"])
+def stretch(comm: Any, s: int, exchange: str, windows: int, delay: Delay) -> tuple[float, int, int]:
+    """Seconds, collectives and words of this rank in so many windows of a run; no set-up in it."""
+    problem, end = _held["problem"], (WARM + windows) * s
+    stream = IndexStream("uniform", problem.samples, _held["block"], LONGEST, SEED)
     set_delay(0.0)
-    options = Options(exchange=wanted.exchange, columns="local")
+    options = Options(exchange=exchange, columns="local")
     run = Run(options, communicator_of(comm), RunRequest(problem, stream, s, LONGEST))
     run.advance(0, WARM * s)
-    gc.disable()
-    try:
-        comm.Barrier()
+
+    def ready() -> None:
         forget_interposed_counts()
-        set_delay(wanted.delay.microseconds, wanted.delay.per_byte)
-        begin = time.perf_counter()
-        run.advance(WARM * s, (WARM + wanted.windows) * s)
-        seconds = time.perf_counter() - begin
+        set_delay(*delay)
+
+    try:
+        seconds = stopwatch(comm.Barrier, lambda: run.advance(WARM * s, end), ready)
     finally:
         set_delay(0.0)
-        gc.enable()
     counted = interposed_counts().values()
     return seconds, sum(one.calls for one in counted), sum(one.words for one in counted)
 
@@ -118,12 +117,12 @@ def alone(comm: Any, delay: Delay, calls: int, words: int = 1) -> float:
     from mpi4py import MPI
 
     buffer = np.zeros(words)
-    comm.Barrier()
-    set_delay(delay.microseconds)
-    try:
-        begin = time.perf_counter()
+
+    def work() -> None:
         for _ in range(calls):
             comm.Allreduce(MPI.IN_PLACE, buffer)
-        return (time.perf_counter() - begin) / calls
+
+    try:
+        return stopwatch(comm.Barrier, work, lambda: set_delay(delay.microseconds)) / calls
     finally:
         set_delay(0.0)

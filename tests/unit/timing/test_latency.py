@@ -6,7 +6,6 @@ import csv
 import json
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -15,11 +14,20 @@ from reporting.drawn import height_scale, read
 from sstep_verify.cli import main
 from sstep_verify.cli.commands.latency import command
 from sstep_verify.errors import InputError, MissingExtraError
-from sstep_verify.laboratory.latency import Plan, Study, require_positive, study, usable
-from sstep_verify.laboratory.latency_report import document, figure, lines, rows, table
-from sstep_verify.laboratory.samples import Cell, Delay, Sample, levels, quartiles
 from sstep_verify.launch.interposer import build_interposer
 from sstep_verify.reporting.chart import page_colour
+from sstep_verify.timing.latency import Latency, study
+from sstep_verify.timing.measure import (
+    SUBJECT,
+    Cell,
+    Delay,
+    Key,
+    Plan,
+    Sample,
+    levels,
+    quartiles,
+    require_positive,
+)  # fmt: skip
 
 NONE, LATE, LATER = Delay(), Delay(100.0), Delay(1000.0, 2.0)
 WORK, WINDOW = 10e-6, 20e-6
@@ -50,10 +58,10 @@ class MadeUp:
         return free * (50.0 if self._turns > 6 else 1.0)
 
 
-def studied(subject=None, ranks=4) -> Study:
+def studied(subject=None, ranks=4) -> Latency:
     plan = Plan((1, 4, 64), (NONE, LATE, LATER), ranks, 3, 0.1)
     made = subject or MadeUp()
-    return study(made, "a problem", plan, made)
+    return study(made, made, "a problem", plan)
 
 
 def test_the_prediction_is_exact_where_its_assumptions_hold():
@@ -73,8 +81,9 @@ def test_a_speed_up_is_the_median_of_the_ratios_whose_quartiles_stand_beside_it(
     def cell(*seconds):
         return Cell(tuple(Sample(each, 1.0, 1.0) for each in seconds))
 
-    cells = {(1, NONE): cell(10.0, 20.0, 30.0), (4, NONE): cell(2.0, 5.0, 2.0)}
-    found = Study("made up", "a problem", Plan((1, 4), (NONE,), 2, 3, 0.1), cells, {})
+    taken = {1: cell(10.0, 20.0, 30.0), 4: cell(2.0, 5.0, 2.0)}
+    cells = {Key(SUBJECT, s, 2, NONE): one for s, one in taken.items()}
+    found = Latency("made up", "a problem", False, Plan((1, 4), (NONE,), 2, 3, 0.1), cells, {})
     # Ratios 5, 4 and 15; that of the medians, 20 / 2, is none of them.
     assert found.speedup(4, NONE) == pytest.approx((4.5, 5.0, 10.0))
 
@@ -91,18 +100,18 @@ def test_levels_and_quartiles():
 
 def test_lines_table_figure_and_document_say_the_same():
     found = studied()
-    told = "\n".join(lines(found, "a machine"))
+    told = "\n".join(found.lines("a machine"))
     assert "P = 4, 3 repeats" in told
     assert "s = 64" in told
     assert "6 of 6 within 25 %" in told
-    read = list(csv.DictReader(table(found).splitlines()))
+    read = list(csv.DictReader(found.files()["csv"].splitlines()))
     assert [(row["delay"], row["s"]) for row in read[:4]] == [
         ("0.0", "1"), ("0.0", "4"), ("0.0", "64"), ("100.0", "1")
     ]  # fmt: skip
-    made = json.loads(json.dumps(document(found, {"mpi": "an MPI"})))
-    assert made["cells"] == list(rows(found))
+    made = json.loads(json.dumps(found.document({"mpi": "an MPI"})))
+    assert made["cells"] == list(found.rows())
     assert made["levels"] == 2
-    drawn = figure(found)
+    drawn = found.files()["svg"]
     ElementTree.fromstring(drawn)
     assert drawn.count("stroke-dasharray") == 6
     assert "1000 us" in drawn
@@ -123,18 +132,9 @@ def test_plans_without_a_comparison_are_refused(plan, said):
 
 
 def test_a_time_below_zero_is_refused_with_a_way_out():
-    cells = {(1, NONE): Cell((Sample(1e-6, 1, 1), Sample(-1e-9, 1, 1)))}
+    cells = {Key(SUBJECT, 1, 2, NONE): Cell((Sample(1e-6, 1, 1), Sample(-1e-9, 1, 1)))}
     with pytest.raises(InputError, match="--seconds"):
         require_positive(cells, 0.25)
-
-
-def test_a_program_keeps_the_s_that_it_knows():
-    class Knowing:
-        def knows(self, s):
-            return s in (1, 8)
-
-    assert usable((4, 8), Knowing()) == (1, 8)
-    assert usable((4, 8), None) == (1, 4, 8)
 
 
 @pytest.fixture(scope="module")
@@ -149,10 +149,10 @@ def compiled(tmp_path_factory):
 def test_our_solver_is_as_late_as_its_collectives(compiled, tmp_path):
     out, points = tmp_path / "out", tmp_path / "points"
     points.write_text("".join(f"{1 - 2 * (k % 2)} 1:{k % 5} 2:{k * k % 7} 3:1\n" for k in range(20)))
-    words = [str(points), "--task", "svm-l1", "--delays", "0,2000", "--s", "8", "--repeats", "3"]
-    result = CliRunner().invoke(command, [*words, "--seconds", "0.01", "--out", str(out), "--json"])
+    words = [str(points), "--task", "svm-l1", "--delay", "0,2000", "--s", "8", "--repeats", "3"]
+    result = CliRunner().invoke(command, [*words, "--seconds", "0.01", "--out", str(out)])
     assert result.exit_code == 0, result.output
-    made = json.loads(result.output)
+    made = json.loads((out / "latency.json").read_text())
     cells = {(cell["delay"], cell["s"]): cell for cell in made["cells"]}
     for s in (1, 8):
         late = cells[2000.0, s]
@@ -172,13 +172,13 @@ def test_our_solver_is_as_late_as_its_collectives(compiled, tmp_path):
         [],
         ["--task", "svm-l1", "--np", "1"],
         ["--task", "svm-l1", "--s", "1"],
-        ["--task", "svm-l1", "--delays", "fast"],
-        ["--task", "svm-l1", "--delays", "-1"],
-        ["--task", "svm-l1", "--delays", "nan"],
+        ["--task", "svm-l1", "--delay", "fast"],
+        ["--task", "svm-l1", "--delay", "-1"],
+        ["--task", "svm-l1", "--delay", "nan"],
         ["--task", "svm-l1", "--block", "2"],
         ["--task", "svm-l1", "--kernel", "rbf", "--exchange", "gram"],
-        ["--task", "svm-l1", "--kernel", "rbf", "--bias", "1"],
-        ["--task", "svm-l1", "--witness", "mpicc"],
+        ["--task", "svm-l1", "--delay", "1:2:3"],
+        ["--task", "svm-l1", "--delay", "1:1e9"],
         ["--task", "svm-l1", "--exec", "./solver {data} {H}"],
         ["--task", "svm-l1", "--exec", "./solver {data} {s}"],
         ["--task", "svm-l1", "--exec", "./solver '{dir}"],
@@ -216,12 +216,12 @@ class Varying(MadeUp):
         repeat = self._repeats[s, delay]
         self._repeats[s, delay] += 1
         taken = super().sample(s, ranks, delay, seconds)
-        return replace(taken, seconds=taken.seconds * (1.0, (0.5, 2.0, 1.2)[repeat % 3])[s > 1])
+        return taken._replace(seconds=taken.seconds * (1.0, (0.5, 2.0, 1.2)[repeat % 3])[s > 1])
 
 
 def test_the_figure_shows_medians_of_the_speed_ups_and_their_predictions_dashed():
     found = studied(Varying())
-    drawn = read(figure(found).partition("\n")[2])
+    drawn = read(found.files()["svg"].partition("\n")[2])
     height = height_scale(drawn)
     for place, delay in enumerate((NONE, LATE, LATER)):
         low, middle, high = zip(*(found.speedup(s, delay) for s in (4, 64)), strict=True)

@@ -1,4 +1,4 @@
-"""Somebody's program in the laboratory: as late as its collectives, timed by difference, refused where it has no s."""
+"""Somebody's program, timed: as late as its collectives, timed by difference, refused where it has no s."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from sstep_verify.errors import InputError, MissingExtraError
-from sstep_verify.laboratory.programs import SomeProgram
-from sstep_verify.laboratory.samples import Delay
 from sstep_verify.launch.environment import launcher
 from sstep_verify.launch.interposer import build_interposer
 from sstep_verify.problems import LinearKernel, Problem, loss_from
 from sstep_verify.solvers.adapters.program import Program, ProgramFile
 from sstep_verify.solvers.adapters.program.tables import Draws, Printed
+from sstep_verify.timing.measure import Delay
+from sstep_verify.timing.programs import SomeProgram
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "c_mpi_solver" / "plain_solver.c"
 ARGUMENTS = ("{task}", "{data}", "{m}", "{n}", "{penalty}", "{kernel}", "{parameter}")

@@ -1,0 +1,179 @@
+"""Classical against s-step under injected latency, every cell measured and predicted.
+
+The prediction looks at no run with a delay. Of an iteration with windows of s at delay D:
+
+    predicted(s, D) = measured(s, 0) + c(s) (lone(D) - lone(0)) + transfer
+
+measured(s, 0) is the time at no delay, c(s) the collectives of an iteration as the interposer counted them
+there, lone(D) a collective of one word with nothing else being done: what a delay really is, waking
+included. transfer is what the delay adds for each byte, if it does. So the prediction assumes that
+computing takes as long beside a slow network as beside a fast one, and that ranks wait for nothing else;
+the errors show how far that holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sstep_verify.outputs import csv_text
+from sstep_verify.reporting.chart import AgainstS, draw_against_s, standalone
+from sstep_verify.timing.measure import (
+    SUBJECT,
+    Baseline,
+    Cell,
+    Delay,
+    Key,
+    Measured,
+    Plan,
+    Subject,
+    Tell,
+    levels,
+    quartiles,
+)
+
+COLUMNS = (
+    "delay", "s", "measured", "lower quartile", "upper quartile", "predicted", "error", "speed-up",
+    "speed-up, lower quartile", "speed-up, upper quartile", "predicted speed-up", "collectives", "words",
+)  # fmt: skip
+
+UNITS = (
+    "us: microseconds of an iteration, median [quartiles] of the repeats; speed-up: the same of the "
+    "ratio in each repeat"
+)
+
+
+def study(
+    subject: Subject | None, ours: Baseline, problem: str, plan: Plan, tell: Tell = lambda _: None
+) -> Latency:
+    """Measure every s at every delay; see `Measured.of`."""
+    keys = [Key(SUBJECT, s, plan.ranks, delay) for delay in plan.delays for s in plan.s]
+    return Latency.of(subject, ours, problem, plan, keys, plan.delays, tell)
+
+
+class Latency(Measured):
+    """A study of latency."""
+
+    def cell(self, s: int, delay: Delay) -> Cell:
+        """What was measured of an s at a delay."""
+        return self.cells[Key(SUBJECT, s, self.plan.ranks, delay)]
+
+    def given(self, delay: Delay) -> float:
+        """Seconds that a delay adds to a collective of one word, as it really is."""
+        late, free = (quartiles(self.lone[one])[1] for one in (delay, Delay()))
+        return late - free
+
+    def predicted(self, s: int, delay: Delay) -> float:
+        """Seconds of an iteration, from runs without a delay."""
+        free = self.cell(s, Delay())
+        waiting = free.collectives * self.given(delay)
+        return free.seconds + waiting + delay.transfer(self.plan.ranks, free.words)
+
+    def error(self, s: int, delay: Delay) -> float:
+        """Predicted over measured, less 1."""
+        return self.predicted(s, delay) / self.cell(s, delay).seconds - 1.0
+
+    def speedup(self, s: int, delay: Delay) -> tuple[float, float, float]:
+        """Classical over s-step of every repeat: lower quartile, median, upper quartile."""
+        classical, own = self.cell(1, delay), self.cell(s, delay)
+        return quartiles([a / b for a, b in zip(classical.all_seconds, own.all_seconds, strict=True)])
+
+    def predicted_speedup(self, s: int, delay: Delay) -> float:
+        """The same, predicted."""
+        return self.predicted(1, delay) / self.predicted(s, delay)
+
+    def best(self, delay: Delay) -> int:
+        """The s of the least seconds measured."""
+        return min(self.plan.s, key=lambda s: self.cell(s, delay).seconds)
+
+    def predicted_best(self, delay: Delay) -> int:
+        """The s of the least seconds predicted."""
+        return min(self.plan.s, key=lambda s: self.predicted(s, delay))
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One row for each delay and s; times in microseconds."""
+        for delay in self.plan.delays:
+            for s in self.plan.s:
+                cell = self.cell(s, delay)
+                low, middle, high = (1e6 * value for value in quartiles(cell.all_seconds))
+                slow, gain, fast = self.speedup(s, delay)
+                values = (
+                    delay.microseconds, s, middle, low, high, 1e6 * self.predicted(s, delay),
+                    self.error(s, delay), gain, slow, fast, self.predicted_speedup(s, delay),
+                    cell.collectives, cell.words,
+                )  # fmt: skip
+                yield dict(zip(COLUMNS, values, strict=True))
+
+    def lines(self, about: str) -> Iterator[str]:
+        """The study for a terminal."""
+        plan = self.plan
+        repeats = f"{plan.repeats} repeats of {plan.seconds:g} s"
+        yield f"{self.problem}: {self.subject}, P = {plan.ranks}, {repeats}"
+        yield about
+        yield UNITS
+        rows = self.rows()
+        for delay in plan.delays:
+            real = 1e6 * quartiles(self.lone[delay])[1]
+            rest = "" if delay == Delay() else f", so {1e6 * self.given(delay):.0f} us late"
+            yield f"delay {delay.microseconds:g} us a level: a collective alone takes {real:.1f} us{rest}"
+            yield "     s         us              predicted   error   speed-up           predicted"
+            for _, row in zip(plan.s, rows, strict=False):
+                yield _line(row, delay)
+        yield from self.conclusion()
+
+    def conclusion(self) -> Iterator[str]:
+        """Best s and speed-up at every delay, and how far predictions were off."""
+        yield "best s of each delay, over the classical method:"
+        for delay in self.plan.delays:
+            best, guess = self.best(delay), self.predicted_best(delay)
+            low, gain, high = self.speedup(best, delay)
+            yield (
+                f"  {delay.microseconds:6g} us: s = {best}, {gain:.1f}x [{low:.1f}, {high:.1f}]; predicted "
+                f"s = {guess}, {self.predicted_speedup(guess, delay):.1f}x"
+            )
+        errors = sorted(abs(self.error(key.s, key.delay)) for key in self.cells if key.delay != Delay())
+        if errors:
+            yield (
+                f"predictions from runs without a delay: error {quartiles(errors)[1]:.1%} (median of "
+                f"{len(errors)} cells), {errors[-1]:.1%} (largest), {sum(e <= 0.25 for e in errors)} of "
+                f"{len(errors)} within 25 %"
+            )
+
+    def document(self, about: dict[str, Any]) -> dict[str, Any]:
+        """The study as plain values; times in microseconds."""
+        return {
+            "format": "sstep-verify latency 1", **about, **self.shared, "levels": levels(self.plan.ranks),
+            "collective alone": [
+                {"delay": delay.microseconds, "microseconds": [1e6 * value for value in quartiles(values)]}
+                for delay, values in self.lone.items()
+            ],
+            "cells": list(self.rows()), "conclusion": list(self.conclusion()),
+        }  # fmt: skip
+
+    def files(self) -> dict[str, str]:
+        """All cells as CSV; the speed-up over the classical method against s, a curve for each delay."""
+        steps = self.plan.s
+        series = [
+            AgainstS(
+                f"{delay.microseconds:g} us", steps, [self.speedup(s, delay)[1] for s in steps],
+                [self.predicted_speedup(s, delay) for s in steps],
+            )
+            for delay in self.plan.delays
+        ]  # fmt: skip
+        title = f"{self.problem}, P = {self.plan.ranks} (dashed: predicted)"
+        return {
+            "csv": csv_text(COLUMNS, (row.values() for row in self.rows())),
+            "svg": standalone(draw_against_s(title, "speed-up over s = 1", series)),
+        }
+
+
+def _line(row: dict[str, Any], delay: Delay) -> str:
+    taken = f"[{row['lower quartile']:.1f}, {row['upper quartile']:.1f}]"
+    gains = f"[{row['speed-up, lower quartile']:.1f}, {row['speed-up, upper quartile']:.1f}]"
+    guessed, error = f"{row['predicted']:.1f}", f"{row['error']:+.0%}"
+    if delay == Delay():
+        guessed, error = "-", "-"
+    return (
+        f"{row['s']:6d}{row['measured']:11.1f} {taken:<19}{guessed:>7}{error:>8}{row['speed-up']:9.2f}x "
+        f"{gains:<13}{row['predicted speed-up']:7.2f}x"
+    )

@@ -1,0 +1,245 @@
+"""One stopwatch for all studies: cells that take turns, again and again; the delay that is injected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+
+from sstep_verify.errors import InputError
+
+QUARTILES = (0.25, 0.5, 0.75)
+
+SUBJECT = "program"
+"""Who is measured, beside our classical solver with one of its exchanges."""
+
+Tell = Callable[[str], None]
+
+
+class Delay(NamedTuple):
+    """What every collective of more than one rank is late by: ceil(log2 P) (alpha + beta bytes).
+
+    Parameters
+    ----------
+    microseconds : float
+        Of a level of the tree (alpha).
+    per_byte : float
+        Nanoseconds of a level for each byte that a rank hands in (beta).
+    """
+
+    microseconds: float = 0.0
+    per_byte: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """As the environment variable of the interposer has it."""
+        return f"{self.microseconds!r} {self.per_byte!r}"
+
+    def transfer(self, ranks: int, words: float) -> float:
+        """Seconds of the part that grows with the words of 8 bytes."""
+        return 8e-9 * self.per_byte * words * levels(ranks)
+
+
+class Sample(NamedTuple):
+    """One stretch of a run, of one iteration on average: seconds of the slowest rank; collectives entered,
+    and words of 8 bytes handed to them, by the rank that had most, as the interposer counted them.
+    """
+
+    seconds: float
+    collectives: float
+    words: float
+
+
+class Cell:
+    """The stretches of one `Key`, one for each repeat; of each quantity the median."""
+
+    def __init__(self, samples: Sequence[Sample]):
+        self.all_seconds, collectives, words = map(list, zip(*samples, strict=True))
+        self.seconds, self.collectives, self.words = (
+            quartiles(values)[1] for values in (self.all_seconds, collectives, words)
+        )
+
+
+class Key(NamedTuple):
+    """Whose iteration is timed (`SUBJECT`, or our solver by its exchange), s, P, and the delay."""
+
+    who: str
+    s: int
+    ranks: int
+    delay: Delay
+
+
+class Subject(Protocol):
+    """What is measured."""
+
+    name: str
+
+    def sample(self, s: int, ranks: int, delay: Delay, seconds: float) -> Sample:
+        """One stretch of about so many seconds."""
+        ...
+
+
+class Baseline(Protocol):
+    """Our solver: the classical baseline, whose ranks time a collective alone too."""
+
+    name: str
+
+    def sample(
+        self, s: int, ranks: int, delay: Delay, seconds: float, exchange: str | None = None
+    ) -> Sample:
+        """One stretch of about so many seconds, with an exchange in place of its own."""
+        ...
+
+    def collective(self, ranks: int, delay: Delay, seconds: float) -> float:
+        """Seconds of a collective of one word, nothing else being done."""
+        ...
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a study is made.
+
+    Parameters
+    ----------
+    s : tuple of int
+        Iterations of a window; 1, the classical method, among them.
+    delays : tuple of Delay
+        No delay among them, ascending.
+    ranks : int
+        P.
+    repeats : int
+        Stretches of each cell; the cells take turns.
+    seconds : float
+        Length of a stretch, as far as whole windows allow.
+
+    Raises
+    ------
+    InputError
+        If a value cannot be used.
+    """
+
+    s: tuple[int, ...]
+    delays: tuple[Delay, ...]
+    ranks: int
+    repeats: int
+    seconds: float
+
+    def __post_init__(self) -> None:
+        if self.ranks < 2:
+            raise InputError(
+                f"{self.ranks} rank: nothing is communicated, so no delay is felt; needed are 2"
+            )
+        if 1 not in self.s or len(self.s) < 2:
+            raise InputError(
+                "s-step is compared with the classical method: needed are s = 1 and some other s"
+            )
+        if Delay() not in self.delays:
+            raise InputError("the prediction begins with what is measured at no delay: needed is delay 0")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured.
+
+    Parameters
+    ----------
+    subject, problem : str
+        What ran, and what it solved.
+    own : bool
+        Whether the subject is our solver.
+    plan : Plan
+        How.
+    cells : dict
+        By whose, s, ranks and delay.
+    lone : dict
+        Seconds of a collective of one word alone in every repeat, by delay.
+    """
+
+    subject: str
+    problem: str
+    own: bool
+    plan: Plan
+    cells: dict[Key, Cell]
+    lone: dict[Delay, list[float]]
+
+    @classmethod
+    def of(
+        cls,
+        subject: Subject | None,
+        ours: Baseline,
+        problem: str,
+        plan: Plan,
+        keys: Sequence[Key],
+        alone: Sequence[Delay],
+        tell: Tell = lambda _: None,
+    ) -> Self:
+        """Measure all cells in turn, again and again, and a collective alone between them.
+
+        Parameters
+        ----------
+        subject : Subject or None
+            What is measured; our own solver where there is none.
+        ours : Baseline
+            Our solver.
+        problem : str
+            What is solved, in words.
+        plan : Plan
+            How.
+        keys : sequence of Key
+            The cells.
+        alone : sequence of Delay
+            Delays at which a collective alone is timed.
+        tell : callable
+            Told how far it is.
+        """
+        measured = subject or ours
+        samples: dict[Key, list[Sample]] = {key: [] for key in keys}
+        lone: dict[Delay, list[float]] = {delay: [] for delay in alone}
+        for repeat in range(plan.repeats):
+            for delay in plan.delays:
+                tell(f"repeat {repeat + 1} of {plan.repeats}, delay {delay.microseconds:g} us")
+                if delay in lone:
+                    lone[delay].append(ours.collective(plan.ranks, delay, plan.seconds))
+                for key in (key for key in samples if key.delay == delay):
+                    if key.who == SUBJECT:
+                        sample = measured.sample(key.s, key.ranks, delay, plan.seconds)
+                    else:
+                        sample = ours.sample(key.s, key.ranks, delay, plan.seconds, key.who)
+                    samples[key].append(sample)
+        cells = {key: Cell(stretches) for key, stretches in samples.items()}
+        require_positive(cells, plan.seconds)
+        return cls(measured.name, problem, subject is None, plan, cells, lone)
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """What the document of every study has."""
+        plan = self.plan
+        return {
+            "problem": self.problem, "subject": self.subject, "ranks": plan.ranks, "repeats": plan.repeats,
+            "seconds": plan.seconds, "per byte": plan.delays[-1].per_byte,
+            "units": "microseconds of an iteration",
+        }  # fmt: skip
+
+
+def require_positive(cells: dict[Key, Cell], seconds: float) -> None:
+    """Raise InputError where a difference of two runs is lost in what their start-ups vary by."""
+    for key, cell in cells.items():
+        if min(cell.all_seconds) <= 0:
+            raise InputError(
+                f"s = {key.s} on {key.ranks} ranks: the longer of two runs took less time than the shorter "
+                f"one, so stretches of {seconds:g} s are too short for this program on this machine; pass "
+                "more --seconds"
+            )
+
+
+def levels(ranks: int) -> int:
+    """Levels of a binary tree over some ranks, ceil(log2 P)."""
+    return (ranks - 1).bit_length()
+
+
+def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
+    """Lower quartile, median, upper quartile."""
+    low, middle, high = np.quantile(values, QUARTILES).tolist()
+    return low, middle, high
