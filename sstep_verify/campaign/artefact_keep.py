@@ -17,7 +17,7 @@ from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 
 UNSETTLED = (Status.FAIL, Status.INCONCLUSIVE)
-REPLAY = f"sstep-verify replay {ARTEFACTS}/"
+REPLAY = f"sstep-verify explain --again {ARTEFACTS}/"
 
 
 def keep_artefacts(
@@ -45,8 +45,8 @@ def keep_artefacts(
     Returns
     -------
     list of Verdict
-        The same, where an artefact was written with ``sstep-verify replay artefacts/NAME`` as replay
-        command (relative to the report's folder) and the command that runs the solver again as
+        The same, where an artefact was written with ``sstep-verify explain --again artefacts/NAME`` as
+        replay command (relative to the report's folder) and the command that runs the solver again as
         evidence. An artefact that cannot be written is said in the evidence and ends nothing.
     """
     unsettled = {verdict.s for verdict in verdicts if verdict.status in UNSETTLED}

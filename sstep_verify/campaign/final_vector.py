@@ -48,6 +48,7 @@ def final_vector(
     kernel: Kernel,
     loss: Loss,
     *,
+    directory: str | None = None,
     tolerance: float = Family.tolerance,
     bias: float = 0.0,
     command: str = "",
@@ -62,6 +63,8 @@ def final_vector(
         Data set or LIBSVM file.
     kernel, loss : Kernel, Loss
         The problem.
+    directory : str or None
+        Folder of data sets.
     tolerance : float
         Relative duality gap (K-SVM) or error ``||a - a*|| / ||a*||`` (K-RR) up to which it is the optimum;
         what leaves the box of a K-SVM may do so by that times C.
@@ -76,7 +79,7 @@ def final_vector(
         If file, data or a value cannot be used, or do not fit each other.
     """
     require_usable(bias, kernel)
-    loaded = load_data(data, None, "regression" if loss.task == "krr" else "classification")
+    loaded = load_data(data, directory, "regression" if loss.task == "krr" else "classification")
     values = with_constant_feature(loaded.data, bias)
     problem = Problem(loaded.name, values, loaded.targets, kernel, loss).with_finite_kernel()
     ends = (problem.hinge.C,) if problem.is_svm else ()

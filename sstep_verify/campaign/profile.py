@@ -169,7 +169,7 @@ def _task_of_data(name: str, described: object) -> str:
     if isinstance(described, ProgramFile):
         misfit = described.fixed_values.misfit(*data.data.shape)
         if misfit:
-            raise InputError(f"{name}: the program has fixed {misfit}; leave out --data, or fit its file")
+            raise InputError(f"{name}: the program has fixed {misfit}; leave out --on, or fit its file")
     return data.task
 
 

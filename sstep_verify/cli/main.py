@@ -50,18 +50,13 @@ COMMANDS = {
     "check": "Judge a solver of your own: a program of any language, or a Python object.",
     "doctor": "Say which optional parts work here (MPI, packages, data), and what to do.",
     "explain": "Say what a check claims and how its bound is derived; of a failure, what it saw.",
-    "export": "Write the runs of a profile as folders and scripts, for a machine without Python.",
-    "judge": "Judge exported runs that were made elsewhere.",
-    "merge": "Make one report of the shards of a campaign.",
-    "oracle": "Enclose an optimum with proof, or prove a certificate again.",
+    "oracle": "Enclose an optimum with proof, prove a certificate again, or judge a vector.",
     "perf": "Predict or measure the time of an iteration, and say what a speed-up is made of.",
-    "replay": "Judge the artefact of a failure again, without the solver.",
-    "report": "Make page, figures and tables anew from a results.json; nothing is run.",
+    "report": "Make page, figures and tables anew from a results.json, or a list of failures.",
     "run": "Judge a solver on a campaign of problems and write the report.",
     "safe-s": "Certify the largest s that loses no accuracy on your data, with the curve over s.",
     "solve": "Train a K-SVM or K-RR, on one process or under mpiexec.",
     "statement": "Read what a solver's author states of it, or prove it anew from its recorded runs.",
-    "vectors": "Write portable test vectors with exact answers, or prove them anew.",
 }
 
 PERF = {
@@ -71,6 +66,15 @@ PERF = {
     "predict": "Predict time per iteration by phase over s and P, and the best s, on a machine.",
 }
 """Commands of the group ``perf``."""
+
+FORMER = {
+    "export": "check --runs DIR",
+    "judge": "check --runs DIR",
+    "merge": "run --resume --from DIR",
+    "replay": "explain --again",
+    "vectors": "python -m sstep_verify.vectors",
+}
+"""What was a command, and is part of another one."""
 
 
 COLLECTED_AT = 10_000
@@ -143,7 +147,7 @@ class LazyGroup(click.Group):
             from sstep_verify.campaign.shipped import shipped
 
             name, known = args[0], ", ".join(sorted(self._known))
-            meant = {inner: f"perf {inner}" for inner in PERF}
+            meant = FORMER | {inner: f"perf {inner}" for inner in PERF}
             meant |= {campaign: f"run {campaign}" for campaign in shipped()}
             meant |= {own: own for own in self._known}
             ctx.fail(f"no such command {name!r}{closest(name, meant, meant)}; known: {known}")

@@ -46,6 +46,8 @@ class Output(NamedTuple):
         Whether it is a folder.
     otherwise : str
         The way out where something is there that may not be replaced.
+    entries : frozenset of str
+        Names that a folder of this kind may hold: one that holds no others is replaced. Any name if empty.
     """
 
     option: str
@@ -53,6 +55,7 @@ class Output(NamedTuple):
     replace: bool = False
     folder: bool = False
     otherwise: str = "name another, or pass --force to replace it"
+    entries: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return f"{self.option} {shortened(self.path)}"
@@ -103,7 +106,13 @@ def check(output: Output) -> Path:
             f"{output}: the name has {size} bytes, but at most {longest - _ROOM} leave room for a "
             f"temporary name; name another {kind}"
         )
-    if found is not None and not output.replace:
+    if found is not None and output.entries:
+        if foreign := sorted({*os.listdir(target)} - output.entries):
+            raise InputError(
+                f"{output}: holds {foreign[0]!r}, which is none of {', '.join(sorted(output.entries))} and "
+                "would be lost; name another folder"
+            )
+    elif found is not None and not output.replace:
         raise InputError(f"{output}: is there already; {output.otherwise}")
     return target
 

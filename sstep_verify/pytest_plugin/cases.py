@@ -118,7 +118,7 @@ def _definition(config: pytest.Config) -> Definition:
             words = shlex.split(line)
         except ValueError as error:
             raise InputError(f"--sstep-exec {line!r}: {error}") from error
-        solver = program_from(words, (), "log", 60.0, ())
+        solver = program_from(words)
     profile, level = config.getoption("--sstep-profile") or "ci", config.getoption("--sstep-level")
     if level not in (None, *LEVELS):
         raise InputError(f"--sstep-level {level!r:.40}; known: {', '.join(LEVELS)}")

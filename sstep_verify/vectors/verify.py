@@ -195,11 +195,13 @@ def verify_vectors(folder: str | Path, progress: layout.Progress = lambda count:
     """
     place = Path(folder)
     if not os.path.isdir(place):
-        raise InputError(f"{shortened(place)}: is no folder; name one that sstep-verify vectors wrote")
+        raise InputError(
+            f"{shortened(place)}: is no folder; name one that python -m sstep_verify.vectors wrote"
+        )
     names = {*os.listdir(place)} - {layout.README_NAME}
     if not any(map(layout.is_ours, names)):
         raise InputError(
-            f"{shortened(place)}: holds no vectors; name a folder that sstep-verify vectors wrote"
+            f"{shortened(place)}: holds no vectors; name a folder that python -m sstep_verify.vectors wrote"
         )
     index = _index(place)
     wanted = {entry.id: True for entry in index.vectors}

@@ -49,7 +49,7 @@ class Program(Labelled):
         if made.returncode:
             raise SystemExit(f"{name} was not compiled: {made.stderr}")
         started = (str(launcher()), "-n", "{np}") if self.ranks > 1 else ()
-        return ProgramSolver(program_from((*started, str(path), "{dir}"), (), "log", 60.0, ()), self.ranks)
+        return ProgramSolver(program_from((*started, str(path), "{dir}")), self.ranks)
 
 
 def program(

@@ -53,7 +53,7 @@ def verdicts(folder: Path) -> list[tuple]:
 @pytest.mark.parametrize("mistake", ["", pytest.param("last", marks=pytest.mark.nightly)])
 def test_exported_runs_get_the_verdicts_of_check(tmp_path, monkeypatch, mistake):
     monkeypatch.chdir(tmp_path)
-    code, out, err = command("export", "runs", "--exec", line(mistake), *SMALL)
+    code, out, err = command("check", "--runs", "runs", "--exec", line(mistake), *SMALL)
     assert code == 0, err
     assert "runs written to runs" in out
     for part in ("1", "2"):  # As two tasks of a job array.
@@ -72,12 +72,13 @@ def test_exported_runs_get_the_verdicts_of_check(tmp_path, monkeypatch, mistake)
 
 
 def judge(*words: str) -> tuple[int, str, str]:
-    return command("judge", "runs", *words)
+    return command("check", "--runs", "runs", *words)
 
 
 def expect_all(folder: Path) -> None:
     """A list that is written of what fails lets the same failures pass."""
-    assert judge("--out", "listed", "--write-xfails", "known.toml")[0] == 1
+    assert judge("--out", "listed")[0] == 1
+    assert command("report", "listed/results.json", "--xfails", "known.toml")[0] == 0
     listed = tomllib.loads((folder / "known.toml").read_text("utf-8"))["expected"]
     assert {(one["id"], one["reason"]) for one in listed} == {(CASE, UNFILLED)}
     assert "step-replay: FAIL" in {one["kind"] for one in listed}
@@ -93,7 +94,7 @@ def expect_all(folder: Path) -> None:
 
 def test_what_check_has_finished_is_not_for_judge_to_take(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert command("export", "runs", "--exec", line(""), *SMALL)[0] == 0
+    assert command("check", "--runs", "runs", "--exec", line(""), *SMALL)[0] == 0
     for named in ("sstep-verify-out/plain_program-smoke", "chosen"):
         kept = tmp_path / f"{named}.partial" / f"{'0' * 32}.json"
         kept.parent.mkdir(parents=True)
@@ -285,19 +286,19 @@ def test_the_slurm_script_is_a_shell_script_with_its_directives():
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["export", "full", "--exec", "./x {dir}"], "full is not empty"),
-        (["export", "new", "--exec", "./x {dir}", "--witness", "mpicc"], "--witness counts in processes"),
-        (["export", "new", "a:b"], "cannot be had"),
-        (["export", "new"], "name one solver"),
-        (["judge", "full"], "holds no batch.json"),
-        (["judge", "none"], "holds no batch.json"),
+        (["--runs", "full", "--exec", "./x {dir}"], "full is not empty"),
+        (["--runs", "new", "--exec", "./x {dir}", "--set", "witness=mpicc"], "witness counts in processes"),
+        (["--runs", "new", "--exec", "./x {dir}", "--shrink", "3"], "--shrink does not go with --runs"),
+        (["--runs", "new", "a:b"], "is judged where it runs"),
+        (["--runs", "new"], "new: holds no runs"),
+        (["--runs", "full"], "full: holds no runs"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_line(tmp_path, monkeypatch, words, told):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine").touch()
-    code, out, err = command(*words)
+    code, out, err = command("check", *words)
     assert (code, out) == (2, ""), err
     assert told in err
     assert not (tmp_path / "new").exists()

@@ -54,9 +54,8 @@ def witnessed(
 ) -> Trajectory:
     """A run of a program, seen from outside."""
     mpicc = wrapper() if compiler is None else compiler
-    described = program_from(
-        (*words, str(program), "{dir}"), (), "log", time_limit, (), mpicc, nemesis if mpicc else ""
-    )
+    settings = [f"time_limit={time_limit}", f"witness={mpicc}", f"nemesis={nemesis if mpicc else ''}"]
+    described = program_from((*words, str(program), "{dir}"), settings)
     data = np.random.Generator(np.random.PCG64(5)).standard_normal((6, features))
     problem = Problem("small", data, np.resize([1.0, -1.0], 6), LinearKernel(), Hinge(50.0))
     request = RunRequest(problem, IndexStream("cyclic", 6, 1, 20), 4, 20, log=True)

@@ -27,7 +27,7 @@ from sstep_verify.solvers.adapters.program import ProgramSolver, program_from
 from sstep_verify.verdict import Status
 
 PROGRAM = Path(__file__).with_name("numpy_program.py")
-SMALL = ["--profile", "smoke", "--declare", "factorisation=lu"]
+SMALL = ["--profile", "smoke", "--set", "factorisation=lu"]
 
 
 @pytest.fixture(name="here")
@@ -57,7 +57,7 @@ def test_a_right_program_is_right_and_every_step_of_it_is_judged(here):
 def judged(task: str, mistake: str) -> dict[str, Verdict]:
     """Verdicts of the primary checks on one run of the program with a mistake."""
     words = (sys.executable, str(PROGRAM), "{dir}", mistake)
-    solver = ProgramSolver(program_from(words, (), "log", 60.0, ("factorisation=lu",)))
+    solver = ProgramSolver(program_from(words, ("factorisation=lu",)))
     data = load("small_regression" if task == "krr" else "small")
     kernel, loss = (PolynomialKernel(2, 1.0), Ridge(0.1)) if task == "krr" else (RBFKernel(0.5), Hinge(2.0))
     problem = Problem("small", data.data, data.targets, kernel, loss)
@@ -124,22 +124,19 @@ def test_a_python_object_is_judged_on_the_same_problems(tmp_path):
         (["--exec", "./x {dir}", "mine:solver"], "name one solver"),
         ([], "name one solver"),
         (["mine.toml"], "mine.toml: cannot be read as a program file"),
-        (["mine:solver", "--writes", "trace"], "--writes is for --exec; a Python solver has no such"),
-        (["mine:solver", "--time-limit", "3"], "600 s; the key time_limit of a family in a campaign file"),
-        (["mine:solver", "--declare", "rbf=difference"], "by its declaration"),
-        (["mine.toml", "--time-limit", "3"], "by the key time_limit under [program]"),
-        (["mine.toml", "--declare", "rbf=difference"], "by the table [declaration]"),
+        (["mine:solver", "--set", "time_limit=3"], "by time_limit in a campaign file"),
+        (["mine:solver", "--set", "rbf=difference"], "by its declaration"),
         (["--exec", "./x {folder}"], "{folder} is unknown"),
         (["--exec", "./x '{dir}"], "No closing quotation"),
         (["--exec", "./x {dir}", "--np", "2"], "its command has no {np}"),
         (["--exec", "./x {dir}", "--np", "0"], "0 is below 1"),
         (["--exec", "./x {dir}", "--s", "a"], "no list of whole numbers"),
-        (["--exec", "./x {dir}", "--declare", "updat=frozen"], "did you mean 'update'"),
-        (["--exec", "./x {dir}", "--data", "small", "--task", "krr"], "no problem of it goes with"),
-        (["--exec", "./x {dir}", "--setup", "false"], "setup ['false'] failed, exit code 1"),
+        (["--exec", "./x {dir}", "--set", "updat=frozen"], "did you mean 'update'"),
+        (["--exec", "./x {dir}", "--on", "small", "--task", "krr"], "no problem of it goes with"),
+        (["--exec", "./x {dir}", "--set", "setup=false"], "setup ['false'] failed, exit code 1"),
         (["--exec", "./x {dir}", "--only", "nothing"], "nothing"),
         (["--exec", "./x {dir}"], "'./x' is no executable file here"),
-        (["--exec", "./x {dir}", "--setup", "true"], "'./x' is no executable file here"),
+        (["--exec", "./x {dir}", "--set", "setup=true"], "'./x' is no executable file here"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_in_one_line(tmp_path, monkeypatch, capsys, words, told):

@@ -1,4 +1,4 @@
-"""``check --final``: one vector of somebody's solver, judged without running anything."""
+"""``oracle --final``: one vector of somebody's solver, judged without running anything."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.data.datasets import load
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "adapters" / "kernel_ridge" / "fit.py"
-RIDGE = ["--data", "small_regression", "--task", "krr", "--lambda", "0.1"]
-SVM = ["--data", "small", "--task", "svm-l1", "--kernel", "rbf", "--sigma", "0.5", "--C", "2"]
+RIDGE = ["small_regression", "--task", "krr", "--lambda", "0.1"]
+SVM = ["small", "--task", "svm-l1", "--kernel", "rbf", "--sigma", "0.5", "--C", "2"]
 
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """Runs ``check --final`` on a vector in the test's folder; exit code, output, verdicts."""
+    """Runs ``oracle --final`` on a vector in the test's folder; exit code, output, verdicts."""
     monkeypatch.chdir(tmp_path)
 
     def on(vector, *words, form="%.17g"):
         np.savetxt("alpha.txt", vector, fmt=form)
-        monkeypatch.setattr(sys, "argv", ["sstep-verify", "check", "--final", "alpha.txt", *words])
+        monkeypatch.setattr(sys, "argv", ["sstep-verify", "oracle", *words, "--final", "alpha.txt"])
         with pytest.raises(SystemExit) as ended:
             main()
         results = Path("sstep-verify-out/alpha-final/results.json")
@@ -104,8 +104,8 @@ def test_a_convention_is_named_and_undone(run):
 def test_the_artefact_of_a_vector_is_judged_again_and_explained(run, monkeypatch, capsys):
     run(2 * ridge(), *RIDGE)
     (folder,) = Path("sstep-verify-out/alpha-final/artefacts").iterdir()
-    for command in ("replay", "explain"):
-        monkeypatch.setattr(sys, "argv", ["sstep-verify", command, str(folder)])
+    for option in (["--again"], []):
+        monkeypatch.setattr(sys, "argv", ["sstep-verify", "explain", *option, str(folder)])
         with contextlib.suppress(SystemExit):
             main()
         told = capsys.readouterr().out
@@ -123,14 +123,14 @@ def test_a_vector_that_is_not_finite_fails(run):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--task", "krr"], "needs --data"),
-        (["--data", "small"], "one --task"),
-        ([*RIDGE, "--s", "4"], "--s goes with a solver"),
-        ([*RIDGE, "--exec", "x"], "--exec goes with a solver"),
+        (["--task", "krr"], "give DATA and --task"),
+        (["small"], "give DATA and --task"),
+        ([*RIDGE, "--digits", "4"], "--digits does not go with --final"),
+        ([*RIDGE, "--force"], "--force does not go with --final"),
         ([*RIDGE, "--C", "4"], "--C 4.0"),
         ([*RIDGE, "--scale", "1/lambd"], "did you mean '1/lambda'"),
         ([*RIDGE, "--signed"], "those of a K-SVM"),
-        (["--data", "wide", "--task", "svm-l1"], "holds 32 numbers, but the data have 150 samples"),
+        (["wide", "--task", "svm-l1"], "holds 32 numbers, but the data have 150 samples"),
     ],
 )
 def test_what_cannot_be_judged_is_refused(run, words, told):
@@ -140,10 +140,10 @@ def test_what_cannot_be_judged_is_refused(run, words, told):
 
 
 def test_options_of_a_vector_need_one(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["sstep-verify", "check", "--exec", "x", "--lambda", "2"])
+    monkeypatch.setattr(sys, "argv", ["sstep-verify", "oracle", "small", "--task", "krr", "--scale", "2"])
     with pytest.raises(SystemExit):
         main()
-    assert "--lambda is for --final" in capsys.readouterr().err
+    assert "--scale is for --final" in capsys.readouterr().err
 
 
 def test_kernel_ridge_of_scikit_learn_is_another_convention(run, tmp_path):
@@ -157,7 +157,7 @@ def test_kernel_ridge_of_scikit_learn_is_another_convention(run, tmp_path):
     words = ["train.svm", "0.1", "0.5", "coefficients.txt"]
     subprocess.run([sys.executable, str(EXAMPLE), *words], check=True, timeout=100)
     vector = np.loadtxt("coefficients.txt")
-    asked = ["--data", "train.svm", "--task", "krr", "--lambda", "0.1", "--kernel", "rbf", "--sigma", "0.5"]
+    asked = ["train.svm", "--task", "krr", "--lambda", "0.1", "--kernel", "rbf", "--sigma", "0.5"]
     code, told, _ = run(vector, *asked)
     assert code == 1
     assert "c = 1/lambda = 10" in told

@@ -127,11 +127,6 @@ def test_one_s_is_compared_with_the_classical_run_which_alone_is_compared_with_n
     code, out, err = check("reference", "--s", "1")
     assert (code, out) == (2, "")
     assert "s = 1 is all that is run: name another --s" in err
-    Path("alpha.txt").write_text("0\n" * 32, encoding="utf-8")
-    code, out, err = command("check", "--final", "alpha.txt", "--data", "small", "--task", "svm-l1",
-                             "--kernel", "linear", "--C", "1", "--stability")  # fmt: skip
-    assert (code, out) == (2, "")
-    assert "--stability" in err
 
 
 def test_runs_that_begin_late_are_not_compared_and_long_ones_up_to_a_limit():

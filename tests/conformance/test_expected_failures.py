@@ -140,11 +140,9 @@ def test_a_list_that_is_none_is_refused(tmp_path, text, told):
     assert told in str(refusal.value)
 
 
-def test_a_list_is_not_written_over_and_goes_with_no_statement(tmp_path, monkeypatch, capsys):
+def test_a_list_goes_with_no_statement(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("known.toml").write_text("")
-    code, _, err = check(monkeypatch, capsys, "last", "--write-xfails", "known.toml")
-    assert (code, "is there already" in err) == (2, True)
     code, _, err = check(monkeypatch, capsys, "last", "--xfails", "known.toml", "--statement", "mine.json")
     assert (code, "leave out --xfails" in err) == (2, True)
     assert not Path("report").exists()

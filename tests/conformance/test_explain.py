@@ -70,7 +70,7 @@ def test_explain_fills_in_the_numbers_of_an_artefact(report, monkeypatch):
                 f"{term['name']}: {'seen' if term['seen'] else 'not seen'}, detection limit"
                 for term in verdict["terms"]
             ),
-            f"offline: sstep-verify replay {path}",
+            f"offline: sstep-verify explain --again {path}",
             f"with the solver: sstep-verify run small.toml --only {CASE}",
         ):
             assert words in numbers
@@ -102,7 +102,7 @@ def test_json_is_one_object_that_says_what_the_lines_say(report, monkeypatch):
     monkeypatch.chdir(report)
     verdict = next(one for one in verdicts_of(report, "FAIL") if one["check"] == "sstep-equals-classical")
     path = verdict["replay"].split()[-1]
-    code, output, _ = command("replay", path, "--json")
+    code, output, _ = command("explain", "--again", path, "--json")
     replayed = json.loads(output)
     assert (code, replayed["exit_code"]) == (1, 1)
     assert replayed["verdicts"][0]["ratio"] == replayed["stored"][0]["ratio"] == verdict["ratio"]
@@ -111,7 +111,7 @@ def test_json_is_one_object_that_says_what_the_lines_say(report, monkeypatch):
     explained = json.loads(output)
     assert code == 0
     assert explained["verdicts"] == replayed["stored"]
-    assert explained["again"]["replay"] == f"sstep-verify replay {path}"
+    assert explained["again"] == f"sstep-verify explain --again {path}"
     assert explained["explanation"]["check"] == "sstep-equals-classical"
     _, output, _ = command("explain", "--json")
     assert set(json.loads(output)) == set(CHECKS)
@@ -157,8 +157,8 @@ def _ratio(comparison: dict) -> float:
             ["explain", "trajectory", "artefacts/{}-window-replay-s4"],
             "use: sstep-verify explain artefacts/",
         ),
-        (["replay"], "Missing argument"),
-        (["replay", "."], "name a folder that a report holds under artefacts/"),
+        (["explain", "--again"], "name a folder that a report holds under artefacts/"),
+        (["explain", "--again", "."], "name a folder that a report holds under artefacts/"),
     ],
 )
 def test_a_mistake_ends_with_code_2_and_the_way_out(report, monkeypatch, words, message):
@@ -171,8 +171,8 @@ def test_a_mistake_ends_with_code_2_and_the_way_out(report, monkeypatch, words, 
         assert all(check in errors for check in CHECKS)
 
 
-def test_the_help_of_both_commands_imports_nothing_heavy():
-    for words in (["--help"], ["explain", "--help"], ["replay", "--help"]):
+def test_help_imports_nothing_heavy():
+    for words in (["--help"], ["explain", "--help"]):
         done = subprocess.run(
             [sys.executable, "-X", "importtime", "-m", "sstep_verify", *words],
             capture_output=True,

@@ -1,4 +1,4 @@
-"""The artefacts of a report, and the command ``replay`` as its user meets it."""
+"""The artefacts of a report, and ``explain --again`` as its user meets it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ def test_every_failure_leaves_an_artefact_and_no_other_verdict_does(report):
     assert {(verdict["check"], verdict["s"]) for verdict in failed} == {
         (check, s) for check in ("window-replay", "trajectory", "sstep-equals-classical") for s in (4, 16)
     }
-    named = [verdict["replay"].removeprefix("sstep-verify replay artefacts/") for verdict in failed]
+    named = [
+        verdict["replay"].removeprefix("sstep-verify explain --again artefacts/") for verdict in failed
+    ]
     assert sorted(named) == sorted(entry.name for entry in (report / "artefacts").iterdir())
     assert "points.svm-rbf-sigma=0.5-svm-l2-C=1-window-replay-s16" in named
     for verdict in verdicts_of(report, "PASS", "VACUOUS"):
@@ -34,7 +36,7 @@ def test_the_replay_says_again_what_the_run_said(report, monkeypatch):
         assert verdict["reason"] in output
         assert f"ratio {verdict['ratio']:.6g} = measured {verdict['measured']:.6g}" in output
         for term in verdict["terms"]:
-            seen = "visible" if term["seen"] else "not visible"
+            seen = "seen" if term["seen"] else "not seen"
             assert f"  {term['name']}: {seen}, detection limit" in output
         assert "stored verdict" in output
         assert "agrees in every number" in output
@@ -48,19 +50,19 @@ def test_a_replay_that_finds_otherwise_ends_with_code_4(report, tmp_path):
     path = write_artefact(
         dataclasses.replace(kept, verdicts=({**kept.verdicts[0], "status": "PASS"},)), tmp_path
     )
-    code, output, _ = command("replay", str(path))
+    code, output, _ = command("explain", "--again", str(path))
     assert code == 4
     assert "DISAGREES" in output
     assert "status was PASS, is FAIL" in output
     path = write_artefact(dataclasses.replace(kept, trajectories={"s=4": longer}), tmp_path)
-    code, output, _ = command("replay", str(path))
+    code, output, _ = command("explain", "--again", str(path))
     assert code == 1
     assert "agrees, with other numbers" in output
     assert "ratio was" in output
 
 
 @pytest.mark.parametrize("name", ["artefact.json", "problem.npz", "trajectories.npz"])
-@pytest.mark.parametrize("words", [["replay"], ["explain", "window-replay"]])
+@pytest.mark.parametrize("words", [["explain", "--again"], ["explain", "window-replay"]])
 def test_a_cut_artefact_ends_with_code_2(report, tmp_path, name, words):
     path = tmp_path / "cut"
     shutil.copytree(report / "artefacts/points.svm-rbf-sigma=0.5-svm-l2-C=1-window-replay-s4", path)

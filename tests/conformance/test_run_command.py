@@ -250,7 +250,7 @@ def test_a_fail_of_a_solver_of_ones_own_prints_commands_that_work_from_here(fold
     judge, again = (
         shlex.split(line.partition(": ")[2]) for line in done.stdout.splitlines() if "again: " in line
     )
-    assert judge[:2] == ["sstep-verify", "replay"]
+    assert judge[:3] == ["sstep-verify", "explain", "--again"]
     assert again[-2:] == ["--data", "my data"]
     for words in (judge, [*again, "--jobs", "1", "--out", "second"]):
         made = _run(folder, *words[2:], name=words[1])

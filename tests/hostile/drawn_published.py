@@ -87,7 +87,9 @@ def batches(draw: Draw) -> Try:
     whole = file.name == "exit" or len(before) == max(one.stat().st_size for one in runs if one != file)
     said = file.name in ("log.bin", "exit") and whole and not _same_numbers(before, what, file.name)
     untrue = (lambda _: f"{file} was changed, but the report is green") if said else (lambda _: "")
-    return Try(f"batch {file}", ("judge", "bt", "--out", "rep"), ("rep", "rep.partial", "bt"), untrue)
+    return Try(
+        f"batch {file}", ("check", "--runs", "bt", "--out", "rep"), ("rep", "rep.partial", "bt"), untrue
+    )
 
 
 def _same_numbers(before: bytes, after: bytes | None, name: str) -> bool:
@@ -104,7 +106,7 @@ def finals(draw: Draw) -> Try:
     """A vector alone, of a problem that it is or is not the optimum of."""
     with np.load("c.npz") as arrays:
         alpha = arrays["alpha"].copy()
-    words = ["check", "--final", "f.txt", "--data", "good", "--task", "svm-l1", "--out", "rep"]
+    words = ["oracle", "--final", "f.txt", "good", "--task", "svm-l1", "--out", "rep"]
     way = int(draw.integers(6))
     if way == 0:
         alpha = alpha * pick(draw, (2.0, -1.0, 24.0, 1 / 24, 1e300, 1e-300))
@@ -121,7 +123,7 @@ def finals(draw: Draw) -> Try:
         words[2] = pick(draw, ("good", "c.npz", "gone", ".", "/dev/zero", "c.json", "v", ""))
     plain = not {"--scale", "--tolerance", "--bias"} & set(words)
     judge = (
-        (lambda _: wrong_answer(Path(words[2]), *asked(("check", "good", *words[5:])))) if plain else None
+        (lambda _: wrong_answer(Path(words[2]), *asked(("oracle", "good", *words[4:])))) if plain else None
     )
     return Try("vector alone", tuple(words), ("rep", "rep.partial"), judge or (lambda _: ""))
 
@@ -133,14 +135,14 @@ def make_packed(command) -> None:
     small = ("--profile", "smoke", "--task", "krr", "--s", "7", "--level", "L1")
     for words, expected in (
         (("check", "--exec", line, *small, "--out", "seen", "--statement", "st.json"), 0),
-        (("export", "bt", "--exec", line, *small[:-2]), 0),
+        (("check", "--runs", "bt", "--exec", line, *small[:-2]), 0),
     ):
         code, said = command(*words)
         if code != expected:
             raise RuntimeError(f"{words} ended with {code}:\n{said}")
     while True:
         subprocess.run(["sh", "bt/solve.sh"], check=True, capture_output=True)
-        code, said = command("judge", "bt", "--out", "seen2")
+        code, said = command("check", "--runs", "bt", "--out", "seen2")
         if code != 3 or "solve.sh" not in said:
             break
     if code:

@@ -84,12 +84,13 @@ DEFECT = ("* row[draws[later]] * signed", "* row[draws[later]] * (signed * 1.000
 def command(*words: str) -> tuple[int, str]:
     """Exit code and all output of ``sstep-verify WORDS``, run in this process."""
     from sstep_verify.cli.main import main
+    from sstep_verify.vectors.__main__ import command as vectors
 
     said = io.StringIO()
     before, sys.argv = sys.argv, ["sstep-verify", *words]
     try:
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            main()
+            vectors(words[1:]) if words[0] == "vectors" else main()
         code = 0
     except SystemExit as ended:
         code = int(ended.code or 0)

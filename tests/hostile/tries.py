@@ -90,10 +90,11 @@ def attempt(kind: str, number: int, folder: Path) -> None:
 def command(words: tuple[str, ...]) -> int:
     """Exit code of the command line, run here."""
     from sstep_verify.cli.main import main
+    from sstep_verify.vectors.__main__ import command as vectors
 
     sys.argv = ["sstep-verify", *words]
     try:
-        main()
+        vectors(words[1:]) if words[0] == "vectors" else main()
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     return 0

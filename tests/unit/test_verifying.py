@@ -46,7 +46,7 @@ def test_a_wrong_solver_fails_and_leaves_what_judges_it_again(tmp_path):
         report.raise_for_failures()
     assert isinstance(caught.value, AssertionError)
     failed = next(one for one in report.failures if one["check"] == "window-replay")
-    assert failed["replay"].startswith("sstep-verify replay artefacts/")
+    assert failed["replay"].startswith("sstep-verify explain --again artefacts/")
     assert failed["evidence"]["run again"].startswith("verify(solver, 'smoke', only='small_regression/")
     assert (
         json.loads((tmp_path / "report" / "results.json").read_text("utf-8"))["summary"]["exit_code"] == 1

@@ -64,13 +64,13 @@ def export(batch: Batch, folder: Path) -> Batch:
     InputError
         If the folder holds anything, nothing of the profile is left, or the program is witnessed.
     """
-    target = check(Output("DIR", folder, replace=True, folder=True))
+    target = check(Output("--runs", folder, replace=True, folder=True))
     if target.is_dir() and any(target.iterdir()):
-        raise InputError(f"{folder} is not empty; name another folder, which is made")
+        raise InputError(f"{folder} is not empty, and holds no runs; name another folder, which is made")
     if batch.program.program.witness:
         raise InputError(
-            "--witness counts in processes that are started here; leave it out (in a program file: the key "
-            "witness), or use check"
+            "witness counts in processes that are started here; leave it out with --runs (--set witness=''"
+            " where a program file has it)"
         )
     return collect(batch, target)
 

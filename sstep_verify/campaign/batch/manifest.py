@@ -55,7 +55,7 @@ class Batch:
 
     def definition(self, source: Source, folder: Path) -> Definition:
         """The campaign that judges the runs; InputError if nothing of the profile is left."""
-        again = shlex.join(["sstep-verify", "judge", str(folder)])
+        again = shlex.join(["sstep-verify", "check", "--runs", str(folder)])
         return profile_of(self.profile, self.program, self.selection, again, source)
 
 
@@ -73,7 +73,7 @@ def read_batch(folder: Path) -> Batch:
         If there is none, or it cannot be used.
     """
     if not (folder / NAME).exists():
-        raise InputError(f"{folder}: holds no {NAME}; name a folder that sstep-verify export wrote")
+        raise InputError(f"{folder}: holds no {NAME}; name a folder that sstep-verify check --runs wrote")
     where = str(folder / NAME)
     values = decode(read_whole(folder / NAME, MOST_BYTES, "a manifest", follow=False), where)
     return build(values, Batch, where)

@@ -12,8 +12,8 @@ SCRIPT, SLURM = "solve.sh", "solve.slurm"
 
 _HEAD = """#!/bin/sh
 # Makes the runs of this batch, one after the other, each in its folder. Start it where the program's
-# command works, as it was given to sstep-verify export. A run that was made already is left alone, so the
-# script may be started again after an interruption, or after sstep-verify judge asked for more.
+# command works, as it was given to sstep-verify check. A run that was made already is left alone, so the
+# script may be started again after an interruption, or after the judge asked for more.
 # sh solve.sh I N makes every N-th run, from the I-th on (from 1), for job arrays.
 part=${1:-1} parts=${2:-1} place=0 failed=0
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd) || exit 1

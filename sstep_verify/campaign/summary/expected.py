@@ -111,7 +111,7 @@ def expected_text(results: Results, known: Iterable[ExpectedFailure] = ()) -> st
         for one in results.verdicts
         if one["status"] in UNSETTLED
     ]
-    ids = [str(one) for one in _planned(results)]
+    ids = planned_ids(results)
     refused = results.campaign.errors(REFUSED)
     met += [(one, REFUSED) for one in ids if any(_is_of(error, one) for error in refused)]
     tables = (
@@ -128,9 +128,10 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _planned(results: Results) -> Sequence[object]:
+def planned_ids(results: Results) -> list[str]:
+    """Ids of all cases that were to be run."""
     planned = results.campaign.parameters.get("planned", ())
-    return planned if isinstance(planned, list) else ()
+    return [str(one) for one in planned] if isinstance(planned, list) else []
 
 
 def _is_of(error: str, case: str) -> bool:

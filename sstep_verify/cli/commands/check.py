@@ -2,74 +2,53 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from sstep_verify.campaign.shipped import LEVELS, PROFILES
-from sstep_verify.cli.options.completion import complete
-from sstep_verify.cli.options.expected import expected_options
+from sstep_verify.cli.options.campaign import campaign_options
+from sstep_verify.cli.options.completion import complete, data_sets
 from sstep_verify.cli.options.numbers import Numbers
-from sstep_verify.cli.options.solver import command_again, definition_of_solver, options_of_a_program
-from sstep_verify.cli.options.vector import definition_of_vector, final_options, refuse_options_of_a_vector
-from sstep_verify.launch.interposer import NEMESES
+from sstep_verify.cli.options.problem import KERNELS, TASKS
+from sstep_verify.cli.options.solver import batch_of, command_again, selection_of, solver_of
 
 
 @click.command("check")
 @click.argument("solver", required=False, metavar="[MODULE:OBJECT|PROGRAM.toml]")
-@final_options
 @click.option(
     "--exec", "command_line", metavar="COMMAND", help="Arguments of a program, such as './solver {dir}'."
 )
-@click.option("--setup", metavar="COMMAND", help="Arguments of a command that builds the program first.")
 @click.option(
-    "--writes",
-    type=click.Choice(["log", "trace", "final"]),
-    help="What the program leaves in its folder  [default: log]",
-)
+    "--set", "settings", multiple=True, metavar="KEY=VALUE",
+    help="What a program file would say of the program, such as writes=final; repeatable.",
+)  # fmt: skip
 @click.option(
-    "--declare",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="What the program is, such as update=frozen; repeatable.",
-)
+    "--np", "ranks", type=Numbers(), metavar="P,P,...", default="1", show_default=True,
+    help="Numbers of ranks, for {np}.",
+)  # fmt: skip
 @click.option(
-    "--time-limit", type=click.FloatRange(min=0, min_open=True), help="Seconds of one run  [default: 60]"
-)
-@click.option(
-    "--np", "ranks", type=Numbers(), metavar="P,P,...", default="1", help="Ranks, for {np}  [default: 1]"
-)
-@click.option(
-    "--s",
-    "s_values",
-    type=Numbers(),
-    metavar="S,S,...",
+    "--s", "s_values", type=Numbers(), metavar="S,S,...",
     help="Iterations per window instead of the profile's.",
+)  # fmt: skip
+@click.option(
+    "--profile", type=click.Choice(list(PROFILES)), default="ci", show_default=True,
+    shell_complete=complete(lambda: PROFILES), help="Which problems.",
+)  # fmt: skip
+@click.option(
+    "--on", "data", metavar="DATA", shell_complete=complete(data_sets),
+    help="A LIBSVM file or data set in the place of the profile's.",
+)  # fmt: skip
+@click.option(
+    "--task", "tasks", multiple=True, type=click.Choice(TASKS), help="Only these tasks; repeatable."
 )
 @click.option(
-    "--seed",
-    type=click.IntRange(0, 2**32 - 1),
-    metavar="N",
-    help="Draw further s from N  [default: drawn anew, and printed]",
-)
-@click.option("--data", "data", help="A LIBSVM file or data set instead of the profile's.")
-@click.option(
-    "--task",
-    "tasks",
-    multiple=True,
-    type=click.Choice(["svm-l1", "svm-l2", "krr"]),
-    help="Only these tasks; repeatable.",
+    "--kernel", "kernels", multiple=True, type=click.Choice(KERNELS), help="Only these kernels; repeatable."
 )
 @click.option(
-    "--kernel",
-    "kernels",
-    multiple=True,
-    type=click.Choice(["linear", "polynomial", "rbf"]),
-    help="Only these kernels; repeatable.",
-)
-@click.option(
-    "--level",
-    type=click.Choice(LEVELS),
+    "--level", type=click.Choice(LEVELS),
     help="Judge up to this level of docs/spec.md: what is returned, stream, windows, communication.",
-)
+)  # fmt: skip
 @click.option(
     "--shrink", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
     help="Look so long, per failing problem, for a smaller one that fails alike.",
@@ -79,104 +58,81 @@ from sstep_verify.launch.interposer import NEMESES
     help="Also report the error of s-step runs over that of s = 1: figures and a table, no verdict.",
 )  # fmt: skip
 @click.option(
-    "--profile",
-    type=click.Choice(list(PROFILES)),
-    default="ci",
-    show_default=True,
-    shell_complete=complete(lambda: PROFILES),
-)
-@click.option(
-    "--out", type=click.Path(), help="Folder of the report  [default: sstep-verify-out/NAME-PROFILE]"
-)
-@click.option("--only", default="", metavar="TEXT", help="Run only the cases that TEXT selects.")
-@click.option(
-    "--jobs", type=click.IntRange(min=1, max=1024), default=1, show_default=True, help="Processes."
-)
-@click.option("--resume", is_flag=True, help="Go on with an interrupted run: keep what it had finished.")
-@click.option("--force", is_flag=True, help="Discard what an interrupted run had finished.")
-@click.option("--list", "list_cases", is_flag=True, help="List the ids of the cases and stop.")
-@click.option("--witness", metavar="MPICC", help="Count collectives from outside, by this compiler's MPI.")
-@click.option(
-    "--nemesis",
-    type=click.Choice(list(NEMESES)),
-    help="What the witness does to the ranks: lets one come late, reorders reductions, or spoils one.",
-)
-@click.option(
-    "--statement",
-    type=click.Path(),
-    metavar="NAME.json",
+    "--statement", type=click.Path(), metavar="NAME.json",
     help="Write what is to be published of the solver.",
-)
-@expected_options
-def command(
-    solver,
-    command_line,
-    out,
-    only,
-    jobs,
-    resume,
-    force,
-    list_cases,
-    statement,
-    xfails,
-    write_xfails,
-    **options,
-):
-    """Judge a solver of your own: a program of any language, a Python object, or the vector that it left.
+)  # fmt: skip
+@click.option(
+    "--runs", type=click.Path(), metavar="DIR",
+    help="Start nothing: write the runs into DIR, to be made elsewhere; or judge those that it holds.",
+)  # fmt: skip
+@campaign_options("NAME-PROFILE", "Judge further s, drawn from N  [default: drawn anew, and printed]")
+def command(solver, command_line, settings, statement, runs, **given):
+    """Judge a solver of your own: a program of any language, or a Python object.
 
     \b
       sstep-verify check --exec 'mpiexec -n {np} ./my_solver {dir}' --np 1,2,4
       sstep-verify check my_program.toml --profile smoke
       sstep-verify check my_module:my_solver
-      sstep-verify check --final alpha.txt --data train.svm --task svm-l1 --kernel rbf --C 10
 
     For every run the program finds the problem in the folder {dir}, and leaves there what it did: see
     docs/exchange.md. {np}, {s}, {b}, {H}, {m} and {n} are numbers of the run. No shell is started.
     A program that cannot be changed is reached by a file, see docs/adapters.md.
 
+    For a machine without Python:
+
+    \b
+      sstep-verify check --runs DIR --exec 'mpiexec -n {np} ./my_solver {dir}'    writes the runs
+      sh DIR/solve.sh               or: sbatch DIR/solve.slurm                    makes them, anywhere
+      sstep-verify check --runs DIR                                               judges them
+
+    solve.sh needs a POSIX shell alone. Some checks ask for runs that begin where others were: these are
+    written when the first ones are judged, and that is said; solve.sh makes them when it is started again.
+    A problem with a run that is not made, or not whole, is not judged.
+
     The report, its last line and the exit codes are those of ``sstep-verify run``.
     """  # noqa: D301
+    from sstep_verify.campaign.profile import profile_of
+    from sstep_verify.campaign.verdicts.stability import with_stability
     from sstep_verify.cli.running.campaign import Asked, judge
 
-    definition = _definition(solver, command_line, options)
-    judge(
-        definition,
-        Asked(
-            out=out,
-            only=only,
-            jobs=jobs,
-            resume=resume,
-            force=force,
-            list_cases=list_cases,
-            xfails=xfails,
-            write_xfails=write_xfails,
-            seed=options["seed"],
-            draws=options["final"] is None and not options["s_values"],
-        ),
-        state=_stating(statement, definition, only, xfails),
-    )
+    selection = selection_of(given)
+    if runs is not None:
+        named = solver is not None or command_line is not None
+        described = solver_of(solver, command_line, settings) if named else None
+        _judge_runs(Path(runs), described, selection, given)
+        return
+    described = solver_of(solver, command_line, settings)
+    definition = profile_of(given["profile"], described, selection, command_again())
+    if given["stability"]:
+        definition = with_stability(definition)
+    asked = Asked.of(given, draws=not given["s_values"])
+    judge(definition, asked, state=_stating(statement, definition, given))
 
 
-def _stating(path, definition, only, xfails):
+def _judge_runs(folder, described, selection, given) -> None:
+    """Write the runs of a folder, or judge those that were made."""
+    from sstep_verify.campaign.batch.collect import StoredRuns
+    from sstep_verify.campaign.batch.manifest import RUNS
+    from sstep_verify.cli.running.campaign import Asked, judge
+
+    batch = batch_of(folder, described, selection, given)
+    if batch is None:
+        return
+    source = StoredRuns(str((folder / RUNS).resolve()), batch.program)
+    definition = batch.definition(source, folder)
+    # The report of a check has the plain name, and what it keeps for --resume is not for us to take.
+    out = given["out"] or Path("sstep-verify-out") / f"{definition.name}-judged"
+    judge(definition, Asked.of(given | {"out": out, "only": batch.only}, keeps=False))
+
+
+def _stating(path, definition, given):
     """What writes the statement of a finished check; None if none is asked for."""
     if path is None:
         return None
     from sstep_verify.campaign.statement.files import check_places, state
     from sstep_verify.errors import InputError
 
-    if xfails:
+    if given["xfails"]:
         raise InputError("a statement says what failed, expected or not: leave out --xfails")
     check_places(path, definition)
-    return lambda judged, results, runs: state(judged, only, results, runs, path)
-
-
-def _definition(solver, command_line, given):
-    """The campaign of the profile with this solver, or that of a vector."""
-    if given["final"] is None:
-        refuse_options_of_a_vector(given)
-        return definition_of_solver(solver, command_line, given)
-    ranks = given["ranks"] if given["ranks"] != (1,) else ()
-    runs = {"a solver": solver, "--exec": command_line, "--s": given["s_values"], "--np": ranks,
-            "--seed": given["seed"], "--level": given["level"], "--shrink": given["shrink"],
-            "--stability": given["stability"]}  # fmt: skip
-    return definition_of_vector(given, {**runs, **options_of_a_program(given)}, command_again())
+    return lambda judged, results, recorded: state(judged, given["only"], results, recorded, path)

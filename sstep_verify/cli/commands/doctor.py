@@ -8,9 +8,11 @@ import sys
 
 import click
 
+from sstep_verify.cli.options.problem import FOLDER_OF_DATA
+
 
 @click.command("doctor")
-@click.option("--data", "directory", type=click.Path(), help="Folder with the data sets in LIBSVM format.")
+@click.option("--data", "directory", metavar="DIR", help=FOLDER_OF_DATA)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of lines.")
 def command(directory: str | None, as_json: bool) -> None:
     """Check MPI, BLAS threads, compiled loops, oracles, Octave, data sets and report writers.

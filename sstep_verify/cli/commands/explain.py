@@ -1,4 +1,4 @@
-"""``sstep-verify explain``: the claim of a check and its bound, or the verdict that an artefact holds."""
+"""``sstep-verify explain``: the claim of a check and its bound; the verdict of an artefact, or it again."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import math
 import os
 import shlex
+import sys
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -24,21 +25,37 @@ if TYPE_CHECKING:
 @click.option(
     "--long", "in_full", is_flag=True, help="Add methods, derivations of the bounds, all numbers."
 )
+@click.option("--again", is_flag=True, help="Judge an artefact again, without the solver.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with everything.")
-def command(check, artefact, in_full, as_json):
+def command(check, artefact, in_full, again, as_json):
     """Explain a check, or a verdict.
 
     With nothing the checks are listed. With CHECK: its claim, what it needs, the defect that it must
     find, what VACUOUS means for it, the sentences of the specification that it decides. With an
     ARTEFACT, a folder that a report holds under artefacts/: what was found there, in plain words; CHECK
     need not be named.
+
+    With --again the verdict of ARTEFACT is made anew from what it holds (problem, index stream, runs) and
+    compared with the stored one; neither the solver nor its data set is needed.
+
+    Exit codes: 0 explained; 2 the artefact is incomplete or was changed. With --again: 0 no FAIL; 1 FAIL;
+    3 inconclusive; 4 another verdict than the stored one.
     """
     from sstep_verify.checks.registry import CHECKS, checks_of
+    from sstep_verify.errors import InputError
 
     if check is not None and artefact is None and _is_path(check, tuple(CHECKS)):
         check, artefact = None, check
-    if artefact is not None:
-        _explain_artefact(check, artefact, in_full, as_json)
+    if again and artefact is None:
+        raise InputError(
+            "--again judges an artefact again: name a folder that a report holds under artefacts/"
+        )
+    if again and in_full:
+        raise InputError("--again says every number as it is: leave out --long")
+    if again:
+        _judge_again(_read(check, artefact, "--again"), as_json)
+    elif artefact is not None:
+        _explain_artefact(_read(check, artefact), artefact, in_full, as_json)
     elif check is not None:
         (declared,) = checks_of((check,))
         if as_json:
@@ -70,19 +87,15 @@ def _is_path(word: str, checks: tuple[str, ...]) -> bool:
     return word not in checks and (os.sep in word or word == "." or os.path.lexists(word))
 
 
-def _explain_artefact(check: str | None, folder: str, in_full: bool, as_json: bool) -> None:
+def _explain_artefact(kept, folder: str, in_full: bool, as_json: bool) -> None:
     from sstep_verify.checks.contract import CHECK as CONTRACT
     from sstep_verify.checks.registry import checks_of
 
-    kept = _read(check, folder)
     (declared,) = checks_of((kept.check,))
-    replay = f"sstep-verify replay {shlex.quote(folder)}"
+    replay = f"sstep-verify explain --again {shlex.quote(folder)}"
     if as_json:
-        again = {"replay": replay, "run": kept.case.replay_command}
-        head = {"check": kept.check, "case": kept.case.id, "s": kept.s, "version": kept.version}
-        _print_json(
-            {**head, "verdicts": kept.verdicts, "again": again, "explanation": _explanation(declared)}
-        )
+        more = {"verdicts": kept.verdicts, "again": replay, "explanation": _explanation(declared)}
+        _print_json({**_head(kept), **more})
         return
     if in_full:
         _show(declared, True)
@@ -100,7 +113,7 @@ def _explain_artefact(check: str | None, folder: str, in_full: bool, as_json: bo
         click.echo(f"All numbers and derivations: sstep-verify explain {shlex.quote(folder)} --long")
 
 
-def _read(check: str | None, folder: str):
+def _read(check: str | None, folder: str, *option: str):
     from sstep_verify.campaign.artefact import read_artefact
     from sstep_verify.errors import InputError
 
@@ -108,9 +121,56 @@ def _read(check: str | None, folder: str):
     if check not in (None, kept.check):
         raise InputError(
             f"{folder}: is an artefact of the check {kept.check}, not of {check}; "
-            f"use: sstep-verify explain {shlex.quote(folder)}"
+            f"use: {shlex.join(['sstep-verify', 'explain', *option, folder])}"
         )
     return kept
+
+
+def _judge_again(kept, as_json: bool) -> None:
+    """Judge an artefact again, say what came of it, and end with its exit code."""
+    from threadpoolctl import threadpool_limits
+
+    from sstep_verify.campaign.artefact_replay import rejudge
+    from sstep_verify.reporting.plain import plain
+
+    with threadpool_limits(1):
+        rejudged = rejudge(kept)
+    if as_json:
+        new = {
+            "verdicts": [verdict.as_dict() for verdict in rejudged.verdicts],
+            "exit_code": rejudged.exit_code,
+        }
+        same = {"disagreements": rejudged.disagreements, "differences": rejudged.differences}
+        _print_json(plain({**_head(kept), "stored": kept.verdicts, **new, **same}))
+        sys.exit(rejudged.exit_code)
+    for verdict in rejudged.verdicts:
+        click.echo(
+            f"{verdict.status} {verdict.check} on {verdict.case}, s = {verdict.s}, b = {verdict.block}\n"
+            f"  ratio {verdict.ratio:.6g} = measured {verdict.measured:.6g} / bound {verdict.bound:.6g} "
+            f"({verdict.units}); {verdict.executed} of {verdict.planned} comparisons"
+        )
+        for line in _terms(verdict.as_dict()):
+            click.echo(line)
+        click.echo(f"  {verdict.reason}")
+    agreement = "agrees in every number"
+    if rejudged.disagreements:
+        agreement = "DISAGREES"
+    elif rejudged.differences:
+        agreement = "agrees, with other numbers (another machine, library or version)"
+    stored = ", ".join(str(verdict["status"]) for verdict in kept.verdicts)
+    click.echo(f"stored verdict (version {kept.version}): {stored}; the new verdict {agreement}")
+    for line in (*rejudged.disagreements, *rejudged.differences):
+        click.echo(f"  {line}")
+    click.echo(f"with the solver: {kept.case.replay_command or 'no command was kept'}")
+    sys.exit(rejudged.exit_code)
+
+
+def _head(kept) -> dict[str, object]:
+    """Whose verdict an artefact holds, and how its solver is run again."""
+    return {
+        "check": kept.check, "case": kept.case.id, "s": kept.s, "version": kept.version,
+        "run": kept.case.replay_command,
+    }  # fmt: skip
 
 
 def _print_json(document: object) -> None:

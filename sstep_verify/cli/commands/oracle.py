@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
 from collections import Counter
@@ -11,18 +10,33 @@ from dataclasses import asdict, replace
 import click
 
 from sstep_verify.cli.options.completion import complete, data_sets
-from sstep_verify.cli.options.problem import kernel_and_loss, problem_options
+from sstep_verify.cli.options.problem import (
+    FOLDER_OF_DATA,
+    FORCE,
+    claimed_out,
+    kernel_and_loss,
+    loaded_for,
+    problem_of,
+    problem_options,
+)
 
 SHOWN = 30
 """Digits of a value that are printed; the file holds all."""
+
+
+OF_A_VECTOR = ("tolerance", "scale", "signed")
+OF_A_CERTIFICATE = ("digits", "force", "no_cache", "as_json")
+"""Options that go with ``--final`` alone, and those that do not."""
 
 
 @click.command("oracle")
 @click.argument("data", metavar="[DATA]", required=False, shell_complete=complete(data_sets))
 @click.option("--verify", "file", metavar="FILE", help="Prove this certificate anew, then stop.")
 @click.option(
-    "--witness", type=click.Choice(["mpmath"]), help="Hold small drawn problems against this, then stop."
-)
+    "--final", metavar="FILE",
+    help="Judge this vector, which a solver left: is it the optimum? Nothing is run.",
+)  # fmt: skip
+@click.option("--mpmath", is_flag=True, help="Hold small drawn problems against mpmath, then stop.")
 @problem_options(required=False)
 @click.option(
     "--digits", type=click.IntRange(1, 130), default=30, show_default=True, help="Decimal digits asked for."
@@ -31,14 +45,24 @@ SHOWN = 30
     "--memory", type=click.FloatRange(min=0, min_open=True), default=4.0, show_default=True, metavar="GIB",
     help="Most memory that the matrices may take; refused above it.",
 )  # fmt: skip
-@click.option("--out", metavar="FILE", help="File of the certificate (.json).")
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option(
+    "--tolerance", type=click.FloatRange(min=0, min_open=True),
+    help="--final: relative gap (K-SVM) or error (K-RR) up to which it is the optimum  [default: 1e-8]",
+)  # fmt: skip
+@click.option(
+    "--scale", metavar="C", help="--final: the file holds C times a; a number, or 1/lambda, m, 1/m, ..."
+)
+@click.option("--signed", is_flag=True, help="--final: the entries are y_i a_i.")
+@click.option("--data", "directory", metavar="DIR", help=FOLDER_OF_DATA)
+@click.option(
+    "--out", metavar="FILE", help="File of the certificate (.json); with --final, folder of the report."
+)
+@click.option("--force", is_flag=True, help=FORCE)
 @click.option("--no-cache", is_flag=True, help="Neither look the certificate up nor keep it.")
-@click.option("--data", "directory", metavar="DIR", help="Folder with the data sets in LIBSVM format.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object: the certificate, or the proof."
 )
-def command(data, file, witness, **given):
+def command(data, file, final, mpmath, **given):
     """Certify the optimum of a K-SVM or K-RR: enclosures with proof, in decimals.
 
     DATA is a LIBSVM file or the name of a data set. The problems have no bias term. --bias 1 offers a
@@ -49,29 +73,40 @@ def command(data, file, witness, **given):
     proved anew from the file and the data alone, by code that shares nothing with the search; DATA is then
     needed only if the certificate names no known data set.
 
+    With --final FILE a vector that somebody's solver left is judged: is it the optimum of this problem, and
+    feasible? A report is written as by `check`, and the exit codes are those of `check`; docs/exchange.md
+    says how the file may look, and how one in another scale or sign is read.
+
     Certificates are kept under $XDG_CACHE_HOME, and one found there is proved anew in the same way before
     it is printed; one that cannot be is named, left out, and certified again.
 
-    With --witness mpmath nothing of yours is certified: small problems of every task and kernel are drawn,
+    With --mpmath nothing of yours is certified: small problems of every task and kernel are drawn,
     and optimal value, gap and trajectory, which come from Arb, are computed anew by mpmath; the digits to
     which both agree are printed.
 
     Exit codes: 0 certified to the digits asked, or proved anew; 1 the certificate is refused, and the field
-    at fault is named; 2 usage or input error; 3 certified, but to fewer digits than asked; 4 the witness
+    at fault is named; 2 usage or input error; 3 certified, but to fewer digits than asked; 4 mpmath
     contradicts what is proved.
     """
+    from sstep_verify.errors import InputError
+
+    _refuse_others(OF_A_CERTIFICATE if final is not None else OF_A_VECTOR, final)
     if file is not None:
         _verify(file, data, given["directory"], given["as_json"])
         return
-    if witness is not None:
-        _witness(given["digits"])
+    if mpmath:
+        _agree(given["digits"])
         return
-    from sstep_verify.errors import InputError
-
     if data is None or given["task"] is None:
-        raise InputError("oracle: give DATA and --task to certify, or --verify FILE to prove anew")
+        raise InputError(
+            "oracle: give DATA and --task to certify, and --final FILE to judge a vector; or --verify FILE "
+            "to prove anew"
+        )
     kernel, loss, rest = kernel_and_loss(given)
-    with _claimed(data, rest):
+    if final is not None:
+        _judge(final, data, kernel, loss, rest)
+        return
+    with claimed_out(rest["out"], rest["force"], data, rest["directory"]):
         certificate, problem = _certified(data, kernel, loss, rest)
         if rest["out"] is not None:
             from sstep_verify.outputs import write_text
@@ -84,6 +119,30 @@ def command(data, file, witness, **given):
     if certificate.digits < rest["digits"]:
         click.echo(f"certified to {certificate.digits} digits of the {rest['digits']} asked for", err=True)
         sys.exit(3)
+
+
+def _refuse_others(names, final) -> None:
+    """Refuse options that were given and go with a certificate alone, or with a vector alone."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        given = context.get_parameter_source(option.name) is click.core.ParameterSource.COMMANDLINE
+        if option.name in names and given:
+            why = "does not go with --final" if final is not None else "is for --final FILE"
+            raise click.UsageError(f"{option.opts[0]} {why}; drop it")
+
+
+def _judge(final, data, kernel, loss, given) -> None:
+    """Judge a vector in a file, and end with the exit code of its report."""
+    from sstep_verify.campaign.final_vector import Written, final_vector
+    from sstep_verify.cli.options.solver import command_again
+    from sstep_verify.cli.running.campaign import Asked, judge
+
+    stated = {} if given["tolerance"] is None else {"tolerance": given["tolerance"]}
+    definition = final_vector(
+        Written(final, given["scale"] or "", given["signed"]), data, kernel, loss,
+        directory=given["directory"], bias=given["bias"], command=command_again(), **stated,
+    )  # fmt: skip
+    judge(definition, Asked(directory=given["directory"], out=given["out"], keeps=False))
 
 
 def _encoded(certificate) -> str:
@@ -99,7 +158,7 @@ def _certified(data, kernel, loss, given):
     from sstep_verify.oracle.certificate.file import require_writable
     from sstep_verify.provenance import collect
 
-    problem, loaded = _problem(data, kernel, loss, given)
+    problem, loaded = problem_of(data, kernel, loss, given)
     require_writable(problem)
     certificate, note = (None, "") if given["no_cache"] else proved(problem, given["digits"])
     if note:
@@ -115,41 +174,11 @@ def _certified(data, kernel, loss, given):
     return replace(certificate, subject=subject, provenance=made), problem
 
 
-@contextlib.contextmanager
-def _claimed(data, given):
-    """The file of the certificate, if there is to be one, held for as long as it takes."""
-    from sstep_verify.outputs import Output, claim
-    from sstep_verify.problems.data.datasets import stored_file
-
-    if given["out"] is None:
-        yield
-        return
-    inputs = [("DATA", path) for path in (stored_file(data, given["directory"]),) if path]
-    with claim([Output("--out", given["out"], given["force"])], inputs):
-        yield
-
-
 def _show(problem, certificate) -> None:
     if certificate.subject.bias:
         click.echo(f"a constant feature, {certificate.subject.bias:g}, stands last in the data")
     for line in _summary(problem, certificate):
         click.echo(line)
-
-
-def _problem(data, kernel, loss, given):
-    from sstep_verify.problems import Problem
-    from sstep_verify.problems.bias import require_usable, with_constant_feature
-
-    require_usable(given["bias"], kernel)
-    loaded = _load(data, loss.task, given["directory"])
-    values = with_constant_feature(loaded.data, given["bias"])
-    return Problem(loaded.name, values, loaded.targets, kernel, loss).with_finite_kernel(), loaded
-
-
-def _load(data, task, directory):
-    from sstep_verify.problems.data.datasets import load
-
-    return load(data, directory=directory, task="regression" if task == "krr" else "classification")
 
 
 def _say_memory(problem, allowed) -> None:
@@ -199,10 +228,10 @@ def _few(text: str, digits: int = 3, rounding: str = "ROUND_UP") -> str:
 
 
 DRAWN = 18
-"""Problems that a witness is held against: two of each task and kernel."""
+"""Problems that mpmath is held against: two of each task and kernel."""
 
 
-def _witness(digits) -> None:
+def _agree(digits) -> None:
     from sstep_verify.errors import OracleDisagreementError
     from sstep_verify.oracle.certificate.certify import certify
     from sstep_verify.oracle.witness import agreements, drawn_cases
@@ -233,7 +262,7 @@ def _verify(file, data, directory, as_json) -> None:
                 f"{file}: speaks of the file {subject.data!r}; "
                 f"give it: sstep-verify oracle DATA --verify FILE"
             )
-        loaded = _load(data or subject.data, subject.task, directory)
+        loaded = loaded_for(data or subject.data, subject.task, directory)
         problem = verify_certificate(certificate, loaded.data, loaded.targets)
     except CertificateError as error:
         if as_json:

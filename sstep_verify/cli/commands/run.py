@@ -8,8 +8,9 @@ import tomllib
 import click
 
 from sstep_verify.campaign.shipped import shipped
+from sstep_verify.cli.options.campaign import campaign_options
 from sstep_verify.cli.options.completion import campaigns, complete
-from sstep_verify.cli.options.expected import expected_options
+from sstep_verify.cli.options.problem import FOLDER_OF_DATA
 
 
 def _help() -> str:
@@ -38,34 +39,30 @@ def _help() -> str:
     Finished problems are kept in OUT.partial until the report is complete. After an interruption
     --resume takes them from there, if campaign file, data and versions are the same, and runs the rest.
 
-    --shard I/N runs a part in a folder of its own, for job arrays; sstep-verify merge makes one report of
-    all parts.
+    --shard I/N runs a part in a folder of its own, for job arrays. `run NAME --resume --from DIR DIR ...`
+    makes the report of the whole from such folders: what they lack is run, verdict for verdict it is that
+    of an undivided run, and they stay as they are.
     """)
 
 
 @click.command("run", help=_help())
-@click.argument(
-    "campaign", default="embedded", metavar="[NAME|FILE.toml]", shell_complete=complete(campaigns)
-)
-@click.option("--data", "directory", type=click.Path(), help="Folder with the data sets in LIBSVM format.")
+@click.argument("words", nargs=-1, metavar="[NAME|FILE.toml]", shell_complete=complete(campaigns))
+@click.option("--data", "directory", type=click.Path(), metavar="DIR", help=FOLDER_OF_DATA)
+@click.option("--shard", default="", metavar="I/N", help="Run the I-th of N parts.")
 @click.option(
-    "--out",
-    type=click.Path(),
-    help="Folder of the report  [default: sstep-verify-out/NAME, with --only NAME-part]",
-)
-@click.option("--only", default="", metavar="TEXT", help="Run only the cases that TEXT selects.")
-@click.option("--jobs", type=click.IntRange(min=1, max=1024), help="Processes  [default: one per core]")
-@click.option("--shard", default="", metavar="I/N", help="Run the I-th of N parts, to be merged.")
-@click.option("--resume", is_flag=True, help="Go on with an interrupted run: keep what it had finished.")
-@click.option("--force", is_flag=True, help="Discard what an interrupted run had finished.")
-@click.option("--list", "list_cases", is_flag=True, help="List the ids of the cases and stop.")
-@click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), metavar="N", help="Judge further s, drawn from N."
-)
-@expected_options
-def command(**options):
+    "--from", "others", multiple=True, type=click.Path(), metavar="DIR...",
+    help="With --resume: take what shards and other runs have finished from their folders, too.",
+)  # fmt: skip
+@campaign_options("NAME", "Judge further s, drawn from N.")
+def command(words, others, **options):
     """Run a campaign."""
     from sstep_verify.campaign.read import read_definition
     from sstep_verify.cli.running.campaign import Asked, judge
+    from sstep_verify.errors import InputError
 
-    judge(read_definition(options.pop("campaign")), Asked(**options))
+    campaign, *more = words or ("embedded",)
+    if others and not options["resume"]:
+        raise InputError(f"--from {others[0]} is for a run that resumes: give --resume, too")
+    if more and not others:
+        raise InputError(f"one campaign is run, but {campaign} and {more[0]} are named; name one")
+    judge(read_definition(campaign), Asked.of(options, others=(*others, *more)))

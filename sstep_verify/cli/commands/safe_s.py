@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
 
 import click
 
 from sstep_verify.cli.options.completion import complete, data_sets
-from sstep_verify.cli.options.problem import kernel_and_loss, problem_options
+from sstep_verify.cli.options.problem import (
+    FOLDER_OF_DATA,
+    claimed_out,
+    kernel_and_loss,
+    problem_of,
+    problem_options,
+)
 from sstep_verify.declaration import Precision
 
 BOTH: tuple[Precision, ...] = ("float64", "float32")
 
-AT_LEAST_ONE = click.IntRange(min=1)
+ENTRIES = frozenset({"safe-s.csv", *(f"{precision}.svg" for precision in BOTH)})
+"""What the folder of --out may hold, and is replaced with."""
 
 
 @click.command("safe-s")
 @click.argument("data", metavar="DATA", shell_complete=complete(data_sets))
 @problem_options(required=True)
-@click.option("--block", type=AT_LEAST_ONE, default=1, show_default=True, help="K-RR: coordinates a step.")
 @click.option(
-    "--most", type=click.IntRange(1, 1 << 16), default=1024, show_default=True, help="Largest s looked at."
+    "--block", type=click.IntRange(min=1), default=1, show_default=True, help="K-RR: coordinates a step."
 )
+@click.option(
+    "--largest-s", "most", type=click.IntRange(1, 1 << 16), default=1024, show_default=True, metavar="S",
+    help="Largest s looked at.",
+)  # fmt: skip
 @click.option(
     "--precision", type=click.Choice(["both", *BOTH]), default="both", show_default=True,
     help="Arithmetic of the steps.",
@@ -39,14 +48,10 @@ AT_LEAST_ONE = click.IntRange(min=1)
     "--tolerance", type=float, default=1e-6, show_default=True,
     help="Relative gap (K-SVM) or residual (K-RR) at which training stops.",
 )  # fmt: skip
+@click.option("--data", "directory", metavar="DIR", help=FOLDER_OF_DATA)
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True,
-    help="Seed of training and of the windows that are run; what is certified holds for all.",
-)  # fmt: skip
-@click.option("--no-measure", is_flag=True, help="Run no windows: bounds alone.")
-@click.option("--data", "directory", metavar="DIR", help="Folder with the data sets in LIBSVM format.")
-@click.option("--out", metavar="FOLDER", help="Folder for a CSV and a figure for each precision.")
-@click.option("--force", is_flag=True, help="Replace a folder that is there.")
+    "--out", metavar="FOLDER", help="Folder for a CSV and a figure for each precision; it is replaced."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 def command(data, **given):
     """Certify up to which s a window of s steps loses no more accuracy than classical steps may.
@@ -67,7 +72,7 @@ def command(data, **given):
     from sstep_verify.safety.report import document, lines, write
 
     kernel, loss, rest = kernel_and_loss(given)
-    with _claimed(data, rest) as folder, threadpool_limits(1):
+    with claimed_out(rest["out"], False, data, rest["directory"], ENTRIES) as folder, threadpool_limits(1):
         problem, trained, found = _certified(data, kernel, loss, rest)
         if folder is not None:
             write(found, folder)
@@ -108,38 +113,16 @@ def _end(found) -> None:
 
 def _certified(data, kernel, loss, given):
     """The problem, its training and the certificate."""
-    from sstep_verify.problems import Problem
-    from sstep_verify.problems.bias import require_usable, with_constant_feature
-    from sstep_verify.problems.data.datasets import load
     from sstep_verify.safety import certify, trained_alpha
 
-    require_usable(given["bias"], kernel)
-    task = "regression" if loss.task == "krr" else "classification"
-    loaded = load(data, directory=given["directory"], task=task)
-    values = with_constant_feature(loaded.data, given["bias"])
-    problem = Problem(loaded.name, values, loaded.targets, kernel, loss).with_finite_kernel()
+    problem, _ = problem_of(data, kernel, loss, given)
+    block, precision = given["block"], given["precision"]
     trained = trained_alpha(
-        problem, block=given["block"], iterations=given["iterations"], tolerance=given["tolerance"],
-        seed=given["seed"],
-    )  # fmt: skip
-    chosen = given["precision"]
-    precisions = [known for known in BOTH if chosen in ("both", known)]
+        problem, block=block, iterations=given["iterations"], tolerance=given["tolerance"]
+    )
+    precisions = BOTH if precision == "both" else (precision,)
     found = certify(
-        problem, trained.trajectory.final, precisions=precisions, block=given["block"], most=given["most"],
-        factor=given["factor"], seed=given["seed"], measure=not given["no_measure"],
+        problem, trained.trajectory.final, precisions=precisions, block=block, most=given["most"],
+        factor=given["factor"],
     )  # fmt: skip
     return problem, trained, found
-
-
-@contextlib.contextmanager
-def _claimed(data, given):
-    """The folder, if there is to be one, held for as long as it takes; None otherwise."""
-    from sstep_verify.outputs import Output, claim
-    from sstep_verify.problems.data.datasets import stored_file
-
-    if given["out"] is None:
-        yield None
-        return
-    inputs = [("DATA", path) for path in (stored_file(data, given["directory"]),) if path]
-    with claim([Output("--out", given["out"], given["force"], folder=True)], inputs) as (folder,):
-        yield folder

@@ -7,7 +7,7 @@ import math
 import click
 
 from sstep_verify.cli.options.completion import complete, data_sets
-from sstep_verify.cli.options.problem import kernel_and_loss, problem_options
+from sstep_verify.cli.options.problem import FOLDER_OF_DATA, kernel_and_loss, problem_options
 from sstep_verify.cli.running.ranks import on_ranks
 from sstep_verify.launch.environment import START, START_LIMIT
 
@@ -86,7 +86,7 @@ class OrAuto(click.ParamType):
     "--checkpoint-seconds", type=click.FloatRange(min=0), default=600.0, show_default=True,
     metavar="SECONDS", help="Time from one checkpoint to the next; 0: one at every measurement.",
 )  # fmt: skip
-@click.option("--data", "directory", metavar="DIR", help="Folder with the data sets in LIBSVM format.")
+@click.option("--data", "directory", metavar="DIR", help=FOLDER_OF_DATA)
 @click.option(
     "--out", metavar="FILE", required=True, help="File of the result: NumPy's .npz, whatever its name."
 )

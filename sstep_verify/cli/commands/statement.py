@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 
 import click
+
+from sstep_verify.cli.options.campaign import jobs_option, processors
+from sstep_verify.cli.options.problem import FOLDER_OF_DATA
 
 
 @click.command("statement")
 @click.argument("file", type=click.Path(), metavar="FILE")
 @click.option("--verify", is_flag=True, help="Judge the recorded runs again, and compare every field.")
-@click.option("--data", "directory", type=click.Path(), help="Folder with the data sets in LIBSVM format.")
-@click.option("--jobs", type=click.IntRange(min=1, max=1024), help="Processes  [default: one per core]")
+@click.option("--data", "directory", metavar="DIR", help=FOLDER_OF_DATA)
+@jobs_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 def command(file, verify, directory, jobs, as_json):
     """Read the statement FILE that an author publishes of a solver, or prove it anew.
@@ -29,7 +31,7 @@ def command(file, verify, directory, jobs, as_json):
 
     try:
         if verify:
-            statement, differences = _prove(file, directory, jobs or os.cpu_count() or 1)
+            statement, differences = _prove(file, directory, jobs or processors())
         else:
             statement, differences = read_statement(file), []
     except StatementError as error:

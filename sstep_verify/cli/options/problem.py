@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import click
+
+FORCE = "Replace a file that is there."
+
+FOLDER_OF_DATA = "Folder with the data sets in LIBSVM format."
 
 TASKS, KERNELS = ("svm-l1", "svm-l2", "krr"), ("linear", "polynomial", "rbf")
 
@@ -21,23 +27,9 @@ USED_BY = {
 
 def problem_options(*, required: bool) -> Callable[[Callable], Callable]:
     """Decorate a command with the options of a problem: task, kernel, parameters, bias."""
-
-    def decorate(function: Callable) -> Callable:
-        named = (
-            click.option("--task", type=click.Choice(TASKS), required=required, help="What to solve."),
-            click.option("--kernel", type=click.Choice(KERNELS), default="linear", show_default=True),
-        )
-        function = parameter_options(function)
-        for option in reversed(named):
-            function = option(function)
-        return function
-
-    return decorate
-
-
-def parameter_options(function: Callable) -> Callable:
-    """Decorate a command with the options of a problem whose task and kernel it names by itself."""
     options = (
+        click.option("--task", type=click.Choice(TASKS), required=required, help="What to solve."),
+        click.option("--kernel", type=click.Choice(KERNELS), default="linear", show_default=True),
         click.option("--sigma", type=float, help="rbf: inverse squared width  [default: 1.0]"),
         click.option("--degree", type=int, help="polynomial: exponent  [default: 3]"),
         click.option("--offset", type=float, help="polynomial: constant  [default: 0.0]"),
@@ -48,9 +40,13 @@ def parameter_options(function: Callable) -> Callable:
             help="Append a constant feature of this value  [default: none]",
         ),
     )  # fmt: skip
-    for option in reversed(options):
-        function = option(function)
-    return function
+
+    def decorate(function: Callable) -> Callable:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
 
 
 def kernel_and_loss(given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
@@ -77,3 +73,49 @@ def kernel_and_loss(given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
     shape = {name: found[name] for name in ("sigma", "degree", "offset") if name in found}
     scale = [found[name] for name in ("penalty_c", "penalty") if name in found]
     return kernel_from(named["kernel"], **shape), loss_from(named["task"], *scale), rest
+
+
+def loaded_for(data: str, task: str, directory: str | None) -> Any:
+    """DATA, with targets for a task."""
+    from sstep_verify.problems.data.datasets import load
+
+    return load(data, directory=directory, task="regression" if task == "krr" else "classification")
+
+
+def problem_of(data: str, kernel: Any, loss: Any, given: dict[str, Any]) -> tuple[Any, Any]:
+    """The problem that DATA and the options are, with the feature of --bias, and the data as loaded."""
+    from sstep_verify.problems import Problem
+    from sstep_verify.problems.bias import require_usable, with_constant_feature
+
+    require_usable(given["bias"], kernel)
+    loaded = loaded_for(data, loss.task, given["directory"])
+    values = with_constant_feature(loaded.data, given["bias"])
+    return Problem(loaded.name, values, loaded.targets, kernel, loss).with_finite_kernel(), loaded
+
+
+@contextlib.contextmanager
+def claimed_out(
+    out: str | None, force: bool, data: str, directory: str | None, entries: frozenset[str] = frozenset()
+) -> Iterator[Path | None]:
+    """What --out names, held for as long as it takes; None if nothing is to be written.
+
+    Parameters
+    ----------
+    out : str or None
+        The file, or the folder where `entries` are given.
+    force : bool
+        Whether a file that is there may be replaced.
+    data, directory : str, str or None
+        DATA and --data, which must not be written over.
+    entries : frozenset of str
+        Names that a folder of this kind may hold, which is then replaced.
+    """
+    from sstep_verify.outputs import Output, claim
+    from sstep_verify.problems.data.datasets import stored_file
+
+    if out is None:
+        yield None
+        return
+    inputs = [("DATA", path) for path in (stored_file(data, directory),) if path]
+    with claim([Output("--out", out, force, bool(entries), entries=entries)], inputs) as (path,):
+        yield path

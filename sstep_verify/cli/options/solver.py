@@ -1,20 +1,21 @@
-"""``sstep-verify check`` and ``export``: the solver that options describe, and its campaign."""
+"""``sstep-verify check``: the solver that options describe, its campaign, and its runs made elsewhere."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+from pathlib import Path
 
-OF_A_PROGRAM = {
-    "setup": "--setup", "writes": "--writes", "declare": "--declare", "time_limit": "--time-limit",
-    "witness": "--witness", "nemesis": "--nemesis",
+import click
+
+OF_JUDGING = {"runs", "out", "jobs", "xfails"}
+"""Options of ``check`` that go with runs that are there already."""
+
+OF_WRITING = OF_JUDGING | {
+    "solver", "command_line", "settings", "ranks", "s_values", "data", "tasks", "kernels", "level",
+    "profile", "only",
 }  # fmt: skip
-"""Options that only a program has, by the names of their values."""
-
-
-def options_of_a_program(given):
-    """Values of the options that only a program has, by option."""
-    return {option: given.get(name) for name, option in OF_A_PROGRAM.items()}
+"""Those that go with runs that are to be made elsewhere."""
 
 
 def command_again():
@@ -22,88 +23,144 @@ def command_again():
     return shlex.join(["sstep-verify", *sys.argv[1:2], *_without_case(sys.argv[2:])])
 
 
-def definition_of_solver(solver, command_line, given):
-    """The campaign of a profile with a solver.
-
-    Parameters
-    ----------
-    solver : str or None
-        ``MODULE:OBJECT`` or the path of a program file.
-    command_line : str or None
-        A program's command instead.
-    given : dict
-        Values of the other options of ``check``; nemesis, level, shrink and stability may be absent.
+def solver_of(solver, command_line, settings):
+    """The solver that is named: ``MODULE:OBJECT`` as it is, a program as its description.
 
     Raises
     ------
     InputError
-        If there is no solver or two of them, or the options do not go together.
+        If there is no solver or two of them, or what is said of it cannot be used.
     """
-    from sstep_verify.campaign.profile import Selection, profile_of
-    from sstep_verify.campaign.verdicts.stability import with_stability
     from sstep_verify.errors import InputError
+    from sstep_verify.solvers.adapters.program import is_program, program_from, read_program
 
     if (solver is None) == (command_line is None):
         raise InputError(
-            "name one solver: MODULE:OBJECT, a program file, or a program's command with --exec; or a "
-            "vector that one left, with --final"
+            "name one solver: MODULE:OBJECT, a program file, or a program's command with --exec. A vector "
+            "that one left is judged by: sstep-verify oracle DATA --final FILE"
         )
     if command_line is not None:
-        solver = _program(command_line, given)
-    elif unused := [name for name, value in options_of_a_program(given).items() if value]:
-        raise InputError(f"{unused[0]} is for --exec; {_said_by(solver, unused[0])}")
-    level, s_values, stability = given.get("level"), given["s_values"] or (), given.get("stability")
-    if s_values and stability:
-        s_values = tuple(sorted({1, *s_values}))
-    chosen = Selection(
-        given["ranks"], s_values, given["data"] or "", given["tasks"], given["kernels"],
-        level=int(level[1]) if level else None, shrink=given.get("shrink") or 0.0,
-    )  # fmt: skip
-    definition = profile_of(given["profile"], solver, chosen, command_again())
-    return with_stability(definition) if stability else definition
-
-
-def _said_by(solver: str, option: str) -> str:
-    """How a program file or a Python solver says what an option says of a command."""
-    from sstep_verify.solvers.adapters.program import is_program
-
+        return program_from(words_of("--exec", command_line), settings)
     if is_program(solver):
-        key = option.removeprefix("--").replace("-", "_")
-        where = "the table [declaration]" if key == "declare" else f"the key {key} under [program]"
-        return f"a program file says this itself, by {where} (docs/adapters.md)"
-    if option == "--declare":
-        return "a Python solver says this itself, by its declaration (docs/api.md)"
-    if option == "--time-limit":
-        return (
-            "a run of a Python solver may take 600 s; the key time_limit of a family in a campaign file "
-            "sets another limit (docs/campaigns.md)"
+        return read_program(solver, settings)
+    if settings:
+        raise InputError(
+            f"--set {settings[0]} is for a program. A Python solver says what it is by its declaration "
+            "(docs/api.md); how long a run may take, by time_limit in a campaign file (docs/campaigns.md)"
         )
-    return "a Python solver has no such thing"
+    return solver
 
 
-def _program(command_line: str, given):
-    """The program that the options describe."""
-    from sstep_verify.solvers.adapters.program import program_from
+def selection_of(given):
+    """What a solver is for, by the values of the options of ``check``."""
+    from sstep_verify.campaign.profile import Selection
 
-    return program_from(
-        words_of("--exec", command_line),
-        words_of("--setup", given["setup"]),
-        given["writes"] or "log",
-        given["time_limit"] or 60.0,
-        given["declare"],
-        given["witness"] or "",
-        given.get("nemesis") or "",
-    )
+    level, s_values = given["level"], given["s_values"] or ()
+    if s_values and given["stability"]:
+        s_values = tuple(sorted({1, *s_values}))
+    return Selection(
+        given["ranks"], s_values, given["data"] or "", given["tasks"], given["kernels"],
+        level=int(level[1]) if level else None, shrink=given["shrink"] or 0.0,
+    )  # fmt: skip
 
 
-def words_of(option: str, line: str | None) -> tuple[str, ...]:
+def words_of(option: str, line: str) -> tuple[str, ...]:
     """Arguments that a line stands for, as a shell would cut it."""
     from sstep_verify.errors import InputError
 
     try:
-        return tuple(shlex.split(line or ""))
+        return tuple(shlex.split(line))
     except ValueError as error:
         raise InputError(f"{option} {line!r}: {error}") from error
+
+
+def batch_of(folder: Path, described, selection, given):
+    """The runs in a folder by which a program is judged: written if none are there, else completed.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of ``--runs``.
+    described : ProgramFile, str or None
+        The solver; None where none is named, for the runs that are there.
+    selection : Selection
+        What it is for.
+    given : dict
+        Values of the options of ``check``.
+
+    Returns
+    -------
+    Batch or None
+        The runs to be judged; None where they were written just now, which is said.
+
+    Raises
+    ------
+    InputError
+        If the runs that are there are of something else, or none can be written.
+    """
+    from threadpoolctl import threadpool_limits
+
+    from sstep_verify.campaign.batch.collect import collect, export, unmade
+    from sstep_verify.campaign.batch.manifest import NAME, Batch, read_batch
+    from sstep_verify.errors import InputError
+    from sstep_verify.solvers.adapters.program import ProgramFile
+
+    there = (folder / NAME).exists()
+    _refuse_others(folder, OF_WRITING if described or not there else OF_JUDGING)
+    if described is not None and not isinstance(described, ProgramFile):
+        raise InputError(
+            f"{described}: is a Python object, which is judged where it runs; leave out --runs"
+        )
+    wanted = Batch(given["profile"], selection, given["only"], described) if described else None
+    again = f"sstep-verify check --runs {shlex.quote(str(folder))}"
+    makes = f"sh {shlex.quote(str(folder / 'solve.sh'))}"
+    with threadpool_limits(1):
+        if not there:
+            if wanted is None:
+                raise InputError(
+                    f"{folder}: holds no runs ({NAME}); name the program whose runs are to be written"
+                )
+            runs = len(export(wanted, folder).runs)
+            click.echo(f"{_runs(runs)} written to {folder}, none judged; make them by: {makes}")
+            click.echo(f"then judge them by: {again}")
+            return None
+        before = read_batch(folder)
+        if wanted and (before.profile, before.selection, before.only, before.program) != (
+            wanted.profile, wanted.selection, wanted.only, wanted.program,
+        ):  # fmt: skip
+            raise InputError(
+                f"{folder}: holds runs of another program, or of other problems; judge those by: {again}, "
+                "or name another folder"
+            )
+        batch = collect(before, folder)
+    if left := len(unmade(batch, folder)):
+        new = len(batch.runs) - len(before.runs)
+        click.echo(
+            f"{_runs(left)} not made yet, {new} of them asked for only now: {makes} makes what is missing; "
+            f"then judge again: {again}",
+            err=True,
+        )
+    return batch
+
+
+def _runs(number: int) -> str:
+    return f"{number} run{'s' * (number != 1)}"
+
+
+def _refuse_others(folder: Path, usable: set[str]) -> None:
+    """Refuse options of the command that go with nothing that --runs does."""
+    from sstep_verify.errors import InputError
+
+    context = click.get_current_context()
+    for option in context.command.params:
+        if (
+            option.name not in usable
+            and context.get_parameter_source(option.name) is click.core.ParameterSource.COMMANDLINE
+        ):
+            why = "with --runs, whose solver runs elsewhere"
+            if option.name in OF_WRITING:
+                why = f"with the runs that {folder} holds, unless their solver is named as it was"
+            raise InputError(f"{option.opts[0]} does not go {why}; leave it out")
 
 
 def _without_case(words: list[str]) -> list[str]:

@@ -117,7 +117,7 @@ def _program(wanted, line: str | None):
     if is_program(line):
         described = read_program(line)
     else:
-        described = program_from(words_of("--exec", line), (), "final", 600.0, ())
+        described = program_from(words_of("--exec", line), ("writes=final", "time_limit=600"))
     require_s(described)
     fixed, task = described.fixed_values, wanted.loss.task
     wanted = wanted._replace(kernel=fixed.kernel(wanted.kernel), loss=loss_from(task, *fixed.penalty(task)))

@@ -4,36 +4,41 @@ from __future__ import annotations
 
 import functools
 import itertools
-import os
 import signal
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import click
 
-from sstep_verify.cli.options.expected import expecting, write_expected
+from sstep_verify.cli.options.campaign import expecting, processors
 from sstep_verify.cli.telling.outcome import finish, finish_shard
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Options of a run, see ``sstep-verify run --help``; `draws`: a seed is drawn where none is given."""
+    """Options of a run, see ``sstep-verify run --help``."""
 
     directory: str | None = None
     out: str | None = None
     only: str = ""
     jobs: int | None = None
     shard: str = ""
+    others: tuple[str, ...] = ()
     resume: bool = False
     force: bool = False
     list_cases: bool = False
     xfails: str | None = None
-    write_xfails: str | None = None
     seed: int | None = None
     draws: bool = False
+    """Whether a seed is drawn where none is given."""
     keeps: bool = True
     """Whether an interrupted run leaves what it finished, for --resume."""
+
+    @classmethod
+    def of(cls, given, **more):
+        """Those among the values of a command's options, and more."""
+        return cls(**{item.name: given[item.name] for item in fields(cls) if item.name in given} | more)
 
 
 def judge(definition, asked: Asked, state=None) -> None:
@@ -77,12 +82,12 @@ def judge(definition, asked: Asked, state=None) -> None:
         )
     if asked.out is not None:
         check(Output("--out", asked.out, replace=True, folder=True))
-    part = Shard.parse(asked.shard) if asked.shard else None
+    part, others = Shard.parse(asked.shard) if asked.shard else None, [Path(one) for one in asked.others]
     plan = Plan(
         definition,
         asked.directory,
         asked.only,
-        asked.jobs or os.cpu_count() or 1,
+        asked.jobs or processors(),
         ("sstep-verify", *sys.argv[1:]),
         say=_say,
         announce=click.echo,
@@ -100,12 +105,12 @@ def judge(definition, asked: Asked, state=None) -> None:
     name = f"{definition.name}-part" if asked.only else definition.name
     if part:
         folder = Path(asked.out or Path("sstep-verify-out") / f"{name}.shard-{part.index}-of-{part.count}")
-        partial = Partial(folder, asked.resume, _say, force=asked.force, stays=True)
+        partial = Partial(folder, asked.resume, _say, force=asked.force, stays=True, others=others)
     else:
         folder = check_destination(asked.out or Path("sstep-verify-out") / name)
         beside = folder.with_name(f"{folder.name}.partial" if asked.keeps else f".{folder.name}.judged")
         forced = asked.force or not asked.keeps
-        partial = Partial(beside, asked.resume, _say, force=forced, keeps=asked.keeps)
+        partial = Partial(beside, asked.resume, _say, force=forced, keeps=asked.keeps, others=others)
     hung_up = [signal.SIGHUP] if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN else []
     try:
         plan = _seeded(plan, asked, partial)
@@ -128,7 +133,6 @@ def judge(definition, asked: Asked, state=None) -> None:
         raise refused
     if refused:
         click.echo(f"no statement was written: {refused}", err=True)
-    write_expected(asked.write_xfails, results, definition)
     finish(results, written, asked.out or folder)
 
 
@@ -137,9 +141,9 @@ def _seeded(plan, asked: Asked, partial):
     from sstep_verify.campaign import further
 
     seed = asked.seed
-    if seed is None and asked.draws:
+    if seed is None and (asked.draws or asked.others):
         kept = partial.seed() if asked.resume else None
-        seed = further.new_seed() if kept is None else kept
+        seed = further.new_seed() if kept is None and asked.draws else kept
     definition = further.with_further_s(plan.definition, seed)
     if definition.seed is None:
         return plan

@@ -62,7 +62,7 @@ def _again(verdicts, status: str, folder: Path) -> list[str]:
     if verdict is None or status == "VACUOUS":
         return []
     *words, last = shlex.split(verdict["replay"])
-    if words[1:] != ["replay"]:
+    if words[1:] != ["explain", "--again"]:
         return [f"run it again: {verdict['replay']}"]
     lines = [f"judge it again: {shlex.join([*words, str(folder / last)])}"]
     again = verdict["evidence"].get("run again")

@@ -88,7 +88,7 @@ def test_only_unsettled_verdicts_leave_an_artefact(tmp_path):
     kept = keep_artefacts(message_count.DECLARED, case, silent, verdicts, tmp_path)
     (folder,) = tmp_path.iterdir()
     assert [verdict.replay for verdict in kept] == [
-        "again", "sstep-verify replay artefacts/drawn-1-message-count-s4", "again",
+        "again", "sstep-verify explain --again artefacts/drawn-1-message-count-s4", "again",
     ]  # fmt: skip
     assert kept[1].evidence["run again"] == "again"
     assert (kept[1].status, rejudge(read_artefact(folder)).exit_code) == (Status.INCONCLUSIVE, 3)

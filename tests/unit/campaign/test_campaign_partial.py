@@ -228,7 +228,7 @@ def test_a_whole_report_leaves_nothing_and_one_that_is_not_whole_leaves_all(fold
 
 
 def test_artefacts_stay_with_their_outcomes_and_others_go(folder):
-    replay = "sstep-verify replay artefacts/"
+    replay = "sstep-verify explain --again artefacts/"
     folder.interrupted(outcome("first", replay + "one"), outcome("second", replay + "lost"))
     for name in ("one", "unfinished", ".half.partial"):
         (folder.path / "artefacts" / name).mkdir(parents=True)

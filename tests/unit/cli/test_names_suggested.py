@@ -25,8 +25,17 @@ def test_the_name_of_a_campaign_is_answered_with_run(campaign):
     assert f"no such command '{campaign}' (did you mean 'run {campaign}'?); known: " in made.output
 
 
-@pytest.mark.parametrize(("word", "meant"), [("predict", "perf predict"), ("autopsi", "perf autopsy")])
-def test_the_name_of_a_command_of_a_group_is_answered_with_the_group(word, meant):
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("predict", "perf predict"),
+        ("autopsi", "perf autopsy"),
+        ("replay", "explain --again"),
+        ("export", "check --runs DIR"),
+        ("vector", "python -m sstep_verify.vectors"),
+    ],
+)
+def test_a_command_that_stands_elsewhere_is_answered_with_where(word, meant):
     made = CliRunner().invoke(cli, [word])
     assert made.exit_code == 2
     assert f"no such command '{word}' (did you mean '{meant}'?); known: " in made.output
@@ -54,7 +63,7 @@ def test_a_name_like_no_other_is_answered_without_a_guess():
 @pytest.mark.parametrize(
     ("before", "begun", "completed"),
     [
-        ((), "repl", {"replay"}),
+        ((), "orac", {"oracle"}),
         (("run",), "embedded", {"embedded", "embedded-reference"}),
         (("explain",), "window-", {"window-replay"}),
         (("solve",), "colon", {"colon-cancer"}),

@@ -161,7 +161,7 @@ def test_the_claim_says_what_is_covered_and_what_is_not():
 
 
 def test_the_command_prints_a_row_for_each_s_and_the_largest(file):
-    result = told(file, "--task", "svm-l2", "--most", "6")
+    result = told(file, "--task", "svm-l2", "--largest-s", "6")
     assert result.exit_code == 0
     rows = [line.split() for line in result.output.splitlines() if line.endswith(("safe", "certified"))]
     assert [row[0] for row in rows] == ["1", "2", "4", "6"] * 2
@@ -171,7 +171,7 @@ def test_the_command_prints_a_row_for_each_s_and_the_largest(file):
 
 def test_the_command_writes_json_a_table_and_figures(file, tmp_path):
     out = tmp_path / "out"
-    result = told(file, "--task", "krr", "--most", "8", "--out", str(out), "--json", "--no-measure")
+    result = told(file, "--task", "krr", "--largest-s", "8", "--out", str(out), "--json")
     assert result.exit_code == 0
     document = json.loads(result.output)
     assert [curve["precision"] for curve in document["curves"]] == ["float64", "float32"]
@@ -182,17 +182,22 @@ def test_the_command_writes_json_a_table_and_figures(file, tmp_path):
         rows = list(csv.DictReader(handle))
     assert [row["s"] for row in rows] == ["1", "2", "4", "8"] * 2
     assert float(rows[3]["bound"]) == document["curves"][0]["points"][3]["bound"]
-    assert rows[0]["measured"] == ""
     for name in ("float64", "float32"):
         text = (out / f"{name}.svg").read_text(encoding="utf-8")
         assert "attainable accuracy" in text
         ElementTree.fromstring(text)
-    with pytest.raises(InputError, match="--force"):
+    (out / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match=r"holds 'thesis\.tex'"):
         told(file, "--task", "krr", "--out", str(out))
+    (out / "thesis.tex").unlink()
+    assert told(file, "--task", "krr", "--largest-s", "2", "--out", str(out)).exit_code == 0
+    assert len((out / "safe-s.csv").read_text("utf-8").splitlines()) == 5
 
 
 def test_where_nothing_is_certified_the_exit_code_is_3(file):
-    result = told(file, "--task", "svm-l2", "--most", "2", "--iterations", "0", "--precision", "float32")
+    result = told(
+        file, "--task", "svm-l2", "--largest-s", "2", "--iterations", "0", "--precision", "float32"
+    )
     assert result.exit_code == 3
     assert "float32: no s is certified, not even 1" in result.output
     assert "float64" not in result.output
@@ -202,7 +207,7 @@ def test_where_nothing_is_certified_the_exit_code_is_3(file):
     "words",
     [
         ["--task", "svm-l1", "--factor", "0"],
-        ["--task", "svm-l1", "--most", "0"],
+        ["--task", "svm-l1", "--largest-s", "0"],
         ["--task", "svm-l1", "--lambda", "2"],
         ["--task", "svm-l1", "--block", "2"],
         ["--task", "krr", "--block", "41"],

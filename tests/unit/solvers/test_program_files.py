@@ -79,7 +79,7 @@ def test_a_program_file_and_options_say_the_same(tmp_path):
         + 'writes = "trace"\n[declaration]\nupdate = "frozen"\nfunction_ulps = 2.0\n'
     )
     read = read_program(path)
-    options = program_from(("./x", "{dir}"), (), "trace", 60.0, ("update=frozen", "function_ulps=2.0"))
+    options = program_from(("./x", "{dir}"), ("writes=trace", "update=frozen", "function_ulps=2.0"))
     assert read == options
     declared = read.declared(3)
     assert (declared.update, declared.function_ulps, declared.ranks, declared.log) == (
@@ -88,8 +88,22 @@ def test_a_program_file_and_options_say_the_same(tmp_path):
         3,
         False,
     )
-    with pytest.raises(InputError, match="NAME=VALUE"):
-        program_from(("./x",), (), "log", 60.0, ("frozen",))
+    for wrong in ("frozen", "updat=frozen", "stream.kin=x"):
+        with pytest.raises(InputError, match="KEY=VALUE"):
+            program_from(("./x",), (wrong,))
+    with pytest.raises(InputError, match="No closing quotation"):
+        program_from(("./x",), ("setup='make",))
+
+
+def test_a_setting_holds_in_place_of_what_a_program_file_says(tmp_path):
+    path = tmp_path / "p.toml"
+    path.write_text(GOOD + 'writes = "final"\n[stream]\nkind = "glibc-rand"\nseed = 3\n')
+    settings = ("setup=make -C x", "stream.seed=4", "sign=labels", "s=[4, 8]")
+    described = read_program(path, settings)
+    assert described.program.setup == ("make", "-C", "x")
+    assert described.program.s == (4, 8)
+    assert described.conventions.sign == "labels"
+    assert (described.stream.seed, read_program(path).stream.seed) == (4, 3)
 
 
 def test_a_program_with_draws_of_its_own_is_asked_for_nothing_else(tmp_path):

@@ -13,10 +13,10 @@ import pytest
 from click.testing import CliRunner
 from vector_cases import files_of, made, states_of
 
-from sstep_verify.cli.commands.vectors import command
 from sstep_verify.errors import InputError
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.vectors import layout
+from sstep_verify.vectors.__main__ import command
 from sstep_verify.vectors.layout import MOST_VECTORS, write_vectors
 from sstep_verify.vectors.make import MISTAKES
 from sstep_verify.vectors.verify import verify_vectors

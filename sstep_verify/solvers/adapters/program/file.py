@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -24,6 +25,12 @@ SUFFIX = ".toml"
 
 LARGEST = 1 << 16
 """Bytes of the largest program file."""
+
+KINDS: dict[str, Any] = {
+    "program": Program, "declaration": Declaration, "final": Printed, "stream": Draws,
+    "conventions": Conventions,
+}  # fmt: skip
+"""Tables of a program file that are records."""
 
 FOLLOWS = ("name", "log", "ranks", "level", "panels", "blocks", "probes", "scaled")
 """Fields of a `Declaration` that follow from what a program does."""
@@ -232,8 +239,15 @@ def is_program(name: str) -> bool:
     return name.endswith(SUFFIX)
 
 
-def read_program(path: str | Path) -> ProgramFile:
+def read_program(path: str | Path, settings: Sequence[str] = ()) -> ProgramFile:
     """Read a program file.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    settings : sequence of str
+        What holds in place of what it says, see `program_from`.
 
     Raises
     ------
@@ -241,52 +255,64 @@ def read_program(path: str | Path) -> ProgramFile:
         If it cannot be read, is no TOML, or holds an unknown key or an unusable value.
     """
     content = read_whole(path, LARGEST, "a program file")
-    table = table_from(content, str(path), "a program file")
-    known = [item.name for item in fields(ProgramFile)]
-    if unknown := set(table) - set(known):
-        raise InputError(f"{path}: unknown table {min(unknown)!r}; known: {', '.join(known)}")
-    made = build(table, ProgramFile, str(path))
-    made.declared(1)
-    return made
+    return _described(table_from(content, str(path), "a program file"), settings, str(path))
 
 
-def program_from(
-    command: Sequence[str],
-    setup: Sequence[str],
-    writes: str,
-    time_limit: float,
-    declared: Sequence[str],
-    witness: str = "",
-    nemesis: str = "",
-) -> ProgramFile:
-    """A program described by options instead of a file.
+def program_from(command: Sequence[str], settings: Sequence[str] = ()) -> ProgramFile:
+    """A program described by its command instead of a file; it is named after the last file named there.
 
     Parameters
     ----------
-    command, setup, writes, time_limit, witness, nemesis
-        See `Program`; it is named after the last file that its command names.
-    declared : sequence of str
-        Fields of a `Declaration` as ``name=value``; values as TOML has them, or words.
+    command : sequence of str
+        See `Program`.
+    settings : sequence of str
+        What a file would say besides, as ``KEY=VALUE``: a key of its tables [program], [conventions] and
+        [declaration], or ``TABLE.KEY`` for any; values as TOML has them, or words.
 
     Raises
     ------
     InputError
         As `read_program`.
     """
-    fields: dict[str, object] = {}
-    for text in declared:
-        name, equals, value = text.partition("=")
-        if not equals or not name.isidentifier():
-            raise InputError(f"--declare {text!r}: needed is NAME=VALUE, such as update=frozen")
-        try:
-            fields[name] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            fields[name] = value
     files = [word for word in command if Path(word).is_file()] or list(command[:1])
     name = Path(files[-1]).stem if files else ""
-    program = Program(
-        name, tuple(command), writes, tuple(setup), time_limit, witness=witness, nemesis=nemesis
+    return _described({"program": {"name": name, "command": list(command)}}, settings, f"program {name!r}")
+
+
+def _described(table: dict[str, Any], settings: Sequence[str], where: str) -> ProgramFile:
+    """What the tables of a program file say, with settings in place of some of it."""
+    for text in settings:
+        part, key, value = _setting(text)
+        table[part] = {**table.get(part, {}), key: value}
+    known = [item.name for item in fields(ProgramFile)]
+    if unknown := set(table) - set(known):
+        raise InputError(f"{where}: unknown table {min(unknown)!r}; known: {', '.join(known)}")
+    described = build(table, ProgramFile, where)
+    described.declared(1)
+    return described
+
+
+def _setting(text: str) -> tuple[str, str, object]:
+    """Table, key and value of a ``KEY=VALUE``."""
+    name, equals, word = text.partition("=")
+    part, _, key = name.rpartition(".")
+    tables = {table: [item.name for item in fields(kind)] for table, kind in KINDS.items()}
+    plain = [one for table in ("program", "conventions", "declaration") for one in tables[table]]
+    if not equals or (key not in tables.get(part, [key]) if part else key not in plain):
+        raise InputError(
+            f"--set {text!r:.80}: needed is KEY=VALUE, such as writes=final, with a key of a program file"
+            f"{closest(key, plain)}; known: {', '.join(dict.fromkeys(plain))}; others as TABLE.KEY "
+            "(docs/adapters.md)"
+        )
+    part = part or next(
+        table for table in ("program", "conventions", "declaration") if key in tables[table]
     )
-    made = ProgramFile(program, fields)
-    made.declared(1)
-    return made
+    if key in ("command", "setup") and not word.startswith("["):
+        try:
+            return part, key, shlex.split(word)
+        except ValueError as error:
+            raise InputError(f"--set {text!r:.80}: {error}") from error
+    try:
+        return part, key, tomllib.loads(f"value = {word}")["value"]
+    except tomllib.TOMLDecodeError:
+        return part, key, word

@@ -148,7 +148,7 @@ class Program:
         if self.nemesis and not self.witness:
             raise InputError(
                 f"{where} nemesis = {self.nemesis!r} is done by the witness, so name one: "
-                "witness, or --witness, is the compiler wrapper of its MPI"
+                "witness is the compiler wrapper of its MPI"
             )
         if not 0 < self.time_limit < math.inf:
             raise InputError(f"{where} time_limit = {self.time_limit}, but it must be > 0 s")
