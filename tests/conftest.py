@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from pathlib import Path
@@ -16,6 +17,13 @@ settings.register_profile("deterministic", derandomize=True, database=None, **_C
 settings.register_profile("random", **_COMMON)
 PROFILE = os.environ.get("SSTEP_VERIFY_HYPOTHESIS", "deterministic")
 settings.load_profile(PROFILE)
+
+
+def pytest_addoption(parser):
+    """Let the settings of the plugin of time limits stand where it is not installed, and do nothing there."""
+    for name in ("timeout", "timeout_method"):
+        with contextlib.suppress(ValueError):  # The plugin has said the same already.
+            parser.addini(name, "see pytest-timeout")
 
 
 @pytest.fixture(scope="session")
