@@ -52,8 +52,8 @@ class Definition(Head):
     ----------
     families : tuple
         Its tables, as the kind reads them.
-    source, text : str
-        Where the definition was read from: a name or a path; the file, from which a merger reads it again.
+    source : str
+        Where the definition was read from: a name or a path.
     kind : str
         Name of the tables, one of `kinds.KINDS`: a campaign has families of one kind.
     seed : int or None
@@ -68,7 +68,6 @@ class Definition(Head):
 
     families: tuple[Any, ...] = ()
     source: str = field(default="", compare=False)
-    text: str = field(default="", compare=False, repr=False)
     kind: str = "family"
     seed: int | None = None
     command: str = field(default="", compare=False, repr=False)
@@ -165,7 +164,7 @@ class Plan:
     say, announce : callable
         Called with a line of text before the work begins; with one that is to be read even where only
         results are.
-    shard : campaign.loop.shards.Shard or None
+    shard : campaign.loop.run.Shard or None
         The part of the campaign that is run; all of it if None.
     """
 

@@ -82,7 +82,7 @@ def parse_definition(text: str, source: str) -> Definition:
     tables = convert(table[held[0]], list[dict], f"{source}: {held[0]}")
     read = KINDS[held[0]].read
     families = tuple(read(item, f"{source}: {held[0]} {place}") for place, item in enumerate(tables, 1))
-    return Definition(**vars(head), families=families, source=source, text=text, kind=held[0])
+    return Definition(**vars(head), families=families, source=source, kind=held[0])
 
 
 def _elsewhere() -> str:

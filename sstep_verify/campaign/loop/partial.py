@@ -31,9 +31,7 @@ from sstep_verify.outputs import Output, claim, write_text
 from sstep_verify.reporting.write import ARTEFACTS, copy_artefacts
 
 COPIED = ".artefacts"
-_OURS = re.compile(
-    r"shard|\.?artefacts|[0-9a-f]{32}\.json|\.(?:[0-9a-f]{32}\.json|shard)\.[0-9a-f]{8}\.partial"
-)
+_OURS = re.compile(r"\.?artefacts|[0-9a-f]{32}\.json|\.[0-9a-f]{32}\.json\.[0-9a-f]{8}\.partial")
 
 
 class Partial:

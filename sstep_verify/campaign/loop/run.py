@@ -2,23 +2,74 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sstep_verify.campaign.kinds import KINDS, units_of
 from sstep_verify.campaign.loop.kept import identity
 from sstep_verify.campaign.loop.pool import spread
-from sstep_verify.campaign.loop.shards import enough, keep_shard
 from sstep_verify.campaign.messages import Finished, State, Step
 from sstep_verify.campaign.model import Plan, Setting, Unit
+from sstep_verify.errors import InputError
 from sstep_verify.provenance import collect, peak_memory
 from sstep_verify.reporting.results import ERRORS, Campaign, Results
 
 Progress = Callable[[float, int, str], None]
 """Called with (outcomes done and parts of those begun, outcomes planned, what was just done)."""
+
+
+MOST = 10_000
+"""Most shards of a campaign."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The part with number `index` of `count`, counted from 1."""
+
+    index: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Read ``I/N``; InputError unless 1 <= I <= N."""
+        found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+        if not found or not 1 <= int(found[1]) <= int(found[2]) <= MOST:
+            raise InputError(
+                f"--shard {text!r}, but it must be I/N with 1 <= I <= N <= {MOST}, such as 1/8"
+            )
+        return cls(int(found[1]), int(found[2]))
+
+    @property
+    def words(self) -> str:
+        """As on the command line: I/N."""
+        return f"{self.index}/{self.count}"
+
+    def of(self, units: Sequence[Unit]) -> list[Unit]:
+        """The units of this shard: every N-th, cut up if there are fewer than N.
+
+        Raises
+        ------
+        InputError
+            If there are fewer problems than shards.
+        """
+        parts = enough(units, self.count)
+        if self.count > len(parts):
+            raise InputError(
+                f"--shard {self.words}: the campaign has {len(parts)} problem{'s' * (len(parts) > 1)}, so "
+                "at most that many shards"
+            )
+        return parts[self.index - 1 :: self.count]
+
+
+def enough(units: Sequence[Unit], workers: int) -> list[Unit]:
+    """The units, cut up if they are too few to keep so many workers busy."""
+    if len(units) >= workers:
+        return list(units)
+    return [part for unit in units for part in unit.parts()]
 
 
 def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
@@ -69,8 +120,6 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
         state.interrupted = True
     seconds = time.perf_counter() - begin
     used = prepared.data | prepared.code
-    if plan.shard and plan.partial:
-        keep_shard(plan, units, common, used, state, seconds)
     return summed_up(plan, units, used, state, seconds)
 
 

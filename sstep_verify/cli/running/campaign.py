@@ -62,7 +62,7 @@ def judge(definition, asked: Asked, state=None) -> None:
     from sstep_verify.campaign.kinds import units_of
     from sstep_verify.campaign.loop.partial import Partial
     from sstep_verify.campaign.loop.pool import ending
-    from sstep_verify.campaign.loop.shards import Shard
+    from sstep_verify.campaign.loop.run import Shard
     from sstep_verify.campaign.model import Plan
     from sstep_verify.campaign.statement.files import stated
     from sstep_verify.cli.running.ranks import ended_by

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
 from campaign import worked_kind
 
 from sstep_verify.campaign.kinds import KINDS
-from sstep_verify.campaign.loop.merge import merge
 from sstep_verify.campaign.loop.partial import Partial
-from sstep_verify.campaign.loop.run import run_campaign
-from sstep_verify.campaign.loop.shards import SHARD, Shard
+from sstep_verify.campaign.loop.run import Shard, run_campaign
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.errors import InputError
@@ -90,14 +87,6 @@ def _without_times(results):
     return replace(results, summary=summary, provenance={})
 
 
-@pytest.mark.parametrize("count", [1, 3, 4])
-def test_merged_shards_are_the_undivided_report(plan, shards, tmp_path, count):
-    folders = shards(count)
-    merged = merge(folders[::-1], tmp_path / "artefacts")
-    assert _without_times(merged) == _without_times(run_campaign(plan))
-    assert merged.provenance["data"] == {}
-
-
 def _taken(plan, tmp_path, folders, said):
     partial = Partial(tmp_path / "whole.partial", resume=True, say=said.append, others=folders)
     try:
@@ -149,56 +138,9 @@ def test_what_another_campaign_finished_is_refused(plan, shards, tmp_path):
     assert not (tmp_path / "whole.partial").exists()
 
 
-def test_the_seconds_of_shards_add_up(shards, tmp_path):
-    folders, seconds = shards(3), (0.5, 4.0, 1.25)
-    for folder, own in zip(folders, seconds, strict=True):
-        _changed(folder, seconds=own)
-    assert merge(folders, tmp_path / "artefacts").summary.seconds == sum(seconds)
-
-
 def test_more_shards_than_problems_are_refused(shards):
     with pytest.raises(InputError, match=r"--shard 1/5: the campaign has 4 problems"):
         shards(5)
-
-
-def _changed(folder, **changes):
-    path = folder / SHARD
-    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | changes), encoding="utf-8")
-
-
-def test_what_is_not_one_whole_run_is_not_merged(shards, tmp_path):
-    folders = shards(2)
-
-    def refused(words, named=folders):
-        with pytest.raises(InputError, match=words):
-            merge(named, tmp_path / "artefacts")
-
-    refused("1 of 2 shards are missing: 2/2", folders[:1])
-    refused("named twice", [folders[0], folders[0]])
-    refused("holds no shard", [folders[0], tmp_path / "nowhere"])
-    refused("not shards of one run: other --only", [folders[0], shards(2, only="o")[1]])
-    refused("not shards of one run: other number of shards", [folders[0], *shards(3)])
-    whole = json.loads((folders[1] / SHARD).read_text("utf-8"))
-    _changed(folders[1], shard=[1, 2])
-    refused("both hold shard 1/2")
-    _changed(folders[1], shard=[2, 2], identity=whole["identity"] | {"commit of the checkout": "other"})
-    refused("other commit of the checkout")
-    _changed(folders[1], identity=whole["identity"], interrupted=True)
-    refused("2/2 was interrupted; .*--resume")
-    _changed(folders[1], interrupted=False, keys=[])
-    refused("every problem of their campaign once")
-    _changed(folders[1], keys=whole["keys"], schema=7)
-    refused("schema 7")
-    (folders[1] / SHARD).write_text("[" * 10_000, encoding="utf-8")
-    refused("nested too deeply")
-
-
-def test_a_damaged_outcome_is_named(shards, tmp_path):
-    folders = shards(2)
-    path = next(folders[0].glob("[0-9a-f]*.json"))
-    path.write_text(path.read_text("utf-8").replace("largest norm", "smallest norm"), encoding="utf-8")
-    with pytest.raises(InputError, match=r"\.svm: it was changed .*run this shard again"):
-        merge(folders, tmp_path / "artefacts")
 
 
 @pytest.mark.parametrize(
