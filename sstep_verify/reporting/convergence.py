@@ -99,35 +99,36 @@ def _lines(panel: Panel, plot: Plot) -> Iterator[str]:
 
 def _curve(panel: Panel, curve: Curve, plot: Plot, iterations: Iterable[int]) -> Iterator[str]:
     log = not plot.across.linear
-    pairs = zip(curve.series.x, curve.series.y, strict=True)
-    known = [(x, math.nan if y is None else plot.up.place(y)) for x, y in pairs if x > 0 or not log]
-    if all(math.isnan(y) for _, y in known):
+    places = [
+        (x, math.nan if y is None else plot.up.place(y))
+        for x, y in zip(curve.series.x, curve.series.y, strict=True)
+        if x > 0 or not log
+    ]
+    points = [None if math.isnan(y) else (plot.x(x), plot.y(y)) for x, y in places]
+    seen = [k for k, point in enumerate(points) if point]
+    if not seen:
         return
-    x, y = (list(map(float, values)) for values in zip(*known, strict=True))
-    kept = thin(x, y, log)
-    points = {k: (plot.x(x[k]), plot.y(y[k])) for k in kept if not math.isnan(y[k])}
     style = curve_style(panel, curve)
     if style.width:
         yield path(
-            _outline(kept, points), stroke=style.colour, stroke_width=str(style.width), fill="none",
+            _outline(points), stroke=style.colour, stroke_width=str(style.width), fill="none",
             stroke_linecap="round", stroke_linejoin="round",
         )  # fmt: skip
     if style.marker is not None:
         steps = _steps(panel)
         ends = (min(x for x in iterations if x > 0), max(iterations)) if log else (0, max(iterations) or 1)
-        seen = list(points)
-        chosen = marked([x[k] for k in seen], log, ends, steps.index(curve.series.s) / len(steps))
-        marks = [mark(style.marker, *points[seen[k]]) for k in chosen]
+        chosen = marked([places[k][0] for k in seen], log, ends, steps.index(curve.series.s) / len(steps))
+        marks = [mark(style.marker, *point) for k in chosen if (point := points[seen[k]])]
         yield group(marks, stroke=style.colour, fill="none")
 
 
-def _outline(kept: list[int], points: dict[int, Point]) -> str:
+def _outline(points: Sequence[Point | None]) -> str:
     """The curve through the points, broken where one is missing; a lone point is a dot."""
     parts = []
-    for before, k in pairwise([None, *kept]):
-        if k in points:
-            x, y = map(number, points[k])
-            parts.append(f"L{x} {y}" if before in points else f"M{x} {y}h0")
+    for before, point in pairwise([None, *points]):
+        if point:
+            x, y = map(number, point)
+            parts.append(f"L{x} {y}" if before else f"M{x} {y}h0")
     return "".join(parts)
 
 
@@ -216,31 +217,6 @@ def is_wide(iterations: Iterable[int]) -> bool:
     """Whether the iterations span so much that a logarithmic scale shows them better."""
     positive = [value for value in iterations if value > 0]
     return bool(positive) and max(positive) > WIDE_RANGE * min(positive)
-
-
-def thin(x: Sequence[float], y: Sequence[float], log: bool, most: int = 300) -> list[int]:
-    """Ascending positions of at most `most` points that keep the shape: ends, and extremes of each part.
-
-    x ascends (and is positive if `log`, which makes parts of equal width on a logarithmic scale); y may
-    hold NaN, which keeps one point per part.
-    """
-    if len(x) <= most:
-        return list(range(len(x)))
-    parts = (most - 2) // 2
-    place = math.log if log else float
-    low, high = place(x[0]), place(x[-1])
-    members: dict[int, list[int]] = {}
-    for position, value in enumerate(x):
-        part = min(int(parts * (place(value) - low) / (high - low)), parts - 1)
-        members.setdefault(part, []).append(position)
-    kept = {0, len(x) - 1}
-    for positions in members.values():
-        known = [k for k in positions if not math.isnan(y[k])]
-        extremes = (
-            {min(known, key=y.__getitem__), max(known, key=y.__getitem__)} if known else positions[:1]
-        )
-        kept.update(extremes)
-    return sorted(kept)
 
 
 def marked(

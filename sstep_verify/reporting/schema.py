@@ -6,7 +6,6 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -39,7 +38,18 @@ def loads(text: str | bytes, name: str = "results.json") -> Results:
         missing, unknown or of the wrong type; the message names the field.
     """
     document = decode(text.encode("utf-8", "replace") if isinstance(text, str) else text, name)
-    return parse(document, name)
+    if not isinstance(document, dict) or "schema" not in document:
+        raise InputError(f"{name}: not a results document: it has no field 'schema'")
+    if document["schema"] != SCHEMA or type(document["schema"]) is not int:
+        raise InputError(
+            f"{name}: the document has schema version {document['schema']!r}, but this version reads "
+            f"schema {SCHEMA}; read it with the version of sstep-verify that wrote it"
+        )
+    parts = {part: document.pop(part) for part in STUDIED if part in document}
+    studied = {part: build(value, part_of(part).RECORD, f"{name}: {part}") for part, value in parts.items()}
+    return replace(
+        convert(msgspec.to_builtins(convert(document, DOCUMENT, name)), Results, name), **studied
+    )
 
 
 def load(path: str | Path) -> Results:
@@ -51,29 +61,3 @@ def load(path: str | Path) -> Results:
         As `loads`, or if it cannot be read, is not a regular file or has more than `MOST_BYTES`.
     """
     return loads(read_whole(path, MOST_BYTES, "a results document"), str(path))
-
-
-def parse(document: Any, name: str = "document") -> Results:
-    """Validate plain values against schema version 3 and build the document.
-
-    Raises
-    ------
-    InputError
-        As `loads`.
-    """
-    if not isinstance(document, dict) or "schema" not in document:
-        raise InputError(f"{name}: not a results document: it has no field 'schema'")
-    if document["schema"] != SCHEMA or type(document["schema"]) is not int:
-        raise InputError(
-            f"{name}: the document has schema version {document['schema']!r}, but this version reads "
-            f"schema {SCHEMA}; read it with the version of sstep-verify that wrote it"
-        )
-    studied = {field: _studied(field, document[field], name) for field in STUDIED if field in document}
-    rest = {field: value for field, value in document.items() if field not in studied}
-    return replace(convert(msgspec.to_builtins(convert(rest, DOCUMENT, name)), Results, name), **studied)
-
-
-def _studied(field: str, part: Any, name: str) -> Any:
-    """The record of what a study has added."""
-    kind, where = part_of(field).RECORD, f"{name}: {field}"
-    return build(part, kind, where)

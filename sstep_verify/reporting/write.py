@@ -112,15 +112,9 @@ def copy_artefacts(source: Path, target: Path, names: Iterable[str]) -> None:
                 shutil.copyfileobj(part, copy)
 
 
-def write_json(results: Results, path: Path) -> Path:
-    """Write the document as strict JSON, schema version 3."""
-    path.write_text(schema.dumps(results), encoding="utf-8")
-    return path
-
-
 def _write_all(results: Results, folder: Path) -> None:
     groups = panels.groups(results)
-    write_json(results, folder / "results.json")
+    (folder / "results.json").write_text(schema.dumps(results), encoding="utf-8")
     write_tables(results, groups, folder / "tables")
     studies = {name: part_of(name).drawn(results) for name in results.studies}
     for name, study in studies.items():

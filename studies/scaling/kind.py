@@ -12,9 +12,8 @@ from sstep_verify.costs.model.machine import read
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.reporting import results as report
 from studies.reporting.scaling.document import MARKS, PaperClaim, Scaling
-from studies.scaling.data import load_profile
 from studies.scaling.definition import read_scaling, scaling_units
-from studies.scaling.units import ScalingOutcome, execute_unit
+from studies.scaling.units import ScalingOutcome, execute_unit, load_profile
 
 
 class ScalingKind(Kind):

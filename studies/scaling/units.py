@@ -1,20 +1,68 @@
-"""Predicts one curve over P, and what the paper claims on it."""
+"""Column profiles of the data, and one curve over P predicted from each, with what the paper claims on it."""
 
 from __future__ import annotations
 
+import hashlib
+import os
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 
+from sstep_verify.campaign.selection import load_data
 from sstep_verify.costs.model.machine import Machine, read
-from sstep_verify.costs.model.profiles import Profile
+from sstep_verify.costs.model.profiles import Profile, matrix_profile, read_counts, uniform_profile
 from sstep_verify.errors import InputError
+from sstep_verify.problems.data.datasets import FOLDER_VARIABLE, stored_file
 from sstep_verify.reporting import results as report
 from sstep_verify.reporting.case import PREDICTED
 from studies.reporting.scaling.document import PaperClaim, ScalingCurve, ScalingPoint
 from studies.scaling.claims import claims_on
 from studies.scaling.curve import points
-from studies.scaling.data import load_profile
-from studies.scaling.definition import ScalingUnit
+from studies.scaling.definition import DataItem, ScalingUnit
 from studies.scaling.timed import SHAPES
+
+Loaded = tuple[Profile, str]
+"""A profile, and the SHA-256 of the file that it is from; empty if it is stated."""
+
+
+def load_profile(item: DataItem, directory: str | None) -> Loaded:
+    """The profile of an entry of a family's data, from the folder of the data sets.
+
+    Raises
+    ------
+    InputError
+        If it is not to be had, or cannot be used.
+    """
+    return _kept(item, directory, os.environ.get(FOLDER_VARIABLE))
+
+
+@lru_cache(maxsize=4)
+def _kept(item: DataItem, directory: str | None, _folder: str | None) -> Loaded:
+    """Read once for all units of a data set; what cannot be read is tried again."""
+    if item.counts:
+        path = stored_file(item.counts, directory)
+        if path is None:
+            raise InputError(_absent(item, directory))
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        return Profile(item.name, item.samples, read_counts(path, item.samples)), digest
+    if item.features:
+        return uniform_profile(item.name, item.samples, item.features, item.nonzeros), ""
+    loaded = load_data(item.name, directory)
+    return matrix_profile(item.name, loaded.data), loaded.sha256
+
+
+def _absent(item: DataItem, directory: str | None) -> str:
+    """What is said where a file of counts is nowhere."""
+    folders = {
+        "the folder given (--data)": directory,
+        f"${FOLDER_VARIABLE}": os.environ.get(FOLDER_VARIABLE),
+    }
+    tried = [f"{origin} ({Path(folder)}) holds none" for origin, folder in folders.items() if folder]
+    return (
+        f"the column counts of {item.name!r} are not at hand: {'; '.join(tried) or 'no folder was named'}. "
+        f"Ways out: give the folder that holds the file {item.counts} with --data DIR; "
+        f"or name it in ${FOLDER_VARIABLE}"
+    )
 
 
 @dataclass(frozen=True)

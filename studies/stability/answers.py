@@ -16,9 +16,9 @@ import numpy as np
 from sstep_verify.measures.error import loss_factor
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.plain import DIGITS, grouped
-from studies.reporting.stability.answers import TENFOLD, Answer, Growth, SafeBand, WorseRun
-from studies.reporting.stability.document import StabilityRun
-from studies.reporting.stability.summary import ROUNDOFF, extreme, in_units, middle, precision_of
+from sstep_verify.rounding.arithmetic import unit_roundoff
+from studies.reporting.stability.document import TENFOLD, Answer, Growth, SafeBand, StabilityRun, WorseRun
+from studies.reporting.stability.summary import extreme, in_units, middle, precision_of
 
 BAND = 2
 """Width of a band of u * condition, in decades."""
@@ -39,12 +39,12 @@ def answers(runs: Iterable[StabilityRun], cases: Iterable[Case]) -> tuple[Answer
         Answer(
             precision,
             task,
-            growth(own, known, ROUNDOFF[precision]),
+            growth(own, known, unit_roundoff(precision)),
             compared_runs(own),
             extreme([loss for run in _judged(own) for loss in run.loss[1:]]),
             extreme([loss for run in _judged(own) for loss in run.largest_loss[1:]]),
-            worse_runs(own, ROUNDOFF[precision]),
-            safe_bands(own, ROUNDOFF[precision]),
+            worse_runs(own, unit_roundoff(precision)),
+            safe_bands(own, unit_roundoff(precision)),
         )
         for (precision, task), own in by_task(runs, known).items()
     )

@@ -17,10 +17,9 @@ from collections.abc import Iterable, Sequence
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.numbers import brief
 from sstep_verify.reporting.panels import TASK_WORDS
-from studies.reporting.stability.answers import TENFOLD, Answer, Growth
-from studies.reporting.stability.document import StabilityRun
+from sstep_verify.rounding.arithmetic import unit_roundoff
+from studies.reporting.stability.document import TENFOLD, Answer, Growth, StabilityRun
 from studies.reporting.stability.summary import (
-    ROUNDOFF,
     form_of,
     in_units,
     middle,
@@ -47,7 +46,7 @@ def sentences(
 
 
 def _of_group(answer: Answer, runs: list[StabilityRun], cases: dict[str, Case]) -> str:
-    unit = ROUNDOFF[answer.precision]
+    unit = unit_roundoff(answer.precision)
     counted = [run for run in runs if above_rounding(run, unit)]
     left_out = answer.growth.left_out
     name = f"{answer.precision}, {TASK_WORDS.get(answer.task, answer.task)}"
@@ -148,7 +147,7 @@ def _condition(runs: Sequence[StabilityRun], cases: dict[str, Case]) -> str:
             [
                 loss
                 for run in by_task(own, cases).get((precision, task), ())
-                if above_rounding(run, ROUNDOFF[precision])
+                if above_rounding(run, unit_roundoff(precision))
                 for loss in run.loss[1:]
             ]
             for own in ends

@@ -30,8 +30,7 @@ from sstep_verify.solvers.adapters import ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict
-from studies.reporting.stability.answers import TENFOLD
-from studies.reporting.stability.document import SecondLook, StabilityRun
+from studies.reporting.stability.document import TENFOLD, SecondLook, StabilityRun
 from studies.reporting.stability.summary import middle
 from studies.stability.definition import ScenarioUnit
 

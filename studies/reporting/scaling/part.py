@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 from markupsafe import Markup
 
@@ -65,41 +65,22 @@ POINTS = (
 )
 
 
-@dataclass(frozen=True)
-class ScalingPart:
-    """What the page shows.
+def drawn(results: Results) -> SimpleNamespace:
+    """What the page shows: machines with what predictions were off by, a figure for each data set, tables.
 
-    Parameters
-    ----------
-    machines : mapping of str to str
-        Names, and what predictions were off by.
-    figures : tuple of Figure
-        One for each data set.
-    claims, last : Table
-        The paper's claims, those that could be judged first; what is predicted at the largest P.
-    counts : mapping of str to int
-        Claims by mark.
+    ``claims`` are the paper's, those that could be judged first, with ``counts`` by mark; ``last`` is what
+    is predicted at the largest P.
     """
-
-    machines: Mapping[str, str]
-    figures: tuple[Figure, ...]
-    claims: Table
-    last: Table
-    counts: Mapping[str, int]
-
-
-def drawn(results: Results) -> ScalingPart:
-    """Draw everything."""
     scaling: Scaling = results.scaling
     curves = by_case(results, scaling.curves)
     marks = Counter(claim.mark for claim in scaling.claims)
     claims = sorted(by_case(results, scaling.claims), key=lambda of: of.row.mark == "not reproducible")
-    return ScalingPart(
-        scaling.machines,
-        tuple(_figures(curves)),
-        Table(CLAIMS, claims, "row.mark"),
-        Table(POINTS, [Of(case, curve.points[-1]) for case, curve in curves]),
-        {mark: marks[mark] for mark in MARKS},
+    return SimpleNamespace(
+        machines=scaling.machines,
+        figures=list(_figures(curves)),
+        claims=Table(CLAIMS, claims, "row.mark"),
+        last=Table(POINTS, [Of(case, curve.points[-1]) for case, curve in curves]),
+        counts={mark: marks[mark] for mark in MARKS},
     )
 
 
@@ -112,7 +93,7 @@ def _figures(curves: list[Of]) -> Iterator[Figure]:
         yield scaling_figure(slug(f"scaling {name}", taken), title, tuple(rows))
 
 
-def write(results: Results, part: ScalingPart, folder: Path) -> None:
+def write(results: Results, part: SimpleNamespace, folder: Path) -> None:
     """Write figures to ``figures/``, ``scaling.csv`` and ``claims.csv`` to ``tables/`` of a report."""
     tables = folder / "tables"
     tables.mkdir(parents=True, exist_ok=True)

@@ -26,9 +26,9 @@ from sstep_verify.reporting.chart import (
 )
 from sstep_verify.reporting.panels import TASK_WORDS
 from sstep_verify.reporting.plain import grouped
-from studies.reporting.stability.answers import TENFOLD, Answer, SafeBand
+from sstep_verify.rounding.arithmetic import unit_roundoff
+from studies.reporting.stability.document import TENFOLD, Answer, SafeBand
 from studies.reporting.stability.summary import (
-    ROUNDOFF,
     Cell,
     brief,
     condition_of,
@@ -66,7 +66,7 @@ def curves_figure(
     if len(conditions) > MOST_CONDITIONS:
         step = (len(conditions) - 1) / (MOST_CONDITIONS - 1)
         conditions = [conditions[round(k * step)] for k in range(MOST_CONDITIONS)]
-    unit = ROUNDOFF[precision_of(cases[0])]
+    unit = unit_roundoff(precision_of(cases[0]))
     shown = [cell for cell in own if cell.condition in conditions]
     scale = decades([*(cell.error for cell in shown), unit])
     plots = [[_curves(forms, conditions, shown, scale, unit) for forms in row] for row in rows]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from sstep_verify.outputs import write_table
@@ -15,10 +15,9 @@ from sstep_verify.reporting.numbers import count, short
 from sstep_verify.reporting.panels import TASK_WORDS
 from sstep_verify.reporting.plain import grouped
 from sstep_verify.reporting.results import Results
-from sstep_verify.reporting.tables import Column, Table, filed, of, words
-from studies.reporting.stability.answers import TENFOLD, Answer
+from sstep_verify.reporting.tables import Column, Table, Value, filed, of, words
 from studies.reporting.stability.curves import curves_figure, frontier_figure
-from studies.reporting.stability.document import Stability
+from studies.reporting.stability.document import TENFOLD, Answer, Stability
 from studies.reporting.stability.heat import HeatMap, full_factor, heat_figure
 from studies.reporting.stability.summary import (
     cells,
@@ -120,69 +119,52 @@ RUN_COLUMNS = (
     "case", "condition", "attained condition", "seed", "s", "error", "largest error", "loss factor",
     "loss factor of the largest error", "window ratio", "noise factor",
 )  # fmt: skip
-CELL_COLUMNS = (
-    "case", "condition", "attained condition", "s", "seeds", "median error", "median classical error",
-    "median loss factor", "largest loss factor", "median loss factor of the largest error",
-    "largest loss factor of the largest error", "window ratio",
-)  # fmt: skip
+_CELL: dict[str, Value] = {
+    "case": "case",
+    "condition": lambda cell: _fewer(cell.condition),
+    "attained condition": lambda cell: _fewer(cell.attained),
+    "s": "s",
+    "seeds": "runs",
+    "median error": "error",
+    "median classical error": "classical",
+    "median loss factor": "loss",
+    "largest loss factor": "worst",
+    "median loss factor of the largest error": "largest_loss",
+    "largest loss factor of the largest error": "largest_worst",
+    "window ratio": "ratio",
+}
 SAFE_COLUMNS = (
     "precision", "task", "u condition from", "to", "scenarios", "noise floor", "s", "largest loss factor",
     "factors beyond their own noise", "safe s within noise", "safe s within 10",
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class StabilityPart:
-    """What the page shows.
+def drawn(results: Results) -> SimpleNamespace:
+    """What the page shows: findings in words, figures and tables.
 
-    Parameters
-    ----------
-    sentences : tuple of str
-        Findings in plain words, below the headline.
-    answers : tuple of Answer
-        For each precision and task.
-    frontier : tuple of Figure
-        The largest safe s against u * condition; none in a document without answers.
-    heat, curves : tuple of Figure
-        Loss factor against s and condition; error against s.
-    growth, worse, safe, rows : Table
-        Growth with s, the runs that are much worse, the bands, and every problem.
-    tenfold : float
-        Loss factor above which a run is called much worse.
+    ``frontier`` is the largest safe s against u * condition, which a document without answers has not;
+    ``heat`` the loss factor against s and condition, ``curves`` the error against s. Tables: ``growth``
+    with s, the runs that are much ``worse``, the bands of ``safe`` s, and ``rows`` of every problem.
     """
-
-    sentences: tuple[str, ...]
-    answers: tuple[Answer, ...]
-    frontier: tuple[Figure, ...]
-    heat: tuple[Figure, ...]
-    curves: tuple[Figure, ...]
-    growth: Table
-    worse: Table
-    safe: Table
-    rows: Table
-    tenfold: float = TENFOLD
-
-
-def drawn(results: Results) -> StabilityPart:
-    """Draw everything."""
     stability: Stability = results.stability
     told = stability.answers
     safe = [answer for answer in told if answer.safe]
-    return StabilityPart(
-        stability.sentences,
-        told,
-        (frontier_figure(safe),) if safe else (),
-        *_figures(stability, results.cases),
-        Table(GROWTH, [Told(answer, answer.growth) for answer in told]),
-        Table(WORSE, [Told(answer, run) for answer in told for run in answer.worse]),
-        Table(SAFE, [Told(answer, band) for answer in told for band in answer.safe]),
-        Table(SUMMARY, rows(stability, results.cases)),
+    heat, curves = _figures(stability, results.cases)
+    return SimpleNamespace(
+        sentences=stability.sentences,
+        answers=told,
+        frontier=[frontier_figure(safe)] if safe else [],
+        heat=heat,
+        curves=curves,
+        growth=Table(GROWTH, [Told(answer, answer.growth) for answer in told]),
+        worse=Table(WORSE, [Told(answer, run) for answer in told for run in answer.worse]),
+        safe=Table(SAFE, [Told(answer, band) for answer in told for band in answer.safe]),
+        rows=Table(SUMMARY, rows(stability, results.cases)),
+        tenfold=TENFOLD,
     )
 
 
-def _figures(
-    stability: Stability, known: tuple[Case, ...]
-) -> tuple[tuple[Figure, ...], tuple[Figure, ...]]:
+def _figures(stability: Stability, known: tuple[Case, ...]) -> tuple[list[Figure], list[Figure]]:
     """Heat maps, one over everything first where it shows more than those of each problem; and curves."""
     found = cells(stability)
     cases = [case for case in known if any(key[0] == case.id for key in found)]
@@ -215,7 +197,7 @@ def _figures(
         ]
         title = f"{_task(own[0])}, {precision}"
         curves.append(curves_figure(f"error-{precision}-{task}", title, plots, found))
-    return tuple(heat), tuple(curves)
+    return heat, curves
 
 
 def _nested(cases, keys) -> Iterator[tuple[tuple, list[Case]]]:
@@ -229,14 +211,14 @@ def _task(case: Case) -> str:
     return TASK_WORDS.get(case.task, case.task)
 
 
-def write(results: Results, part: StabilityPart, folder: Path) -> None:
+def write(results: Results, part: SimpleNamespace, folder: Path) -> None:
     """Write figures to ``figures/`` and all data to ``tables/`` of a report."""
     tables = folder / "tables"
     tables.mkdir(parents=True, exist_ok=True)
     write_files((*part.frontier, *part.heat, *part.curves), folder / "figures")
     stability: Stability = results.stability
     write_table(tables / "stability.csv", RUN_COLUMNS, _run_rows(stability))
-    write_table(tables / "stability-cells.csv", CELL_COLUMNS, _cell_rows(stability))
+    Table(list(filed(**_CELL)), list(cells(stability).values())).write(tables / "stability-cells.csv")
     part.worse.write(tables / "stability-worse.csv")
     write_table(tables / "stability-safe.csv", SAFE_COLUMNS, _safe_rows(part.safe.rows))
 
@@ -256,11 +238,3 @@ def _run_rows(stability: Stability) -> Iterator[tuple]:
         values = zip(run.s, run.error, run.largest, run.loss, run.largest_loss, ratios, strict=True)
         for numbers in values:
             yield run.case, _fewer(run.condition), _fewer(run.attained), run.seed, *numbers, run.noise
-
-
-def _cell_rows(stability: Stability) -> Iterator[tuple]:
-    for cell in cells(stability).values():
-        yield (
-            cell.case, _fewer(cell.condition), _fewer(cell.attained), cell.s, cell.runs, cell.error,
-            cell.classical, cell.loss, cell.worst, cell.largest_loss, cell.largest_worst, cell.ratio,
-        )  # fmt: skip

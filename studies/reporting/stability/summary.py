@@ -11,10 +11,8 @@ from sstep_verify.reporting import numbers
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.panels import TASK_WORDS
 from sstep_verify.reporting.plain import grouped
+from sstep_verify.rounding.arithmetic import unit_roundoff
 from studies.reporting.stability.document import Stability, StabilityRun
-
-ROUNDOFF = {"float32": 2.0**-24, "float64": 2.0**-53}
-"""Unit roundoff (u) by precision."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,7 @@ def rows(stability: Stability, cases: Iterable[Case]) -> list[dict[str, object]]
             continue
         top = max(stepped, key=lambda cell: math.inf if cell.worst is None else cell.worst)
         ends = [end(cell.condition for cell in own) for end in (min, max)]
-        unit = ROUNDOFF[precision_of(case)]
+        unit = unit_roundoff(precision_of(case))
         low, high = (in_units(found[case.id, condition, 1].classical, unit) for condition in ends)
         table.append(
             {

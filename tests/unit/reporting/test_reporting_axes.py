@@ -1,4 +1,4 @@
-"""Axes and points of the figures: zeros, gaps, ticks, thinning."""
+"""Axes and points of the figures: zeros, gaps, ticks, markers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstep_verify.reporting.chart import Scale, decades, power_of_ten
-from sstep_verify.reporting.convergence import is_wide, linear_ticks, marked, thin
+from sstep_verify.reporting.convergence import is_wide, linear_ticks, marked
 
 
 def test_log_axis_spans_whole_decades_of_the_known_values():
@@ -56,23 +56,6 @@ def test_wide_ranges_are_logarithmic_and_iteration_zero_does_not_count():
     assert is_wide([0, 1, 1001])
     assert not is_wide([0, 1, 1000])
     assert not is_wide([0])
-
-
-@given(
-    st.lists(st.integers(1, 10**7), min_size=1, max_size=900, unique=True).map(sorted),
-    st.booleans(),
-    st.integers(0, 10**6),
-)
-def test_thinning_keeps_ends_extremes_and_stays_small(x, log, seed):
-    y = [math.nan if (seed + 7 * k) % 11 == 0 else float((seed * k) % 101) for k in range(len(x))]
-    kept = thin(x, y, log)
-    assert kept == sorted(set(kept))
-    assert len(kept) <= 300
-    assert {0, len(x) - 1} <= set(kept)
-    known = [value for value in y if not math.isnan(value)]
-    seen = [y[k] for k in kept if not math.isnan(y[k])]
-    if known:
-        assert (min(seen), max(seen)) == (min(known), max(known))
 
 
 @given(

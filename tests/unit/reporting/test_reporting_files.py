@@ -324,7 +324,7 @@ def test_durations_are_words(seconds, words):
 
 
 def test_a_large_campaign_stays_a_modest_page(tmp_path):
-    points = tuple(range(1, 2001))
+    points = tuple(range(1, 301))  # a campaign measures geometrically, so it has no more
     series = tuple(Series(GAP, s, points, tuple(1.0 / x for x in points)) for s in (1, 2, 16, 64, 256))
     cases = [case(f"case {k}", dataset=f"data {k}", series=series) for k in range(6)]
     write_report(document(cases, [verdict(item.id) for item in cases]), tmp_path / "report")
