@@ -1,4 +1,4 @@
-"""Column profiles of the data, and one curve over P predicted from each, with what the paper claims on it."""
+"""Column profiles of the data, and the curve over P that is predicted from one, with the paper's claims."""
 
 from __future__ import annotations
 

@@ -10,8 +10,9 @@ from sstep_verify.campaign.summary.summary import roll_up, summarise
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.problems import kernels, loss_from, losses
 from sstep_verify.reporting import results as report
+from sstep_verify.reporting.plain import grouped
 from sstep_verify.verdict import Verdict
-from studies.reporting.stability.document import Stability, StabilityRun
+from studies.reporting.stability.document import Stability
 from studies.stability.answers import answers
 from studies.stability.definition import (
     ScenarioUnit,
@@ -49,28 +50,42 @@ class StabilityKind(Kind):
 
     def assemble(self, plan: Plan, units: Sequence[Unit], state: State) -> Assembled:
         """Errors of all runs, the verdicts on them, and sentences on how the errors grow."""
-        definition = plan.definition
-        work = [unit.work for unit in units]
-        ids = list(dict.fromkeys(case for unit in units for case in unit.cases))
-        cases, verdicts = _cases(work, ids, state.outcomes)
-        runs = _runs(work, ids, state.outcomes)
-        answered = answers(runs, cases)
-        left = len(work) - len(state.outcomes)
-        unfinished = [f"{left} of {len(work)} scenarios not finished"] if left else []
+        work: list[ScenarioUnit] = [unit.work for unit in units]
+        owners = {unit.case(form): (unit, form) for unit in work for form in unit.forms}
+        places = {case: place for place, case in enumerate(owners)}
+        outcomes: list[UnitOutcome] = state.outcomes
+        made = (run for outcome in outcomes for run in outcome.runs)
+        runs = tuple(sorted(made, key=lambda run: places[run.case]))
+        judged = grouped((one for outcome in outcomes for one in outcome.verdicts), lambda one: one[0])
+        cases: list[report.Case] = []
+        verdicts: list[Verdict] = []
+        for name in dict.fromkeys(run.case for run in runs):
+            label = _label(*owners[name])
+            own = merged(name, label, [one[1:] for one in judged.get(name, ())])
+            cases.append(_case(name, label, *owners[name], own))
+            verdicts += own
+        too_few = [
+            f"{verdict.case}, s = {verdict.s}: {verdict.executed} windows replayed, {least} needed"
+            for verdict in verdicts
+            if verdict.executed < (least := owners[verdict.case][0].family.minimum_windows)
+        ]
+        if left := len(work) - len(outcomes):
+            too_few.append(f"{left} of {len(work)} scenarios not finished")
         summary = summarise(
-            definition,
+            plan.definition,
             cases,
             verdicts,
-            planned_cases=len(ids),
-            steps=_steps(work, runs),
-            too_few={"": [*_too_few(work, verdicts), *unfinished]},
+            planned_cases=len(owners),
+            steps=sum(owners[run.case][0].family.iterations * len(run.s) for run in runs),
+            too_few={"": too_few},
             state=state,
         )
+        answered = answers(runs, cases)
         return Assembled(
             summary,
             cases,
             verdicts,
-            parameters=_parameters(definition, work),
+            parameters=_parameters(plan.definition, work),
             seeds={f"scenarios, seed {seed}": seed for seed in sorted({unit.seed for unit in work})},
             documents={"stability": Stability(sentences(runs, cases, answered), runs, answered)},
         )
@@ -102,51 +117,13 @@ def _parameters(definition: Definition, work: list[ScenarioUnit]) -> dict[str, o
     }
 
 
-def _runs(
-    work: list[ScenarioUnit], ids: list[str], outcomes: list[UnitOutcome]
-) -> tuple[StabilityRun, ...]:
-    order = {
-        (unit.case(form), unit.condition, unit.seed): place
-        for place, unit in enumerate(work)
-        for form in unit.forms
-    }
-    found = [run for outcome in outcomes for run in outcome.runs]
-    found.sort(key=lambda run: (ids.index(run.case), order[run.case, run.condition, run.seed]))
-    return tuple(found)
-
-
-def _steps(work: list[ScenarioUnit], runs: Sequence[StabilityRun]) -> int:
-    """Iterations made by all runs, judged or not."""
-    length = {unit.case(form): unit.family.iterations for unit in work for form in unit.forms}
-    return sum(length[run.case] * len(run.s) for run in runs)
-
-
-def _cases(
-    work: list[ScenarioUnit], ids: list[str], outcomes: list[UnitOutcome]
-) -> tuple[list[report.Case], list[Verdict]]:
-    """Cases with finished runs, and their verdicts, in the order of the ids."""
-    judged: dict[str, list[tuple[float, Verdict]]] = {}
-    for outcome in outcomes:
-        for run in outcome.runs:
-            judged.setdefault(run.case, [])
-        for case, condition, verdict in outcome.verdicts:
-            judged[case].append((condition, verdict))
-    owners = {unit.case(form): (unit, form) for unit in work for form in unit.forms}
-    cases, verdicts = [], []
-    for name in (name for name in ids if name in judged):
-        own = merged(name, _label(*owners[name]), judged[name])
-        cases.append(_case(name, *owners[name], own))
-        verdicts += own
-    return cases, verdicts
-
-
-def _case(name: str, unit: ScenarioUnit, form: str, verdicts: list[Verdict]) -> report.Case:
+def _case(name: str, label: str, unit: ScenarioUnit, form: str, verdicts: list[Verdict]) -> report.Case:
     family = unit.family
     status, reason = roll_up(verdicts)
     conditions = family.condition
     return report.Case(
         id=name,
-        problem=_label(unit, form),
+        problem=label,
         dataset=f"generated, condition {conditions[0]:g} to {conditions[-1]:g}",
         kernel=kernels.describe(unit.kernel),
         loss=losses.describe(loss_from(unit.task, family.parameter)),
@@ -176,15 +153,6 @@ def _label(unit: ScenarioUnit, form: str) -> str:
     family = unit.family
     loss = losses.describe(loss_from(unit.task, family.parameter))
     return f"{loss} / {kernels.describe(unit.kernel)} / {family.precision}, {form}"
-
-
-def _too_few(work: list[ScenarioUnit], verdicts: list[Verdict]) -> list[str]:
-    needed = {unit.case(form): unit.family.minimum_windows for unit in work for form in unit.forms}
-    return [
-        f"{verdict.case}, s = {verdict.s}: {verdict.executed} windows replayed, {least} needed"
-        for verdict in verdicts
-        if verdict.executed < (least := needed[verdict.case])
-    ]
 
 
 KIND = StabilityKind()
