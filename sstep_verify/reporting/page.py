@@ -13,7 +13,7 @@ from sstep_verify.reporting.case import DRIFT, ERROR, GAP
 from sstep_verify.reporting.certified import certified_table
 from sstep_verify.reporting.chart import Figure
 from sstep_verify.reporting.numbers import amount, count, duration, short
-from sstep_verify.reporting.panels import TASK_WORDS, Group, slug
+from sstep_verify.reporting.panels import Group, slug
 from sstep_verify.reporting.results import Results, part_of, tally
 from sstep_verify.reporting.stability import stability_figures, stability_sentence, stability_table
 from sstep_verify.reporting.tables import of, runs_of
@@ -68,21 +68,7 @@ def write_html(
     path: Path,
     studies: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Render the page.
-
-    Parameters
-    ----------
-    results : Results
-        The document.
-    groups : sequence of Group
-        Its figures, from `panels.groups`.
-    figures : mapping of str to Figure
-        By slug.
-    path : Path
-        File to write.
-    studies : mapping of str to object, optional
-        What the parts of studies have drawn.
-    """
+    """Render the page, with its groups of panels, their figures by slug, and what studies have drawn."""
     studied = studies or {}
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(
@@ -131,7 +117,6 @@ def write_html(
         figures=figures,
         explanations=EXPLANATIONS,
         anchors={case.id: "case-" + slug(case.id, taken) for case in results.cases},
-        tasks=TASK_WORDS,
         certified=certified_table(results),
         losses=stability_table(results),
         stability_sentence=stability_sentence(results),

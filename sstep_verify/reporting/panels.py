@@ -9,7 +9,10 @@ from sstep_verify.reporting.case import DRIFT, ERROR, GAP, Case, Line, Series
 from sstep_verify.reporting.plain import grouped
 from sstep_verify.reporting.results import Results
 
-TASK_WORDS = {"svm-l1": "K-SVM-L1", "svm-l2": "K-SVM-L2", "krr": "K-RR"}
+
+def task_words(task: str) -> str:
+    """A task as it is printed."""
+    return {"svm-l1": "K-SVM-L1", "svm-l2": "K-SVM-L2", "krr": "K-RR"}.get(task, task)
 
 
 @dataclass(frozen=True)
@@ -86,17 +89,18 @@ class Group:
 def groups(results: Results) -> list[Group]:
     """The figures of a document: convergence per data set and kernel, drift per problem.
 
-    Returns
-    -------
-    list of Group
-        In the order duality gap, solution error, drift, then other measures by name; a measure
-        without a curve has no group.
+    Duality gap, solution error and drift come first, then other measures by name.
     """
     names = dict.fromkeys([GAP, ERROR, DRIFT])
     names.update(dict.fromkeys(sorted({series.name for case in results.cases for series in case.series})))
     taken = {"verdicts", "terms", "runs"}
-    found = [(name, list(_panels(results, name, taken))) for name in names]
-    return [Group(name, _with_palette(panels)) for name, panels in found if panels]
+    found = []
+    for name in names:
+        panels = list(_panels(results, name, taken))
+        palette = tuple(dict.fromkeys(variant for panel in panels for variant in panel.variants))
+        if panels:
+            found.append(Group(name, tuple(replace(panel, palette=palette) for panel in panels)))
+    return found
 
 
 def slug(text: str, taken: set[str]) -> str:
@@ -124,11 +128,6 @@ def _panels(results: Results, measure: str, taken: set[str]):
         yield Panel(slug(f"{measure} {title}", taken), title, measure, units, tuple(curves), lines)
 
 
-def _with_palette(panels: list[Panel]) -> tuple[Panel, ...]:
-    palette = tuple(dict.fromkeys(variant for panel in panels for variant in panel.variants))
-    return tuple(replace(panel, palette=palette) for panel in panels)
-
-
 def _key(case: Case, measure: str) -> tuple[str, ...]:
     if measure not in (GAP, ERROR):
         return (case.problem, f"b = {case.block}" if case.task == "krr" else "", _shared_out(case))
@@ -138,7 +137,7 @@ def _key(case: Case, measure: str) -> tuple[str, ...]:
 
 def _variants(cases: list[Case], measure: str) -> list[str]:
     """Names that tell the cases of one panel apart: task, block size, ranks, at worst the id."""
-    words = [TASK_WORDS.get(case.task, case.task) for case in cases]
+    words = [task_words(case.task) for case in cases]
     if any(case.task == "krr" for case in cases):
         words = [f"{word}, b = {case.block}" for word, case in zip(words, cases, strict=True)]
         if all(case.task == "krr" for case in cases):

@@ -9,7 +9,7 @@ from typing import Any
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.chart import AgainstS, Figure, draw_against_s
 from sstep_verify.reporting.numbers import brief, count, short
-from sstep_verify.reporting.panels import TASK_WORDS, slug
+from sstep_verify.reporting.panels import slug, task_words
 from sstep_verify.reporting.plain import grouped
 from sstep_verify.reporting.results import Results
 from sstep_verify.reporting.tables import Column, Of, Table, by_case, filed, words
@@ -41,7 +41,7 @@ def stability_figures(results: Results) -> list[Figure]:
     """Factors against s: a figure for each task and data set, of several where there are many problems."""
     compared = {row.case for row in results.against_classical}
     shown = (case for case in results.cases if case.id in compared)
-    groups = grouped(shown, lambda case: (TASK_WORDS.get(case.task, case.task), case.dataset))
+    groups = grouped(shown, lambda case: (task_words(case.task), case.dataset))
     taken = {"verdicts", "terms", "runs"}
     return [
         _figure(results, f"{task}, {data}", cases[first : first + MOST_CURVES], taken)

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.numbers import brief
-from sstep_verify.reporting.panels import TASK_WORDS
+from sstep_verify.reporting.panels import task_words
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from studies.reporting.stability.document import TENFOLD, Answer, Growth, StabilityRun
 from studies.reporting.stability.summary import (
@@ -49,17 +49,16 @@ def _of_group(answer: Answer, runs: list[StabilityRun], cases: dict[str, Case]) 
     unit = unit_roundoff(answer.precision)
     counted = [run for run in runs if above_rounding(run, unit)]
     left_out = answer.growth.left_out
-    name = f"{answer.precision}, {TASK_WORDS.get(answer.task, answer.task)}"
     apart = (
         f" Left out: {left_out} scenarios whose classical error is below one unit roundoff, which rounding "
         "the exact vector may bring."
     )
     if not counted:
-        return f"{name}: no loss factor can be told from rounding.{apart}"
+        return f"{answer.name}: no loss factor can be told from rounding.{apart}"
     losses = [loss for run in counted for loss in run.loss[1:]]
     broken = sum(loss is None for loss in losses)
     parts = [
-        f"{name}: over {len(counted)} scenarios the s-step error at the last iteration is "
+        f"{answer.name}: over {len(counted)} scenarios the s-step error at the last iteration is "
         f"{_number(middle(losses))} times the classical one in the median"
         + (f"; {broken} runs broke down" if broken else ""),
         _noise(answer.growth, counted, cases, unit),
@@ -154,7 +153,7 @@ def _condition(runs: Sequence[StabilityRun], cases: dict[str, Case]) -> str:
         ]
         if all(both):
             first, last = map(_number, map(middle, both))
-            losses.append(f"{first} to {last} ({precision}, {TASK_WORDS.get(task, task)})")
+            losses.append(f"{first} to {last} ({precision}, {task_words(task)})")
     return (
         f"Condition: from {power(low)} to {power(high)} the classical error grows "
         f"{_number(middle(growth.values()))} times in the median over the problems and "

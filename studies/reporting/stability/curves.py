@@ -24,7 +24,7 @@ from sstep_verify.reporting.chart import (
     power_of_ten,
     text,
 )
-from sstep_verify.reporting.panels import TASK_WORDS
+from sstep_verify.reporting.panels import task_words
 from sstep_verify.reporting.plain import grouped
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from studies.reporting.stability.document import TENFOLD, Answer, SafeBand
@@ -152,7 +152,7 @@ def frontier_figure(answers: Sequence[Answer]) -> Figure:
     plots = [list(map(_frontier, row)) for row in grouped(answers, lambda one: one.precision).values()]
     bottom = 272 * len(plots)
     words = [
-        f"{answer.precision}, {TASK_WORDS.get(answer.task, answer.task)}: "
+        f"{answer.name}: "
         + ", ".join(
             f"{_bounds(band)} s = {band.within_ten} and {band.within_noise} of {band.s[-1]}"
             for band in answer.safe
@@ -188,7 +188,7 @@ def _frontier(answer: Answer) -> str:
             text(
                 plot.left,
                 plot.top - 24,
-                f"{TASK_WORDS.get(answer.task, answer.task)}, {answer.precision}",
+                f"{task_words(answer.task)}, {answer.precision}",
                 font_weight="bold",
             ),
             text(plot.left - 20, plot.top - 9, "s", text_anchor="end", font_style="italic"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sstep_verify.errors import InputError
+from sstep_verify.reporting.panels import task_words
 from sstep_verify.reporting.plain import DIGITS, Record
 
 Values = tuple[float | None, ...]
@@ -259,6 +260,11 @@ class Answer(Record, digits=DIGITS):
     on_the_way: float | None
     worse: tuple[WorseRun, ...]
     safe: tuple[SafeBand, ...]
+
+    @property
+    def name(self) -> str:
+        """Precision and task in words."""
+        return f"{self.precision}, {task_words(self.task)}"
 
     @property
     def beyond(self) -> list[WorseRun]:

@@ -12,7 +12,7 @@ from sstep_verify.reporting import page
 from sstep_verify.reporting.case import Case
 from sstep_verify.reporting.chart import Figure, write_files
 from sstep_verify.reporting.numbers import count, short
-from sstep_verify.reporting.panels import TASK_WORDS
+from sstep_verify.reporting.panels import task_words
 from sstep_verify.reporting.plain import grouped
 from sstep_verify.reporting.results import Results
 from sstep_verify.reporting.tables import Column, Table, Value, filed, of, words
@@ -53,7 +53,7 @@ def _fewer(value: float | None) -> str | float | None:
     return text if text and float(text) == value else value
 
 
-_WHICH = words("Precision and task", lambda row: f"{row.answer.precision}, {TASK_WORDS[row.answer.task]}")
+_WHICH = words("Precision and task", "answer.name")
 
 GROWTH = (
     _WHICH,
@@ -174,7 +174,7 @@ def _figures(stability: Stability, known: tuple[Case, ...]) -> tuple[list[Figure
     if len(set(pools.values())) < len(cases):
         maps = {
             pooled_name(case): HeatMap(
-                pooled_name(case), f"{_task(case)}, {precision_of(case)}", precision_of(case)
+                pooled_name(case), f"{task_words(case.task)}, {precision_of(case)}", precision_of(case)
             )
             for case in cases
         }
@@ -184,7 +184,7 @@ def _figures(stability: Stability, known: tuple[Case, ...]) -> tuple[list[Figure
         heat.append(heat_figure("loss-overview", title, grid, pooled, full))
     keys = (precision_of, form_of, lambda case: case.task)
     for (precision, form, task), own in _nested(cases, keys):
-        title = f"{_task(own[0])}, {precision}, {FORM_WORDS.get(form, form)}"
+        title = f"{task_words(task)}, {precision}, {FORM_WORDS.get(form, form)}"
         grid = tuple(
             [HeatMap(case.id, short_name(case), precision) for case in row]
             for row in grouped(own, lambda case: case.block).values()
@@ -195,7 +195,7 @@ def _figures(stability: Stability, known: tuple[Case, ...]) -> tuple[list[Figure
             list(grouped(row, lambda case: case.kernel).values())
             for row in grouped(own, lambda case: case.block).values()
         ]
-        title = f"{_task(own[0])}, {precision}"
+        title = f"{task_words(task)}, {precision}"
         curves.append(curves_figure(f"error-{precision}-{task}", title, plots, found))
     return heat, curves
 
@@ -205,10 +205,6 @@ def _nested(cases, keys) -> Iterator[tuple[tuple, list[Case]]]:
     for first, own in grouped(cases, keys[0]).items():
         for rest, members in _nested(own, keys[1:]) if keys[1:] else [((), own)]:
             yield (first, *rest), members
-
-
-def _task(case: Case) -> str:
-    return TASK_WORDS.get(case.task, case.task)
 
 
 def write(results: Results, part: SimpleNamespace, folder: Path) -> None:

@@ -9,7 +9,7 @@ from statistics import median
 
 from sstep_verify.reporting import numbers
 from sstep_verify.reporting.case import Case
-from sstep_verify.reporting.panels import TASK_WORDS
+from sstep_verify.reporting.panels import task_words
 from sstep_verify.reporting.plain import grouped
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from studies.reporting.stability.document import Stability, StabilityRun
@@ -123,7 +123,7 @@ def form_of(case: Case) -> str:
 def short_name(case: Case) -> str:
     """Words for one panel, such as ``K-RR, b = 4, linear``."""
     block = f", b = {case.block}" if case.task == "krr" else ""
-    return f"{TASK_WORDS.get(case.task, case.task)}{block}, {case.kernel}"
+    return f"{task_words(case.task)}{block}, {case.kernel}"
 
 
 def rows(stability: Stability, cases: Iterable[Case]) -> list[dict[str, object]]:
