@@ -14,8 +14,7 @@ from sstep_verify.reporting.certified import certified_table
 from sstep_verify.reporting.chart import Figure
 from sstep_verify.reporting.numbers import amount, count, duration, short
 from sstep_verify.reporting.panels import Group, slug
-from sstep_verify.reporting.results import Results, part_of, tally
-from sstep_verify.reporting.stability import stability_figures, stability_sentence, stability_table
+from sstep_verify.reporting.results import STUDIED, Results, part_of, tally
 from sstep_verify.reporting.tables import of, runs_of
 from sstep_verify.reporting.verdicts import (
     CHECKS,
@@ -66,13 +65,17 @@ def write_html(
     groups: Sequence[Group],
     figures: Mapping[str, Figure],
     path: Path,
-    studies: Mapping[str, Any] | None = None,
+    losses: Any,
+    studies: Mapping[str, Any],
 ) -> Path:
-    """Render the page, with its groups of panels, their figures by slug, and what studies have drawn."""
-    studied = studies or {}
+    """Render the page.
+
+    It shows groups of panels, their figures by slug, losses of `stability.losses`, and what studies have
+    drawn.
+    """
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(
-            [TEMPLATES, *(Path(str(part_of(name).__file__)).parent for name in studied)]
+            [TEMPLATES, *(Path(str(part_of(name).__file__)).parent for name in studies)]
         ),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -92,7 +95,7 @@ def write_html(
     taken: set[str] = set()
     overview = tally(results.verdicts)
     wrong = failures(results)
-    outcomes = next((part_of(name).OUTCOMES for name in studied), OUTCOMES)
+    outcomes = next((part_of(name).OUTCOMES for name in studies), OUTCOMES)
     failed = {case.id for failure in wrong for case in failure.cases}
     text = environment.get_template("index.html").render(
         results=results,
@@ -118,12 +121,8 @@ def write_html(
         explanations=EXPLANATIONS,
         anchors={case.id: "case-" + slug(case.id, taken) for case in results.cases},
         certified=certified_table(results),
-        losses=stability_table(results),
-        stability_sentence=stability_sentence(results),
-        stability_figures=stability_figures(results),
-        stability=studied.get("stability"),
-        scaling=studied.get("scaling"),
-        sensitivity=studied.get("sensitivity"),
+        losses=losses,
+        **{name: studies.get(name) for name in STUDIED},
     )
     path.write_text(text, encoding="utf-8")
     return path

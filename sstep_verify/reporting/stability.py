@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import median
+from types import SimpleNamespace
 from typing import Any
 
 from sstep_verify.reporting.case import Case
@@ -37,7 +38,15 @@ def stability_sentence(results: Results) -> str:
     )
 
 
-def stability_figures(results: Results) -> list[Figure]:
+def losses(results: Results) -> SimpleNamespace | None:
+    """What the page shows of the factors: a sentence, figures and a table; None if there are none."""
+    if not results.against_classical:
+        return None
+    told = stability_sentence(results)
+    return SimpleNamespace(sentence=told, figures=_figures(results), table=_table(results))
+
+
+def _figures(results: Results) -> list[Figure]:
     """Factors against s: a figure for each task and data set, of several where there are many problems."""
     compared = {row.case for row in results.against_classical}
     shown = (case for case in results.cases if case.id in compared)
@@ -50,7 +59,7 @@ def stability_figures(results: Results) -> list[Figure]:
     ]
 
 
-def stability_table(results: Results) -> Table:
+def _table(results: Results) -> Table:
     """Every s-step run beside the classical one, and in the file the values that the measure ended at."""
     ends = {(case.id, run.s): run for case in results.cases for run in case.runs}
     apart = len({(case.facts.get("ranks"), case.facts.get("exchange")) for case in results.cases}) > 1

@@ -17,7 +17,7 @@ from sstep_verify.reporting.convergence import figure
 from sstep_verify.reporting.junit import write_junit
 from sstep_verify.reporting.page import write_html
 from sstep_verify.reporting.results import Results, part_of
-from sstep_verify.reporting.stability import stability_figures, stability_table
+from sstep_verify.reporting.stability import losses
 from sstep_verify.reporting.tables import write_tables
 
 ENTRIES = frozenset({"results.json", "junit.xml", "index.html", "figures", "tables"})
@@ -121,13 +121,13 @@ def _write_all(results: Results, folder: Path) -> None:
         part_of(name).write(results, study, folder)
     if results.certified is not None:
         certified_table(results).write(folder / "tables" / "certified.csv")
-    if results.against_classical:
-        write_files(stability_figures(results), folder / "figures")
-        stability_table(results).write(folder / "tables" / "stability.csv")
+    if beside := losses(results):
+        write_files(beside.figures, folder / "figures")
+        beside.table.write(folder / "tables" / "stability.csv")
     write_junit(results, folder / "junit.xml")
     drawn = {panel.slug: figure(panel) for group in groups for panel in group.panels}
     write_files(drawn.values(), folder / "figures")
-    write_html(results, groups, drawn, folder / "index.html", studies)
+    write_html(results, groups, drawn, folder / "index.html", beside, studies)
 
 
 def _move_artefacts(source: Path | None, target: Path) -> None:
