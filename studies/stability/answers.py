@@ -9,7 +9,8 @@ classical error. A factor within the noise of its own scenario says nothing of s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import takewhile
 
 import numpy as np
 
@@ -35,30 +36,28 @@ Known = dict[str, Case]
 def answers(runs: Iterable[StabilityRun], cases: Iterable[Case]) -> tuple[Answer, ...]:
     """Answer the questions for each precision and task with an s-step run, in the order of the runs."""
     known = {case.id: case for case in cases}
-    return tuple(
-        Answer(
-            precision,
-            task,
-            growth(own, known, unit_roundoff(precision)),
-            compared_runs(own),
-            extreme([loss for run in _judged(own) for loss in run.loss[1:]]),
-            extreme([loss for run in _judged(own) for loss in run.largest_loss[1:]]),
-            worse_runs(own, unit_roundoff(precision)),
-            safe_bands(own, unit_roundoff(precision)),
+    found = []
+    for (precision, task), own in by_task(runs, known).items():
+        unit, judged = unit_roundoff(precision), _judged(own)
+        found.append(
+            Answer(
+                precision,
+                task,
+                growth(own, known, unit),
+                sum(len(run.s) - 1 for run in judged),
+                extreme([loss for run in judged for loss in run.loss[1:]]),
+                extreme([loss for run in judged for loss in run.largest_loss[1:]]),
+                worse_runs(judged, unit),
+                safe_bands(judged, unit),
+            )
         )
-        for (precision, task), own in by_task(runs, known).items()
-    )
+    return tuple(found)
 
 
 def by_task(runs: Iterable[StabilityRun], cases: Known) -> dict[tuple[str, str], list[StabilityRun]]:
     """Runs with an s-step run by precision and task."""
     stepped = (run for run in runs if len(run.s) > 1)
     return grouped(stepped, lambda run: (precision_of(cases[run.case]), cases[run.case].task))
-
-
-def compared_runs(runs: Iterable[StabilityRun]) -> int:
-    """s-step runs that a classical run stands beside."""
-    return sum(len(run.s) - 1 for run in _judged(runs))
 
 
 def above_rounding(run: StabilityRun, roundoff: float) -> bool:
@@ -147,7 +146,7 @@ def worse_runs(runs: Iterable[StabilityRun], roundoff: float) -> tuple[WorseRun,
             _exceeds(run.loss[place], run.noise),
             *_again(run, run.s[place], roundoff),
         )
-        for run in _judged(runs)
+        for run in runs
         for place in range(1, len(run.s))
         if _exceeds(run.loss[place], TENFOLD)
     ]
@@ -157,21 +156,20 @@ def worse_runs(runs: Iterable[StabilityRun], roundoff: float) -> tuple[WorseRun,
 def safe_bands(runs: Iterable[StabilityRun], roundoff: float) -> tuple[SafeBand, ...]:
     """For each band of u * condition with runs in it, the s up to which no run in it loses."""
     bands = grouped(
-        _judged(runs),
+        runs,
         lambda run: math.floor(math.log10(roundoff * (run.attained or run.condition)) / BAND),
     )
     return tuple(_band(place, bands[place], roundoff) for place in sorted(bands))
 
 
 def _band(place: int, runs: list[StabilityRun], roundoff: float) -> SafeBand:
-    losses: dict[int, list[tuple[float | None, float | None]]] = {}
-    for run in runs:
-        for s, loss in zip(run.s[1:], run.loss[1:], strict=True):
-            losses.setdefault(s, []).append((loss, run.noise))
+    pairs = [
+        (s, (loss, run.noise)) for run in runs for s, loss in zip(run.s[1:], run.loss[1:], strict=True)
+    ]
+    losses = {s: [one for _, one in own] for s, own in grouped(pairs, lambda pair: pair[0]).items()}
     steps = sorted(losses)
-    noises = [run.noise for run in runs if run.noise is not None]
-    floor = max(noises, default=None)
-    outside_noise = [any(_exceeds(loss, floor) for loss, _ in losses[s]) for s in steps]
+    floor = max((run.noise for run in runs if run.noise is not None), default=None)
+    outside_noise = {s for s in steps if any(_exceeds(loss, floor) for loss, _ in losses[s])}
     held = {worse.s for worse in worse_runs(runs, roundoff) if worse.held}
     return SafeBand(
         low=10.0 ** (BAND * place),
@@ -182,18 +180,13 @@ def _band(place: int, runs: list[StabilityRun], roundoff: float) -> SafeBand:
         largest=tuple(extreme([loss for loss, _ in losses[s]]) for s in steps),
         beyond=tuple(sum(_exceeds(loss, own) for loss, own in losses[s]) for s in steps),
         within_noise=_up_to(steps, outside_noise),
-        within_ten=_up_to(steps, [s in held for s in steps]),
+        within_ten=_up_to(steps, held),
     )
 
 
-def _up_to(steps: Sequence[int], outside: Sequence[bool]) -> int:
+def _up_to(steps: Sequence[int], outside: Collection[int]) -> int:
     """Largest s before the first that is outside; 1, the classical method, if that is the first of all."""
-    safe = 1
-    for s, out in zip(steps, outside, strict=True):
-        if out:
-            break
-        safe = s
-    return safe
+    return max(takewhile(lambda s: s not in outside, steps), default=1)
 
 
 def _judged(runs: Iterable[StabilityRun]) -> list[StabilityRun]:
