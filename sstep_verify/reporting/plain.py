@@ -63,11 +63,12 @@ def _number_or_path(value):
 
 def finite(value, where: str = "value", digits: int | None = None) -> float | None:
     """A number as a float, to so many significant digits; None if it is missing, infinite or undefined."""
-    value = plain(value, where)
-    if value is None:
+    if type(value) is not float:
+        value = plain(value, where)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise InputError(f"{where}: {value!r} is not a number")
+    if value is None or not isfinite(value):
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise InputError(f"{where}: {value!r} is not a number")
     return float(value if digits is None else f"{value:.{digits}g}")
 
 
