@@ -64,22 +64,13 @@ class Answers:
 
 @dataclass(frozen=True)
 class Rival:
-    """One way to tell a right answer from a wrong one.
+    """One way to tell a right answer from a wrong one; what it compares and who does so says its function.
 
-    Parameters
-    ----------
-    name : str
-        Short name for tables.
-    usual : str
-        What it compares and who does so, in one sentence.
-    looks : callable
-        Answers that are `usable`, to True (accepted), False, or None where it needs what is not there.
-    asks_own : bool
-        Whether it needs a run of the solver with s = 1.
+    It looks at answers that are `usable` and says True (accepted), False, or None where it needs what is
+    not there. With `asks_own` it needs a run of the solver with s = 1.
     """
 
     name: str
-    usual: str
     looks: Callable[[Answers], bool | None]
     asks_own: bool = False
 
@@ -96,10 +87,18 @@ def _single(answers: Answers, single: float, double: float) -> float:
 
 
 def _close(answers: Answers) -> bool:
+    """The final a against a trusted classical code's by numpy.allclose as it is (rtol 1e-5, atol 1e-8).
+
+    It is the first thing that most scripts and notebooks do.
+    """
     return bool(np.allclose(answers.final, answers.trusted_classical, rtol=1e-5, atol=1e-8))
 
 
 def _assert_close(answers: Answers) -> bool:
+    """The same at the rtol of numpy.testing.assert_allclose, 1e-7: unit tests.
+
+    In float32 that is 1e-4, as scikit-learn's assert_allclose chooses by type.
+    """
     # With atol = 0, the default, 1e-17 in the place of a zero on the box would be an alarm: whoever meets
     # that sets atol, to the same part of the largest entry.
     relative = _single(answers, 1e-4, 1e-7)
@@ -114,16 +113,25 @@ def _objectives(answers: Answers) -> tuple[Gap, Gap]:
 
 
 def _objective(answers: Answers) -> bool:
+    """The dual objective at the final a within 1e-6 of the trusted one, relatively (float32: 1e-4).
+
+    So solvers are compared, such as those of LIBLINEAR and LIBSVM.
+    """
     own, trusted = _objectives(answers)
     return abs(own.dual - trusted.dual) <= _single(answers, 1e-4, 1e-6) * abs(trusted.dual)
 
 
 def _gap(answers: Answers) -> bool:
+    """The duality gap no larger than the trusted one's by 1e-6 of the primal objective (float32: 1e-4).
+
+    So do stopping rules and benchmarks of convex solvers.
+    """
     own, trusted = _objectives(answers)
     return own.gap <= trusted.gap + _single(answers, 1e-4, 1e-6) * abs(trusted.primal)
 
 
 def _test_ratio(answers: Answers) -> bool:
+    """|a - a'|_1 / (m u |a'|_1) < 30 with a' the trusted classical answer, as LAPACK's test programs do."""
     distance = float(np.abs(answers.final - answers.trusted_classical).sum())
     size = float(np.abs(answers.trusted_classical).sum())
     if size == 0.0:
@@ -132,6 +140,10 @@ def _test_ratio(answers: Answers) -> bool:
 
 
 def _own_classical(answers: Answers) -> bool | None:
+    """The solver's s-step answer within 1e-8 of its own classical one, in relative 2-norm (float32: 1e-4).
+
+    Papers on s-step methods print it, which stop at 1e-8, about half of float64's digits.
+    """
     if answers.own_classical is None or answers.s == 1:
         return None
     distance = np.linalg.norm(answers.final - answers.own_classical)
@@ -139,6 +151,10 @@ def _own_classical(answers: Answers) -> bool | None:
 
 
 def _baseline(answers: Answers) -> bool | None:
+    """The error to the exact answer at most three times that of the trusted classical run.
+
+    Errors below u count as u. So say ad hoc tests that a variant is as accurate as what it replaces.
+    """
     if answers.exact is None:
         return None
     exact = answers.exact
@@ -149,48 +165,12 @@ def _baseline(answers: Answers) -> bool | None:
     return loss_factor(own, trusted, unit_roundoff(answers.precision)) <= BASELINE
 
 
-RIVALS: tuple[Rival, ...] = (
-    Rival(
-        "allclose 1e-5",
-        "the final a against that of a trusted classical code by numpy.allclose as it is (rtol 1e-5, "
-        "atol 1e-8): the first thing that most scripts and notebooks do",
-        _close,
-    ),
-    Rival(
-        "allclose 1e-7",
-        "the same at the rtol of numpy.testing.assert_allclose, 1e-7 (float32: 1e-4, as scikit-learn's "
-        "assert_allclose chooses by type), with that part of the largest entry as atol: unit tests",
-        _assert_close,
-    ),
-    Rival(
-        "objective 1e-6",
-        "the dual objective at the final a within 1e-6 of the trusted one, relatively (float32: 1e-4): "
-        "comparisons of solvers, such as those of LIBLINEAR and LIBSVM",
-        _objective,
-    ),
-    Rival(
-        "gap 1e-6",
-        "the duality gap no larger than the trusted one's by 1e-6 of the primal objective (float32: 1e-4): "
-        "stopping rules and benchmarks of convex solvers",
-        _gap,
-    ),
-    Rival(
-        "LAPACK ratio 30",
-        "|a - a'|_1 / (m u |a'|_1) < 30 with a' the trusted classical answer: the normalised ratios and "
-        "the threshold of LAPACK's test programs",
-        _test_ratio,
-    ),
-    Rival(
-        "own classical 1e-8",
-        "the solver's s-step answer within 1e-8 of its own classical one, in relative 2-norm (float32: "
-        "1e-4): what papers on s-step methods print, which stop at 1e-8, about half of float64's digits",
-        _own_classical,
-        asks_own=True,
-    ),
-    Rival(
-        "3 x baseline",
-        "the error to the exact answer at most three times that of the trusted classical run, where errors "
-        "below u count as u: ad hoc tests that a variant is as accurate as what it replaces",
-        _baseline,
-    ),
+RIVALS = (
+    Rival("allclose 1e-5", _close),
+    Rival("allclose 1e-7", _assert_close),
+    Rival("objective 1e-6", _objective),
+    Rival("gap 1e-6", _gap),
+    Rival("LAPACK ratio 30", _test_ratio),
+    Rival("own classical 1e-8", _own_classical, asks_own=True),
+    Rival("3 x baseline", _baseline),
 )

@@ -12,6 +12,11 @@ campaign ended with an error, or did not end."""
 
 Opinion = Literal["accepts", "refuses", "not applicable"]
 
+TOLD: tuple[tuple[bool, Opinion], ...] = (
+    (True, "refuses"), (True, "accepts"), (False, "refuses"), (False, "accepts"),
+)  # fmt: skip
+"""Whether a solver is mistaken, and what a rival says of it, in the order of `Confusion`."""
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -118,15 +123,6 @@ class Confusion:
 
 
 @dataclass(frozen=True)
-class RivalRow:
-    """A rival on the corpus: its counts, and on how many solvers it could say nothing."""
-
-    name: str
-    confusion: Confusion
-    not_applicable: int
-
-
-@dataclass(frozen=True)
 class CorpusDocument:
     """All solvers of the corpus that were judged."""
 
@@ -176,18 +172,14 @@ class CorpusDocument:
         return {check: (killed[check], alone[check], judged[check]) for check in sorted(judged)}
 
     @property
-    def rivals(self) -> tuple[RivalRow, ...]:
-        """Every rival on the same runs."""
+    def rivals(self) -> dict[str, Confusion]:
+        """Every rival on the same runs; solvers of which it could say nothing are not counted."""
         names = dict.fromkeys(name for one in self.solvers for name in one.rivals or {})
-        return tuple(self._rival(name) for name in names)
-
-    def _rival(self, name: str) -> RivalRow:
-        opinions = [(one, one.rivals[name]) for one in self.solvers if one.rivals and name in one.rivals]
-        flagged = [one for one, said in opinions if said == "refuses"]
-        accepted = [one for one, said in opinions if said == "accepts"]
-        hits, misses = (sum(one.mistaken for one in part) for part in (flagged, accepted))
-        return RivalRow(
-            name,
-            Confusion(hits, misses, len(flagged) - hits, len(accepted) - misses),
-            len(opinions) - len(flagged) - len(accepted),
-        )
+        counts = {
+            name: Counter((one.mistaken, (one.rivals or {}).get(name)) for one in self.solvers)
+            for name in names
+        }
+        return {
+            name: Confusion(*(count[mistaken, said] for mistaken, said in TOLD))
+            for name, count in counts.items()
+        }

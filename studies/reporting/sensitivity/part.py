@@ -98,7 +98,7 @@ def drawn(results: Results) -> SensitivityPart:
 def judge_rows(found: Sensitivity) -> tuple[JudgeRow, ...]:
     """Ours first, then every rival, by the mistakes that it finds."""
     counts = {OURS: found.corpus.confusion} if found.corpus else {}
-    counts |= {row.name: row.confusion for row in found.corpus.rivals} if found.corpus else {}
+    counts |= found.corpus.rivals if found.corpus else {}
     limits = {
         row.rival: row
         for row in (found.limits.rivals if found.limits else ())
