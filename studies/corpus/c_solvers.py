@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sstep_verify.errors import MissingExtraError
 from sstep_verify.launch.environment import launcher
@@ -31,8 +31,9 @@ class Program(Labelled):
     `edits` are texts of the source, each of which it holds once, and what stands in their place.
     """
 
-    ranks: int = 1
     edits: tuple[tuple[str, str], ...] = ()
+    ranks: int = 1
+    where: tuple[str, ...] = ("external",)
     kind: ClassVar[Kind] = "program"
 
     def made(self, room: Path) -> Solver:
@@ -52,57 +53,47 @@ class Program(Labelled):
         return ProgramSolver(program_from((*started, str(path), "{dir}")), self.ranks)
 
 
-def program(
-    name: str,
-    ranks: int,
-    edits: tuple[tuple[str, str], ...] = (),
-    on: str = "",
-    breaks: tuple[str, ...] = (),
-    acts: str = "",
-) -> Program:
-    """A program, told by its name and the number of ranks."""
-    where = ("external", "ranks") if ranks > 1 else ("external",)
-    return Program(f"{name}, P = {ranks}", on, breaks, acts, "", where, ranks, edits)
+TWO: dict[str, Any] = {"ranks": 2, "where": ("external", "ranks")}
 
+REVERSED = "for (int64_t l = m - 1; l >= 0; l--) {\n            if (!ridge)"
 
 PROGRAMS = (
-    program("c", 1),
-    program("c", 2),
-    program("c reversed", 2, ((INNER, "for (int64_t l = m - 1; l >= 0; l--) {\n            if (!ridge)"),)),
-    program(
-        "c upper end ignored", 1, (("? problem.penalty : INFINITY;", "? INFINITY : INFINITY;"),),
-        "svm-l1 rbf", ("S-3.9",), "every step",
+    Program("c, P = 1"),
+    Program("c, P = 2", **TWO),
+    Program("c reversed, P = 2", edits=((INNER, REVERSED),), **TWO),
+    Program(
+        "c upper end ignored, P = 1", "svm-l1 rbf", ("S-3.9",), "every step",
+        edits=(("? problem.penalty : INFINITY;", "? INFINITY : INFINITY;"),),
     ),
-    program(
-        "c correction dropped", 2, (("products[r] += u[drawn[t]] * increments[t];", ";"),),
-        "svm-l1 rbf", ("S-3.5",), LATER,
+    Program(
+        "c correction dropped, P = 2", "svm-l1 rbf", ("S-3.5",), LATER,
+        edits=(("products[r] += u[drawn[t]] * increments[t];", ";"),), **TWO,
     ),
-    program(
-        "c labels inside", 1,
+    Program(
+        "c labels inside, P = 1", "svm-l1 rbf", ("S-1.2",), "every step",
         # Labels go into the inner products, the panel gets none.
-        (("sums[l] += values[e] * row[columns[e]];",
-          "sums[l] += values[e] * row[columns[e]] * "
-          "(ridge ? 1 : problem.targets[i] * problem.targets[l]);"),
-         ("if (!ridge) panel[j * m + l] *= problem.targets[drawn[j]] * problem.targets[l];", "")),
-        "svm-l1 rbf", ("S-1.2",), "every step",
+        edits=(
+            ("sums[l] += values[e] * row[columns[e]];",
+             "sums[l] += values[e] * row[columns[e]] * "
+             "(ridge ? 1 : problem.targets[i] * problem.targets[l]);"),
+            ("if (!ridge) panel[j * m + l] *= problem.targets[drawn[j]] * problem.targets[l];", ""),
+        ),
     ),
-    program(
-        "c reductions skipped", 2, ((REDUCTION, f"if (windows % 2 == 0) {REDUCTION}"),),
-        "krr polynomial", ("S-1.8",), "every step",
+    Program(
+        "c reductions skipped, P = 2", "krr polynomial", ("S-1.8",), "every step",
+        edits=((REDUCTION, f"if (windows % 2 == 0) {REDUCTION}"),), **TWO,
     ),
-    program(
-        "c columns of a rank missing", 2,
-        (("keep_features(n * rank / size", "keep_features(rank == 1 ? n : n * rank / size"),),
-        "krr polynomial", ("S-1.8",), "every step",
+    Program(
+        "c columns of a rank missing, P = 2", "krr polynomial", ("S-1.8",), "every step",
+        edits=(("keep_features(n * rank / size", "keep_features(rank == 1 ? n : n * rank / size"),), **TWO,
     ),
-    program(
-        "c kernel before the reduction", 2,
-        ((REDUCTION, ""), (FUNCTION, f"{FUNCTION}\n    {REDUCTION}")),
-        "krr polynomial", ("S-1.8",), "every step",
+    Program(
+        "c kernel before the reduction, P = 2", "krr polynomial", ("S-1.8",), "every step",
+        edits=((REDUCTION, ""), (FUNCTION, f"{FUNCTION}\n    {REDUCTION}")), **TWO,
     ),
-    program(
-        "c m in every entry of a block", 1, (("(r == c ? (double)m : 0)", "(double)m"),),
-        "krr polynomial", ("S-1.4",), BLOCKS,
+    Program(
+        "c m in every entry of a block, P = 1", "krr polynomial", ("S-1.4",), BLOCKS,
+        edits=(("(r == c ? (double)m : 0)", "(double)m"),),
     ),
 )  # fmt: skip
 

@@ -6,19 +6,18 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from sstep_verify.campaign.artefact_keep import REPLAY
 from sstep_verify.campaign.messages import Step, heard_by
-from sstep_verify.campaign.model import Definition
+from sstep_verify.campaign.model import Definition, Setting, Unit
 from sstep_verify.campaign.summary.summary import telling
+from sstep_verify.campaign.verdicts.execute import SHRINKING, execute_group
+from sstep_verify.campaign.verdicts.expand import CaseSpec, Group, expand
 from sstep_verify.checks import box, contract, step_replay
 from sstep_verify.checks.recorded import message_count, rank_coherence
 from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import PLACE, Status, Verdict
-
-if TYPE_CHECKING:
-    from sstep_verify.campaign.verdicts.expand import CaseSpec, Group
 
 
 @dataclass(frozen=True)
@@ -93,9 +92,6 @@ def judged_cases(
     all where none of these fails and says which part of the solver is wrong. In so many seconds of
     `shrink` a smaller problem is looked for that fails as the first case that fails does.
     """
-    # Not above: definitions know all kinds of campaigns, this one included.
-    from sstep_verify.campaign.verdicts.expand import expand
-
     for group in expand(definition, only):
         for spec in group.specs:
             family = replace(spec.family, drift=0, shrink=shrink)
@@ -116,9 +112,6 @@ def judged_cases(
 
 def _judged(definition: Definition, group: Group, spec: CaseSpec, room: Path) -> CaseFound:
     """One case; the search of a smaller one is no part of its time."""
-    from sstep_verify.campaign.model import Setting, Unit
-    from sstep_verify.campaign.verdicts.execute import SHRINKING, execute_group
-
     found, errors, ends = CaseFound(spec.id, ""), [], []
     begin = time.perf_counter()
 

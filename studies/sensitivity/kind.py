@@ -71,16 +71,15 @@ STUDIES = {
 """The studies by name, which is that of a field of `StudyOutcome`."""
 
 
-@dataclass(frozen=True)
-class Work:
-    """A piece of a study; `items` by the key of the outcome of each."""
-
-    study: str
-    items: dict[str, Any]
+def _study_of(key: str) -> str:
+    return key.partition("/")[0]
 
 
 class SensitivityKind(Kind):
-    """A unit is a piece of a study; an outcome is that of one solver, one stratum, some hundred runs."""
+    """A unit is a piece of a study; an outcome is that of one solver, one stratum, some hundred runs.
+
+    The work of a unit is what its outcomes are of, by their keys: the study, then a name.
+    """
 
     table = "sensitivity"
     outcome = StudyOutcome
@@ -93,17 +92,17 @@ class SensitivityKind(Kind):
         for study in definition.families:
             for named, cost in STUDIES[study.study].pieces(study):
                 items = {f"{study.study}/{name}": item for name, item in named.items()}
-                found.append(Unit(tuple(items), Work(study.study, items), cost=cost))
+                found.append(Unit(tuple(items), items, cost=cost))
         wanted = chosen(only, [key for unit in found for key in unit.keys])
         left = [(unit, tuple(key for key in unit.keys if key in wanted)) for unit in found]
         return [Unit(keys, unit.work, cost=unit.cost) for unit, keys in left if keys]
 
     def run(self, unit: Unit, setting: Setting) -> Iterator[StudyOutcome]:
         """Make the pieces that are not finished yet."""
-        work: Work = unit.work
         for key in unit.keys:
             if key not in setting.finished:
-                yield StudyOutcome(key, **{work.study: STUDIES[work.study].run(work.items[key])})
+                study = _study_of(key)
+                yield StudyOutcome(key, **{study: STUDIES[study].run(unit.work[key])})
 
     def key(self, outcome: StudyOutcome) -> str:
         """Study and name."""
@@ -113,7 +112,7 @@ class SensitivityKind(Kind):
         """The document of every study, and what all of them say in one sentence."""
         order = {key: place for place, key in enumerate(key for unit in units for key in unit.keys)}
         outcomes = sorted(state.outcomes, key=lambda one: order[one.key])
-        made = grouped(outcomes, lambda one: one.key.partition("/")[0])
+        made = grouped(outcomes, lambda one: _study_of(one.key))
         document = Sensitivity(
             **{
                 name: STUDIES[name].summary([getattr(one, name) for one in found])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,21 +24,13 @@ def opinions(folder: Path) -> dict[str, Opinion]:
     artefact = read_artefact(folder)
     case, runs = artefact.case, artefact.trajectories
     own = runs.get(run_key(1))
-    compared = [_compared(case, s, run, own) for s in case.s_values if (run := runs.get(run_key(s)))]
-    trusted = _trusted(case, case.declaration.precision, compared)
-    exact = _trusted(case, "longdouble", compared)
+    found = {s: _ends(case, s, run, own) for s in case.s_values if (run := runs.get(run_key(s)))}
+    lengths = sorted({length for length, _, _ in found.values()})
+    precision = case.declaration.precision
+    trusted, exact = (_classical(case, one, lengths) for one in (precision, "longdouble"))
     said: dict[str, list[bool]] = {rival.name: [] for rival in RIVALS}
-    for one in compared:
-        at = one.length
-        answers = Answers(
-            case.problem,
-            case.declaration.precision,
-            one.s,
-            one.final,
-            trusted[at],
-            one.classical,
-            exact[at],
-        )
+    for s, (length, final, classical) in found.items():
+        answers = Answers(case.problem, precision, s, final, trusted[length], classical, exact[length])
         for rival in RIVALS:
             if (taken := rival.accepts(answers)) is not None:
                 said[rival.name].append(taken)
@@ -49,28 +40,21 @@ def opinions(folder: Path) -> dict[str, Opinion]:
     }
 
 
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """The answer of a run with this s after so many iterations, and that of the solver's own s = 1."""
-
-    s: int
-    length: int
-    final: np.ndarray
-    classical: np.ndarray | None
-
-
-def _compared(case: Case, s: int, run: Trajectory, own: Trajectory | None) -> Compared:
+def _ends(
+    case: Case, s: int, run: Trajectory, own: Trajectory | None
+) -> tuple[int, np.ndarray, np.ndarray | None]:
+    """Where a run is looked at: after how many iterations, its a there, and that of the run with s = 1."""
     blocks = case.stream.blocks(case.start, case.start + run.length)
-    length = run.length if own is None or s == 1 else min(run.length, own.length)
+    other = None if s == 1 else own
+    length = run.length if other is None else min(run.length, other.length)
     final = _state(run, blocks, length)
     if final is None:
         length, final = run.length, run.final
-    return Compared(s, length, final, None if own is None or s == 1 else _state(own, blocks, length))
+    return length, final, None if other is None else _state(other, blocks, length)
 
 
-def _trusted(case: Case, precision: str, compared: Sequence[Compared]) -> dict[int, np.ndarray]:
+def _classical(case: Case, precision: str, lengths: Sequence[int]) -> dict[int, np.ndarray]:
     """A after each number of iterations of the classical reference, made once to the largest of them."""
-    lengths = sorted({one.length for one in compared})
     if not lengths:
         return {}
     request = RunRequest(
