@@ -75,7 +75,7 @@ def parse_definition(text: str, source: str) -> Definition:
     if other := [name for name in table if name not in KINDS]:
         raise InputError(
             f"{source}: unknown key {other[0]!r} at the top level{closest(other[0], KINDS)}; known: "
-            f"[campaign], {listed}"
+            f"[campaign], {listed}{_elsewhere()}"
         )
     if len(held) > 1:
         raise InputError(f"{source}: holds both [[{held[0]}]] and [[{held[1]}]]; make two campaigns of it")
