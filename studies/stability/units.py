@@ -15,7 +15,6 @@ from sstep_verify.campaign.selection import command_for
 from sstep_verify.checks.contract import CHECK as CONTRACT
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
-from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.measures.error import against_classical, errors_at, relative_error
@@ -80,10 +79,15 @@ def execute_unit(unit: ScenarioUnit, again: str, artefacts: Path | None) -> Unit
         for s in family.steps:
             part = (place + family.steps.index(s) / len(family.steps)) / len(unit.forms)
             tell(unit.key, part, f"{form}, s = {s}")
-            case = _case(unit, form, s, problem, stream, again, form_runs.solver(s))
+            case = form_runs.case(s, again)
             trajectory = form_runs.make(case, s)
             checks = (CONTRACT, STEPS, *([WINDOWS] if _is_replayed(unit, s) else []))
-            found = _judged(checks_of(checks), case, s, trajectory, oracle, artefacts)
+            made = {run_key(s): trajectory}
+            found = [
+                verdict
+                for check in checks_of(checks)
+                for verdict in keep_artefacts(check, case, made, check.judge(case, made, oracle), artefacts)
+            ]
             verdicts += [(case_id, unit.condition, verdict) for verdict in found]
             ratios[s] = max((verdict.ratio for verdict in found), default=math.nan)
         # The classical solver is the same in every form.
@@ -98,93 +102,66 @@ def _is_replayed(unit: ScenarioUnit, s: int) -> bool:
     return first and s in family.replayed and s * unit.block <= family.replay_draws
 
 
-def _judged(
-    checks: list[Check], case: Case, s: int, trajectory: Trajectory, oracle: Oracle, artefacts: Path | None
-) -> list[Verdict]:
-    made = {run_key(s): trajectory}
-    return [
-        verdict
-        for check in checks
-        for verdict in keep_artefacts(check, case, made, check.judge(case, made, oracle), artefacts)
-    ]
-
-
-def _case(
-    unit: ScenarioUnit,
-    form: str,
-    s: int,
-    problem: Problem,
-    stream: IndexStream,
-    again: str,
-    solver: Solver,
-) -> Case:
-    family = unit.family
-    spaced = family.iterations // REPLAY_POINTS
-    ends = {-(-place // s) * s for place in range(spaced, family.iterations + 1, max(spaced, 1))}
-    return Case(
-        id=f"{unit.case(form)}/condition={unit.condition:g}/seed={unit.seed}",
-        problem=problem,
-        stream=stream,
-        s_values=(s,),
-        iterations=family.iterations,
-        declaration=solver.declaration,
-        points={s: tuple(sorted({s, *(end for end in ends if end <= family.iterations)}))},
-        windows=family.windows,
-        seed=unit.seed,
-        replay_command=command_for(again, unit.case(form)),
-    )
-
-
+@dataclass(frozen=True)
 class _FormRuns:
-    """The runs of one form on one scenario, and their errors."""
+    """The runs of one form on one scenario, and their errors: by s, by iteration."""
 
-    def __init__(
-        self,
-        unit: ScenarioUnit,
-        form: str,
-        problem: Problem,
-        stream: IndexStream,
-        exact: EnclosedTrajectory,
-    ):
-        self._unit, self._problem, self._stream, self._exact = unit, problem, stream, exact
-        self._classical: Solver
-        self._stepped: Solver
-        if unit.family.precision == "float64":
-            self._classical, self._stepped = ProductionSolver(), ProductionSolver(update=form)
-        else:
-            self._classical = ReferenceSolver("float32", "classical")
-            self._stepped = ReferenceSolver("float32")
-        self._errors: dict[int, dict[int, float]] = {}
+    unit: ScenarioUnit
+    form: str
+    problem: Problem
+    stream: IndexStream
+    exact: EnclosedTrajectory
+    errors: dict[int, dict[int, float]] = field(default_factory=dict)
 
     def solver(self, s: int) -> Solver:
         """The solver that makes the run of an s."""
-        return self._classical if s == 1 else self._stepped
+        if self.unit.family.precision == "float64":
+            return ProductionSolver() if s == 1 else ProductionSolver(update=self.form)
+        return ReferenceSolver("float32", "classical") if s == 1 else ReferenceSolver("float32")
+
+    def case(self, s: int, again: str) -> Case:
+        """What the run of an s is judged as."""
+        unit, family = self.unit, self.unit.family
+        spaced = family.iterations // REPLAY_POINTS
+        ends = {-(-place // s) * s for place in range(spaced, family.iterations + 1, max(spaced, 1))}
+        return Case(
+            id=f"{unit.case(self.form)}/condition={unit.condition:g}/seed={unit.seed}",
+            problem=self.problem,
+            stream=self.stream,
+            s_values=(s,),
+            iterations=family.iterations,
+            declaration=self.solver(s).declaration,
+            points={s: tuple(sorted({s, *(end for end in ends if end <= family.iterations)}))},
+            windows=family.windows,
+            seed=unit.seed,
+            replay_command=command_for(again, unit.case(self.form)),
+        )
 
     def make(self, case: Case, s: int) -> Trajectory:
         """Make a run and keep its errors."""
         request = plain_request(case, s)
-        points = self._unit.family.points(s)
+        points = self.unit.family.points(s)
         record = tuple(sorted({*request.record, *points}))
         trajectory = make_run(self.solver(s), replace(request, record=record, log=True))
-        errors = errors_at(trajectory, self._exact, points)
-        self._errors[s] = dict(zip(points, errors.tolist(), strict=True))
+        errors = errors_at(trajectory, self.exact, points)
+        self.errors[s] = dict(zip(points, errors.tolist(), strict=True))
         return trajectory
 
     def noise(self) -> float:
         """Largest over smallest error of classical runs with samples and features in several orders."""
-        given = self._errors[1][self._unit.family.iterations]
+        given = self.errors[1][self.unit.family.iterations]
         errors = [given, *self._in_other_orders(1, REORDERED)]
-        return noise_factor(errors, unit_roundoff(self._unit.family.precision))
+        return noise_factor(errors, unit_roundoff(self.unit.family.precision))
 
     def _in_other_orders(self, s: int, orders: int) -> list[float]:
         """Errors at the last iteration of runs with samples and features in other orders."""
-        last, errors = self._unit.family.iterations, []
+        last, errors = self.unit.family.iterations, []
         for seed in range(orders):
-            features = permute_features(self._problem, self._stream, seed)
+            features = permute_features(self.problem, self.stream, seed)
             moved = relabel(features.problem, features.stream, seed)
             request = RunRequest(moved.problem, moved.stream, s, last, record=(last,))
             final = moved.back(self.solver(s).run(request).final)
-            errors.append(relative_error(final, self._exact.alphas[-1]))
+            errors.append(relative_error(final, self.exact.alphas[-1]))
         return errors
 
     def _second_looks(self, losses: dict[int, float]) -> tuple[SecondLook, ...]:
@@ -202,9 +179,9 @@ class _FormRuns:
         self, case_id: str, attained: float, ratios: dict[int, float], noise: float
     ) -> StabilityRun:
         """Errors and loss factors of all runs made."""
-        unit = self._unit
+        unit = self.unit
         roundoff = unit_roundoff(unit.family.precision)
-        runs = [against_classical(errors, self._errors[1], roundoff) for errors in self._errors.values()]
+        runs = [against_classical(errors, self.errors[1], roundoff) for errors in self.errors.values()]
         compared = [run for run in runs if run is not None]  # All are: every run is recorded at its end.
         losses = tuple(run.loss for run in compared)
         return StabilityRun(
@@ -212,14 +189,14 @@ class _FormRuns:
             condition=unit.condition,
             attained=attained,
             seed=unit.seed,
-            s=tuple(self._errors),
+            s=tuple(self.errors),
             error=tuple(run.error for run in compared),
             largest=tuple(run.largest for run in compared),
             loss=losses,
             largest_loss=tuple(run.largest_loss for run in compared),
-            ratio=tuple(ratios.get(s) for s in self._errors),
+            ratio=tuple(ratios.get(s) for s in self.errors),
             noise=noise,
-            again=self._second_looks(dict(zip(self._errors, losses, strict=True))),
+            again=self._second_looks(dict(zip(self.errors, losses, strict=True))),
         )
 
 
