@@ -9,6 +9,9 @@ from sstep_verify.reporting.plain import grouped
 from sstep_verify.verdict import SEVERITY, Status, Term, Verdict
 from studies.reporting.stability.summary import power
 
+DECISIVE = (Status.FAIL, Status.INCONCLUSIVE, Status.PASS)
+"""Statuses of single runs of which the first that is met is that of all; VACUOUS where none is."""
+
 
 def merged(case: str, label: str, judged: Sequence[tuple[float, Verdict]]) -> list[Verdict]:
     """Merge the verdicts of one case, each with its condition: one per check and s, in the order of s.
@@ -24,10 +27,14 @@ def merged(case: str, label: str, judged: Sequence[tuple[float, Verdict]]) -> li
 def _merged(case: str, label: str, judged: list[tuple[float, Verdict]]) -> Verdict:
     ordered = sorted(judged, key=lambda item: item[0])
     verdicts = [verdict for _, verdict in ordered]
-    status = _status([verdict.status for verdict in verdicts])
+    found = {verdict.status for verdict in verdicts}
+    status = next((one for one in DECISIVE if one in found), Status.VACUOUS)
     condition, told = max(
         (item for item in ordered if item[1].status is status), key=lambda item: item[1].ratio
     )
+    largest: dict[str, float] = {}
+    for one, verdict in ordered:
+        largest[power(one)] = max(largest.get(power(one), 0.0), verdict.ratio)
     return replace(
         told,
         case=case,
@@ -39,30 +46,16 @@ def _merged(case: str, label: str, judged: list[tuple[float, Verdict]]) -> Verdi
         terms=_terms(verdicts),
         reason=f"Condition {power(condition)}: {told.reason}",
         evidence={
-            "ratio by condition": _largest_by_condition(ordered),
+            "ratio by condition": largest,
             **_steps(verdicts),
         },
     )
-
-
-def _largest_by_condition(ordered: list[tuple[float, Verdict]]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for condition, verdict in ordered:
-        found[power(condition)] = max(found.get(power(condition), 0.0), verdict.ratio)
-    return found
 
 
 def _steps(verdicts: list[Verdict]) -> dict[str, object]:
     """Steps judged, and of how many, over all runs that say so."""
     told = [one for verdict in verdicts if isinstance(one := verdict.evidence.get("steps"), dict)]
     return {"steps": {key: sum(int(one[key]) for one in told) for key in ("judged", "of")}} if told else {}
-
-
-def _status(statuses: list[Status]) -> Status:
-    for status in (Status.FAIL, Status.INCONCLUSIVE, Status.PASS):
-        if status in statuses:
-            return status
-    return Status.VACUOUS
 
 
 def _terms(verdicts: list[Verdict]) -> tuple[Term, ...]:
