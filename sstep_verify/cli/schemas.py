@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from sstep_verify.campaign import artefact_values
-from sstep_verify.campaign.statement import form as statement
+from sstep_verify.campaign.statement import record as statement
 from sstep_verify.campaign.statement.record import Statement
 from sstep_verify.errors import InputError, closest
 from sstep_verify.inputs.records import json_schema, strict

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command import command
 
-from sstep_verify.campaign.statement.form import digests_of
+from sstep_verify.campaign.statement.record import digests_of
 
 MODULE = """
 from dataclasses import replace

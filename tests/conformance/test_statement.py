@@ -14,7 +14,7 @@ from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.statement import verify
-from sstep_verify.campaign.statement.form import statement_from
+from sstep_verify.campaign.statement.record import statement_from
 from sstep_verify.campaign.statement.verify import StatementError, read_statement
 from sstep_verify.reporting import numbers
 from sstep_verify.reporting.plain import plain

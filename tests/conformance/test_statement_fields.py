@@ -9,7 +9,7 @@ import pytest
 from stated import mended
 
 from sstep_verify.campaign.statement import verify
-from sstep_verify.campaign.statement.form import digests_of, statement_from
+from sstep_verify.campaign.statement.record import digests_of, statement_from
 from sstep_verify.campaign.statement.verify import StatementError, prove_statement, read_statement
 from sstep_verify.errors import InputError
 from sstep_verify.reporting.plain import plain

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from sstep_verify.campaign.artefact import EVERY, SUMS, read_artefact
 from sstep_verify.campaign.model import Definition
-from sstep_verify.campaign.statement.form import statement_text
 from sstep_verify.campaign.statement.make import Runs, judged_of, make_statement, refuse_partial
-from sstep_verify.campaign.statement.record import Chosen, Statement
+from sstep_verify.campaign.statement.record import Chosen, Statement, statement_text
 from sstep_verify.campaign.statement.recorded import MOST_BYTES
 from sstep_verify.campaign.summary.headline import right_in_words
 from sstep_verify.errors import InputError
@@ -35,13 +34,7 @@ FOLDER = re.compile(rf"[A-Za-z0-9_=+-][A-Za-z0-9._=+-]{{0,150}}-{EVERY}-s0(-\d+)
 
 
 def places_of(path: str | Path) -> tuple[Path, Path, Path]:
-    """Statement, badge and folder of runs of a statement's name.
-
-    Raises
-    ------
-    InputError
-        If the name does not end with ``.json``.
-    """
+    """Statement, badge and folder of runs of a statement's name; InputError if that is no ``NAME.json``."""
     path = Path(path)
     if path.suffix != ENDING or path.name == ENDING:
         raise InputError(
@@ -66,13 +59,7 @@ def check_places(path: str | Path, definition: Definition) -> None:
 
 
 def recorded_in(folder: Path) -> Runs:
-    """The recorded runs in a folder by the ids of their cases.
-
-    Raises
-    ------
-    InputError
-        If they cannot be read, or are larger than `MOST_FOLDER`.
-    """
+    """The recorded runs in a folder by the ids of their cases; InputError if there are too many bytes."""
     names = sorted(entry.name for entry in folder.glob(f"*-{EVERY}-s0*")) if folder.is_dir() else []
     size = sum(file.stat().st_size for name in names for file in (folder / name).iterdir())
     if size > MOST_FOLDER:
@@ -91,27 +78,7 @@ def digest_of(folder: Path) -> str:
 
 
 def write_statement(statement: Statement, path: str | Path, recorded: Path) -> Path:
-    """Write the three; the statement itself last.
-
-    Parameters
-    ----------
-    statement : Statement
-        What is said.
-    path : str or Path
-        Name of the statement.
-    recorded : Path
-        Folder that holds its recorded runs, which are copied.
-
-    Returns
-    -------
-    Path
-        Absolute path of the statement.
-
-    Raises
-    ------
-    InputError
-        If they cannot be written.
-    """
+    """Write the three, the statement itself last, and copy its recorded runs; its absolute path."""
     place, picture, runs = (Path(os.path.realpath(one)) for one in places_of(path))
     with whole_folder(runs) as partial:
         for problem in statement.problems:
@@ -122,25 +89,10 @@ def write_statement(statement: Statement, path: str | Path, recorded: Path) -> P
 
 
 def state(definition: Definition, only: str, results: Results, recorded: Path, path: str | Path) -> Path:
-    """Make the statement of a finished check, and write it.
+    """Make the statement of a finished check, and write it under the name `path`.
 
-    Parameters
-    ----------
-    definition : Definition
-        The profile with the solver.
-    only : str
-        What of its cases was asked for; all if empty.
-    results : Results
-        What was found.
-    recorded : Path
-        Folder with the recorded runs of every case.
-    path : str or Path
-        Name of the statement.
-
-    Raises
-    ------
-    InputError
-        If the results do not speak of every problem, or the statement cannot be written.
+    `definition` is the profile with the solver, `only` what of its cases was asked for, and `recorded` the
+    folder with the runs of every case. InputError if the results do not speak of every problem.
     """
     refuse_partial(results)
     asked = Chosen(definition.cut.profile, definition.cut.selection, only)
@@ -151,21 +103,9 @@ def state(definition: Definition, only: str, results: Results, recorded: Path, p
 def stated(
     write: Callable[[Results, Path], object], results: Results, artefacts: Path
 ) -> InputError | None:
-    """Have a statement written, and leave none of its runs for the report.
+    """Have a statement written from results and a folder, and leave none of its runs there for the report.
 
-    Parameters
-    ----------
-    write : callable
-        Given results and folder, writes it.
-    results : Results
-        What was found.
-    artefacts : Path
-        Folder with the artefacts of the report and the recorded runs, which are removed from it.
-
-    Returns
-    -------
-    InputError or None
-        Why no statement was written.
+    Why no statement was written, if none was.
     """
     try:
         write(results, artefacts)

@@ -8,7 +8,6 @@ from typing import Any, Literal, cast
 
 from sstep_verify.campaign.messages import DISAGREEMENT, INTERNAL, REFUSED
 from sstep_verify.campaign.model import Definition
-from sstep_verify.campaign.statement.form import digests_of, statement_from, statement_text
 from sstep_verify.campaign.statement.record import (
     SCHEMA,
     Chosen,
@@ -17,6 +16,9 @@ from sstep_verify.campaign.statement.record import (
     ProblemSaid,
     Statement,
     VerdictSaid,
+    digests_of,
+    statement_from,
+    statement_text,
 )
 from sstep_verify.campaign.statement.sentences import sentences_of
 from sstep_verify.checks.registry import PRIMARY
@@ -48,24 +50,10 @@ def make_statement(
     runs: Runs,
     environment: dict[str, object] | None = None,
 ) -> Statement:
-    """What the results of a check say of the solver.
+    """What the results of a whole check say of the solver, in their environment if no other is given.
 
-    Parameters
-    ----------
-    results : Results
-        Of the whole check.
-    solver, asked
-        As they stand in the statement.
-    runs : mapping
-        See `Runs`.
-    environment : dict, optional
-        That of the results if absent.
-
-    Raises
-    ------
-    InputError
-        If the check was interrupted, met errors of its own, or did not judge every problem: of those that
-        were not judged nothing can be said.
+    InputError if the check was interrupted, met errors of its own, or did not judge every problem: of those
+    that were not judged nothing can be said.
     """
     summary, cases = results.summary, results.cases
     refuse_partial(results)
@@ -125,17 +113,9 @@ def refuse_partial(results: Results) -> None:
 
 
 def _verdict(one: dict[str, Any]) -> VerdictSaid:
-    return VerdictSaid(
-        check=one["check"],
-        case=one["case"],
-        s=one["s"],
-        status=one["status"],
-        ratio=rounded_up(one["ratio"]),
-        detection_limit=rounded_up(_detection_limit(one)),
-        planned=one["planned"],
-        executed=one["executed"],
-        sentences=tuple(one["sentences"]),
-    )
+    same = {name: one[name] for name in ("check", "case", "s", "status", "planned", "executed")}
+    ratio, limit = rounded_up(one["ratio"]), rounded_up(_detection_limit(one))
+    return VerdictSaid(**same, ratio=ratio, detection_limit=limit, sentences=tuple(one["sentences"]))
 
 
 def _detection_limit(one: dict[str, Any]) -> float | None:
@@ -173,6 +153,6 @@ def _data(results: Results) -> dict[str, str]:
 
 def _environment(results: Results) -> dict[str, object]:
     """Versions, machine, command, date; of data those digests that are no data set's: of programs."""
-    known, data = results.provenance, _data(results)
-    programs = {name: digest for name, digest in dict(known["data"]).items() if name not in data}  # type: ignore[call-overload]
-    return {**{name: value for name, value in known.items() if name != "data"}, "programs": programs}
+    known, data = dict(results.provenance), _data(results)
+    digests = cast("dict[str, str]", known.pop("data"))
+    return {**known, "programs": {name: one for name, one in digests.items() if name not in data}}

@@ -1,17 +1,24 @@
-"""The statement as a record: what is said of a solver, and which parts of it stand on recorded runs."""
+"""The statement as a record, and its form in a file: strict JSON, with a digest of every field."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import hashlib
+import json
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
 from sstep_verify.campaign.profile import Selection
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
+from sstep_verify.inputs.records import build, decode
+from sstep_verify.reporting.plain import plain
 from sstep_verify.solvers.adapters.foreign import is_foreign
 from sstep_verify.solvers.adapters.program import ProgramFile
 
 SCHEMA: Literal[2] = 2
+
+MOST_BYTES = 16 << 20
+"""Largest statement that is read; one of profile ci has 100 kB."""
 
 Outcome = Literal["passed", "failed", "vacuous", "inconclusive", "not applicable"]
 
@@ -20,19 +27,9 @@ Outcome = Literal["passed", "failed", "vacuous", "inconclusive", "not applicable
 class Judged:
     """The solver, as its author describes it.
 
-    Parameters
-    ----------
-    name : str
-        ``module:object``, or the name of a program.
-    program : ProgramFile or None
-        How the program was started, what it leaves, how it draws; None of a Python object.
-    declaration : Declaration
-        What it says it is, on one rank: the bounds are for exactly this.
-
-    Raises
-    ------
-    InputError
-        If it is declared on several ranks, or is neither a program nor a name ``module:object``.
+    `name` is ``module:object``, or the name of a program; `program` how that was started, what it leaves,
+    how it draws, None of a Python object; `declaration` what it says it is, on one rank: the bounds are for
+    exactly this. Anything else is an InputError.
     """
 
     name: str
@@ -52,14 +49,7 @@ class Judged:
 class Chosen:
     """The problems that were asked for, in the words of ``sstep-verify check``.
 
-    Parameters
-    ----------
-    profile : str
-        Name of the profile.
-    selection : Selection
-        What it was cut to.
-    only : str
-        Part of the ids of the cases; all if empty.
+    A profile by name, what it was cut to, and a part of the ids of the cases (`only`), all if empty.
     """
 
     profile: str
@@ -71,14 +61,7 @@ class Chosen:
 class Extreme:
     """The largest of some numbers, and where it was met.
 
-    Parameters
-    ----------
-    value : float or None
-        Rounded up to two digits; None if it is infinite.
-    check, case : str
-        Check id and case.
-    s : int
-        Iterations per window.
+    `value` is rounded up to two digits, and None if it is infinite.
     """
 
     value: float | None
@@ -89,18 +72,11 @@ class Extreme:
 
 @dataclass(frozen=True)
 class SentenceSaid:
-    """What the verdicts say of one sentence of the specification.
+    """What the verdicts of some checks say of one sentence of the specification.
 
-    Parameters
-    ----------
-    number : str
-        Its number.
-    outcome : str
-        failed: a FAIL names it among those that it may break. inconclusive: a check that decides it could
-        not. passed: a check that decides it passed, and saw the quantities that it prescribes. vacuous: it
-        was judged, and nothing showed it. not applicable: no check that decides it judged such a problem.
-    checks : tuple of str
-        The checks whose verdicts say so.
+    failed: a FAIL names it among those that it may break. inconclusive: a check that decides it could not.
+    passed: a check that decides it passed, and saw the quantities that it prescribes. vacuous: it was
+    judged, and nothing showed it. not applicable: no check that decides it judged such a problem.
     """
 
     number: str
@@ -110,24 +86,11 @@ class SentenceSaid:
 
 @dataclass(frozen=True)
 class ProblemSaid:
-    """One problem on some number of ranks.
+    """One problem on some number of ranks, by its id in the profile.
 
-    Parameters
-    ----------
-    id : str
-        Its id in the profile.
-    status : str
-        PASS, FAIL, VACUOUS or INCONCLUSIVE.
-    right_at : tuple of int
-        The s at which it is right.
-    s : tuple of int
-        Iterations per window that were run.
-    samples, features : int
-        Shape of the data (m, n).
-    runs : str
-        Folder of the recorded runs.
-    sha256 : str
-        Digest of that folder's list of digests.
+    `right_at` are the s at which it is right, of those that were run; `samples` and `features` the shape of
+    its data. `runs` is the folder of its recorded runs, `sha256` the digest of that folder's list of
+    digests.
     """
 
     id: str
@@ -144,23 +107,10 @@ class ProblemSaid:
 class VerdictSaid:
     """One verdict.
 
-    Parameters
-    ----------
-    check, case : str
-        Check id and case.
-    s : int
-        Iterations per window.
-    status : str
-        PASS, FAIL, VACUOUS or INCONCLUSIVE.
-    ratio : float or None
-        Measured / bound, rounded up to two digits; None if it is infinite or undefined.
-    detection_limit : float or None
-        Smallest relative error in the kernel correction that would have been seen, rounded up likewise;
-        None if none would.
-    planned, executed : int
-        Comparisons.
-    sentences : tuple of str
-        Sentences that it is about; of a FAIL those that it may break.
+    `ratio` is measured / bound and `detection_limit` the smallest relative error in the kernel correction
+    that would have been seen, both rounded up to two digits, and None if infinite or undefined; `planned`
+    and `executed` count comparisons; `sentences` are those that it is about, of a FAIL those that it may
+    break.
     """
 
     check: str
@@ -178,36 +128,12 @@ class VerdictSaid:
 class Statement:
     """What a solver was found to be.
 
-    Parameters
-    ----------
-    schema : int
-        Version of the form.
-    specification : str
-        Version of the specification.
-    outcome : {"passed", "failed", "inconclusive"}
-        Of the whole, as the exit codes 0, 1 and 3 of ``check``.
-    solver : Judged
-        What was judged.
-    asked : Chosen
-        On which problems.
-    worst_ratio : Extreme or None
-        Largest measured / bound.
-    worst_detection_limit : Extreme or None
-        Largest of the relative errors in the kernel correction that each run would have shown.
-    sentences : tuple of SentenceSaid
-        All sentences, in order.
-    problems : tuple of ProblemSaid
-        All problems.
-    verdicts : tuple of VerdictSaid
-        All verdicts.
-    shortfalls : tuple of str
-        What was compared too seldom, or was vacuous and is not tolerated.
-    data : dict of str to str
-        SHA-256 of each data set.
-    environment : dict
-        Versions, machine, command and date, as `sstep_verify.provenance.collect` has them.
-    digests : dict of str to str
-        SHA-256 of every other field.
+    `schema` is the version of this form, `specification` that of the specification, `outcome` that of the
+    whole, as the exit codes 0, 1 and 3 of ``check``. `worst_ratio` is the largest measured / bound,
+    `worst_detection_limit` the largest of the relative errors in the kernel correction that each run would
+    have shown. `shortfalls` are what was compared too seldom, or was vacuous and is not tolerated; `data`
+    the SHA-256 of each data set, `environment` as `sstep_verify.provenance.collect` has it, and `digests`
+    the SHA-256 of every other field.
     """
 
     schema: Literal[2]
@@ -224,3 +150,27 @@ class Statement:
     data: dict[str, str]
     environment: dict[str, object]
     digests: dict[str, str]
+
+
+def digests_of(values: dict[str, Any]) -> dict[str, str]:
+    """SHA-256 of every field but `digests`, as JSON with sorted keys and no white space."""
+    return {
+        item.name: hashlib.sha256(
+            json.dumps(values[item.name], sort_keys=True, separators=(",", ":")).encode()
+        ).hexdigest()
+        for item in fields(Statement)
+        if item.name != "digests"
+    }
+
+
+def statement_text(statement: Statement) -> str:
+    """The statement as strict JSON."""
+    return json.dumps(plain(statement), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def statement_from(content: bytes, where: str) -> Statement:
+    """Read a statement, but do not look at its digests; InputError if it is none of this version."""
+    values = decode(content, where)
+    if not isinstance(values, dict) or values.get("schema") != SCHEMA or values["schema"] is True:
+        raise InputError(f"{where}: schema: is no statement of schema {SCHEMA}")
+    return build(values, Statement, where)

@@ -24,16 +24,9 @@ Key = tuple[object, ...]
 
 @dataclass(frozen=True)
 class RecordedRuns:
-    """Runs of a statement, in folders of a folder; a source of runs for a family.
+    """Runs of a statement, one artefact for each case; a source of runs for a family.
 
-    Parameters
-    ----------
-    folder : str
-        Holds one artefact for each case.
-    names : tuple of str
-        Their folders.
-    declaration : Declaration
-        What the solver says it is, on one rank.
+    `names` are the artefacts' folders in `folder`, `declaration` is what the solver says it is, on one rank.
     """
 
     folder: str
@@ -65,13 +58,6 @@ class RecordedSolver:
 
     A run is never bent to a request: problem, stream, s, start, a0, iterations and recorded points must be
     those that it was asked for. What the run had changed of its inputs is changed again.
-
-    Parameters
-    ----------
-    source : RecordedRuns
-        The runs.
-    declaration : Declaration
-        What the solver said it is, ranks included.
     """
 
     foreign = True
@@ -81,13 +67,7 @@ class RecordedSolver:
         self._left: dict[Key, list[Trajectory]] | None = None
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
-        """The recorded run.
-
-        Raises
-        ------
-        RefusedError
-            If none is left that was asked for this.
-        """
+        """The recorded run; RefusedError if none is left that was asked for this."""
         if self._left is None:
             mine = (one for one in self._source.artefacts() if one.case.declaration == self.declaration)
             self._left = _by_request(mine)

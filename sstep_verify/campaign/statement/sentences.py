@@ -10,23 +10,15 @@ from sstep_verify.specification import Sentence, specification
 from sstep_verify.verdict import Status
 
 
-def _has_kernel(*names: str) -> Callable[[Case], bool]:
-    return lambda case: case.kernel.split()[0] in names
-
-
 def _on_several_ranks(case: Case) -> bool:
     ranks = case.facts.get("ranks")
     return isinstance(ranks, int) and ranks > 1
 
 
-def _in_blocks(case: Case) -> bool:
-    return case.block > 1
-
-
 ABOUT: dict[str, Callable[[Case], bool]] = {
-    "S-1.6": _has_kernel("linear", "polynomial"),
-    "S-1.7": _has_kernel("rbf"),
-    "S-2.5": _in_blocks,
+    "S-1.6": lambda case: case.kernel.split()[0] in ("linear", "polynomial"),
+    "S-1.7": lambda case: case.kernel.split()[0] == "rbf",
+    "S-2.5": lambda case: case.block > 1,
     "S-4.3": _on_several_ranks,
 }
 """Problems on which a sentence says something, where that is not told by its tasks."""
@@ -36,17 +28,7 @@ NOT_TOLD = ("S-3.10",)
 
 
 def sentences_of(verdicts: Sequence[dict], cases: Sequence[Case], level: int) -> tuple[SentenceSaid, ...]:
-    """The outcome of each sentence; see `SentenceSaid`.
-
-    Parameters
-    ----------
-    verdicts : sequence of dict
-        ``Verdict.as_dict()`` of each.
-    cases : sequence of Case
-        The cases that they are about.
-    level : int
-        `Declaration.level` of the solver.
-    """
+    """The outcome of each sentence, from verdicts as plain values, their cases, and the solver's level."""
     known = {case.id: case for case in cases}
     return tuple(_said(sentence, verdicts, known, level) for sentence in specification().sentences)
 

@@ -13,9 +13,8 @@ from sstep_verify.campaign.loop.run import Progress, run_campaign
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.profile import profile_of
 from sstep_verify.campaign.statement.files import FOLDER, MOST_FOLDER, badge_of, digest_of, places_of
-from sstep_verify.campaign.statement.form import MOST_BYTES, digests_of, statement_from
 from sstep_verify.campaign.statement.make import Runs, make_statement
-from sstep_verify.campaign.statement.record import Statement
+from sstep_verify.campaign.statement.record import MOST_BYTES, Statement, digests_of, statement_from
 from sstep_verify.campaign.statement.recorded import MOST_BYTES as MOST_ARRAYS
 from sstep_verify.campaign.statement.recorded import RecordedRuns
 from sstep_verify.errors import InputError, SstepVerifyError
@@ -32,15 +31,7 @@ BY_FLOAT64 = ("ratio", "detection_limit", "value")
 
 
 class StatementError(SstepVerifyError):
-    """A statement that is refused; the message names the field.
-
-    Parameters
-    ----------
-    where : str
-        Field or file at fault.
-    fault : str
-        What is wrong with it.
-    """
+    """A statement that is refused: the field or file at fault, and what is wrong with it."""
 
     def __init__(self, where: str, fault: str):
         super().__init__(f"statement refused: {shortened(where)}: {fault}")
