@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sstep_verify.checks.shared.check import Check
     from sstep_verify.problems import IndexStream, Problem
     from sstep_verify.solver import RunRequest, Solver
-    from sstep_verify.solvers.adapters.foreign import ForeignSolver
+    from sstep_verify.solvers.adapters.python import ForeignSolver
     from sstep_verify.trajectory import Trajectory
     from sstep_verify.verdict import Verdict
 
@@ -80,7 +80,7 @@ def judge(
     from sstep_verify.checks.step_replay import CHECK as STEPS
     from sstep_verify.checks.trajectory import CHECK as ENDS
     from sstep_verify.checks.window_replay import CHECK as WINDOWS
-    from sstep_verify.solvers.adapters.foreign import ForeignSolver, checked_solver
+    from sstep_verify.solvers.adapters.python import ForeignSolver, checked_solver
 
     if not is_whole(s) or s < 1:
         raise InputError(f"s = {s!r:.40}, but a window holds a whole number of iterations, such as s = 4")

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from sstep_verify.campaign import artefact_values
+from sstep_verify.campaign.artefact import form as artefact_form
 from sstep_verify.campaign.statement import record as statement
 from sstep_verify.campaign.statement.record import Statement
 from sstep_verify.errors import InputError, closest
@@ -16,7 +16,7 @@ from sstep_verify.reporting.results import SCHEMA
 from sstep_verify.vectors import record
 
 FORMS = {
-    "artefact": (artefact_values.form, artefact_values.SCHEMA),
+    "artefact": (artefact_form.form, artefact_form.SCHEMA),
     "results": (lambda: schema.DOCUMENT, SCHEMA),
     "statement": (lambda: strict(Statement, {}), statement.SCHEMA),
     "vector": (lambda: strict(record.Expected, {}), record.VERSION),

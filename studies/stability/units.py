@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sstep_verify.campaign.artefact_keep import keep_artefacts
+from sstep_verify.campaign.artefact.keep import keep_artefacts
 from sstep_verify.campaign.messages import tell
 from sstep_verify.campaign.selection import command_for
 from sstep_verify.checks.contract import CHECK as CONTRACT

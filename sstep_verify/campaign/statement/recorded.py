@@ -26,7 +26,8 @@ Key = tuple[object, ...]
 class RecordedRuns:
     """Runs of a statement, one artefact for each case; a source of runs for a family.
 
-    `names` are the artefacts' folders in `folder`, `declaration` is what the solver says it is, on one rank.
+    `names` are the artefacts' folders in `folder`, `declaration` is what the solver says it is, on one
+    rank.
     """
 
     folder: str

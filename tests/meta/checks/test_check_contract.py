@@ -9,8 +9,8 @@ import pytest
 from judged import assert_teaches, small_case
 
 from sstep_verify.campaign.artefact import read_artefact, write_artefact
-from sstep_verify.campaign.artefact_keep import artefact_of
-from sstep_verify.campaign.artefact_replay import rejudge
+from sstep_verify.campaign.artefact.again import rejudge
+from sstep_verify.campaign.artefact.keep import artefact_of
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import plain_request, run_key
 from sstep_verify.errors import (
@@ -32,7 +32,7 @@ from sstep_verify.problems import (
 from sstep_verify.runs.make import make_run
 from sstep_verify.solver import Declaration, RunRequest
 from sstep_verify.solvers.adapters import ReferenceSolver
-from sstep_verify.solvers.adapters.foreign import ForeignSolver
+from sstep_verify.solvers.adapters.python import ForeignSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.trajectory import Claim, Panel
 from sstep_verify.verdict import Status

@@ -17,7 +17,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.runs.make import make_run
 from sstep_verify.solver import Declaration
-from sstep_verify.solvers.adapters.foreign import ForeignSolver, is_foreign, load_solver
+from sstep_verify.solvers.adapters.python import ForeignSolver, is_foreign, load_solver
 from sstep_verify.verdict import Status
 
 MODULE = "solvers.foreign_solvers"

@@ -22,8 +22,8 @@ import msgspec
 import numpy as np
 
 from sstep_verify import __version__
-from sstep_verify.campaign.artefact_arrays import Arrays, array_header, load_arrays
-from sstep_verify.campaign.artefact_values import SCHEMA, Document, Drawn, form, from_form, to_plain
+from sstep_verify.campaign.artefact.arrays import Arrays, array_header, load_arrays
+from sstep_verify.campaign.artefact.form import SCHEMA, Document, Drawn, form, from_form, to_plain
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import open_regular, read_whole
@@ -58,20 +58,9 @@ MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError
 class Artefact:
     """One check on one run of a case, as it was judged.
 
-    Parameters
-    ----------
-    check : str
-        Check id, or `EVERY`.
-    s : int
-        Iterations per window of the run judged; 0 with `EVERY`.
-    case : Case
-        The case; its replay command runs the solver again.
-    trajectories : mapping of str to Trajectory
-        The runs the check needs, by key.
-    verdicts : tuple of dict
-        ``Verdict.as_dict()`` of each verdict of this check on this s, in order; one as a rule.
-    version : str
-        Version of the package that wrote it.
+    `check` is its id, or `EVERY`, and `s` that of the run judged, 0 with `EVERY`; the replay command of
+    `case` runs the solver again. `trajectories` are the runs that the check needs, by key; `verdicts` those
+    of this check on this s as plain values, one as a rule; `version` is that of the package that wrote it.
     """
 
     check: str
@@ -85,24 +74,8 @@ class Artefact:
 def write_artefact(artefact: Artefact, parent: Path) -> Path:
     """Write an artefact into a folder of its own: under a temporary name, then renamed.
 
-    Parameters
-    ----------
-    artefact : Artefact
-        What is kept.
-    parent : Path
-        Folder of artefacts; made if absent.
-
-    Returns
-    -------
-    Path
-        ``parent/<case>-<check>-s<s>``; with a number behind it if that is there already.
-
-    Raises
-    ------
-    InputError
-        If a value cannot be kept without pickle.
-    OSError
-        If it cannot be written.
+    The folder is ``parent/<case>-<check>-s<s>``, with a number behind it if that is there already.
+    InputError if a value cannot be kept without pickle, OSError if it cannot be written.
     """
     name = _folder_name(artefact)
     partial = parent / f".{name}.{secrets.token_hex(4)}.partial"
@@ -122,18 +95,9 @@ def write_artefact(artefact: Artefact, parent: Path) -> Path:
 def read_artefact(folder: str | Path, most: int | None = None) -> Artefact:
     """Read an artefact after comparing every file with its recorded SHA-256.
 
-    Parameters
-    ----------
-    folder : str or Path
-        The artefact's folder.
-    most : int, optional
-        Largest size of the arrays of a file, in bytes; see `load_arrays`.
-
-    Raises
-    ------
-    InputError
-        If it is no artefact, a file is missing or was changed (both digests are named), another schema
-        version wrote it, or this version of NumPy draws another index stream.
+    `most` is the largest size of the arrays of a file, in bytes; see `load_arrays`. InputError if it is no
+    artefact, a file is missing or was changed (both digests are named), another schema version wrote it, or
+    this version of NumPy draws another index stream.
     """
     path = Path(folder)
     _compare_digests(path)
@@ -156,11 +120,8 @@ def _read(path: Path, most: int | None) -> Artefact:
             f"read it with the version of sstep-verify that wrote it ({said.get('version')!s:.60})"
         )
     found = convert(values, form(), DOCUMENT)
-    stream = found.case.stream
-    if stream.kind == "file":
-        found = msgspec.structs.replace(
-            found, case=msgspec.structs.replace(found.case, stream=_own_stream(stream, path / STREAM))
-        )
+    if found.case.stream.kind == "file":
+        found.case.stream = _own_stream(found.case.stream, path / STREAM)
     drawn, arrays = found.stream, load_arrays(path / PROBLEM, most)
     runs = from_form(found.trajectories, load_arrays(path / TRAJECTORIES, most))
     case = from_form(found.case, arrays)

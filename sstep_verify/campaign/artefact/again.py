@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sstep_verify.campaign.artefact import EVERY, MALFORMED, Artefact
+from sstep_verify.campaign.artefact.files import EVERY, MALFORMED, Artefact
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle
@@ -19,15 +19,9 @@ NUMBERS = ("ratio", "measured", "bound", "planned", "executed")
 class Rejudged:
     """New verdicts beside the stored ones.
 
-    Parameters
-    ----------
-    verdicts : tuple of Verdict
-        What the check says now.
-    disagreements : tuple of str
-        Other counts of verdicts, other statuses of a verdict or a term; empty if there are none.
-    differences : tuple of str
-        Numbers that changed while the statuses did not: bounds are evaluated in float64, which another
-        machine, library or version may round otherwise.
+    `disagreements` are other counts of verdicts, or other statuses of a verdict or a term;
+    `differences` are numbers that changed while the statuses did not: bounds are evaluated in float64,
+    which another machine, library or version may round otherwise.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -48,15 +42,7 @@ class Rejudged:
 def rejudge(artefact: Artefact) -> Rejudged:
     """Let the check judge the stored runs again, with an oracle that knows nothing of the first time.
 
-    Parameters
-    ----------
-    artefact : Artefact
-        What was kept.
-
-    Raises
-    ------
-    InputError
-        If its check is unknown to this version, or cannot judge such values.
+    InputError if its check is unknown to this version, or cannot judge such values.
     """
     if artefact.check == EVERY:
         raise InputError(

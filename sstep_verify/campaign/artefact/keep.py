@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sstep_verify.campaign.artefact import EVERY, Artefact, write_artefact
+from sstep_verify.campaign.artefact.files import EVERY, Artefact, write_artefact
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.outcome import right_at_one
@@ -29,49 +29,33 @@ def keep_artefacts(
 ) -> list[Verdict]:
     """Write an artefact for every s with an unsettled verdict, and let those verdicts name it.
 
-    Parameters
-    ----------
-    check : Check
-        The check that judged.
-    case : Case
-        The case.
-    trajectories : mapping of str to Trajectory
-        All runs of the case, by key.
-    verdicts : sequence of Verdict
-        What the check made of them.
-    parent : Path or None
-        Where artefacts are collected until the report is written; None for nowhere.
-
-    Returns
-    -------
-    list of Verdict
-        The same, where an artefact was written with ``sstep-verify explain --again artefacts/NAME`` as
-        replay command (relative to the report's folder) and the command that runs the solver again as
-        evidence. An artefact that cannot be written is said in the evidence and ends nothing.
+    `parent` is where artefacts are collected until the report is written, None for nowhere. The
+    verdicts are the same but that one whose artefact was written has the command that judges it again
+    (relative to the report's folder) as replay command, and the command that runs the solver again as
+    evidence. An artefact that cannot be written is said in the evidence and ends nothing.
     """
     unsettled = {verdict.s for verdict in verdicts if verdict.status in UNSETTLED}
     if parent is None or not unsettled:
         return list(verdicts)
-    changed: dict[int, tuple[str, dict[str, object]]] = {}
+    named: dict[int, tuple[str, dict[str, object]]] = {}
     for s in sorted(unsettled):
         try:
             path = write_artefact(artefact_of(check, case, s, trajectories, verdicts), parent)
+            named[s] = REPLAY + path.name, {"run again": case.replay_command}
         except (OSError, InputError) as error:
-            changed[s] = (case.replay_command, {"artefact": f"not written: {error}"})
-            continue
-        changed[s] = (REPLAY + path.name, {"run again": case.replay_command})
+            named[s] = case.replay_command, {"artefact": f"not written: {error}"}
     return [
-        _changed(verdict, *changed[verdict.s]) if verdict.s in changed else verdict for verdict in verdicts
+        replace(one, replay=named[one.s][0], evidence={**one.evidence, **named[one.s][1]})
+        if one.status in UNSETTLED
+        else one
+        for one in verdicts
     ]
 
 
 def keep_runs(case: Case, trajectories: Mapping[str, Trajectory], parent: Path) -> str:
     """Write all runs of a case, for a statement; the command that would name them, as of an artefact.
 
-    Raises
-    ------
-    InputError
-        If they cannot be written.
+    InputError if they cannot be written.
     """
     try:
         path = write_artefact(
@@ -94,12 +78,6 @@ def artefact_of(
         narrow = replace(narrow, classical_right=right_at_one(narrow, together))
     kept = check.wanted(narrow, trajectories)
     return Artefact(check.id, s, narrow, kept, tuple(one.as_dict() for one in together if one.s == s))
-
-
-def _changed(verdict: Verdict, command: str, note: dict[str, object]) -> Verdict:
-    if verdict.status not in UNSETTLED:
-        return verdict
-    return replace(verdict, replay=command, evidence={**verdict.evidence, **note})
 
 
 def _narrowed(check: Check, case: Case, s: int) -> Case:

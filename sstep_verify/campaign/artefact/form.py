@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.campaign.artefact_arrays import Arrays
+from sstep_verify.campaign.artefact.arrays import Arrays
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
 from sstep_verify.inputs.records import strict
@@ -53,16 +53,8 @@ class NotFinite(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fie
 
 @dataclass(frozen=True)
 class Drawn:
-    """The part of the index stream that the runs used.
-
-    Parameters
-    ----------
-    blocks : int
-        Blocks used, from the stream's beginning.
-    sha256 : str
-        Their digest, see `sstep_verify.campaign.artefact.stream_digest`.
-    numpy : str
-        Version of NumPy that drew them.
+    """The part of the index stream that the runs used: so many blocks from its beginning, with a digest
+    (`stream_digest`), as this version of NumPy drew them.
     """
 
     blocks: int
@@ -72,27 +64,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Document:
-    """All that an artefact says, arrays apart.
-
-    Parameters
-    ----------
-    schema : int
-        Version of the form.
-    version : str
-        Version of the package that wrote it.
-    check : str
-        Check id.
-    s : int
-        Iterations per window of the run judged.
-    verdicts : tuple of dict
-        The verdicts as they were.
-    case : Case
-        The case.
-    stream : Drawn
-        What was drawn.
-    trajectories : dict of str to Trajectory
-        The runs, by key.
-    """
+    """All that an artefact says, arrays apart: its fields and what was drawn of the index stream."""
 
     schema: Literal[3]
     version: str
@@ -125,21 +97,10 @@ def _form(kernels: tuple[type[Kernel], ...]) -> Any:
 
 
 def to_plain(value: Any, where: str, arrays: Arrays) -> Any:
-    """Turn a record into values that JSON holds; its arrays go to `arrays`. Finite numbers keep every bit.
+    """Turn a record into values that JSON holds; its arrays go to `arrays`, by the names of members.
 
-    Parameters
-    ----------
-    value : object
-        A record, or whatever stands in its fields.
-    where : str
-        Where it stands, such as ``case.problem``.
-    arrays : dict
-        Filled, by the names of members.
-
-    Raises
-    ------
-    InputError
-        If a part has no such form, as an array of Python objects.
+    Finite numbers keep every bit. InputError if a part has no such form, as an array of Python objects;
+    `where` says where it stands, such as ``case.problem``.
     """
     match value:
         case np.ndarray() if not value.dtype.hasobject:
@@ -171,12 +132,8 @@ def to_plain(value: Any, where: str, arrays: Arrays) -> Any:
 def from_form(value: Any, arrays: Arrays) -> Any:
     """Build the dataclass, or what stands in its fields, from its form in a file.
 
-    Raises
-    ------
-    InputError
-        If an array is missing, or a record refuses its values.
-    ValueError
-        If the parts of a sparse matrix do not fit together.
+    InputError if an array is missing, or a record refuses its values; ValueError if the parts of a sparse
+    matrix do not fit together.
     """
     match value:
         case Array():

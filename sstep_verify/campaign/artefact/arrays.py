@@ -22,13 +22,9 @@ Arrays = dict[str, np.ndarray]
 def load_arrays(path: Path, most: int | None = None) -> Arrays:
     """The members of a ``.npz`` file; each header is compared with its member's size before allocation.
 
-    Raises
-    ------
-    InputError
-        If it is not a regular file, a member is no array or not as long as it says, or they have more than
-        `most` bytes together (`MOST_BYTES` if it is not said).
-    zipfile.BadZipFile, EOFError, ValueError
-        If it is no such file.
+    InputError if it is not a regular file, a member is no array or not as long as it says, or they have
+    more than `most` bytes together (`MOST_BYTES` if it is not said); BadZipFile, EOFError or ValueError
+    if it is no such file.
     """
     with open_regular(path, "arrays", follow=False) as file, zipfile.ZipFile(file) as archive:
         members = archive.infolist()
@@ -51,23 +47,10 @@ def _array(file: Any, size: int, where: str) -> np.ndarray:
 
 
 def array_header(file: BinaryIO, size: int, where: str) -> tuple[tuple[int, ...], bool, np.dtype, int]:
-    """Shape, order, type and bytes of the array of a ``.npy`` file, whose header is read.
+    """Shape, order, type and bytes of the array of a ``.npy`` file of `size` bytes, whose header is read.
 
-    Parameters
-    ----------
-    file : binary file
-        At its beginning.
-    size : int
-        Its bytes.
-    where : str
-        Its name, for messages.
-
-    Raises
-    ------
-    InputError
-        If it holds Python objects, or the header claims more or fewer bytes than there are.
-    ValueError
-        If it is no such file.
+    InputError if it holds Python objects, or the header claims more or fewer bytes than there are;
+    ValueError if it is no such file.
     """
     read = npy.read_array_header_2_0 if npy.read_magic(file)[0] > 1 else npy.read_array_header_1_0
     shape, by_columns, dtype = read(file)
