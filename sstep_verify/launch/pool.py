@@ -29,8 +29,7 @@ from sstep_verify.launch.environment import (
     start_limit,
 )
 from sstep_verify.launch.failures import HangError, LaunchError, NotStartedError, RankState
-from sstep_verify.launch.lost_ranks import LOG_TAIL, lost, not_started
-from sstep_verify.launch.traces import ABORTED, Traces
+from sstep_verify.launch.traces import ABORTED, LOG_TAIL, Traces, lost, not_started
 from sstep_verify.launch.worker import GREETINGS, PROGRAM
 
 GRACE = 0.5

@@ -1,4 +1,4 @@
-"""Traces that ranks of a pool leave even if they crash: their output, and their place in the call."""
+"""Traces that ranks of a pool leave even if they crash: output, their place in the call; who is gone."""
 
 from __future__ import annotations
 
@@ -6,16 +6,24 @@ import mmap
 import os
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sstep_verify.launch.failures import RankState
+from sstep_verify.launch.failures import LaunchError, MismatchError, RankLostError, RankState, dissenters
 from sstep_verify.launch.progress import CURRENT, WORDS, Progress
+from sstep_verify.launch.start_monitor import state_and_parent
 
 ABORTED = re.compile(r"called MPI_Abort\(")
 """Words of MPICH on a rank that calls MPI_Abort, which then goes on for a while as if nothing were."""
 
 CRASHED = "Fatal Python error"
 """First words of a fault handler."""
+
+ABORTED_ELSEWHERE = re.compile(r"MPI_ABORT was invoked (?:on|by process) rank (\d+)")
+"""Words by which Open MPI's launcher names the rank that called MPI_Abort."""
+
+LOG_TAIL = 8000
+"""Characters of the ranks' output that an error quotes."""
 
 COMPLAINED = re.compile(r"Fatal error in |An error occurred in MPI_")
 """Words of MPI libraries on a rank that met a collective it cannot complete."""
@@ -79,3 +87,37 @@ def leave_traces(folder: str, rank: int) -> None:
     with open(os.path.join(folder, "progress"), "r+b") as shared:
         words = memoryview(mmap.mmap(shared.fileno(), 0)).cast("q")
     CURRENT.share(words[WORDS * rank : WORDS * (rank + 1)])
+
+
+def lost(
+    name: str, first: int, outputs: Mapping[int, str], states: Sequence[RankState], log: str
+) -> LaunchError:
+    """Name the ranks that crashed or called for the end; the one that vanished first if none did.
+
+    `name` is what was called, `first` the rank that vanished first; `outputs` is what ranks wrote in this
+    call, `states` where every rank stood, `log` what the launcher wrote.
+    """
+    said = "".join(f"rank {rank} wrote:\n{text[-LOG_TAIL:]}\n" for rank, text in outputs.items()) + log
+    crashed = [rank for rank, text in outputs.items() if CRASHED in text]
+    aborted = [rank for rank, text in outputs.items() if ABORTED.search(text)]
+    aborted = aborted or [int(rank) for rank in ABORTED_ELSEWHERE.findall(log)]
+    complained = any(COMPLAINED.search(text) for text in outputs.values())
+    if complained and not crashed and not aborted and dissenters(states):
+        return MismatchError(name, states, log=said)
+    return RankLostError(name, crashed or aborted[:1] or [first], said)
+
+
+def not_started(size: int, pids: Mapping[int, int], gone: Sequence[int]) -> dict[int, str]:
+    """Describe the ranks that keep a pool from starting.
+
+    `pids` has the process of each rank, of `size`, that has come to where MPI begins, `gone` those of them
+    that have ended since.
+    """
+    if gone:
+        return dict.fromkeys(gone, "ended before MPI began")
+    stopped = [rank for rank, pid in sorted(pids.items()) if state_and_parent(pid)[0] == "T"]
+    absent = [rank for rank in range(size) if rank not in pids]
+    return {
+        **dict.fromkeys(absent, "did not come to where MPI begins: it ended or is stopped"),
+        **dict.fromkeys(stopped, "is stopped"),
+    }
