@@ -14,6 +14,7 @@ from sstep_verify.inputs.records import build, decode
 from sstep_verify.reporting.plain import plain
 from sstep_verify.solvers.adapters.python import is_foreign
 from sstep_verify.solvers.adapters.program import ProgramFile
+from sstep_verify.solvers.adapters.python import is_foreign
 
 SCHEMA: Literal[2] = 2
 

@@ -16,6 +16,7 @@ from sstep_verify.problems.losses import TASKS
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.python import ForeignSolver, is_foreign
 from sstep_verify.solvers.adapters.program import ProgramFile, is_program
+from sstep_verify.solvers.adapters.python import ForeignSolver, is_foreign
 from sstep_verify.solvers.adapters.stored import StoredVector
 from sstep_verify.solvers.production.options import Options
 

@@ -24,6 +24,7 @@ from sstep_verify.reporting.results import TOO_FEW, Case
 from sstep_verify.solvers.adapters.python import is_foreign
 from sstep_verify.solvers.adapters.python import digest_of_code
 from sstep_verify.solvers.adapters.program import ProgramSolver, digests, set_up
+from sstep_verify.solvers.adapters.python import digest_of_code, is_foreign
 from sstep_verify.specification import LEVELS
 from sstep_verify.verdict import Verdict
 

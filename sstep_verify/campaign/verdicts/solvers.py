@@ -13,6 +13,7 @@ from sstep_verify.solvers.adapters.command import CommandSolver
 from sstep_verify.solvers.adapters.distributed import DistributedSolver
 from sstep_verify.solvers.adapters.python import is_foreign, load_solver
 from sstep_verify.solvers.adapters.program import ProgramFile, ProgramSolver, is_program, read_program
+from sstep_verify.solvers.adapters.python import is_foreign, load_solver
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production import ProductionSolver

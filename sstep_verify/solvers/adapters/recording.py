@@ -18,12 +18,8 @@ PRECISIONS = ("float32", "float64", "longdouble")
 def start_vector(request: RunRequest, precision: str) -> np.ndarray:
     """Start vector as a solver of this precision holds it, shape (m,).
 
-    Float64, or longdouble where the precision is; for float32 the values are float32 numbers.
-
-    Raises
-    ------
-    InputError
-        If an entry is beyond the range of the precision.
+    Float64, or longdouble where the precision is; for float32 the values are float32 numbers. InputError if
+    an entry is beyond the range of the precision.
     """
     initial = request.first
     with np.errstate(over="ignore"):
@@ -47,20 +43,9 @@ def record(
 ) -> Trajectory:
     """Make a run from one recorded iteration to the next.
 
-    Parameters
-    ----------
-    request : RunRequest
-        What is to be run.
-    initial : ndarray, shape (m,)
-        State at iteration 0.
-    advance : callable
-        ``advance(a, begin, end)`` returns the state at iteration `end`, given the one at `begin`.
-    observe : callable, optional
-        Called at every recorded iteration; returning True ends the run there.
-
-    Returns
-    -------
-    Trajectory
+    `initial` (m,) is the state at iteration 0; ``advance(a, begin, end)`` returns the state at
+    iteration `end`, given the one at `begin`. `observe` is called at every recorded iteration;
+    returning True ends the run there.
     """
     states, stops, seconds, stopped = [initial], request.stops, 0.0, "iterations"
     for place, stop in enumerate(stops):
@@ -91,21 +76,8 @@ def observed(
 ) -> Trajectory:
     """Let an observer look at a run that is over.
 
-    Parameters
-    ----------
-    whole : Trajectory
-        The run.
-    request : RunRequest
-        What was asked for.
-    observe : callable, optional
-        Called at every recorded iteration.
-    again : callable
-        Makes another run: up to where the observer would have ended this one, so that its counts are its
-        own.
-
-    Returns
-    -------
-    Trajectory
+    `again` makes another run: up to where the observer would have ended this one, so that its counts
+    are its own.
     """
     if observe is None:
         return whole

@@ -111,35 +111,22 @@ class ReferenceSolver:
         self,
         problem: Problem,
         kernel: Kernel,
-        alpha: np.ndarray,
+        alpha: Any,
         blocks: np.ndarray,
         s: int,
         log: list[Any] | None,
     ) -> np.ndarray:
         """State after the given blocks, which begin at a window's start, shape (m,)."""
+        width = () if self._classical else (s,)
         if problem.is_svm:
-            svm: tuple[Any, Any, Any, Any, Any] = (
-                self._arithmetic,
-                kernel,
-                problem.targets.tolist(),
-                alpha,
-                blocks.ravel().tolist(),
-            )
-            loss, C = problem.hinge.task, problem.hinge.C
-            if self._classical:
-                return dcd_ksvm(*svm, loss=loss, C=C, log=log)
-            return sstep_dcd_ksvm(*svm, s, loss=loss, C=C, log=log)
-        ridge: tuple[Any, Any, Any, Any, Any] = (
-            self._arithmetic,
-            kernel,
-            problem.targets,
-            alpha,
-            blocks.tolist(),
-        )
-        penalty = problem.ridge.penalty
-        if self._classical:
-            return bdcd_krr(*ridge, penalty=penalty, log=log)
-        return sstep_bdcd_krr(*ridge, s, penalty=penalty, log=log)
+            steps: Any = dcd_ksvm if self._classical else sstep_dcd_ksvm
+            given: Any = problem.targets.tolist(), alpha, blocks.ravel().tolist()
+            words: dict[str, Any] = {"loss": problem.hinge.task, "C": problem.hinge.C}
+        else:
+            steps = bdcd_krr if self._classical else sstep_bdcd_krr
+            given, words = (problem.targets, alpha, blocks.tolist()), {"penalty": problem.ridge.penalty}
+        state: np.ndarray = steps(self._arithmetic, kernel, *given, *width, **words, log=log)
+        return state
 
     def _singular_block(
         self, problem: Problem, kernel: Kernel, blocks: np.ndarray, begin: int, error: SingularSystemError

@@ -24,27 +24,13 @@ BESIDE = bytes.maketrans(b",;[]", b"    ")
 def read_vector(
     path: str | Path, samples: int, ends: tuple[float, ...] = ()
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of a file, and how far each may be from the solver's own.
+    """The m numbers of a file, and how far each may be from the solver's own; float64, shape (m,).
 
-    Parameters
-    ----------
-    path : str or Path
-        ``NAME.bin``: float64, little-endian, without a header; ``NAME.npy``: NumPy's format, real numbers;
-        any other: text, decimal or hexadecimal as C prints with ``%a``.
-    samples : int
-        How many numbers there must be (m).
-    ends : tuple of float
-        Numbers that a vector may well hold exactly, however few digits they show: the ends of its box.
-
-    Returns
-    -------
-    values, rounding : ndarray, shape (m,)
-        Float64. The rounding is 0 where the digits are those of a float64; else as `rounding_shown` has it.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, holds another number of numbers, or something that is no number.
+    ``NAME.bin`` is float64, little-endian, without a header, ``NAME.npy`` NumPy's format, real numbers,
+    any other text, decimal or hexadecimal as C prints with ``%a``. The second is 0 where the digits are
+    those of a float64, or of `ends`, numbers that a vector may well hold exactly, however few digits
+    they show: the ends of its box. InputError if the file cannot be read, holds another number of
+    numbers, or something that is no number.
     """
     place = Path(path)
     what = f"{samples} numbers"
@@ -57,9 +43,8 @@ def read_vector(
             )
         return np.frombuffer(content, dtype="<f8").astype(np.float64), np.zeros(samples)
     if place.suffix == ".npy":
-        return _numpy(read_whole(place, 16 * (samples + 1) + HEADER, what), path, samples), np.zeros(
-            samples
-        )
+        content = read_whole(place, 16 * (samples + 1) + HEADER, what)
+        return _numpy(content, path, samples), np.zeros(samples)
     content = read_whole(place, 2 * TEXT_BYTES * (samples + 1), what)
     words = content.translate(BESIDE).split()
     if len(words) != samples:
@@ -92,14 +77,7 @@ def _numpy(content: bytes, path: str | Path, samples: int) -> np.ndarray:
 class StoredVector:
     """A solver of level 0 that gives one vector, whatever it is asked for; nothing is run.
 
-    Parameters
-    ----------
-    name : str
-        Name for tables and messages.
-    alpha : ndarray, shape (m,)
-        The vector.
-    rounding : ndarray, shape (m,)
-        Largest error of writing each value down.
+    `rounding` (m,) is the largest error of writing each value down.
     """
 
     def __init__(self, name: str, alpha: np.ndarray, rounding: np.ndarray):

@@ -1,14 +1,25 @@
-"""Solvers by the name of a Python object, ``module:object``; they are not trusted with what is ours."""
+"""Solvers by the name of a Python object, ``module:object``; they are not trusted with what is ours.
+
+Which code such a solver is, a digest of its files tells, and so two of them apart.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
+import importlib.util
 import inspect
 import io
 import os
+import secrets
 import sys
+import sysconfig
 import traceback
+import warnings
+from collections.abc import Iterable
+from modulefinder import ModuleFinder
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -16,6 +27,11 @@ from sstep_verify.errors import InputError
 from sstep_verify.runs.floating_point import restore_with_warning
 from sstep_verify.solver import Declaration, Observer, RunRequest, Solver
 from sstep_verify.trajectory import Trajectory
+
+OURS = ["sstep_verify", "sstep_reference"]
+"""Packages whose version and commit are told anyway."""
+
+SUFFIXES = (".py", ".so", ".pyd")
 
 NEEDED = (
     "needed is a solver, an object with a Declaration as declaration and a method run(request, observe); "
@@ -30,13 +46,7 @@ def is_foreign(name: str) -> bool:
 
 
 class ForeignSolver:
-    """A solver that is not trusted: `runs.make.make_run` gives it copies of inputs, and keeps its errors.
-
-    Parameters
-    ----------
-    inner : Solver
-        The solver.
-    """
+    """A solver that is not trusted: `make_run` gives it copies of inputs, and keeps its errors."""
 
     foreign = True
 
@@ -52,10 +62,7 @@ class ForeignSolver:
 def _imported(name: str, where: str) -> ModuleType:
     """A module, imported as one that has no arguments: those of our own command are none of its business.
 
-    Raises
-    ------
-    InputError
-        If it cannot be imported, or ends the program while it is, as a script does.
+    InputError if it cannot be imported, or ends the program while it is, as a script does.
     """
     arguments, printed = sys.argv, io.StringIO()
     sys.argv = [name]
@@ -88,19 +95,9 @@ def _told(error: BaseException) -> str:
 
 
 def checked_solver(found: object, where: str) -> Solver:
-    """An object that is a solver.
+    """An object that is a solver; `where` is what it is, for messages.
 
-    Parameters
-    ----------
-    found : object
-        What was handed in.
-    where : str
-        What it is, for messages.
-
-    Raises
-    ------
-    InputError
-        If it has no Declaration as `declaration` or no `run`, or is a class and no object of it.
+    InputError if it has no Declaration as `declaration` or no `run`, or is a class and no object of it.
     """
     if isinstance(found, type):
         raise InputError(f"{where} is the class {found.__name__}; {NEEDED}")
@@ -156,3 +153,43 @@ def load_solver(name: str) -> Solver:
             f"{where} is of type {type(found).__name__}, which cannot be called without arguments; {NEEDED}"
         )
     return ForeignSolver(checked_solver(found, where))
+
+
+def digest_of_code(name: str) -> str:
+    """SHA-256 of the files of a solver's module, and of those that it imports and nobody has installed.
+
+    Imports are read from the code, also those inside functions; nothing is run. What is installed is known
+    by its version; what code reads in another way, such as a file, cannot be known. Where the files cannot
+    be found, it is a number drawn now, which no other is equal to.
+    """
+    module = name.partition(":")[0]
+    found = hashlib.sha256()
+    try:
+        for key, path in sorted(_files(module)):
+            found.update(f"{key} ".encode() + hashlib.sha256(path.read_bytes()).digest())
+    except (ImportError, SyntaxError, ValueError, OSError, AttributeError):
+        return secrets.token_hex(32)
+    return found.hexdigest()
+
+
+def _files(module: str) -> Iterable[tuple[str, Path]]:
+    """Names and files of the modules that a module is made of."""
+    spec = importlib.util.find_spec(module.partition(".")[0])
+    if spec is None or spec.origin is None:
+        raise ImportError(module)
+    folder = Path(spec.submodule_search_locations[0]) if spec.submodule_search_locations else None
+    if _is_installed(spec.origin):
+        files = folder.rglob("*") if folder else [Path(spec.origin)]
+        return [(path.name, path) for path in files if path.suffix in SUFFIXES]
+    root = str((folder or Path(spec.origin)).parent)
+    finder = ModuleFinder([root, *(path for path in sys.path if not _is_installed(path))], excludes=OURS)
+    with warnings.catch_warnings(action="ignore"):
+        finder.import_hook(module)
+    found = {key: vars(one)["__file__"] for key, one in finder.modules.items()}
+    return [(key, Path(file)) for key, file in found.items() if file]
+
+
+def _is_installed(path: str) -> bool:
+    """Whether a file or folder belongs to this Python, or was installed beside it."""
+    places = (Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    return any(Path(path).resolve().is_relative_to(place.resolve()) for place in places)
