@@ -7,9 +7,11 @@ with it in LD_PRELOAD read what it counted by `interposed_counts`.
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,6 +95,19 @@ def build_interposer(folder: Path, wrapper: str | None = None) -> Path:
     if made.returncode != 0:
         raise MissingExtraError(f"{' '.join(command)} failed with code {made.returncode}:\n{made.stderr}")
     return library
+
+
+@functools.cache
+def _kept(wrapper: str | None) -> tempfile.TemporaryDirectory[str]:
+    """A folder with the library, kept until this process ends."""
+    room = tempfile.TemporaryDirectory(prefix="sstep-verify-witness-")
+    build_interposer(Path(room.name), wrapper)
+    return room
+
+
+def preloaded(wrapper: str | None = None) -> dict[str, str]:
+    """Variables by which ranks load the library, built once in a process; errors of `build_interposer`."""
+    return {"LD_PRELOAD": str(Path(_kept(wrapper).name) / LIBRARY)}
 
 
 def is_interposed() -> bool:

@@ -8,10 +8,8 @@ interposer between it and the solver, for the reductions that each rank entered.
 from __future__ import annotations
 
 import functools
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,10 +17,10 @@ import numpy as np
 from sstep_verify.errors import MissingExtraError
 from sstep_verify.launch import in_place, run
 from sstep_verify.launch.interposer import (
-    build_interposer,
     forget_interposed_counts,
     interposed_counts,
     is_interposed,
+    preloaded,
     reductions_after_others,
 )
 from sstep_verify.runs.floating_point import restore
@@ -33,14 +31,8 @@ from sstep_verify.trajectory import AFTER_OTHERS, WITNESSED, Trajectory, fingerp
 class OfRank:
     """What one rank hands out.
 
-    Parameters
-    ----------
-    trajectory : Trajectory
-        On rank 0 all of it; elsewhere without vectors.
-    digests : dict of int to str
-        Digest of this rank's own a at every recorded iteration.
-    seen : dict of str to int
-        Reductions and words that the MPI library saw; empty where nobody looked.
+    `trajectory` has no vectors elsewhere than on rank 0; `digests` are those of this rank's own a at every
+    recorded iteration; `seen` are reductions and words that the MPI library saw, empty where nobody looked.
     """
 
     trajectory: Trajectory
@@ -51,31 +43,13 @@ class OfRank:
 def run_watched(
     ranks: int, function: Callable[..., Trajectory], *arguments: Any, limit: float
 ) -> list[Trajectory]:
-    """Make a run on ranks.
+    """Make a run on P ranks by a function of a communicator and the arguments, within `limit` seconds.
 
-    Parameters
-    ----------
-    ranks : int
-        Number of ranks (P).
-    function : callable
-        Makes the run on a rank, from a communicator and the arguments.
-    *arguments
-        As of `launch.run`.
-    limit : float
-        Seconds.
-
-    Returns
-    -------
-    list of Trajectory
-        By rank; that of rank 0 has a digest of every rank, and what was seen among its counters.
-
-    Raises
-    ------
-    RankError, RankLostError, HangError, MismatchError
-        As `launch.run` does.
+    Trajectories by rank; that of rank 0 has a digest of every rank, and what was seen among its counters.
+    RankError, RankLostError, HangError or MismatchError as of `launch.run`.
     """
     # A rank that is alone counts what it would send.
-    variables = {} if ranks == 1 or in_place.active() else _witness()[1]
+    variables = {} if ranks == 1 or in_place.active() else _witness()
     found = run(ranks, on_rank, function, *arguments, limit=limit, variables=variables)
     whole = found[0].trajectory
     digests = {k: tuple(one.digests.get(k, "") for one in found) for k in found[0].digests}
@@ -106,10 +80,9 @@ def on_rank(comm: Any, function: Callable[..., Trajectory], *arguments: Any) -> 
 
 
 @functools.cache
-def _witness() -> tuple[tempfile.TemporaryDirectory[str], dict[str, str]]:
-    """A folder with the interposer, kept until this process ends, and what has ranks load it."""
-    room = tempfile.TemporaryDirectory(prefix="sstep-verify-witness-")
+def _witness() -> dict[str, str]:
+    """Variables by which ranks load the interposer; none where it cannot be built."""
     try:
-        return room, {"LD_PRELOAD": str(build_interposer(Path(room.name)))}
+        return preloaded()
     except MissingExtraError:
-        return room, {}
+        return {}

@@ -49,20 +49,10 @@ WORDS = {"task": tuple(TASKS), "kernel": tuple(KERNELS)}
 class ProgramFile:
     """A program file; what does not go together in it is an InputError.
 
-    Parameters
-    ----------
-    program : Program
-        How it is started.
-    declaration : dict
-        Fields of a `Declaration` other than `FOLLOWS`, which follow from the rest.
-    final : Printed, optional
-        Where it prints its result, if it does not leave it in the exchange folder.
-    stream : Draws, optional
-        How it draws coordinates, if it does not take them; it then starts from a = 0.
-    conventions : Conventions
-        Where its words for a differ from ours.
-    fixed : dict
-        What it knows no other values of, see `Fixed`.
+    `program` is how it is started; `declaration` has fields of a `Declaration` other than `FOLLOWS`, which
+    follow from the rest; `final` is where it prints its result, if it does not leave it in the exchange
+    folder; `stream` how it draws coordinates, if it does not take them: it then starts from a = 0;
+    `conventions` where its words for a differ from ours; `fixed` what it knows no other values of.
     """
 
     program: Program
@@ -127,13 +117,7 @@ class ProgramFile:
         return bool(self.declaration.get("state"))
 
     def declared(self, ranks: int) -> Declaration:
-        """What it says it is, on so many ranks.
-
-        Raises
-        ------
-        InputError
-            If a field is unknown, or holds an unusable value.
-        """
+        """What it says it is, on so many ranks; InputError if a field is unknown or unusable."""
         given, exact = self.program, self.conventions.exact
         where = f"program {given.name!r}, [declaration]"
         known = [item.name for item in fields(Declaration) if item.name not in FOLLOWS]

@@ -142,12 +142,7 @@ def read_printed(
 ) -> Left:
     """The final a of a program, as far as it was printed; `places` are those of its command.
 
-    Raises
-    ------
-    ProgramError
-        If that is no result.
-    RefusedError
-        If it prints more entries than a has.
+    ProgramError if that is no result, RefusedError if it prints more entries than a has.
     """
     samples = taken.order.size
     if printed.first > samples:

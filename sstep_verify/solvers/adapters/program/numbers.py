@@ -144,10 +144,7 @@ def _rounding(
 def read_number(word: bytes, where: str) -> tuple[float, int]:
     """A number as C prints it, and with how many significant digits; 17 for hexadecimal ones.
 
-    Raises
-    ------
-    ProgramError
-        If it is no number. NaN and infinities are numbers here: what follows from them is a verdict.
+    ProgramError if it is none. NaN and infinities are numbers here: what follows from them is a verdict.
     """
     text = word.decode("ascii", "replace")
     try:
@@ -184,10 +181,7 @@ def _one_of(folder: Path, name: str, count: int, kind: str) -> tuple[Path, bytes
 def read_numbers(folder: Path, name: str, shape: tuple[int, ...]) -> Numbers | None:
     """The numbers of ``NAME.bin`` or ``NAME.txt`` in an exchange folder; None if there is neither.
 
-    Raises
-    ------
-    ProgramError
-        If both are there, there are too few or too many numbers, or something is no number.
+    ProgramError if both are there, there are too few or too many, or something is no number.
     """
     count = math.prod(shape)
     if (found := _one_of(folder, name, count, "float64")) is None:
@@ -205,11 +199,8 @@ def read_numbers(folder: Path, name: str, shape: tuple[int, ...]) -> Numbers | N
 def read_draws(folder: Path, shape: tuple[int, int], samples: int) -> np.ndarray:
     """The coordinates that a program says it drew, from ``indices.bin`` or ``indices.txt``; int64, (H, b).
 
-    Raises
-    ------
-    ProgramError
-        If neither or both are there, there are too few or too many, something is no integer in 0..m-1, or
-        a block holds one twice.
+    ProgramError if neither or both are there, there are too few or too many, something is no integer in
+    0..m-1, or a block holds one twice.
     """
     if (found := _one_of(folder, "indices", math.prod(shape), "int64")) is None:
         raise ProgramError("left no indices.bin or indices.txt, the coordinates that it drew")
@@ -235,11 +226,8 @@ def read_draws(folder: Path, shape: tuple[int, int], samples: int) -> np.ndarray
 def read_ranks(folder: Path, ranks: int, samples: int) -> list[np.ndarray]:
     """What every rank says its a is at the end, ``rank-R.bin``; none if no rank does.
 
-    Raises
-    ------
-    ProgramError
-        If some ranks do and others do not, one does not leave m float64, or there is a file of a rank that
-        was not started.
+    ProgramError if some ranks do and others do not, one does not leave m float64, or there is a file of a
+    rank that was not started.
     """
     left = {path.name for path in folder.glob("rank-*")}
     if not left:
@@ -262,10 +250,7 @@ def read_ranks(folder: Path, ranks: int, samples: int) -> list[np.ndarray]:
 def printed_numbers(output: str, after: str, count: int) -> tuple[np.ndarray, np.ndarray]:
     """The first `count` numbers that follow a text where it stands last, and how far each may be off.
 
-    Raises
-    ------
-    ProgramError
-        If the text, which may be empty, is not there, or too few numbers follow.
+    ProgramError if the text, which may be empty, is not there, or too few numbers follow.
     """
     _, found, rest = output.rpartition(after) if after else ("", "all", output)
     if not found:

@@ -28,32 +28,12 @@ HEAD = struct.Struct("<8sqq")
 def read_probes(
     folder: Path, request: RunRequest, drawn: np.ndarray, panel: str = "K"
 ) -> tuple[dict[int, Panel], Probes | None]:
-    """Read a file of probes.
+    """Read the file of probes of a run that drew `drawn` (H, b), and whose rows hold K or Q.
 
-    Parameters
-    ----------
-    folder : Path
-        The exchange folder.
-    request : RunRequest
-        The run.
-    drawn : ndarray of int64, shape (H, b)
-        Coordinates that it drew.
-    panel : {"K", "Q"}
-        What its rows hold, see `Conventions`.
-
-    Returns
-    -------
-    panels : dict of int to Panel
-        Kernel rows of every window that begins where a is recorded, by the iteration at which it begins;
-        none where they were not asked for.
-    probes : Probes or None
-        What every step used; None where it was not asked for.
-
-    Raises
-    ------
-    ProgramError
-        If the file is not there or not whole, a window is missing, twice there, or of another size, or a
-        quantity is there for some steps and not for others.
+    Kernel rows of every window that begins where a is recorded, by the iteration at which it begins, none
+    where they were not asked for; and what every step used, None where that was not asked for. ProgramError
+    if the file is not there or not whole, a window is missing, twice there, or of another size, or a
+    quantity is there for some steps and not for others.
     """
     windows, samples = range(0, request.iterations, request.s), request.problem.samples
     steps, block = drawn.shape

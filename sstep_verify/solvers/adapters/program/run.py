@@ -90,25 +90,11 @@ def execute(
     variables: Mapping[str, str] | None = None,
     tail: int = TAIL,
 ) -> Ended:
-    """Run a program to its end, or for as long as it may.
+    """Run a program to its end, or for as long as it may; of the words no shell sees any.
 
-    Parameters
-    ----------
-    words : sequence of str
-        Arguments; the first names the program. No shell sees them.
-    time_limit : float
-        Seconds.
-    memory : float
-        GiB of address space for each of its processes; 0 for any number.
-    variables : mapping of str to str, optional
-        Environment variables beside our own.
-    tail : int
-        Bytes of the end of each of its outputs that are kept.
-
-    Returns
-    -------
-    Ended
-        A program that cannot be started has the exit code 127 or 126, as in a shell.
+    It may take `time_limit` seconds and `memory` GiB of address space for each of its processes, 0 for any
+    number, has `variables` beside our own, and of the end of each of its outputs `tail` bytes are kept. One
+    that cannot be started has the exit code 127 or 126, as in a shell.
     """
 
     def limit() -> None:
@@ -142,13 +128,7 @@ def execute(
 
 
 def _await_end(process: subprocess.Popen[bytes], seconds: float) -> None:
-    """Wait for the end of a process, which `Popen.wait` with a limit would see up to 0.05 s late.
-
-    Raises
-    ------
-    subprocess.TimeoutExpired
-        If it has not ended by then.
-    """
+    """Wait for the end of a process, which `Popen.wait` with a limit would see up to 0.05 s late."""
     end = time.monotonic() + seconds
     with contextlib.suppress(OSError):  # A kernel, or a sandbox, without such descriptors.
         descriptor = os.pidfd_open(process.pid)
@@ -235,11 +215,8 @@ def _children(but: Container[int] = ()) -> dict[int, tuple[str, int]]:
 def set_up(program: Program) -> None:
     """Run a program's set-up command, if it has one; the program is there afterwards.
 
-    Raises
-    ------
-    InputError
-        If the command fails, with its last words; if there is no program to start, of which nothing could
-        be said.
+    InputError if the command fails, with its last words, or if there is no program to start, of which
+    nothing could be said.
     """
     where, word = f"program {program.name!r}: its", program.command[0]
     if program.setup and (ended := execute(program.setup, SETUP_LIMIT)).reason:

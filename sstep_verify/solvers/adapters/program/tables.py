@@ -78,40 +78,16 @@ def places_of(request: RunRequest, folder: Path, ranks: int, counted: int) -> di
 
 @dataclass(frozen=True)
 class Program:
-    """How a program is started.
+    """How a program is started, and what it leaves; what no program can be is an InputError.
 
-    Parameters
-    ----------
-    name : str
-        For messages and tables.
-    command : tuple of str
-        Its arguments, the first the program itself; ``{dir}`` is the exchange folder, ``{np}`` the number
-        of ranks, ``{s}``, ``{b}``, ``{H}``, ``{m}`` and ``{n}`` are sizes of the run. No shell sees them.
-    writes : {"log", "trace", "final"}
-        What it leaves, see docs/exchange.md. A program that leaves more is judged by this.
-    setup : tuple of str
-        Arguments of a command that is run once, before the first run; none if empty.
-    time_limit : float
-        Seconds that one run may take, > 0.
-    memory : float
-        GiB of address space that each of its processes may take; 0 for any number.
-    witness : str
-        Compiler wrapper of its MPI, such as ``mpicc``: its collectives are then counted from outside, and
-        judged (see docs/exchange.md); empty if they are not.
-    environment : dict of str to str
-        Environment variables of a run beside our own, with places as in the command.
-    s : tuple of int
-        Iterations per window that it knows; any number if empty.
-    nemesis : {"", "delay", "order", "ulp"}
-        What the witness does to the program, see `launch.interposer.NEMESES`; nothing if empty.
-    probes : bool
-        Whether it leaves the kernel rows that it used in ``probe.bin``, as examples/sstep_trace.h does.
-
-    Raises
-    ------
-    InputError
-        If the command is empty or names an unknown place, no variable can have such a name or text, or a
-        limit is out of range.
+    Its `name` is for messages and tables. The arguments of `command`, of which no shell sees any, and the
+    texts of `environment`, variables of a run beside our own, have `PLACES`; `setup` is a command that is
+    run once, before the first run. `writes` is what it leaves (docs/exchange.md): one that leaves more is
+    judged by this; `probes` says that it leaves the kernel rows that it used in ``probe.bin``, as
+    examples/sstep_trace.h does. A run may take `time_limit` seconds and `memory` GiB of address space for
+    each of its processes, 0 for any number; `s` are the iterations per window that it knows, any if empty.
+    `witness` is the compiler wrapper of its MPI, such as ``mpicc``, if its collectives are to be counted
+    from outside and judged, and `nemesis` what the witness then does to it (`launch.interposer.NEMESES`).
     """
 
     name: str
@@ -211,22 +187,10 @@ class Printed:
 class Draws:
     """How a program draws its coordinates itself, from the first on.
 
-    Parameters
-    ----------
-    kind : str
-        A generator of `problems.draws`; or logged: it leaves them in the exchange folder, as
-        ``indices.txt`` or ``indices.bin``.
-    seed : int
-        Seed of the generator, from 0 to 2^32 - 1.
-    replacement : bool
-        Whether the coordinates of a block are drawn with replacement. What comes before the first block
-        that holds one twice can be judged, and nothing else (S-2.5); otherwise a number that its block has
-        already is drawn again.
-
-    Raises
-    ------
-    InputError
-        If the kind is unknown, the seed is out of range, or replacement is said of logged draws.
+    The kind is a generator of `problems.draws`, with a seed from 0 to 2^32 - 1, or logged: it leaves them
+    in the exchange folder, as ``indices.txt`` or ``indices.bin``. With `replacement` a block may hold a
+    coordinate twice: what comes before the first that does can be judged, and nothing else (S-2.5);
+    otherwise a number that its block has already is drawn again. Anything else is an InputError.
     """
 
     kind: str

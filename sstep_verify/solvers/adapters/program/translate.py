@@ -107,28 +107,14 @@ def _times(values: np.ndarray, factor: Fraction) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Conventions:
-    """Where a program's words for a differ from ours.
+    """Where a program's words for a differ from ours; a scale or sign that is none is an InputError.
 
-    Parameters
-    ----------
-    scale : number or {"m", "1/m", "C", "1/C", "lambda", "1/lambda"}
-        Its a times this is ours; > 0.
-    sign : {1, -1, "labels"}
-        -1: its a is the negative of ours; labels: its a carries them, ``y_i a_i`` (K-SVM).
-    order : {"given", "by-class"}
-        How it numbers samples. by-class: those with the label 1 before those with -1, each in the order
-        given. LIBLINEAR groups classes in order of their first appearance, but puts 1 before -1.
-    counts : {"iterations", "windows", "epochs"}
-        What ``{H}`` is in its arguments; an epoch is ``m // b`` iterations.
-    start : {"given", "zero"}
-        zero: it takes no a0.
-    panel : {"K", "Q"}
-        What the kernel rows hold that it leaves as probes: K(x_i, x_l), or y_i y_l K(x_i, x_l) (K-SVM).
-
-    Raises
-    ------
-    InputError
-        If the scale or sign is none of these.
+    Its a times `scale` (> 0, or one of `SCALES`) is ours; `sign` -1: its a is the negative of ours;
+    labels: its a carries them, ``y_i a_i`` (K-SVM). In the `order` by-class it numbers samples with the
+    label 1 before those with -1, each in the order given (LIBLINEAR groups classes in order of their
+    first appearance, but puts 1 before -1). `counts` is what ``{H}`` counts in its arguments; an epoch
+    is ``m // b`` iterations. With the `start` zero it takes no a0. `panel` is what the kernel rows hold
+    that it leaves as probes: K(x_i, x_l), or Q = y_i y_l K(x_i, x_l) (K-SVM).
     """
 
     scale: int | float | str = 1
@@ -169,13 +155,7 @@ class Conventions:
         return ("krr",) if named == "krr" else (*SVM, "krr")
 
     def of(self, problem: Problem) -> Translation:
-        """The translation for a problem.
-
-        Raises
-        ------
-        RefusedError
-            If the problem has no such parameter, or no labels.
-        """
+        """The translation for a problem; RefusedError if it has no such parameter, or no labels."""
         if problem.loss.task not in self.tasks:
             raise RefusedError(
                 f"scale = {self.scale!r}, sign = {self.sign!r}, order = {self.order!r}, "
@@ -213,13 +193,7 @@ class Conventions:
                     yield f"{key} = {json.dumps(value)}", replace(self, **changed)
 
     def counted(self, request: RunRequest) -> int:
-        """The iterations of a run as the program counts them.
-
-        Raises
-        ------
-        RefusedError
-            If they are no whole number of what it counts.
-        """
+        """The iterations of a run as the program counts them; RefusedError if that is no whole number."""
         unit = {"iterations": 1, "windows": request.s, "epochs": epoch_of(request)}[self.counts]
         if request.iterations % unit:
             raise RefusedError(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import shutil
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
 from sstep_verify.errors import MissingExtraError, ProgramError, RefusedError
-from sstep_verify.launch.interposer import KINDS, LIBRARY, NEMESIS, WITNESS, build_interposer
+from sstep_verify.launch.interposer import KINDS, NEMESIS, WITNESS, preloaded
 from sstep_verify.solvers.adapters.program.numbers import content_of
 
 COUNTS = "counters.txt"
@@ -27,14 +25,6 @@ MOST_RECEIVED = 1 << 26
 """Bytes of the digests of one rank that are read."""
 
 
-@functools.cache
-def _built(wrapper: str) -> tempfile.TemporaryDirectory[str]:
-    """A folder with the interposer, kept until this process ends."""
-    room = tempfile.TemporaryDirectory(prefix="sstep-verify-witness-")
-    build_interposer(Path(room.name), wrapper)
-    return room
-
-
 class Witness:
     """The interposer, built once in a process for every compiler wrapper of an MPI.
 
@@ -45,13 +35,13 @@ class Witness:
     def __init__(self, wrapper: str, nemesis: str = ""):
         self._nemesis = nemesis
         try:
-            self._library = Path(_built(shutil.which(wrapper) or wrapper).name) / LIBRARY
+            self._preloaded = preloaded(shutil.which(wrapper) or wrapper)
         except MissingExtraError as error:
             raise RefusedError(f"witness = {wrapper!r}: {error}") from error
 
     def variables(self, folder: Path) -> dict[str, str]:
         """Environment variables that let it look, and leave what it saw in a folder."""
-        return {"LD_PRELOAD": str(self._library), WITNESS: str(folder), NEMESIS: self._nemesis}
+        return {**self._preloaded, WITNESS: str(folder), NEMESIS: self._nemesis}
 
     @staticmethod
     def seen(folder: Path, ranks: int) -> tuple[dict[str, int], np.ndarray]:
