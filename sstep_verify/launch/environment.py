@@ -54,13 +54,7 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THRE
 
 @functools.cache
 def launcher() -> Path:
-    """The ``mpiexec`` of this interpreter's environment, or the one on the path.
-
-    Raises
-    ------
-    MissingExtraError
-        If there is none.
-    """
+    """The ``mpiexec`` of this interpreter's environment, or the one on the path, or MissingExtraError."""
     beside = Path(sysconfig.get_path("scripts")) / "mpiexec"
     found = str(beside) if beside.exists() else shutil.which("mpiexec")
     if found is None:
@@ -82,13 +76,7 @@ def implementation() -> str:
 
 
 def start_limit() -> float:
-    """Seconds within which all ranks must have come together; infinite where the variable says 0.
-
-    Raises
-    ------
-    InputError
-        If the variable is no number of seconds.
-    """
+    """Seconds within which all ranks must have come together; infinite where the variable says 0."""
     said = os.environ.get(START_LIMIT, str(START))
     try:
         seconds = float(said)
@@ -112,25 +100,13 @@ def launch_variables() -> dict[str, str]:
 
 
 def promised_size() -> int:
-    """Processes that a launcher says it started together with this one; 1 without a launcher.
-
-    Raises
-    ------
-    InputError
-        If the launcher's variable is not a number.
-    """
+    """Processes that a launcher says it started together with this one; 1 without a launcher."""
     found = _place()
     return _number(found[0], "number of processes") if found else 1
 
 
 def promised_rank() -> int:
-    """Rank that a launcher says this process has; 0 without a launcher, or if it says nothing.
-
-    Raises
-    ------
-    InputError
-        If the launcher's variable is not a number.
-    """
+    """Rank that a launcher says this process has; 0 without a launcher, or if it says nothing."""
     name = rank_variable()
     return _number(name, "rank") if name in os.environ else 0
 
@@ -178,12 +154,8 @@ def _number(name: str, meaning: str) -> int:
 def world():
     """``MPI.COMM_WORLD``, if it is as large as the launcher promised.
 
-    Raises
-    ------
-    MissingExtraError
-        If mpi4py is not installed.
-    InputError
-        If the launcher belongs to another MPI, so that every process is a world of its own.
+    InputError if the launcher belongs to another MPI, so that every process is a world of its own;
+    MissingExtraError if mpi4py is not installed.
     """
     from sstep_verify.errors import require
 
@@ -214,10 +186,7 @@ FILES_PER_RANK, OTHER_FILES = 4, 64
 def refuse_too_many(ranks: int) -> None:
     """Refuse a number of ranks that no pool on this machine can have; a job in place has its ranks already.
 
-    Raises
-    ------
-    InputError
-        If there are too few ranks, or too many for the cores or the open files of this machine.
+    InputError if there are too few ranks, or too many for the cores or the open files of this machine.
     """
     if ranks < 1:
         raise InputError(f"ranks = {ranks}, but a call needs at least one")
@@ -243,13 +212,7 @@ SOCKET_PATH = 107
 
 
 def short_folder() -> str:
-    """The folder for temporary files, or another where that one's path is too long to hold a socket.
-
-    Raises
-    ------
-    LaunchError
-        If there is none.
-    """
+    """The folder for temporary files, or another where that one's path is too long to hold a socket."""
     tried = [tempfile.gettempdir(), os.environ.get("XDG_RUNTIME_DIR", ""), "/tmp"]
     for folder in tried:
         longest = Path(folder) / "sstep-verify-12345678" / "socket"

@@ -26,20 +26,10 @@ class LaunchError(SstepVerifyError, RuntimeError):
 class RankState:
     """The place of a rank when it was asked.
 
-    Parameters
-    ----------
-    rank : int
-        The rank.
-    inside : str
-        Collective that it waits in; empty if it is in none.
-    entered : int
-        Collectives that it has entered in this call, this one included.
-    stack : str
-        Stack of its main thread, innermost call last.
-    finished : bool
-        Whether it had ended its part and reported.
-    history : tuple of int
-        Digest of the kinds and lengths of the collectives entered, after each of the last ones.
+    `inside` is the collective that it waits in, empty if it is in none; `entered` counts those of this
+    call, this one included; `stack` is that of its main thread, innermost call last; `finished` says
+    whether it had ended its part and reported; `history` has a digest of the kinds and lengths of the
+    collectives entered, after each of the last ones.
     """
 
     rank: int
@@ -62,14 +52,8 @@ class RankState:
 class RankError(LaunchError):
     """A rank raised an exception.
 
-    Parameters
-    ----------
-    function : str
-        What was called.
-    failures : mapping of int to tuple of str
-        Per rank that raised: name of the exception's type, its message, its traceback.
-    stuck : sequence of RankState
-        What the other ranks were doing if they could not go on.
+    `failures` are, per rank that raised, the name of the exception's type, its message and its traceback;
+    `stuck` is what the other ranks were doing if they could not go on.
     """
 
     def __init__(
@@ -88,14 +72,8 @@ class RankError(LaunchError):
 class RankLostError(LaunchError):
     """A rank ended without a word: killed, crashed, or aborted.
 
-    Parameters
-    ----------
-    function : str
-        What was called.
-    ranks : sequence of int
-        Ranks that are gone; the first ones noticed come first.
-    log : str
-        What the ranks wrote, such as the stack that a crash leaves.
+    Of the ranks that are gone the first ones noticed come first; `log` is what the ranks wrote, such as the
+    stack that a crash leaves.
     """
 
     def __init__(self, function: str, ranks: Sequence[int], log: str):
@@ -106,17 +84,7 @@ class RankLostError(LaunchError):
 
 
 class NotStartedError(LaunchError, NotBegunError):
-    """Ranks of a pool did not come together.
-
-    Parameters
-    ----------
-    size : int
-        Ranks that were to start (P).
-    suspects : mapping of int to str
-        What is known of the ranks that the others wait for.
-    log : str
-        What the launcher and the ranks wrote.
-    """
+    """Ranks of a pool did not come together; what is known of those that the others wait for."""
 
     def __init__(self, size: int, suspects: Mapping[int, str], log: str):
         self.ranks = tuple(suspects)
@@ -125,17 +93,7 @@ class NotStartedError(LaunchError, NotBegunError):
 
 
 class HangError(LaunchError):
-    """Some ranks did not end in time.
-
-    Parameters
-    ----------
-    function : str
-        What was called.
-    limit : float
-        Seconds allowed.
-    states : sequence of RankState
-        What every rank was doing.
-    """
+    """Some ranks did not end within `limit` seconds; what every rank was doing."""
 
     def __init__(self, function: str, limit: float, states: Sequence[RankState]):
         self.states = tuple(states)
@@ -153,16 +111,8 @@ class HangError(LaunchError):
 class MismatchError(LaunchError):
     """The ranks did not enter the same collectives, though the call came to an end.
 
-    Parameters
-    ----------
-    function : str
-        What was called.
-    states : sequence of RankState
-        Where every rank stands.
-    failures : mapping of int to tuple of str
-        Complaints of the MPI library, by rank: type, message, traceback.
-    log : str
-        What the ranks wrote, where the library ended them.
+    `states` tell where every rank stands, `failures` are complaints of the MPI library, by rank, and `log`
+    is what the ranks wrote, where the library ended them.
     """
 
     def __init__(
@@ -189,14 +139,7 @@ class MismatchError(LaunchError):
 class StallError(LaunchError):
     """No rank of a job makes progress any more.
 
-    Parameters
-    ----------
-    quiet : float
-        Seconds since the last sign of progress of any rank.
-    allowed : float
-        Seconds that were allowed.
-    states : sequence of RankState
-        What every rank was doing.
+    `quiet` are the seconds since the last sign of progress of any rank, where `allowed` were allowed.
     """
 
     def __init__(self, quiet: float, allowed: float, states: Sequence[RankState]):

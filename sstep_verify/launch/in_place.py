@@ -52,10 +52,7 @@ CALL, ANSWER, STATE = 1, 2, 3
 class Job:
     """One rank of the job, seen from inside; `join` makes it.
 
-    Parameters
-    ----------
-    voice : file
-        Where last words go: standard error as it was before anything captured it.
+    Last words go to `voice`: standard error as it was before anything captured it.
     """
 
     def __init__(self, voice: IO[str]):
@@ -205,16 +202,8 @@ def active() -> bool:
 def join(voice: IO[str] | None = None) -> bool:
     """Make this process one of the job's ranks; to be called on all of them.
 
-    Parameters
-    ----------
-    voice : file, optional
-        Where last words go; standard error if absent.
-
-    Returns
-    -------
-    bool
-        True at once on rank 0, which may now use `sstep_verify.launch.run`; False on the others when
-        rank 0 has dismissed them, which it does when its Python ends.
+    True at once on rank 0, which may now use `sstep_verify.launch.run`; False on the others when rank 0 has
+    dismissed them, which it does when its Python ends. Last words go to `voice`, or to standard error.
     """
     global _job
     if _job is not None:

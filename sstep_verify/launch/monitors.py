@@ -19,17 +19,7 @@ SETTLED = 8.0
 
 
 class Monitor:
-    """One of the two programs, run by its file name, which imports nothing of the package.
-
-    Parameters
-    ----------
-    script : str
-        File in this folder.
-    arguments : sequence of str
-        What the program is told.
-    voice : file
-        Where it speaks.
-    """
+    """One of the two programs, run by its file name, which imports nothing of the package."""
 
     def __init__(self, script: str, arguments: list[str], voice: IO[str]):
         program = str(Path(__file__).with_name(script))
@@ -50,12 +40,7 @@ class Monitor:
 class FirstExitMonitor:
     """The monitor of this rank's machine, if this rank is the one that keeps it; see `first_exit_monitor`.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Comm
-        The job; the call is collective.
-    voice : file
-        Where the monitor speaks.
+    Making one is a collective call of the job.
     """
 
     def __init__(self, comm: Any, voice: IO[str]):
@@ -92,16 +77,9 @@ def start_monitored(limit: float, advice: str, voice: IO[str] | None = None) -> 
     """End the job if the block, in which MPI begins, takes too long; see `start_monitor`.
 
     A rank that waits for others in ``MPI_Init`` runs no Python, and one that is stopped or gone cannot
-    speak: a process beside each rank does.
-
-    Parameters
-    ----------
-    limit : float
-        Seconds allowed, though never less than `SETTLED`; 0 for any number of them.
-    advice : str
-        What to do where the ranks were merely slow.
-    voice : file, optional
-        Where the monitor speaks; standard error if absent.
+    speak: a process beside each rank does, to `voice` or to standard error. Allowed are `limit` seconds,
+    though never less than `SETTLED`, and 0 for any number of them; `advice` is what to do where the ranks
+    were merely slow.
     """
     if not 0 < limit < math.inf or promised_size() == 1:
         yield

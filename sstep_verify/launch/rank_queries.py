@@ -20,14 +20,7 @@ QUESTION, ANSWER, FAREWELL = 1, 2, 3
 class RankReport:
     """A rank's answer about itself.
 
-    Parameters
-    ----------
-    state : RankState
-        What its main thread does.
-    silence : float
-        Seconds since it made progress.
-    allowed : float
-        Seconds that it would allow.
+    What its main thread does, the seconds since it made progress, and those that it would allow.
     """
 
     state: RankState
@@ -36,13 +29,7 @@ class RankReport:
 
 
 class RankQueries:
-    """Questions and answers of one rank; used by its watchdog's thread alone.
-
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Comm
-        A communicator that nobody else uses.
-    """
+    """Questions and answers of one rank, on a communicator that only its watchdog's thread uses."""
 
     def __init__(self, comm: Any):
         from mpi4py import MPI

@@ -31,14 +31,7 @@ _under_way = False
 class Answer:
     """A rank's message at the end of its part.
 
-    Parameters
-    ----------
-    state : RankState
-        Collectives that it entered.
-    value : object
-        What the function returned.
-    failure : tuple of str, optional
-        Type, message and traceback of what it raised.
+    Where it stands, and what the function returned, or what it raised: type, message and traceback.
     """
 
     state: RankState
@@ -47,13 +40,7 @@ class Answer:
 
 
 def check_function(function: Callable) -> str:
-    """Full name of a function that every rank can import.
-
-    Raises
-    ------
-    InputError
-        If there is no such name, or it leads to something else.
-    """
+    """Full name of a function that every rank can import, or InputError."""
     module, name = function.__module__, function.__qualname__
     if module == "__main__" or getattr(sys.modules.get(module), name, None) is not function:
         raise InputError(
@@ -64,13 +51,7 @@ def check_function(function: Callable) -> str:
 
 
 def pack_call(function: Callable, arguments: tuple, options: dict) -> bytes:
-    """A call as bytes, with the folders in which modules are found.
-
-    Raises
-    ------
-    InputError
-        If the arguments cannot be sent to another process.
-    """
+    """A call as bytes, with the folders in which modules are found; InputError if they cannot be sent."""
     try:
         inputs = pickle.dumps((arguments, options))
     except Exception as error:
@@ -130,17 +111,7 @@ def own_state(rank: int, finished: bool = False) -> RankState:
 
 
 def failure_of(name: str, answers: dict[int, Answer], unfinished: list[RankState]) -> LaunchError | None:
-    """The error that a call ends with, if any.
-
-    Parameters
-    ----------
-    name : str
-        What was called.
-    answers : dict of int to Answer
-        By rank.
-    unfinished : list of RankState
-        Ranks that had not answered though one had failed.
-    """
+    """The error that a call ends with, if any; `unfinished` had not answered though one rank had failed."""
     failures = {rank: answer.failure for rank, answer in answers.items() if answer.failure}
     states = [answers[rank].state for rank in sorted(answers)]
     # The library's complaint comes from whoever met the mismatch, not from who made it.
@@ -156,10 +127,7 @@ def failure_of(name: str, answers: dict[int, Answer], unfinished: list[RankState
 class Rooms:
     """Communicators for calls: a new one after every failed call, whose messages may still be on the way.
 
-    Parameters
-    ----------
-    make : callable
-        Makes one; a collective call.
+    Making one is a collective call.
     """
 
     def __init__(self, make: Callable[[], Any]):

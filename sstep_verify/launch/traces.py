@@ -30,15 +30,7 @@ COMPLAINED = re.compile(r"Fatal error in |An error occurred in MPI_")
 
 
 class Traces:
-    """Files of a pool's ranks, from which nothing is left on disk once their folder is removed.
-
-    Parameters
-    ----------
-    folder : Path
-        Where they are made; the ranks must know it.
-    ranks : int
-        Number of ranks.
-    """
+    """Files of a pool's ranks, of which nothing is left on disk once their folder is removed."""
 
     def __init__(self, folder: Path, ranks: int):
         self._output = [

@@ -63,20 +63,11 @@ class Unwatched:
 
 
 class Watchdog(Unwatched):
-    """Watches this rank, together with those of the other ranks.
+    """Watches this rank, together with those of the other ranks; making one is a collective call.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Comm
-        The job; making a watchdog is a collective call.
-    limit : float
-        Seconds without progress that are allowed at least; 0 for any number of them.
-    option : str
-        How the user sets the limit, for messages.
-    code : int
-        Exit code of a job that was ended.
-    voice : file, optional
-        Where the last words go; standard error if absent.
+    At least `limit` seconds without progress are allowed, 0 for any number of them; `option` is how the
+    user sets that, for messages. A job that is ended has the exit code `code`, and its last words go to
+    `voice`, or to standard error.
     """
 
     def __init__(self, comm: Any, limit: float, option: str, code: int, voice: IO[str] | None = None):

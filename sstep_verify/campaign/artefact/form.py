@@ -53,8 +53,9 @@ class NotFinite(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fie
 
 @dataclass(frozen=True)
 class Drawn:
-    """The part of the index stream that the runs used: so many blocks from its beginning, with a digest
-    (`stream_digest`), as this version of NumPy drew them.
+    """The part of the index stream that the runs used.
+
+    So many blocks from its beginning, with a digest (`stream_digest`), as this version of NumPy drew them.
     """
 
     blocks: int
