@@ -82,7 +82,7 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(handle))
 
 
-def on_thread_ranks(ranks, function, *arguments, limit=0.0):
+def on_thread_ranks(ranks, function, *arguments, limit=0.0, variables=None):
     """What each rank returns, the ranks being threads, which wait for each other at no cost."""
     from studies import thread_ranks
 
@@ -101,11 +101,11 @@ def make_runs(name: str) -> None:
     from sstep_verify.campaign.verdicts.expand import expand, make_case
     from sstep_verify.checks.shared.case import AGAIN, plain_request
     from sstep_verify.runs.make import make_run
-    from sstep_verify.solvers.adapters import distributed, training
+    from sstep_verify.solvers.adapters import ours, training
     from sstep_verify.solvers.production.options import Options
 
-    distributed.run = training.run = on_thread_ranks
-    distributed.communicator_of = training.communicator_of = lambda communicator: communicator
+    ours.run = training.run = on_thread_ranks
+    ours.communicator_of = training.communicator_of = lambda communicator: communicator
     for group in expand(read_definition(name), CAMPAIGNS.get(name, "")):
         data = load_data(group.data, None, None)
         for spec in group.specs:

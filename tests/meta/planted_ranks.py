@@ -11,8 +11,7 @@ from plant import plant
 from sstep_verify.launch.run import LIMIT
 from sstep_verify.problems import IndexStream
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.distributed import run_on_rank
-from sstep_verify.solvers.adapters.watched import run_watched
+from sstep_verify.solvers.adapters.ours import run_on_rank, run_watched
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.trajectory import Trajectory
 

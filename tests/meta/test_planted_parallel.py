@@ -26,7 +26,7 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters import watched
+from sstep_verify.solvers.adapters import ours
 from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.verdict import Status
@@ -260,7 +260,7 @@ def test_a_collective_in_every_window_that_is_no_reduction_is_seen_and_none_of_s
 
 
 def test_counts_that_nobody_else_made_are_said_to_be_the_solver_s_own_word(monkeypatch):
-    monkeypatch.setattr(watched, "_witness", lambda: {})
+    monkeypatch.setattr(ours, "_witness", lambda: {})
     request = request_of()
     solver = PlantedSolver(2, {})
     verdict = judged(message_count, case_of(request, solver), solver)[S]

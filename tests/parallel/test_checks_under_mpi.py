@@ -22,7 +22,7 @@ from scenario_strategies import acting_scenarios, scenarios
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.distributed import DistributedSolver
+from sstep_verify.solvers.adapters.ours import DistributedSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status, Verdict
 

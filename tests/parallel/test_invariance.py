@@ -14,7 +14,7 @@ from sstep_verify.launch import run
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.distributed import DistributedSolver
+from sstep_verify.solvers.adapters.ours import DistributedSolver
 from sstep_verify.solvers.production.options import Options
 
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")

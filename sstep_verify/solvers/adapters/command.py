@@ -47,26 +47,12 @@ class CommandSolver(TrainingSolver):
     prints. Its step log is that of the same training in this process, which ends in the same bits; there is
     none where the command tunes s. It takes no a0.
 
-    Parameters
-    ----------
-    ranks : int
-        Number of ranks (P).
-    resumed : bool
-        End the first half early, and go on from its checkpoint.
-    auto : bool
-        Leave exchange, cache and, where s is tuned, the largest s to the command, which is to choose those
-        of the options; the samples are those that it has under the problem's name.
-    bias : float
-        The constant that is the last feature of the samples, which is left to the command; 0 for none.
-    **options
-        As of `TrainingSolver`. Where s is tuned, the command is given the windows of `tuned_sequence`; with
-        `auto` it tunes, and later runs of a request make the windows of the first again, for what s is
-        tuned to depends on time.
-
-    Attributes
-    ----------
-    sequences : dict
-        Files with the windows of tuned runs, by problem and s.
+    `resumed` ends the first half early, and goes on from its checkpoint. `auto` leaves exchange, cache and,
+    where s is tuned, the largest s to the command, which is to choose those of the options; the samples are
+    those that it has under the problem's name. `bias` is the constant that is the last feature of the
+    samples, which is left to the command; 0 for none. Where s is tuned, the command is given the windows of
+    `tuned_sequence`; with `auto` it tunes, and later runs of a request make the windows of the first again,
+    for what s is tuned to depends on time: `sequences` are files with those windows, by problem and s.
     """
 
     def __init__(
@@ -86,10 +72,7 @@ class CommandSolver(TrainingSolver):
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Run the command; `observe` looks at the result.
 
-        Raises
-        ------
-        RunError
-            If it does not end with exit code 0 in time, or its files do not fit together.
+        RunError if it does not end with exit code 0 in time, or its files do not fit together.
         """
         interval, last = self._interval * request.s, request.iterations
         ends = [last // 2 // interval * interval, last] if self._resumed else [last]

@@ -14,7 +14,7 @@ from sstep_verify.launch.run import LIMIT
 from sstep_verify.parallel.communicator import SelfCommunicator, communicator_of
 from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, padded, partition_of
 from sstep_verify.solver import Declaration, Observer, RunRequest
-from sstep_verify.solvers.adapters.distributed import whole_run
+from sstep_verify.solvers.adapters.ours import whole_run
 from sstep_verify.solvers.adapters.recording import observed
 from sstep_verify.solvers.production.schedule import Schedule, Stretch
 from sstep_verify.solvers.production.settings import Settings
@@ -23,7 +23,7 @@ from sstep_verify.trajectory import Trajectory
 
 
 class TrainingSolver:
-    """Iterates a `sstep_verify.solvers.production.training.Training` of intervals of equally many windows.
+    """Iterates a `Training` of intervals of equally many windows, on P ranks, of which 1 is this process.
 
     A trajectory holds what training keeps: the first and the last a, those of the recorded iterations that
     end an interval, and the step log of all intervals, if asked for; nothing inside an interval. Its claims
@@ -31,25 +31,11 @@ class TrainingSolver:
     declaration says. It is of level 0: it takes an index stream and a start, but has no window to show, and
     its carried state is not recorded.
 
-    Parameters
-    ----------
-    ranks : int
-        Number of ranks (P); 1 runs it in this process.
-    interval : int
-        Windows between two measurements.
-    tolerance : float
-        Relative gap (K-SVM) or residual (K-RR), as training measures it, at which it ends; 0 for never.
-    tuned : bool
-        Make windows of several s, which divide the one asked for, as `tuned_sequence` says.
-    limit : float
-        Seconds that a run on several ranks may take before it counts as hanging.
-    **options
-        See `sstep_verify.solvers.production.options.Options`; `columns` is always "local".
-
-    Raises
-    ------
-    InputError
-        If an option is unusable, or weights are to be formed anew at other places.
+    There are `interval` windows between two measurements; it ends at a relative gap (K-SVM) or residual
+    (K-RR) of `tolerance`, as training measures it, 0 for never. `tuned` makes windows of several s,
+    which divide the one asked for, as `tuned_sequence` says. A run on several ranks that takes more
+    than `limit` seconds counts as hanging; the options are those of `Settings`. InputError if one is
+    unusable, or weights are to be formed anew at other places.
     """
 
     def __init__(
@@ -103,12 +89,8 @@ class TrainingSolver:
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Train to the tolerance or the last iteration; then `observe` looks at what was kept.
 
-        Raises
-        ------
-        InputError
-            If the request's start is no end of an interval.
-        RunError, RankError, RankLostError, HangError
-            As of `DistributedSolver.run`.
+        InputError if the request's start is no end of an interval; other errors are those of
+        `DistributedSolver.run`.
         """
         settings = self.settings(request)
         if self._ranks == 1:

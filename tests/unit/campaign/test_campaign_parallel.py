@@ -11,7 +11,7 @@ from sstep_verify.campaign.verdicts.fitting import read_family
 from sstep_verify.errors import InputError
 from sstep_verify.problems import LinearKernel, RBFKernel
 from sstep_verify.solvers.adapters.command import CommandSolver
-from sstep_verify.solvers.adapters.distributed import DistributedSolver
+from sstep_verify.solvers.adapters.ours import DistributedSolver
 from sstep_verify.solvers.production import ProductionSolver
 
 TABLE = {"data": ["breast_cancer"], "task": ["svm-l1"], "kernel": [{"name": "linear"}], "s": [1]}

@@ -10,7 +10,7 @@ import pytest
 
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.launch import environment, run
-from sstep_verify.solvers.adapters.distributed import DistributedSolver
+from sstep_verify.solvers.adapters.ours import DistributedSolver
 
 
 @pytest.fixture(autouse=True)

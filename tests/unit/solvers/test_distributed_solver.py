@@ -10,7 +10,7 @@ from sstep_verify.launch import RankError
 from sstep_verify.parallel.packet import IncoherenceError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters import distributed
+from sstep_verify.solvers.adapters import ours
 
 DATA = np.random.default_rng(5).standard_normal((6, 3))
 PROBLEM = Problem("small", DATA, np.resize([1.0, -1.0], 6), LinearKernel(), Hinge(0.5))
@@ -21,15 +21,15 @@ REQUEST = RunRequest(PROBLEM, IndexStream("uniform", 6, 1, 20, seed=4), 4, 20)
 def failing(monkeypatch):
     """A solver whose ranks raise what is told of them."""
 
-    def made(failures) -> tuple[distributed.DistributedSolver, RankError]:
+    def made(failures) -> tuple[ours.DistributedSolver, RankError]:
         raised = RankError("rank.run_on_rank", failures)
 
         def run(*arguments, **options):
             raise raised
 
-        monkeypatch.setattr(distributed, "run_watched", run)
-        monkeypatch.setattr(distributed, "refuse_too_many", lambda ranks: None)
-        return distributed.DistributedSolver(3), raised
+        monkeypatch.setattr(ours, "run_watched", run)
+        monkeypatch.setattr(ours, "refuse_too_many", lambda ranks: None)
+        return ours.DistributedSolver(3), raised
 
     return made
 

@@ -1,0 +1,163 @@
+"""The production solver on P ranks, driven from outside the ranks, and a run of which others tell as well.
+
+Each rank hands out digests of its own dual vectors, taken here, and the MPI library is asked, through the
+interposer between it and the solver, for the reductions that each rank entered. Where that cannot be built
+(no C compiler), or the ranks are those of a job that was started without it, counts are the solver's own.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sstep_verify.errors import DivergedError, InputError, MissingExtraError, RunError
+from sstep_verify.launch import in_place, run
+from sstep_verify.launch.environment import refuse_too_many
+from sstep_verify.launch.failures import RankError
+from sstep_verify.launch.interposer import (
+    forget_interposed_counts,
+    interposed_counts,
+    is_interposed,
+    preloaded,
+    reductions_after_others,
+)
+from sstep_verify.launch.run import LIMIT
+from sstep_verify.parallel.communicator import communicator_of
+from sstep_verify.parallel.packet import IncoherenceError
+from sstep_verify.runs.floating_point import restore
+from sstep_verify.solver import Observer, RunRequest
+from sstep_verify.solvers.adapters.recording import observed
+from sstep_verify.solvers.production.options import Options
+from sstep_verify.solvers.production.solver import ProductionSolver
+from sstep_verify.trajectory import AFTER_OTHERS, WITNESSED, Trajectory, fingerprint
+
+
+def run_on_rank(comm: Any, request: RunRequest, options: Options) -> Trajectory:
+    """Make a run on an mpi4py communicator."""
+    return ProductionSolver(communicator_of(comm), **asdict(options)).run(request)
+
+
+class DistributedSolver:
+    """A solver for checks and campaigns: every run is one call on P ranks.
+
+    A run that takes more than `limit` seconds counts as hanging; the options are those of `Options`.
+    InputError if one is unusable, or this machine cannot start so many ranks.
+    """
+
+    def __init__(self, ranks: int, *, limit: float = LIMIT, **options: Any):
+        refuse_too_many(ranks)
+        self._ranks, self._limit, self._options = ranks, limit, Options(**options)
+        self.declaration = self._options.declaration(ranks)
+
+    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
+        """Make the run on all ranks.
+
+        The observer lives out here, where no rank can ask it, so all iterations are made; where it would
+        have ended the run, the run is made again up to there, so that its counts are its own. InputError or
+        MemoryError if the ranks refuse the request, or have no room for it; RunError if they ended the run,
+        because they no longer held the same dual vector; RankError, RankLostError or HangError if a rank
+        raised anything else, vanished, or did not end in time.
+        """
+        whole = whole_run(self._ranks, run_on_rank, request, self._options, limit=self._limit)
+        return observed(whole, request, observe, self.run)
+
+
+def of_ranks(error: RankError) -> Exception:
+    """What an error of ranks says of a run: see `DistributedSolver.run`."""
+    kind, message, _ = error.failures[error.ranks[0]]
+    if kind in (IncoherenceError.__name__, DivergedError.__name__):
+        return RunError(message, kind)
+    for passed in (InputError, MemoryError):
+        if kind == passed.__name__:
+            return passed(message)
+    return error
+
+
+def whole_run(ranks: int, function: Callable[..., Trajectory], *arguments: Any, limit: float) -> Trajectory:
+    """The run that the ranks make together: that of rank 0, with the timers and alterations of all.
+
+    Parameters and errors are those of `run_watched`, and the latter as `of_ranks` tells them.
+    """
+    try:
+        found = run_watched(ranks, function, *arguments, limit=limit)
+    except RankError as error:
+        raise of_ranks(error) from error
+    altered = {word for one in found for word in one.altered}
+    timers = over_ranks([one.timers for one in found])
+    return replace(found[0], timers=timers, altered=tuple(sorted(altered)))
+
+
+def over_ranks(timers: Sequence[dict[str, float]]) -> dict[str, float]:
+    """Largest seconds of each phase over the ranks; mean and smallest under names that say so."""
+    merged: dict[str, float] = {}
+    for phase in timers[0]:
+        seconds = [one[phase] for one in timers]
+        merged[phase] = max(seconds)
+        merged[f"{phase}, mean"] = float(np.mean(seconds))
+        merged[f"{phase}, min"] = min(seconds)
+    return merged
+
+
+@dataclass(frozen=True, eq=False)
+class OfRank:
+    """What one rank hands out.
+
+    `trajectory` has no vectors elsewhere than on rank 0; `digests` are those of this rank's own a at every
+    recorded iteration; `seen` are reductions and words that the MPI library saw, empty where nobody looked.
+    """
+
+    trajectory: Trajectory
+    digests: dict[int, str]
+    seen: dict[str, int]
+
+
+def run_watched(
+    ranks: int, function: Callable[..., Trajectory], *arguments: Any, limit: float
+) -> list[Trajectory]:
+    """Make a run on P ranks by a function of a communicator and the arguments, within `limit` seconds.
+
+    Trajectories by rank; that of rank 0 has a digest of every rank, and what was seen among its counters.
+    RankError, RankLostError, HangError or MismatchError as of `launch.run`.
+    """
+    # A rank that is alone counts what it would send.
+    variables = {} if ranks == 1 or in_place.active() else _witness()
+    found = run(ranks, on_rank, function, *arguments, limit=limit, variables=variables)
+    whole = found[0].trajectory
+    digests = {k: tuple(one.digests.get(k, "") for one in found) for k in found[0].digests}
+    seen = {name: max(one.seen[name] for one in found) for name in found[0].seen}
+    whole = replace(whole, fingerprints=digests, counters={**whole.counters, **seen})
+    return [whole, *(one.trajectory for one in found[1:])]
+
+
+def on_rank(comm: Any, function: Callable[..., Trajectory], *arguments: Any) -> OfRank:
+    """Make a run on an mpi4py communicator, and look at it from outside of the solver."""
+    looking = is_interposed()
+    if looking:
+        forget_interposed_counts()
+    found = replace(function(comm, *arguments), altered=restore())
+    seen: dict[str, int] = {}
+    if looking:
+        counts = interposed_counts()
+        reductions = counts["allreduce"], counts["reduce_scatter"]
+        made = {"collectives": sum(one.calls for one in reductions)}
+        made["words"] = sum(one.words for one in reductions)
+        seen = {WITNESSED[name]: count for name, count in made.items()}
+        seen[AFTER_OTHERS] = reductions_after_others()
+    digests = dict(zip(found.iterations.tolist(), map(fingerprint, found.alphas), strict=True))
+    if comm.rank:
+        nothing = np.empty((found.iterations.size, 0))
+        found = replace(found, alphas=nothing, panels={}, state={}, log=None, fingerprints={})
+    return OfRank(found, digests, seen)
+
+
+@functools.cache
+def _witness() -> dict[str, str]:
+    """Variables by which ranks load the interposer; none where it cannot be built."""
+    try:
+        return preloaded()
+    except MissingExtraError:
+        return {}
