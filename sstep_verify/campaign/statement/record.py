@@ -12,7 +12,6 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.inputs.records import build, decode
 from sstep_verify.reporting.plain import plain
-from sstep_verify.solvers.adapters.python import is_foreign
 from sstep_verify.solvers.adapters.program import ProgramFile
 from sstep_verify.solvers.adapters.python import is_foreign
 

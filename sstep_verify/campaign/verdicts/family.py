@@ -14,7 +14,6 @@ from sstep_verify.problems.draws import GENERATORS
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.solver import Solver
-from sstep_verify.solvers.adapters.python import ForeignSolver, is_foreign
 from sstep_verify.solvers.adapters.program import ProgramFile, is_program
 from sstep_verify.solvers.adapters.python import ForeignSolver, is_foreign
 from sstep_verify.solvers.adapters.stored import StoredVector

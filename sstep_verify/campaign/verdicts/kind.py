@@ -21,8 +21,6 @@ from sstep_verify.campaign.verdicts.runs import announce_starts, starts_of
 from sstep_verify.campaign.verdicts.stability import beside_classical
 from sstep_verify.power.statement import power_statement
 from sstep_verify.reporting.results import TOO_FEW, Case
-from sstep_verify.solvers.adapters.python import is_foreign
-from sstep_verify.solvers.adapters.python import digest_of_code
 from sstep_verify.solvers.adapters.program import ProgramSolver, digests, set_up
 from sstep_verify.solvers.adapters.python import digest_of_code, is_foreign
 from sstep_verify.specification import LEVELS

@@ -10,8 +10,7 @@ from sstep_verify.campaign.tables import POSITIVE, Count, Range, Whole
 from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import Solver
 from sstep_verify.solvers.adapters.command import CommandSolver
-from sstep_verify.solvers.adapters.distributed import DistributedSolver
-from sstep_verify.solvers.adapters.python import is_foreign, load_solver
+from sstep_verify.solvers.adapters.ours import DistributedSolver
 from sstep_verify.solvers.adapters.program import ProgramFile, ProgramSolver, is_program, read_program
 from sstep_verify.solvers.adapters.python import is_foreign, load_solver
 from sstep_verify.solvers.adapters.reference import ReferenceSolver
