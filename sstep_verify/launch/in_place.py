@@ -45,6 +45,9 @@ TRANSFER = 120.0
 ABORT_CODE = 70
 """Exit code of a job that the watchdog ended."""
 
+SLOW = f"If the ranks are merely slow to start, set {START_LIMIT} to more seconds (0: no limit)"
+"""What to do where MPI did not begin in time."""
+
 CALL, ANSWER, STATE = 1, 2, 3
 """Tags of messages: a call to make, its answer, where a rank stands."""
 
@@ -209,8 +212,7 @@ def join(voice: IO[str] | None = None) -> bool:
     if _job is not None:
         return _job.comm.rank == 0
     voice = voice or sys.stderr
-    slow = f"If the ranks are merely slow to start, set {START_LIMIT} to more seconds (0: no limit)"
-    with start_monitored(start_limit(), slow, voice):
+    with start_monitored(start_limit(), SLOW, voice):
         job = _job = Job(voice)
     atexit.register(job.comm.Barrier)  # runs last: nobody ends before the monitors are dismissed
     atexit.register(job.monitor.dismiss)

@@ -1,4 +1,4 @@
-"""``solve --s auto``, ``--s-sequence``, ``--block auto`` and stagnation, in this process."""
+"""``solve --s auto``, ``--s FILE``, ``--block auto`` and stagnation, in this process."""
 
 from __future__ import annotations
 
@@ -68,31 +68,32 @@ def test_a_killed_run_goes_on_and_what_was_made_is_made_again_to_the_last_bit(mo
     done(*AUTO, *LONG, *EACH, "--out", "r.npz", "--resume")
     resumed = arrays("r.npz")
     assert resumed["sequence"][: len(before) - 1].tolist() == before[:-1].tolist()
-    done(*AUTO, *LONG, *EACH, "--out", "again.npz", "--s-sequence", "r.npz")
+    done(*AUTO, *LONG, *EACH, "--out", "again.npz", "--s", "r.npz")
     again = arrays("again.npz")
     for name in ("alpha", "measured_relative", "gap", "options"):
         assert again[name].tobytes() == resumed[name].tobytes(), name
     # A killed run, resumed with the sequence of the whole.
     monkeypatch.setattr(pipeline, "write_checkpoint", interrupted)
-    assert command(*AUTO, *LONG, *EACH, "--out", "s.npz", "--s-sequence", "r.npz")[0] == 130
+    assert command(*AUTO, *LONG, *EACH, "--out", "s.npz", "--s", "r.npz")[0] == 130
     monkeypatch.setattr(pipeline, "write_checkpoint", write)
-    done(*AUTO, *LONG, *EACH, "--out", "s.npz", "--s-sequence", "r.npz", "--resume")
+    done(*AUTO, *LONG, *EACH, "--out", "s.npz", "--s", "r.npz", "--resume")
     assert arrays("s.npz")["alpha"].tobytes() == resumed["alpha"].tobytes()
 
 
 def test_no_s_beyond_the_largest_asked_for():
-    done(*AUTO, *LONG, "--largest-s", "5", "--out", "r.npz")
+    done(*AUTO, *LONG, "--s", "auto:5", "--out", "r.npz")
     assert set(arrays("r.npz")["sequence"][:, 1].tolist()) <= {1, 2, 4}
 
 
 def test_what_does_not_go_together_is_refused():
     fixed = ("solve", "F", "--task", "svm-l1", "--out", "r.npz")
-    assert "largest_s = 4 is for s = 'auto', but s is 16" in refused(*fixed, "--largest-s", "4")
-    assert "sequence = x is for s = 'auto'" in refused(*fixed, "--s-sequence", "x")
+    for steps in ("x", "F:", "0", "auto:0", "16:4", ""):
+        code, out, err = command(*fixed, "--s", steps)
+        assert (code, out, "'--s'" in err) == (2, "", True), steps
     assert "a K-SVM steps one coordinate at a time" in refused(*fixed, "--block", "2")
-    assert "holds no sequence of s" in refused(*AUTO, "--out", "r.npz", "--s-sequence", "F")
+    assert "holds no sequence of s" in refused(*AUTO, "--out", "r.npz", "--s", "F")
     done(*fixed, "--iterations", "32", "--interval", "16")
-    assert "its s was not tuned" in refused(*AUTO, "--out", "t.npz", "--s-sequence", "r.npz")
+    assert "its s was not tuned" in refused(*AUTO, "--out", "t.npz", "--s", "r.npz")
     done(*AUTO, *LONG, "--out", "t.npz")
     linear = (
         "solve",
@@ -106,7 +107,7 @@ def test_what_does_not_go_together_is_refused():
         "--out",
         "u.npz",
     )
-    assert "this run has at most" in refused(*linear, "--s-sequence", "t.npz")
+    assert "this run has at most" in refused(*linear, "--s", "t.npz")
     assert "made with s = auto, but this run has s = 12" in refused(
         *AUTO[:-1], "12", *LONG, "--out", "t.npz", "--resume"
     )
@@ -183,5 +184,5 @@ def test_more_iterations_go_on_with_the_exchanges_that_were_tried():
     done(*linear, "--iterations", "3000", "--resume")
     after = arrays("r.npz")
     assert after["sequence"][: len(before) - 1].tolist() == before[:-1].tolist()
-    done(*linear, "--iterations", "3000", "--s-sequence", "r.npz", "--force")
+    done(*linear, "--iterations", "3000", "--s", "r.npz", "--force")
     assert arrays("r.npz")["alpha"].tobytes() == after["alpha"].tobytes()

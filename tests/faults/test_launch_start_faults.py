@@ -26,7 +26,7 @@ COMMAND = """
 from sstep_verify.launch import monitors
 monitors.SETTLED = 2.0
 from sstep_verify.cli.running.ranks import on_ranks
-on_ranks(lambda communicator, watchdog: None, 40.0, 2.0)
+on_ranks(lambda communicator, watchdog: None, 40.0)
 """
 
 
@@ -48,17 +48,18 @@ def with_fault(fault: str, guilty: int) -> dict[str, str]:
 )
 def test_a_command_under_mpiexec_ends_with_one_line(tmp_path, fault, guilty, said):
     words = [str(launcher()), "-n", "3", sys.executable, "-c", COMMAND]
-    code, output, left = run_marked(words, tmp_path, MINUTE, **with_fault(fault, guilty))
+    variables = with_fault(fault, guilty) | {START_LIMIT: "2"}
+    code, output, left = run_marked(words, tmp_path, MINUTE, **variables)
     assert code != 0
     assert [line for line in output.splitlines() if "rank" in line] == [
-        f"hang: MPI did not begin within 2 s: {said}. If the ranks are merely slow to start, pass a larger "
-        "--start-limit (0: no limit)"
+        f"hang: MPI did not begin within 2 s: {said}. If the ranks are merely slow to start, set "
+        f"{START_LIMIT} to more seconds (0: no limit)"
     ], output
     assert left == []
 
 
 def test_without_a_fault_nothing_is_said(tmp_path):
-    words = [str(launcher()), "-n", "2", sys.executable, "-c", COMMAND.replace(" 2.0", " 30.0")]
+    words = [str(launcher()), "-n", "2", sys.executable, "-c", COMMAND]
     assert run_marked(words, tmp_path, MINUTE) == (0, "", [])
 
 

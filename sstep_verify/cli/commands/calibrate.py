@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from sstep_verify.cli.options.numbers import Numbers
+from sstep_verify.cli.options.problem import FORCE
 
 
 @click.command("calibrate")
@@ -19,7 +20,7 @@ from sstep_verify.cli.options.numbers import Numbers
     "--seconds", type=click.FloatRange(0.01, 10), default=0.15, show_default=True,
     help="For each single measurement, about.",
 )  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--force", is_flag=True, help=FORCE)
 def command(machine, ranks, seconds, force):
     """Measure this machine with the production solver, and write a machine file for `predict`.
 

@@ -8,13 +8,10 @@ import sys
 
 import click
 
-from sstep_verify.cli.options.problem import FOLDER_OF_DATA
-
 
 @click.command("doctor")
-@click.option("--data", "directory", metavar="DIR", help=FOLDER_OF_DATA)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of lines.")
-def command(directory: str | None, as_json: bool) -> None:
+def command(as_json: bool) -> None:
     """Check MPI, BLAS threads, compiled loops, oracles, Octave, data sets and report writers.
 
     One line each: ok; missing (an optional part that is not there: what does not work without it, and the
@@ -34,7 +31,7 @@ def command(directory: str | None, as_json: bool) -> None:
         list(mpi_findings())
         return
     findings = []
-    for finding in (*mpi_findings(), *part_findings(directory)):
+    for finding in (*mpi_findings(), *part_findings()):
         findings.append(finding)
         if not as_json:
             click.echo(finding.line())

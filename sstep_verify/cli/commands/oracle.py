@@ -106,7 +106,7 @@ def command(data, file, final, mpmath, **given):
     if final is not None:
         _judge(final, data, kernel, loss, rest)
         return
-    with claimed_out(rest["out"], rest["force"], data, rest["directory"]):
+    with claimed_out(rest["out"], data, rest["directory"], force=rest["force"]):
         certificate, problem = _certified(data, kernel, loss, rest)
         if rest["out"] is not None:
             from sstep_verify.outputs import write_text

@@ -8,7 +8,7 @@ import click
 
 from sstep_verify.cli.options.completion import complete, data_sets
 from sstep_verify.cli.options.numbers import Numbers, Shape
-from sstep_verify.cli.options.problem import KERNELS, TASKS
+from sstep_verify.cli.options.problem import FOLDER_OF_DATA, KERNELS, TASKS
 from sstep_verify.cli.options.timing import EXCHANGES
 
 
@@ -43,7 +43,7 @@ from sstep_verify.cli.options.timing import EXCHANGES
     "--program", type=click.Choice(("production", "published")), default="production", show_default=True,
     help="This package's solver, or the paper's programs where the machine was fitted to them.",
 )  # fmt: skip
-@click.option("--data", "directory", metavar="DIR", help="Folder with the data sets in LIBSVM format.")
+@click.option("--data", "directory", metavar="DIR", help=FOLDER_OF_DATA)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 def command(data, steps, ranks, program, **given):
     """Predict microseconds per iteration by phase, over s and P, and which s takes least.

@@ -38,10 +38,6 @@ ENTRIES = frozenset({"safe-s.csv", *(f"{precision}.svg" for precision in BOTH)})
     help="Arithmetic of the steps.",
 )  # fmt: skip
 @click.option(
-    "--factor", type=click.FloatRange(min=0, min_open=True), default=1.0, show_default=True,
-    help="Times the attainable accuracy that s-step may lose beyond classical.",
-)  # fmt: skip
-@click.option(
     "--iterations", type=click.IntRange(min=0), help="Most iterations of training  [default: 100 passes]"
 )
 @click.option(
@@ -72,7 +68,7 @@ def command(data, **given):
     from sstep_verify.safety.report import document, lines, write
 
     kernel, loss, rest = kernel_and_loss(given)
-    with claimed_out(rest["out"], False, data, rest["directory"], ENTRIES) as folder, threadpool_limits(1):
+    with claimed_out(rest["out"], data, rest["directory"], entries=ENTRIES) as folder, threadpool_limits(1):
         problem, trained, found = _certified(data, kernel, loss, rest)
         if folder is not None:
             write(found, folder)
@@ -122,7 +118,6 @@ def _certified(data, kernel, loss, given):
     )
     precisions = BOTH if precision == "both" else (precision,)
     found = certify(
-        problem, trained.trajectory.final, precisions=precisions, block=block, most=given["most"],
-        factor=given["factor"],
-    )  # fmt: skip
+        problem, trained.trajectory.final, precisions=precisions, block=block, most=given["most"]
+    )
     return problem, trained, found

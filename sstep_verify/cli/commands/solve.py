@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
 
 import click
 
 from sstep_verify.cli.options.completion import complete, data_sets
 from sstep_verify.cli.options.problem import FOLDER_OF_DATA, kernel_and_loss, problem_options
 from sstep_verify.cli.running.ranks import on_ranks
-from sstep_verify.launch.environment import START, START_LIMIT
 
 NUMBER = click.IntRange(min=0)
-AT_LEAST_ONE = click.IntRange(min=1)
+AT_LEAST_ONE: click.ParamType = click.IntRange(min=1)
 
 
 class OrAuto(click.ParamType):
@@ -25,6 +25,26 @@ class OrAuto(click.ParamType):
         return value if value == "auto" else AT_LEAST_ONE.convert(value, param, ctx)
 
 
+class Steps(click.ParamType):
+    """Iterations per window: a number; auto or a file of windows, either with the largest s to be tried."""
+
+    name = "S|auto|FILE"
+
+    def convert(self, value, param, ctx):
+        """Values of s, largest_s and sequence."""
+        if isinstance(value, dict):
+            return value
+        text, largest = str(value), None
+        if text.isdecimal():
+            return {"s": AT_LEAST_ONE.convert(text, param, ctx)}
+        if not os.path.lexists(text) and ":" in text:
+            text, _, most = text.rpartition(":")
+            largest = AT_LEAST_ONE.convert(most, param, ctx)
+        if text != "auto" and not os.path.lexists(text):
+            self.fail(f"{value!r} is no number from 1, neither auto nor a file that is there", param, ctx)
+        return {"s": "auto", "largest_s": largest, "sequence": None if text == "auto" else text}
+
+
 @click.command("solve")
 @click.argument("data", metavar="DATA", shell_complete=complete(data_sets))
 @problem_options(required=True)
@@ -33,16 +53,10 @@ class OrAuto(click.ParamType):
     help="K-RR: coordinates a step; auto: chosen by cost before training begins.",
 )  # fmt: skip
 @click.option(
-    "--s", "s", type=OrAuto(), default=16, show_default=True,
-    help="Iterations per window; auto: measured while training runs, with --exchange auto that as well.",
-)  # fmt: skip
-@click.option(
-    "--largest-s", type=AT_LEAST_ONE, metavar="S",
-    help="--s auto: try none beyond it, such as what safe-s certified  [default: 256, K-RR 1024 / block]",
-)  # fmt: skip
-@click.option(
-    "--s-sequence", "sequence", metavar="FILE",
-    help="--s auto: make the windows of an earlier result or checkpoint again, as far as they go.",
+    "--s", "steps", type=Steps(), default=16, show_default=True, metavar="S|auto|FILE[:MOST]",
+    help="Iterations per window; auto: measured while training runs, with --exchange auto that as well; "
+    "FILE: first the windows of this earlier result or checkpoint again. MOST: try none beyond it, such as "
+    "safe-s certified (256, K-RR 1024 / block).",
 )  # fmt: skip
 @click.option("--iterations", type=NUMBER, help="Most iterations  [default: 100 passes over the samples]")
 @click.option(
@@ -77,10 +91,6 @@ class OrAuto(click.ParamType):
 @click.option(
     "--hang-limit", type=click.FloatRange(min=0), default=40.0, show_default=True, metavar="SECONDS",
     help="Under mpiexec: end the job when no rank makes progress for so long; 0: never.",
-)  # fmt: skip
-@click.option(
-    "--start-limit", type=click.FloatRange(min=0), default=START, show_default=True, metavar="SECONDS",
-    envvar=START_LIMIT, help="Under mpiexec: end the job where MPI has not begun by then; 0: never.",
 )  # fmt: skip
 @click.option(
     "--checkpoint-seconds", type=click.FloatRange(min=0), default=600.0, show_default=True,
@@ -126,12 +136,12 @@ def command(**given):
     2 usage or input error; 4 an error, loss or hang of a rank, which is named (a killed rank ends the job
     with the launcher's code for it); 130 interrupted.
     """
-    for name in ("hang_limit", "start_limit", "checkpoint_seconds"):
+    for name in ("hang_limit", "checkpoint_seconds"):
         if math.isnan(given[name]):
             hint = f"--{name.replace('_', '-')}"
             raise click.BadParameter("it must be a number of seconds", param_hint=hint)
-    limits = given.pop("hang_limit"), given.pop("start_limit")
-    on_ranks(lambda communicator, watchdog: _solve(given, communicator, watchdog), *limits)
+    limit = given.pop("hang_limit")
+    on_ranks(lambda communicator, watchdog: _solve(given, communicator, watchdog), limit)
 
 
 def _solve(given, communicator, watchdog) -> None:
@@ -145,8 +155,8 @@ def _solve(given, communicator, watchdog) -> None:
         click.echo("\n".join(lines))
 
 
-def _settings(timers, **given):
+def _settings(steps, timers, **given):
     from sstep_verify.solvers.production.settings import Settings
 
     kernel, loss, rest = kernel_and_loss(given)
-    return Settings(kernel=kernel, loss=loss, separate_timers=timers == "separate", **rest)
+    return Settings(kernel=kernel, loss=loss, separate_timers=timers == "separate", **steps, **rest)

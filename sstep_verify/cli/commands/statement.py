@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
@@ -16,8 +15,7 @@ from sstep_verify.cli.options.problem import FOLDER_OF_DATA
 @click.option("--verify", is_flag=True, help="Judge the recorded runs again, and compare every field.")
 @click.option("--data", "directory", metavar="DIR", help=FOLDER_OF_DATA)
 @jobs_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
-def command(file, verify, directory, jobs, as_json):
+def command(file, verify, directory, jobs):
     """Read the statement FILE that an author publishes of a solver, or prove it anew.
 
     A statement is made by ``sstep-verify check ... --statement FILE``: FILE says which sentences of the
@@ -35,19 +33,8 @@ def command(file, verify, directory, jobs, as_json):
         else:
             statement, differences = read_statement(file), []
     except StatementError as error:
-        if as_json:
-            click.echo(json.dumps({"refused": True, "where": error.where, "reason": str(error)}))
         click.echo(f"{file}: {error}", err=True)
         sys.exit(1)
-    if as_json:
-        said = {
-            "refused": False,
-            "proved": verify,
-            "outcome": statement.outcome,
-            "differences": differences,
-        }
-        click.echo(json.dumps(said))
-        return
     for line in (*_lines(statement), *differences):
         click.echo(line)
     click.echo(_PROVED if verify else f"not proved yet: sstep-verify statement {file} --verify")

@@ -99,7 +99,7 @@ PACKAGES = (
         "data",
         "no real embedded set can be used; no referee for linear K-SVM and for K-RR",
     ),
-    Package("pooch", "pooch", "data", "no data set is downloaded; give a folder with --data"),
+    Package("pooch", "pooch", "data", "no data set is downloaded; name a folder in $SSTEP_VERIFY_DATA"),
     Package("jinja2", "jinja2", "", "no report is written as HTML"),
     Package("junitparser", "junitparser", "", "a report has no JUnit file"),
     Package("piqp", "piqp", "peers", "no first referee for the optima of K-SVM with every kernel"),
@@ -108,19 +108,12 @@ PACKAGES = (
 """Packages in the order in which they are reported."""
 
 
-def part_findings(directory: str | None) -> Iterator[Finding]:
-    """Look at all parts but MPI, one after another.
-
-    Parameters
-    ----------
-    directory : str or None
-        Folder of data sets beside ``$SSTEP_VERIFY_DATA``.
-    """
+def part_findings() -> Iterator[Finding]:
+    """Look at all parts but MPI, one after another."""
     yield blas()
-    for wanted in PACKAGES:
-        yield package(wanted)
+    yield from map(package, PACKAGES)
     yield octave()
-    yield from data_sets(directory)
+    yield from data_sets()
 
 
 def blas() -> Finding:
@@ -186,42 +179,34 @@ def octave() -> Finding:
     return Finding("Octave", "ok", answer.stdout.splitlines()[0] if answer.stdout else program)
 
 
-def data_sets(directory: str | None) -> Iterator[Finding]:
-    """The folders of data sets, and whether the files in them are the data sets they are named after."""
+def data_sets() -> Iterator[Finding]:
+    """The folder of data sets, and whether the files in it are the data sets they are named after."""
     from sstep_verify.problems.data.datasets import FOLDER_VARIABLE, load
     from sstep_verify.problems.data.registry import registry
+    from sstep_verify.problems.data.svmlight import SUFFIXES
 
-    named = {"--data": directory, f"${FOLDER_VARIABLE}": os.environ.get(FOLDER_VARIABLE)}
-    folders = {origin: Path(folder).expanduser() for origin, folder in named.items() if folder}
-    for origin, folder in folders.items():
-        if not folder.is_dir():
-            way_out = f"name an existing folder in {origin}, or leave it out"
-            yield Finding("data folder", "wrong", f"{origin} is {folder}: no folder", "", way_out)
-            return
-    if not folders:
+    folder = Path(os.environ.get(FOLDER_VARIABLE) or "").expanduser()
+    if not os.environ.get(FOLDER_VARIABLE):
         way_out = f"export {FOLDER_VARIABLE}=FOLDER, or leave it to the download"
         found = f"{FOLDER_VARIABLE} is not set"
         yield Finding("data sets", "missing", found, "named sets are downloaded at first use", way_out)
         return
+    if not folder.is_dir():
+        way_out = f"name an existing folder in ${FOLDER_VARIABLE}, or leave it out"
+        yield Finding("data folder", "wrong", f"${FOLDER_VARIABLE} is {folder}: no folder", "", way_out)
+        return
     good, absent = [], []
     for name in registry():
-        path = _stored(name, folders)
+        paths = (folder / f"{name}{suffix}" for suffix in SUFFIXES)
+        path = next((path for path in paths if path.exists()), None)
         if path is None:
             absent.append(name)
             continue
         try:
-            load(name, directory=path.parent)
+            load(name, directory=folder)
             good.append(name)
         except InputError as error:
             yield Finding("data set", "wrong", str(error), "", f"rm {path}, or put the right file there")
-    where = ", ".join(f"{origin} ({folder})" for origin, folder in folders.items())
     meaning = f"downloaded at first use: {', '.join(absent)}" if absent else ""
-    yield Finding("data sets", "ok", f"{where}: as pinned: {', '.join(good) or 'none'}", meaning)
-
-
-def _stored(name: str, folders: dict[str, Path]) -> Path | None:
-    """File of a data set, looked for in the order in which loading does."""
-    from sstep_verify.problems.data.svmlight import SUFFIXES
-
-    paths = (folder / f"{name}{suffix}" for folder in folders.values() for suffix in SUFFIXES)
-    return next((path for path in paths if path.exists()), None)
+    found = f"${FOLDER_VARIABLE} ({folder}): as pinned: {', '.join(good) or 'none'}"
+    yield Finding("data sets", "ok", found, meaning)

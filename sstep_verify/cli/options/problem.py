@@ -95,7 +95,12 @@ def problem_of(data: str, kernel: Any, loss: Any, given: dict[str, Any]) -> tupl
 
 @contextlib.contextmanager
 def claimed_out(
-    out: str | None, force: bool, data: str, directory: str | None, entries: frozenset[str] = frozenset()
+    out: str | None,
+    data: str,
+    directory: str | None,
+    *,
+    force: bool = False,
+    entries: frozenset[str] = frozenset(),
 ) -> Iterator[Path | None]:
     """What --out names, held for as long as it takes; None if nothing is to be written.
 
@@ -103,10 +108,10 @@ def claimed_out(
     ----------
     out : str or None
         The file, or the folder where `entries` are given.
-    force : bool
-        Whether a file that is there may be replaced.
     data, directory : str, str or None
         DATA and --data, which must not be written over.
+    force : bool
+        Whether a file that is there may be replaced.
     entries : frozenset of str
         Names that a folder of this kind may hold, which is then replaced.
     """

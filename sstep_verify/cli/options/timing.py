@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +10,7 @@ import click
 
 from sstep_verify.cli.options.completion import complete, data_sets
 from sstep_verify.cli.options.numbers import Delays, Numbers
-from sstep_verify.cli.options.problem import KERNELS, TASKS
+from sstep_verify.cli.options.problem import FOLDER_OF_DATA, KERNELS, TASKS, claimed_out
 
 EXCHANGES = ("allreduce", "reduce-scatter", "gram")
 
@@ -55,9 +54,10 @@ def timing_options(*, s: str, delays: str, several: bool, seconds: float) -> Cal
             "--seconds", type=click.FloatRange(min=0, min_open=True), default=seconds, show_default=True,
             help="Length of a stretch.",
         ),
-        click.option("--data", "directory", metavar="DIR", help="Folder of data sets in LIBSVM format."),
-        click.option("--out", metavar="FOLDER", help="Folder for text, JSON, CSV and figure."),
-        click.option("--force", is_flag=True, help="Replace a folder that is there."),
+        click.option("--data", "directory", metavar="DIR", help=FOLDER_OF_DATA),
+        click.option(
+            "--out", metavar="FOLDER", help="Folder for text, JSON, CSV and figure; it is replaced."
+        ),
     )  # fmt: skip
 
     def decorate(function: Callable) -> Callable:
@@ -89,7 +89,8 @@ def perform(name: str, study: Callable[..., Any], given: dict[str, Any]) -> None
     if given["exchange"] == "gram" and not kernel.linear:
         raise InputError("--exchange gram carries weights, which only the linear kernel has")
     wanted = Wanted(given["data"], given["directory"], kernel, loss, block)
-    with _claimed(wanted, given) as folder:
+    entries = frozenset(f"{name}.{suffix}" for suffix in ("txt", "json", "csv", "svg"))
+    with claimed_out(given["out"], given["data"], given["directory"], entries=entries) as folder:
         wanted, program = _program(wanted, given["command_line"])
         ours = OurSolver(wanted, given["exchange"])
         steps = [s for s in sorted({1, *given["steps"]}) if program is None or program.knows(s)]
@@ -136,20 +137,6 @@ def _in_words(wanted, known: dict[str, Any]) -> str:
         f"{name} ({known['samples']} x {known['features']}), {describe(wanted.loss)}, "
         f"{wanted.kernel.name} kernel{block}"
     )
-
-
-@contextlib.contextmanager
-def _claimed(wanted, given: dict[str, Any]):
-    """The folder of --out, held for as long as it takes; None if there is to be none."""
-    from sstep_verify.outputs import Output, claim
-    from sstep_verify.problems.data.datasets import stored_file
-
-    if given["out"] is None:
-        yield None
-        return
-    inputs = [("DATA", path) for path in (stored_file(wanted.data, wanted.directory),) if path]
-    with claim([Output("--out", given["out"], given["force"], folder=True)], inputs) as (folder,):
-        yield folder
 
 
 def _tell(message: str) -> None:

@@ -24,8 +24,8 @@ from sstep_verify.parallel.packet import IncoherenceError, WindowError
 INPUT, FAILED, INTERRUPTED = 2, 4, 130
 """Exit codes: an error of the input; a rank failed, hangs, or was lost; Ctrl-C."""
 
-OPTION, START_OPTION = "--hang-limit", "--start-limit"
-"""Options by which the user sets the seconds without progress, and those until MPI begins."""
+OPTION = "--hang-limit"
+"""Option by which the user sets the seconds without progress."""
 
 NAP = 0.002
 """Seconds between two looks whether all ranks have come."""
@@ -42,7 +42,7 @@ class Part(Protocol):
         ...
 
 
-def on_ranks(function: Part, hang_limit: float = 0.0, start_limit: float = 0.0) -> None:
+def on_ranks(function: Part, hang_limit: float = 0.0) -> None:
     """Call a function on every rank of this job, or in this process where there is no job.
 
     Errors that all ranks raise together are told once, by rank 0. One that a rank raises alone ends the
@@ -55,8 +55,6 @@ def on_ranks(function: Part, hang_limit: float = 0.0, start_limit: float = 0.0) 
         Gets the communicator, and the watchdog, to which it announces its work.
     hang_limit : float
         Seconds without progress of any rank after which the job is ended, at least; 0 for never.
-    start_limit : float
-        Seconds in which all ranks must have come to where MPI begins; 0 for any number of them.
 
     Raises
     ------
@@ -67,8 +65,7 @@ def on_ranks(function: Part, hang_limit: float = 0.0, start_limit: float = 0.0) 
         with ended_by(signal.default_int_handler, signal.SIGTERM):
             function(SelfCommunicator(), Unwatched())
         return
-    slow = f"If the ranks are merely slow to start, pass a larger {START_OPTION} (0: no limit)"
-    with start_monitored(start_limit, slow):
+    with start_monitored(environment.start_limit(), in_place.SLOW):
         world = environment.world()
         from sstep_verify.launch.observed import ObservedComm
 

@@ -88,7 +88,8 @@ class CommandSolver(TrainingSolver):
             words = self._words(request, room)
             if sequence is not None:
                 (room / "sequence").write_bytes(sequence)
-                words += ["--s-sequence", str(room / "sequence")]
+                most = "" if self._auto else f":{request.s}"
+                words += ["--s", f"{room / 'sequence'}{most}"]
             for end in ends:
                 more = ["--iterations", str(end), *(["--resume"] if self._resumed else [])]
                 if end == last:
@@ -113,13 +114,12 @@ class CommandSolver(TrainingSolver):
 
     def _words(self, request: RunRequest, room: Path) -> list[str]:
         problem, options, stream = request.problem, self._settings, request.stream
-        s: list[object] = ["--s", "auto" if options.tuned else request.s]
-        s += ["--largest-s", request.s] if options.tuned and not self._auto else []
         data = problem.name if self._auto else room / "samples"
         timers = "separate" if options.separate_timers else "joined"
+        s = "auto" if options.tuned else request.s
         words: list[object] = [
             sys.executable, "-m", "sstep_verify", "solve", data, "--out", room / "result",
-            "--task", problem.loss.task, *s, *_kernel_words(problem.kernel), "--block", stream.block,
+            "--task", problem.loss.task, "--s", s, *_kernel_words(problem.kernel), "--block", stream.block,
             "--stream", stream.kind, "--seed", stream.seed, "--interval", self._interval * request.s,
             "--tolerance", options.tolerance, "--partition", options.partition, "--timers", timers,
             "--bias", self._bias,

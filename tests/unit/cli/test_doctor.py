@@ -97,7 +97,7 @@ def test_json_holds_the_same_findings(sound):
 @pytest.mark.parametrize(("state", "code"), [("ok", 0), ("missing", 0), ("wrong", 2)])
 def test_only_what_is_wrong_makes_the_exit_code_2(monkeypatch, state, code):
     monkeypatch.setattr(mpi, "mpi_findings", lambda: [Finding("mpiexec", "ok", "1")])
-    monkeypatch.setattr(parts, "part_findings", lambda folder: [Finding("part", state, "2", "", "x")])
+    monkeypatch.setattr(parts, "part_findings", lambda: [Finding("part", state, "2", "", "x")])
     result = CliRunner().invoke(command, [])
     assert result.exit_code == code
     assert result.output.splitlines()[1] == f"{state:8}{'part':18}2. Do: x"
@@ -276,25 +276,24 @@ def test_octave_is_ok_missing_or_wrong(tmp_path, monkeypatch):
 
 def test_without_a_data_folder_sets_are_downloaded(monkeypatch):
     monkeypatch.delenv("SSTEP_VERIFY_DATA", raising=False)
-    (found,) = parts.data_sets(None)
+    (found,) = parts.data_sets()
     assert found.state == "missing"
     assert "SSTEP_VERIFY_DATA" in found.advice
 
 
-@pytest.mark.parametrize("given", [True, False])
-def test_a_data_folder_that_is_none_is_wrong(tmp_path, monkeypatch, given):
-    monkeypatch.setenv("SSTEP_VERIFY_DATA", "" if given else str(tmp_path / "absent"))
-    (found,) = parts.data_sets(str(tmp_path / "absent") if given else None)
+def test_a_data_folder_that_is_none_is_wrong(tmp_path, monkeypatch):
+    monkeypatch.setenv("SSTEP_VERIFY_DATA", str(tmp_path / "absent"))
+    (found,) = parts.data_sets()
     assert found.state == "wrong"
-    assert ("--data" if given else "$SSTEP_VERIFY_DATA") in found.found
+    assert "$SSTEP_VERIFY_DATA" in found.found
 
 
 def test_files_that_are_not_what_they_are_named_are_wrong(data_directory, tmp_path, monkeypatch):
-    monkeypatch.delenv("SSTEP_VERIFY_DATA")
+    monkeypatch.setenv("SSTEP_VERIFY_DATA", str(tmp_path))
     shutil.copy(data_directory / "bodyfat", tmp_path / "bodyfat")
     (tmp_path / "diabetes").write_bytes((data_directory / "diabetes").read_bytes() + b"1 1:1\n")
     (tmp_path / "abalone").write_bytes(b"1 1:what\n")
-    *faults, summary = parts.data_sets(str(tmp_path))
+    *faults, summary = parts.data_sets()
     assert [fault.state for fault in faults] == ["wrong", "wrong"]
     assert "expected (768, 8), found (769, 8)" in faults[0].found
     assert "line 1: value 'what'" in faults[1].found

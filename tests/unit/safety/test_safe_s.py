@@ -206,7 +206,6 @@ def test_where_nothing_is_certified_the_exit_code_is_3(file):
 @pytest.mark.parametrize(
     "words",
     [
-        ["--task", "svm-l1", "--factor", "0"],
         ["--task", "svm-l1", "--largest-s", "0"],
         ["--task", "svm-l1", "--lambda", "2"],
         ["--task", "svm-l1", "--block", "2"],
