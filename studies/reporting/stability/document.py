@@ -18,16 +18,9 @@ TENFOLD = 10.0
 
 @dataclass(frozen=True)
 class SecondLook(Record, digits=DIGITS):
-    """Errors of an s-step run that was much worse, and of the classical one, in other orders of the data.
+    """Median relative errors of a much worse s-step run, and of the classical one, in other orders.
 
-    Parameters
-    ----------
-    s : int
-        Iterations per window.
-    orders : int
-        Orders of samples and features.
-    error, classical : float or None
-        Median relative errors over them; None if that is of a run that broke down.
+    Of so many orders of samples and features; None if the median is of a run that broke down.
     """
 
     s: int
@@ -72,10 +65,6 @@ class StabilityRun(Record, digits=DIGITS):
     ------
     InputError
         If shapes disagree or s does not ascend from 1.
-
-    Notes
-    -----
-    Real numbers are rounded to `plain.DIGITS` digits: more digits would say nothing about an error.
     """
 
     case: str
