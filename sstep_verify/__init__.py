@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from sstep_verify.adapters import CallableSolver, ReferenceSolver
     from sstep_verify.declaration import Declaration
     from sstep_verify.errors import DataError, FailedError, InputError, MissingExtraError, SstepVerifyError
     from sstep_verify.judging import judge
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
         SquaredHinge,
     )
     from sstep_verify.solver import RunRequest, Solver
-    from sstep_verify.solvers.adapters import CallableSolver, ReferenceSolver
     from sstep_verify.solvers.production import ProductionSolver
     from sstep_verify.trajectory import Trajectory
     from sstep_verify.verdict import Status, Term, Verdict
@@ -41,7 +41,7 @@ _ROOMS = {
         "SquaredHinge",
     ),
     "solver": ("RunRequest", "Solver"),
-    "solvers.adapters": ("CallableSolver", "ReferenceSolver"),
+    "adapters": ("CallableSolver", "ReferenceSolver"),
     "solvers.production": ("ProductionSolver",),
     "trajectory": ("Trajectory",),
     "verdict": ("Status", "Term", "Verdict"),

@@ -10,11 +10,11 @@ from sstep_verify.errors import InputError
 from sstep_verify.runs.floating_point import restore_with_warning
 
 if TYPE_CHECKING:
+    from sstep_verify.adapters.python import ForeignSolver
     from sstep_verify.checks.shared.case import Case
     from sstep_verify.checks.shared.check import Check
     from sstep_verify.problems import IndexStream, Problem
     from sstep_verify.solver import RunRequest, Solver
-    from sstep_verify.solvers.adapters.python import ForeignSolver
     from sstep_verify.trajectory import Trajectory
     from sstep_verify.verdict import Verdict
 
@@ -74,13 +74,13 @@ def judge(
     """
     # Constants of what is imported here are computed on the way.
     restore_with_warning("before a judgement")
+    from sstep_verify.adapters.python import ForeignSolver, checked_solver
     from sstep_verify.checks.contract import CHECK as CONTRACT
     from sstep_verify.checks.registry import checks_of
     from sstep_verify.checks.shared.case import Case, loggable
     from sstep_verify.checks.step_replay import CHECK as STEPS
     from sstep_verify.checks.trajectory import CHECK as ENDS
     from sstep_verify.checks.window_replay import CHECK as WINDOWS
-    from sstep_verify.solvers.adapters.python import ForeignSolver, checked_solver
 
     if not is_whole(s) or s < 1:
         raise InputError(f"s = {s!r:.40}, but a window holds a whole number of iterations, such as s = 4")

@@ -219,8 +219,8 @@ def _verify_one(solver: Solver | str, profile: str, only: str, seed: int) -> Non
 
 
 def _definition(solver: Solver | str, profile: str, chosen: Selection) -> Definition:
+    from sstep_verify.adapters.python import checked_solver
     from sstep_verify.campaign.profile import profile_of
-    from sstep_verify.solvers.adapters.python import checked_solver
 
     given = solver if isinstance(solver, str) else checked_solver(solver, "solver")
     return profile_of(profile, given, chosen, f"verify(solver, {profile!r})")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sstep_verify.adapters.stored import StoredVector, read_vector
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.selection import load_data
 from sstep_verify.campaign.verdicts.family import Family
@@ -17,7 +18,6 @@ from sstep_verify.problems import Kernel, Problem
 from sstep_verify.problems.bias import require_usable, with_constant_feature
 from sstep_verify.problems.losses import Loss
 from sstep_verify.problems.scales import scale_from
-from sstep_verify.solvers.adapters.stored import StoredVector, read_vector
 
 CHECKS = ("optimum", "box")
 """Checks that can judge an a of which nobody knows where it comes from."""

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from sstep_verify.adapters.program import ProgramFile, read_program
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.verdicts.family import Family
-from sstep_verify.solvers.adapters.program import ProgramFile, read_program
 
 SHORT = 64
 """Up to this s, or the largest of the family where that is larger, further ones are drawn."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sstep_verify.adapters.program import ProgramFile, is_program, read_program
 from sstep_verify.campaign.further import with_further_s
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.read import read_definition
@@ -16,7 +17,6 @@ from sstep_verify.campaign.verdicts.family import Family, Source
 from sstep_verify.campaign.verdicts.fitting import edges, fitted, made_for, refuse_unusable
 from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import Solver
-from sstep_verify.solvers.adapters.program import ProgramFile, is_program, read_program
 from sstep_verify.specification import level_of
 
 ON_RANKS = (

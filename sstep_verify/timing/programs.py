@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from sstep_verify.adapters.program import ProgramFile, ProgramSolver, set_up
+from sstep_verify.adapters.program.run import Ended
+from sstep_verify.adapters.program.tables import named_places
 from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.inputs import read_whole
 from sstep_verify.launch.interposer import DELAY
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.program import ProgramFile, ProgramSolver, set_up
-from sstep_verify.solvers.adapters.program.run import Ended
-from sstep_verify.solvers.adapters.program.tables import named_places
 from sstep_verify.timing.measure import Delay, Sample
 from sstep_verify.timing.ranks import SEED
 

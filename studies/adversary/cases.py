@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.errors import OracleDisagreementError
@@ -25,7 +26,6 @@ from sstep_verify.problems.losses import TASKS
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import Declaration, RunRequest, Solver
-from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status, worst
 from studies.alarms.judged import NO_RUN, Judged, decided, judged_run

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from sstep_verify.adapters.program import ProgramSolver, program_from
 from sstep_verify.errors import MissingExtraError
 from sstep_verify.launch.environment import launcher
 from sstep_verify.solver import Solver
-from sstep_verify.solvers.adapters.program import ProgramSolver, program_from
 from studies import ROOT
 from studies.corpus.labelled import BLOCKS, LATER, Kind, Labelled
 

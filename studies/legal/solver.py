@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from sstep_verify.adapters.recording import kept, record, start_vector
 from sstep_verify.errors import InputError
 from sstep_verify.solver import Observer, RunRequest
-from sstep_verify.solvers.adapters.recording import kept, record, start_vector
 from sstep_verify.trajectory import Claim, Panel, Probes, Trajectory, fingerprint
 from studies.legal.draws import Drawn
 from studies.legal.steps import Carried, Step, Steps

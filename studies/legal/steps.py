@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sstep_verify.adapters.recording import kept
 from sstep_verify.problems import PolynomialKernel, RBFKernel
 from sstep_verify.recurrence.mutation import NONE
-from sstep_verify.solvers.adapters.recording import kept
 from studies.legal.arithmetic import Sums, solved
 from studies.legal.draws import TYPES, Drawn
 

@@ -9,6 +9,7 @@ from functools import cache, cached_property
 import numpy as np
 from sstep_reference import SingularSystemError
 
+from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.checks.contract import CHECK as CONTRACT
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, merge_requests
@@ -21,7 +22,6 @@ from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.runs.make import make_run
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import SEEN, Status, Verdict
 from studies.limits.outcomes import DoseTrial, RivalDose

@@ -13,6 +13,7 @@ from sstep_reference.arithmetic import Float
 from sstep_reference.kernels import Columns
 
 from sstep_verify import quantities
+from sstep_verify.adapters.recording import record, start_vector
 from sstep_verify.declaration import Declaration, Precision
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import Problem
@@ -20,7 +21,6 @@ from sstep_verify.recurrence.driver import MutantWindow, drawn_early, run_mutant
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
 from sstep_verify.recurrence.steps import Step, finisher_of
 from sstep_verify.solver import Observer, RunRequest
-from sstep_verify.solvers.adapters.recording import record, start_vector
 from sstep_verify.trajectory import Trajectory
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.campaign.artefact import read_artefact
 from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.trajectory import Trajectory
 from studies.reporting.sensitivity.corpus import Opinion
 from studies.rivals import RIVALS, Answers

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sstep_verify.adapters import ReferenceSolver
 from sstep_verify.campaign.artefact.keep import keep_artefacts
 from sstep_verify.campaign.messages import tell
 from sstep_verify.campaign.selection import command_for
@@ -25,7 +26,6 @@ from sstep_verify.problems.transforms import permute_features, relabel
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.runs.make import make_run
 from sstep_verify.solver import RunRequest, Solver
-from sstep_verify.solvers.adapters import ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict

@@ -15,6 +15,14 @@ import numpy as np
 import pytest
 from command import command
 
+from sstep_verify.adapters.program import Program, ProgramFile
+from sstep_verify.adapters.program.batch import (
+    PLACE,
+    NotMadeError,
+    NotMadeYetError,
+    StoredProgramSolver,
+    StoredRun,
+)
 from sstep_verify.campaign.batch.manifest import Batch, read_batch
 from sstep_verify.campaign.batch.script import shell_script, slurm_script
 from sstep_verify.campaign.profile import Selection
@@ -22,14 +30,6 @@ from sstep_verify.campaign.summary.expected import UNFILLED
 from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.program import Program, ProgramFile
-from sstep_verify.solvers.adapters.program.batch import (
-    PLACE,
-    NotMadeError,
-    NotMadeYetError,
-    StoredProgramSolver,
-    StoredRun,
-)
 
 PROGRAM = Path(__file__).with_name("plain_program.py")
 CASE = "small/rbf,sigma=0.5/svm-l1/C=2/plain_program"

@@ -13,6 +13,13 @@ from c_examples import call, wrapper
 from command import command
 
 from sstep_verify import verify
+from sstep_verify.adapters.program import (
+    Conventions,
+    Program,
+    ProgramFile,
+    ProgramSolver,
+    program_from,
+)
 from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import Case
@@ -22,13 +29,6 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, loss_from
 from sstep_verify.runs.make import make_run
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.program import (
-    Conventions,
-    Program,
-    ProgramFile,
-    ProgramSolver,
-    program_from,
-)
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 

@@ -21,9 +21,9 @@ from sstep_verify import (
     Verdict,
     judge,
 )
+from sstep_verify.adapters.program import ProgramSolver, program_from
 from sstep_verify.cli.main import main
 from sstep_verify.problems.data.datasets import load
-from sstep_verify.solvers.adapters.program import ProgramSolver, program_from
 from sstep_verify.verdict import Status
 
 PROGRAM = Path(__file__).with_name("numpy_program.py")
@@ -100,7 +100,7 @@ def test_a_fail_prints_commands_that_work(here):
 
 def test_a_python_object_is_judged_on_the_same_problems(tmp_path):
     (tmp_path / "mine.py").write_text(
-        "from sstep_verify.solvers.adapters.reference import ReferenceSolver\nsolver = ReferenceSolver('float64')\n"
+        "from sstep_verify.adapters.reference import ReferenceSolver\nsolver = ReferenceSolver('float64')\n"
     )
     words = [
         sys.executable,

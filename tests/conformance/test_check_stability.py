@@ -21,7 +21,7 @@ SOLVERS = """
 from dataclasses import replace
 
 from sstep_verify import Ridge
-from sstep_verify.solvers.adapters.reference import ReferenceSolver
+from sstep_verify.adapters.reference import ReferenceSolver
 
 
 class Growing(ReferenceSolver):

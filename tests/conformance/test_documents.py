@@ -11,8 +11,8 @@ import click
 import pytest
 
 import sstep_verify
+from sstep_verify.adapters.program import read_program
 from sstep_verify.cli.main import cli
-from sstep_verify.solvers.adapters.program import read_program
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(

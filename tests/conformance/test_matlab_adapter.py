@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sstep_verify import judge, verify
+from sstep_verify.adapters.program import ProgramSolver, read_program
 from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel, Ridge
-from sstep_verify.solvers.adapters.program import ProgramSolver, read_program
 from sstep_verify.verdict import Status
 
 ROOT = Path(__file__).parents[2]

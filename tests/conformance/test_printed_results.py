@@ -10,10 +10,10 @@ import pytest
 from printing import described, drawn_problem
 
 from sstep_verify import judge
+from sstep_verify.adapters.program import ProgramSolver, read_program
+from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.checks.shared.outcome import MOST
 from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel
-from sstep_verify.solvers.adapters.program import ProgramSolver, read_program
-from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.verdict import Status
 
 pytestmark = pytest.mark.pool_only

@@ -221,7 +221,7 @@ def test_an_interrupt_keeps_what_is_done(folder):
 
 WRONG = """
 from dataclasses import replace
-from sstep_verify.solvers.adapters.reference import ReferenceSolver
+from sstep_verify.adapters.reference import ReferenceSolver
 
 class Wrong(ReferenceSolver):
     def run(self, request, observe=None):

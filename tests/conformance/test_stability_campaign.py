@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from command import command
 
+from sstep_verify.adapters import ReferenceSolver
 from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.read import read_definition
@@ -23,7 +24,6 @@ from sstep_verify.problems import RBFKernel
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters import ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver
 from studies import search_path
 from studies.stability import units as stability_units

@@ -7,7 +7,7 @@ RIGHT = '''
 import os, signal, sys, threading, time, warnings
 import numpy as np
 from sstep_verify.solver import Declaration
-from sstep_verify.solvers.adapters import CallableSolver
+from sstep_verify.adapters import CallableSolver
 
 CALLS = 0
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from judged import by_s
 
+from sstep_verify.adapters import CallableSolver, ReferenceSolver
 from sstep_verify.checks import box, trajectory, window_replay
 from sstep_verify.checks.recorded import kernel_entries
 from sstep_verify.checks.registry import on_held
@@ -27,7 +28,6 @@ from sstep_verify.problems import (
     Ridge,
 )
 from sstep_verify.solver import Declaration
-from sstep_verify.solvers.adapters import CallableSolver, ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status

@@ -15,6 +15,7 @@ from judged import judged, small_case
 from plant import edited_source, plant
 from planted_ranks import PlantedSolver
 
+from sstep_verify.adapters.training import TrainingSolver
 from sstep_verify.checks import step_replay
 from sstep_verify.checks.recorded import claim_honesty, message_count
 from sstep_verify.problems import (
@@ -25,7 +26,6 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
 from studies.corpus.listing import PRODUCTION, edits

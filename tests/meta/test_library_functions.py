@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from sstep_verify import Declaration, judge
+from sstep_verify.adapters import CallableSolver
 from sstep_verify.declaration import LIBRARY_ULPS
 from sstep_verify.problems import Hinge, IndexStream, PolynomialKernel, Problem, RBFKernel, SquaredHinge
 from sstep_verify.rounding.kernel import rbf
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.solvers.adapters import CallableSolver
 from sstep_verify.verdict import Status
 
 mpmath = pytest.importorskip("mpmath")

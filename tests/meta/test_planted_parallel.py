@@ -11,6 +11,8 @@ import pytest
 from judged import judged
 from planted_ranks import PlantedSolver
 
+from sstep_verify.adapters import ours
+from sstep_verify.adapters.training import TrainingSolver
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.recorded import message_count, rank_coherence, residual_gap
 from sstep_verify.checks.shared.case import Case
@@ -26,8 +28,6 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters import ours
-from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.verdict import Status
 

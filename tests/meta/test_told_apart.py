@@ -11,6 +11,7 @@ from checks.test_check_window_replay_quantities import with_mistake
 from judged import judged, named_case
 
 from sstep_verify import judge
+from sstep_verify.adapters import CallableSolver
 from sstep_verify.checks import step_replay, trajectory, window_replay
 from sstep_verify.diagnosis import apart
 from sstep_verify.diagnosis.candidates import END, SELDOM
@@ -20,7 +21,6 @@ from sstep_verify.errors import RefusedError
 from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.recurrence.mutation import NONE, Mutation
 from sstep_verify.solver import Declaration
-from sstep_verify.solvers.adapters import CallableSolver
 from sstep_verify.specification import broken_by, decided_by
 from sstep_verify.verdict import NAMED, Status
 

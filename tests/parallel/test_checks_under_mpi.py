@@ -19,10 +19,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scenario_strategies import acting_scenarios, scenarios
 
+from sstep_verify.adapters.ours import DistributedSolver
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.ours import DistributedSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status, Verdict
 

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 import solve_ranks as ranks_do
 
+from sstep_verify.adapters.training import train_on_rank
 from sstep_verify.launch import RankError, run
 from sstep_verify.parallel.communicator import SelfCommunicator
 from sstep_verify.problems import (
@@ -23,7 +24,6 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.training import train_on_rank
 from sstep_verify.solvers.production.settings import Settings
 
 SAMPLES, FEATURES = 18, 7

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sstep_reference import InvalidInputError, SingularSystemError
 
+from sstep_verify.adapters.reference import ReferenceSolver, SingularBlockError
 from sstep_verify.checks import step_replay
 from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.checks.step_replay import broken_chain
@@ -20,7 +21,6 @@ from sstep_verify.problems import IndexStream, LinearKernel, PolynomialKernel, P
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_scenario
 from sstep_verify.scenarios.families import FAMILIES, edge_scenarios
-from sstep_verify.solvers.adapters.reference import ReferenceSolver, SingularBlockError
 from sstep_verify.solvers.production import ProductionSolver
 
 FORMS = [

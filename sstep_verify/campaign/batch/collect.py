@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sstep_verify.adapters.program import ProgramFile
+from sstep_verify.adapters.program.batch import EXIT, StoredProgramSolver, StoredRun
 from sstep_verify.campaign.batch.manifest import RUNS, Batch, write_batch
 from sstep_verify.campaign.batch.script import SCRIPT, SLURM, shell_script, slurm_script
 from sstep_verify.campaign.selection import load_data
@@ -17,8 +19,6 @@ from sstep_verify.errors import InputError, RefusedError
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.outputs import Output, check, write_text
 from sstep_verify.solver import Solver
-from sstep_verify.solvers.adapters.program import ProgramFile
-from sstep_verify.solvers.adapters.program.batch import EXIT, StoredProgramSolver, StoredRun
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from sstep_verify.adapters.program import ProgramFile
+from sstep_verify.adapters.program.batch import StoredRun
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.verdicts.family import Source
@@ -16,8 +18,6 @@ from sstep_verify.inputs import read_whole
 from sstep_verify.inputs.records import build, decode
 from sstep_verify.outputs import write_text
 from sstep_verify.reporting.plain import plain
-from sstep_verify.solvers.adapters.program import ProgramFile
-from sstep_verify.solvers.adapters.program.batch import StoredRun
 
 NAME, RUNS = "batch.json", "runs"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from sstep_verify.adapters.program.batch import ERRORS, EXIT, OUTPUT, PLACE, StoredRun
 from sstep_verify.campaign.batch.manifest import Batch
-from sstep_verify.solvers.adapters.program.batch import ERRORS, EXIT, OUTPUT, PLACE, StoredRun
 
 SCRIPT, SLURM = "solve.sh", "solve.slurm"
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, cast
 
+from sstep_verify.adapters.program import ProgramFile
 from sstep_verify.campaign.messages import DISAGREEMENT, INTERNAL, REFUSED
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.statement.record import (
@@ -28,7 +29,6 @@ from sstep_verify.quantities import KERNEL
 from sstep_verify.reporting.numbers import rounded_up
 from sstep_verify.reporting.plain import plain
 from sstep_verify.reporting.results import TOO_FEW, Results
-from sstep_verify.solvers.adapters.program import ProgramFile
 from sstep_verify.specification import specification
 from sstep_verify.verdict import Status
 

@@ -7,13 +7,13 @@ import json
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from sstep_verify.adapters.program import ProgramFile
+from sstep_verify.adapters.python import is_foreign
 from sstep_verify.campaign.profile import Selection
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.inputs.records import build, decode
 from sstep_verify.reporting.plain import plain
-from sstep_verify.solvers.adapters.program import ProgramFile
-from sstep_verify.solvers.adapters.python import is_foreign
 
 SCHEMA: Literal[2] = 2
 

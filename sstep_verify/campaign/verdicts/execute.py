@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from sstep_verify.adapters.python import is_foreign
 from sstep_verify.campaign.artefact.keep import REPLAY, keep_artefacts, keep_runs
 from sstep_verify.campaign.messages import REFUSED, Finished, attempted, tell
 from sstep_verify.campaign.model import Setting, Unit
@@ -35,7 +36,6 @@ from sstep_verify.problems import kernels, losses
 from sstep_verify.problems.draws import GENERATORS
 from sstep_verify.reporting import results as report
 from sstep_verify.solver import Declaration, Solver
-from sstep_verify.solvers.adapters.python import is_foreign
 from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import Status, Verdict
 

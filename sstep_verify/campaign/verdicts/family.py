@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Protocol
 
+from sstep_verify.adapters.program import ProgramFile, is_program
+from sstep_verify.adapters.python import ForeignSolver, is_foreign
+from sstep_verify.adapters.stored import StoredVector
 from sstep_verify.campaign.tables import LONG, POSITIVE, WORDS, Count, Memory, OneOf, Range, Whole
 from sstep_verify.campaign.verdicts.solvers import SolverTable, make_solvers, program_solver
 from sstep_verify.checks.registry import CHECKS
@@ -14,9 +17,6 @@ from sstep_verify.problems.draws import GENERATORS
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.solver import Solver
-from sstep_verify.solvers.adapters.program import ProgramFile, is_program
-from sstep_verify.solvers.adapters.python import ForeignSolver, is_foreign
-from sstep_verify.solvers.adapters.stored import StoredVector
 from sstep_verify.solvers.production.options import Options
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sstep_verify.adapters.program import ProgramFile, is_program, read_program
+from sstep_verify.adapters.program.file import Fixed
 from sstep_verify.campaign.tables import Range, limits, most_ranks, read_table, refuse_beyond
 from sstep_verify.campaign.verdicts.family import Family, FamilyTable
 from sstep_verify.errors import InputError
 from sstep_verify.problems.bias import require_usable
 from sstep_verify.problems.data.embedded import EDGES, REGRESSION, SHAPES, sized
-from sstep_verify.solvers.adapters.program import ProgramFile, is_program, read_program
-from sstep_verify.solvers.adapters.program.file import Fixed
 
 FROM_ZERO = (
     "contract", "step-replay", "window-replay", "trajectory", "sstep-equals-classical", "phases", "box",

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import cast
 
+from sstep_verify.adapters.program import ProgramSolver, digests, set_up
+from sstep_verify.adapters.python import digest_of_code, is_foreign
 from sstep_verify.campaign.messages import Finished, State
 from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepared, Setting, Unit
 from sstep_verify.campaign.selection import load_data
@@ -21,8 +23,6 @@ from sstep_verify.campaign.verdicts.runs import announce_starts, starts_of
 from sstep_verify.campaign.verdicts.stability import beside_classical
 from sstep_verify.power.statement import power_statement
 from sstep_verify.reporting.results import TOO_FEW, Case
-from sstep_verify.solvers.adapters.program import ProgramSolver, digests, set_up
-from sstep_verify.solvers.adapters.python import digest_of_code, is_foreign
 from sstep_verify.specification import LEVELS
 from sstep_verify.verdict import Verdict
 

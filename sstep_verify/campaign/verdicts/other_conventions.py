@@ -7,6 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from sstep_verify.adapters.program import ProgramSolver
+from sstep_verify.adapters.program.probes import labelled
+from sstep_verify.adapters.program.tables import WAYS, Draws
+from sstep_verify.adapters.program.translate import Translation
 from sstep_verify.campaign.summary.summary import RIGHT_WITH
 from sstep_verify.checks.recorded import kernel_entries, phases
 from sstep_verify.checks.registry import PRIMARY, with_draws
@@ -15,10 +19,6 @@ from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.solver import Solver
-from sstep_verify.solvers.adapters.program import ProgramSolver
-from sstep_verify.solvers.adapters.program.probes import labelled
-from sstep_verify.solvers.adapters.program.tables import WAYS, Draws
-from sstep_verify.solvers.adapters.program.translate import Translation
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 

@@ -11,6 +11,8 @@ from typing import cast
 
 import numpy as np
 
+from sstep_verify.adapters.program import ProgramSolver
+from sstep_verify.adapters.program.tables import seconds_of_a_start
 from sstep_verify.campaign.messages import tell
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.verdicts.family import Family
@@ -25,8 +27,6 @@ from sstep_verify.reporting import results as report
 from sstep_verify.reporting.case import NOTHING_RUN
 from sstep_verify.runs.make import asked_of, make_run, unmade
 from sstep_verify.solver import Observer, RunRequest, Solver
-from sstep_verify.solvers.adapters.program import ProgramSolver
-from sstep_verify.solvers.adapters.program.tables import seconds_of_a_start
 from sstep_verify.trajectory import GIVEN, Raised, Trajectory
 
 LONG = 60.0

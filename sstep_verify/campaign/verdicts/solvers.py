@@ -6,15 +6,15 @@ import sys
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from sstep_verify.adapters.command import CommandSolver
+from sstep_verify.adapters.ours import DistributedSolver
+from sstep_verify.adapters.program import ProgramFile, ProgramSolver, is_program, read_program
+from sstep_verify.adapters.python import is_foreign, load_solver
+from sstep_verify.adapters.reference import ReferenceSolver
+from sstep_verify.adapters.training import TrainingSolver
 from sstep_verify.campaign.tables import POSITIVE, Count, Range, Whole
 from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import Solver
-from sstep_verify.solvers.adapters.command import CommandSolver
-from sstep_verify.solvers.adapters.ours import DistributedSolver
-from sstep_verify.solvers.adapters.program import ProgramFile, ProgramSolver, is_program, read_program
-from sstep_verify.solvers.adapters.python import is_foreign, load_solver
-from sstep_verify.solvers.adapters.reference import ReferenceSolver
-from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.solvers.production.options import Options
 

@@ -31,8 +31,8 @@ def solver_of(solver, command_line, settings):
     InputError
         If there is no solver or two of them, or what is said of it cannot be used.
     """
+    from sstep_verify.adapters.program import is_program, program_from, read_program
     from sstep_verify.errors import InputError
-    from sstep_verify.solvers.adapters.program import is_program, program_from, read_program
 
     if (solver is None) == (command_line is None):
         raise InputError(
@@ -100,10 +100,10 @@ def batch_of(folder: Path, described, selection, given):
     """
     from threadpoolctl import threadpool_limits
 
+    from sstep_verify.adapters.program import ProgramFile
     from sstep_verify.campaign.batch.collect import collect, export, unmade
     from sstep_verify.campaign.batch.manifest import NAME, Batch, read_batch
     from sstep_verify.errors import InputError
-    from sstep_verify.solvers.adapters.program import ProgramFile
 
     there = (folder / NAME).exists()
     _refuse_others(folder, OF_WRITING if described or not there else OF_JUDGING)

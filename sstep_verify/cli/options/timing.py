@@ -109,10 +109,10 @@ def _program(wanted, line: str | None):
     """What is solved, with what the program of --exec fixes of it, and that program, ready; or None."""
     if line is None:
         return wanted, None
+    from sstep_verify.adapters.program import is_program, program_from, read_program
     from sstep_verify.cli.options.solver import words_of
     from sstep_verify.problems import Problem, loss_from
     from sstep_verify.problems.data.datasets import load
-    from sstep_verify.solvers.adapters.program import is_program, program_from, read_program
     from sstep_verify.timing.programs import SomeProgram, require_s
 
     if is_program(line):

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from judged import assert_teaches, small_case
 
+from sstep_verify.adapters import ReferenceSolver
+from sstep_verify.adapters.python import ForeignSolver
 from sstep_verify.campaign.artefact import read_artefact, write_artefact
 from sstep_verify.campaign.artefact.again import rejudge
 from sstep_verify.campaign.artefact.keep import artefact_of
@@ -31,8 +33,6 @@ from sstep_verify.problems import (
 )
 from sstep_verify.runs.make import make_run
 from sstep_verify.solver import Declaration, RunRequest
-from sstep_verify.solvers.adapters import ReferenceSolver
-from sstep_verify.solvers.adapters.python import ForeignSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.trajectory import Claim, Panel
 from sstep_verify.verdict import Status

@@ -10,12 +10,12 @@ import scipy.sparse as sp
 from judged import assert_teaches, judged, small_case
 from plant import plant
 
+from sstep_verify.adapters.ours import DistributedSolver
 from sstep_verify.checks.recorded import kernel_entries as check
 from sstep_verify.parallel.exchanges import gram_local
 from sstep_verify.parallel.exchanges import reduce_scatter as exchange_reduce_scatter
 from sstep_verify.parallel.panels import kernel_functions
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
-from sstep_verify.solvers.adapters.ours import DistributedSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
 

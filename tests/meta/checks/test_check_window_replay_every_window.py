@@ -9,6 +9,7 @@ import pytest
 from judged import by_s, small_case
 from sstep_reference import SingularSystemError
 
+from sstep_verify.adapters import CallableSolver, ReferenceSolver
 from sstep_verify.bounds import screen as bounding
 from sstep_verify.bounds.window.svm_state import HIGH
 from sstep_verify.checks import window_replay as check
@@ -20,7 +21,6 @@ from sstep_verify.rounding.held import held_problem
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.scenarios.draws import draw_scenario
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters import CallableSolver, ReferenceSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status

@@ -10,6 +10,7 @@ from judged import judged, named_case
 from mutable_runs import mutable_sstep_bdcd, mutable_sstep_dcd
 from sstep_reference.arithmetic import Float
 
+from sstep_verify.adapters import CallableSolver
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.recorded import kernel_entries
 from sstep_verify.diagnosis.candidates import mistakes
@@ -19,7 +20,6 @@ from sstep_verify.problems import Hinge, LinearKernel, RBFKernel, Ridge, Squared
 from sstep_verify.quantities import STREAM, UPPER, core, quantities_of
 from sstep_verify.recurrence.mutation import Mutation
 from sstep_verify.solver import Declaration
-from sstep_verify.solvers.adapters import CallableSolver
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sstep_verify.adapters.program import Program, ProgramFile
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.selection import load_data
 from sstep_verify.errors import InputError
 from sstep_verify.problems.data.embedded import read
-from sstep_verify.solvers.adapters.program import Program, ProgramFile
 
 
 def families(profile: str = "ci", data: str = "", **fixed: object):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from sstep_verify.adapters.command import CommandSolver
+from sstep_verify.adapters.ours import DistributedSolver
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.expand import expand
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.fitting import read_family
 from sstep_verify.errors import InputError
 from sstep_verify.problems import LinearKernel, RBFKernel
-from sstep_verify.solvers.adapters.command import CommandSolver
-from sstep_verify.solvers.adapters.ours import DistributedSolver
 from sstep_verify.solvers.production import ProductionSolver
 
 TABLE = {"data": ["breast_cancer"], "task": ["svm-l1"], "kernel": [{"name": "linear"}], "s": [1]}

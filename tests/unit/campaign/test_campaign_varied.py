@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from sstep_verify.adapters.training import TrainingSolver, tuned_sequence
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.expand import CaseSpec, _claims, expand, make_case, seeded_start
 from sstep_verify.campaign.verdicts.family import Family
@@ -25,7 +26,6 @@ from sstep_verify.problems import (
 )
 from sstep_verify.problems.data.datasets import load
 from sstep_verify.runs.make import make_run
-from sstep_verify.solvers.adapters.training import TrainingSolver, tuned_sequence
 from sstep_verify.solvers.production.schedule import Schedule, windows_of
 from sstep_verify.solvers.production.settings import Settings
 

@@ -6,10 +6,10 @@ import itertools
 
 import pytest
 
+from sstep_verify.adapters.program import read_program
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.campaign.verdicts.expand import expand
-from sstep_verify.solvers.adapters.program import read_program
 
 KINDS = {
     "plain": 'writes = "final"\n[final]\nafter = "alpha:"\n',

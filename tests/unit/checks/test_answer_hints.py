@@ -10,6 +10,7 @@ from answer_vectors import KRR, L1, L2, LINEAR, PLANTED, POLY, RBF, optimum, sma
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sstep_verify.adapters.stored import StoredVector, read_vector
 from sstep_verify.checks import optimum as check
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.final_vector import EXPLAINED
@@ -18,7 +19,6 @@ from sstep_verify.diagnosis.hints import HINTS, Explained, in_words
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream
 from sstep_verify.solver import Declaration, RunRequest
-from sstep_verify.solvers.adapters.stored import StoredVector, read_vector
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status
 

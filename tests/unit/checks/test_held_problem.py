@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from sstep_verify import judge
+from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import (
     Hinge,
@@ -20,7 +21,6 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.rounding.held import held_problem
-from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.verdict import Status
 
 SINGLE = Declaration("one", precision="float32")

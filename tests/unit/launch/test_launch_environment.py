@@ -8,9 +8,9 @@ from itertools import chain
 
 import pytest
 
+from sstep_verify.adapters.ours import DistributedSolver
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.launch import environment, run
-from sstep_verify.solvers.adapters.ours import DistributedSolver
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from sstep_verify.adapters.callable import CallableSolver
+from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.solver import Declaration
-from sstep_verify.solvers.adapters.callable import CallableSolver
-from sstep_verify.solvers.adapters.reference import ReferenceSolver
 
 
 class Spoiled(ReferenceSolver):

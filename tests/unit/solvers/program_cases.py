@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
-from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.program import (
+from sstep_verify.adapters.program import (
     Program,
     ProgramFile,
     ProgramSolver,
     read_program,
 )
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
+from sstep_verify.solver import RunRequest
 
 ENDS = str(Path(__file__).with_name("programs") / "ends.py")
 DATA = np.random.default_rng(5).standard_normal((6, 3))

@@ -9,6 +9,8 @@ import pytest
 from sstep_reference import bdcd_krr, dcd_ksvm, sstep_bdcd_krr, sstep_dcd_ksvm
 from sstep_reference.arithmetic import Float
 
+from sstep_verify.adapters import ReferenceSolver, reference
+from sstep_verify.adapters.reference import SingularBlockError
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import (
@@ -22,8 +24,6 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.solver import RunRequest, Solver
-from sstep_verify.solvers.adapters import ReferenceSolver, reference
-from sstep_verify.solvers.adapters.reference import SingularBlockError
 
 SAMPLES, LENGTH = 12, 60
 LOSSES = {"svm-l1": Hinge(0.7), "svm-l2": SquaredHinge(0.7), "krr": Ridge(0.1)}

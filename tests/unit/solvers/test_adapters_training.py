@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sstep_verify.adapters.training import TrainingSolver
 from sstep_verify.checks import step_replay
 from sstep_verify.checks.recorded import claim_honesty
 from sstep_verify.checks.registry import on_held
@@ -15,7 +16,6 @@ from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.problems.streams import IndexStream
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.solvers.production import ProductionSolver, training
 from sstep_verify.solvers.production.values import Values
 from sstep_verify.verdict import Status

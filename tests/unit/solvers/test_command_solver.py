@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from sstep_verify.adapters import command
+from sstep_verify.adapters.command import CommandSolver, write_samples
+from sstep_verify.adapters.training import TrainingSolver
 from sstep_verify.checks import contract
 from sstep_verify.checks.recorded import message_count
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
@@ -27,9 +30,6 @@ from sstep_verify.problems import (
 from sstep_verify.problems.data.datasets import load
 from sstep_verify.runs.make import make_run
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters import command
-from sstep_verify.solvers.adapters.command import CommandSolver, write_samples
-from sstep_verify.solvers.adapters.training import TrainingSolver
 from sstep_verify.verdict import Status
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sstep_verify.adapters import ours
 from sstep_verify.errors import InputError, RunError
 from sstep_verify.launch import RankError
 from sstep_verify.parallel.packet import IncoherenceError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters import ours
 
 DATA = np.random.default_rng(5).standard_normal((6, 3))
 PROBLEM = Problem("small", DATA, np.resize([1.0, -1.0], 6), LinearKernel(), Hinge(0.5))

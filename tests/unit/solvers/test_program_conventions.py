@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from sstep_verify import judge, verify
+from sstep_verify.adapters.program import ProgramSolver, read_program
 from sstep_verify.campaign.artefact import read_artefact, write_artefact
 from sstep_verify.campaign.artefact.again import rejudge
 from sstep_verify.campaign.artefact.keep import artefact_of
@@ -25,7 +26,6 @@ from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.problems.streams import distinct_length
 from sstep_verify.runs.make import make_run
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.program import ProgramSolver, read_program
 from sstep_verify.verdict import Status
 
 PROGRAM = str(Path(__file__).with_name("programs") / "conventional.py")

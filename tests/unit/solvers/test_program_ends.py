@@ -13,6 +13,12 @@ import pytest
 import scipy.sparse as sp
 from program_cases import ending, request
 
+from sstep_verify.adapters.program import (
+    Program,
+    ProgramFile,
+    ProgramSolver,
+    set_up,
+)
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.errors import InputError, ProgramError, RefusedError
@@ -20,12 +26,6 @@ from sstep_verify.exchange import write_folder
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, PolynomialKernel, Problem, Ridge
 from sstep_verify.runs.make import make_run
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.program import (
-    Program,
-    ProgramFile,
-    ProgramSolver,
-    set_up,
-)
 from sstep_verify.verdict import Status
 
 

@@ -7,18 +7,18 @@ import json
 import pytest
 from program_cases import GOOD, RESULT, leaving, request
 
-from sstep_verify.campaign.profile import Selection, profile_of
-from sstep_verify.campaign.read import read_definition
-from sstep_verify.errors import InputError, RefusedError
-from sstep_verify.problems import IndexStream
-from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.program import (
+from sstep_verify.adapters.program import (
     Program,
     ProgramFile,
     ProgramSolver,
     program_from,
     read_program,
 )
+from sstep_verify.campaign.profile import Selection, profile_of
+from sstep_verify.campaign.read import read_definition
+from sstep_verify.errors import InputError, RefusedError
+from sstep_verify.problems import IndexStream
+from sstep_verify.solver import RunRequest
 
 
 def test_places_of_a_command_are_filled_in_without_a_shell():

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from program_cases import RESULT, ending, leaving, request
 
-from sstep_verify.errors import ProgramError, RefusedError
-from sstep_verify.problems import IndexStream
-from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.program.numbers import (
+from sstep_verify.adapters.program.numbers import (
     printed_numbers,
     read_number,
     read_numbers,
     shown_numbers,
 )
+from sstep_verify.errors import ProgramError, RefusedError
+from sstep_verify.problems import IndexStream
+from sstep_verify.solver import RunRequest
 
 
 @pytest.mark.parametrize("mode", ["binary", "decimal", "hex"])

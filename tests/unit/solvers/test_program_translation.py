@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from program_cases import DATA, LABELS, RESULT, leaving
 
+from sstep_verify.adapters.program import (
+    Conventions,
+)
 from sstep_verify.errors import ProgramError, RefusedError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.program import (
-    Conventions,
-)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 7, 2**31 - 1, 2**31, 2**32 - 1])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sstep_verify.adapters.program.witness import Witness
 from sstep_verify.launch.interposer import KINDS
-from sstep_verify.solvers.adapters.program.witness import Witness
 
 
 @pytest.mark.parametrize("seed", range(6))

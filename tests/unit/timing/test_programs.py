@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sstep_verify.adapters.program import Program, ProgramFile
+from sstep_verify.adapters.program.tables import Draws, Printed
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.launch.environment import launcher
 from sstep_verify.launch.interposer import build_interposer
 from sstep_verify.problems import LinearKernel, Problem, loss_from
-from sstep_verify.solvers.adapters.program import Program, ProgramFile
-from sstep_verify.solvers.adapters.program.tables import Draws, Printed
 from sstep_verify.timing.measure import Delay
 from sstep_verify.timing.programs import SomeProgram
 

@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 from vector_cases import files_of, made, states_of
 
+from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.errors import InputError
-from sstep_verify.solvers.adapters.reference import ReferenceSolver
 from sstep_verify.vectors import layout
 from sstep_verify.vectors.__main__ import command
 from sstep_verify.vectors.layout import MOST_VECTORS, write_vectors

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from sstep_verify.adapters.program.tables import WAYS, Draws, Printed, Program
+from sstep_verify.adapters.program.translate import Conventions
 from sstep_verify.declaration import PER_WINDOW, Declaration
 from sstep_verify.errors import InputError, closest
 from sstep_verify.inputs import read_whole
@@ -17,8 +19,6 @@ from sstep_verify.inputs.records import build, convert, table_from
 from sstep_verify.problems import Kernel
 from sstep_verify.problems.kernels import KERNELS
 from sstep_verify.problems.losses import TASKS
-from sstep_verify.solvers.adapters.program.tables import WAYS, Draws, Printed, Program
-from sstep_verify.solvers.adapters.program.translate import Conventions
 
 SUFFIX = ".toml"
 """End of the name of a program file, by which a solver's name is known to be one."""

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from sstep_verify.adapters.recording import observed
+from sstep_verify.adapters.training import TrainingSolver, tuned_sequence
 from sstep_verify.costs.messages import Counts
 from sstep_verify.errors import RunError
 from sstep_verify.launch.environment import launch_variables, launcher
 from sstep_verify.problems import Kernel, Problem
 from sstep_verify.solver import Observer, RunRequest
-from sstep_verify.solvers.adapters.recording import observed
-from sstep_verify.solvers.adapters.training import TrainingSolver, tuned_sequence
 from sstep_verify.solvers.production.schedule import Stretch, numbers_of, windows_of
 from sstep_verify.solvers.production.settings import OR
 from sstep_verify.trajectory import Claim, Trajectory

@@ -13,11 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sstep_verify.errors import ProgramError, RefusedError
-from sstep_verify.outputs.paths import kind_of
-from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.program.file import ProgramFile
-from sstep_verify.solvers.adapters.program.numbers import (
+from sstep_verify.adapters.program.file import ProgramFile
+from sstep_verify.adapters.program.numbers import (
     EXACT_DIGITS,
     OUTWARD,
     Numbers,
@@ -26,9 +23,12 @@ from sstep_verify.solvers.adapters.program.numbers import (
     read_draws,
     read_numbers,
 )
-from sstep_verify.solvers.adapters.program.run import Ended
-from sstep_verify.solvers.adapters.program.tables import Printed
-from sstep_verify.solvers.adapters.program.translate import Translation
+from sstep_verify.adapters.program.run import Ended
+from sstep_verify.adapters.program.tables import Printed
+from sstep_verify.adapters.program.translate import Translation
+from sstep_verify.errors import ProgramError, RefusedError
+from sstep_verify.outputs.paths import kind_of
+from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Panel, Probes
 
 SHOWN = 5

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from sstep_verify.adapters.recording import observed
 from sstep_verify.errors import DivergedError, InputError, MissingExtraError, RunError
 from sstep_verify.launch import in_place, run
 from sstep_verify.launch.environment import refuse_too_many
@@ -30,7 +31,6 @@ from sstep_verify.parallel.communicator import communicator_of
 from sstep_verify.parallel.packet import IncoherenceError
 from sstep_verify.runs.floating_point import restore
 from sstep_verify.solver import Observer, RunRequest
-from sstep_verify.solvers.adapters.recording import observed
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.solver import ProductionSolver
 from sstep_verify.trajectory import AFTER_OTHERS, WITNESSED, Trajectory, fingerprint

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from sstep_verify.adapters.program.numbers import content_of
 from sstep_verify.errors import MissingExtraError, ProgramError, RefusedError
 from sstep_verify.launch.interposer import KINDS, NEMESIS, WITNESS, preloaded
-from sstep_verify.solvers.adapters.program.numbers import content_of
 
 COUNTS = "counters.txt"
 

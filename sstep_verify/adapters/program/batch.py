@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sstep_verify.adapters.program.file import ProgramFile
+from sstep_verify.adapters.program.numbers import content_of
+from sstep_verify.adapters.program.run import Ended
+from sstep_verify.adapters.program.solver import ProgramSolver
 from sstep_verify.errors import InputError, ProgramError, RefusedError
 from sstep_verify.inputs import open_regular
 from sstep_verify.outputs import whole_folder
 from sstep_verify.solver import Observer, RunRequest
-from sstep_verify.solvers.adapters.program.file import ProgramFile
-from sstep_verify.solvers.adapters.program.numbers import content_of
-from sstep_verify.solvers.adapters.program.run import Ended
-from sstep_verify.solvers.adapters.program.solver import ProgramSolver
 from sstep_verify.trajectory import Trajectory
 
 PLACE = "\x01"

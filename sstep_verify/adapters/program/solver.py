@@ -10,11 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.errors import ProgramError, RefusedError
-from sstep_verify.exchange import write_folder
-from sstep_verify.solver import Observer, RunRequest
-from sstep_verify.solvers.adapters.program.file import ProgramFile
-from sstep_verify.solvers.adapters.program.folder import (
+from sstep_verify.adapters.program.file import ProgramFile
+from sstep_verify.adapters.program.folder import (
     NUMBER_BYTES,
     Left,
     Room,
@@ -22,14 +19,17 @@ from sstep_verify.solvers.adapters.program.folder import (
     read_exchanged,
     read_printed,
 )
-from sstep_verify.solvers.adapters.program.numbers import read_ranks
-from sstep_verify.solvers.adapters.program.probes import FILE as PROBES
-from sstep_verify.solvers.adapters.program.probes import read_probes
-from sstep_verify.solvers.adapters.program.run import REFUSED, TAIL, Ended, execute
-from sstep_verify.solvers.adapters.program.tables import places_of
-from sstep_verify.solvers.adapters.program.translate import Translation
-from sstep_verify.solvers.adapters.program.witness import COUNTS, Witness, read_counters
-from sstep_verify.solvers.adapters.recording import observed, record, start_vector
+from sstep_verify.adapters.program.numbers import read_ranks
+from sstep_verify.adapters.program.probes import FILE as PROBES
+from sstep_verify.adapters.program.probes import read_probes
+from sstep_verify.adapters.program.run import REFUSED, TAIL, Ended, execute
+from sstep_verify.adapters.program.tables import places_of
+from sstep_verify.adapters.program.translate import Translation
+from sstep_verify.adapters.program.witness import COUNTS, Witness, read_counters
+from sstep_verify.adapters.recording import observed, record, start_vector
+from sstep_verify.errors import ProgramError, RefusedError
+from sstep_verify.exchange import write_folder
+from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.trajectory import WITNESSED, Trajectory, fingerprint
 
 ESCAPED = "processes that had left its process group were still running when it had ended, and were ended"

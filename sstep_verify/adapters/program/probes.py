@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from sstep_verify.adapters.program.numbers import content_of
 from sstep_verify.errors import ProgramError
 from sstep_verify.problems import Problem
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.adapters.program.numbers import content_of
 from sstep_verify.trajectory import Panel, Probes
 
 FILE = "probe.bin"

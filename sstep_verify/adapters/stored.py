@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from sstep_verify.adapters.program.numbers import TEXT_BYTES, shown_numbers
 from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.inputs import read_whole
 from sstep_verify.solver import Declaration, Observer, RunRequest
-from sstep_verify.solvers.adapters.program.numbers import TEXT_BYTES, shown_numbers
 from sstep_verify.trajectory import GIVEN, Trajectory
 
 HEADER = 1 << 12

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from sstep_verify.adapters.program.tables import Program
 from sstep_verify.errors import InputError
-from sstep_verify.solvers.adapters.program.tables import Program
 
 REFUSED = 65
 """Exit code of a program that refuses its input (EX_DATAERR of sysexits.h)."""

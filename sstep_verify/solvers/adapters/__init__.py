@@ -1,6 +1,0 @@
-"""Adapters: other solvers made to look like a `Solver`."""
-
-from sstep_verify.solvers.adapters.callable import CallableSolver
-from sstep_verify.solvers.adapters.reference import ReferenceSolver
-
-__all__ = ["CallableSolver", "ReferenceSolver"]
