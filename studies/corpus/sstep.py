@@ -13,8 +13,6 @@ Array = np.ndarray
 Step = tuple[np.ndarray, np.ndarray]
 """Increments and new values of a block."""
 
-TYPES: dict[str, Any] = {"float32": np.float32, "float64": np.float64, "longdouble": np.longdouble}
-
 
 def in_order(order: str, x: Array, z: Array) -> Array:
     """Sums of the products of x and z over their last axis.
@@ -68,7 +66,7 @@ class SStep:
         problem = self.given(problem)
         self.declared, self.order, self.task = declared, order, problem.loss.task
         self.kernel: Any = problem.kernel
-        self.type: Any = TYPES[declared.precision]
+        self.type: Any = np.dtype(declared.precision).type
         self.A, self.y = problem.dense.astype(self.type), problem.targets.astype(self.type)
         self.m, self.penalty = self.y.size, self.type(problem.loss.parameter)
         self.upper = self.penalty if self.task == "svm-l1" else self.type(np.inf)

@@ -45,10 +45,10 @@ def _rules(why: str, name: str, values: tuple[str, ...], then: Values) -> list[R
 
 def options_of(row: dict[str, str], samples: int = 8) -> dict[str, Any]:
     """Options of the production solver for a row with an exchange of its own."""
-    exchange, keeps = row["exchange"], {"kept-gram": "keep_gram", "column-cache": "cache"}
-    own: dict[str, Any] = {"exchange": "allreduce" if exchange in keeps else exchange}
-    own |= {keeps[exchange]: 4 * samples} if exchange in keeps else {}
-    own |= {"keep_gram": True} if exchange == "kept-gram" else {}
+    own: dict[str, Any] = {
+        "kept-gram": {"exchange": "allreduce", "keep_gram": True},
+        "column-cache": {"exchange": "allreduce", "cache": 4 * samples},
+    }.get(row["exchange"], {"exchange": row["exchange"]})
     return own | {"update": row["update"], "rbf": row["rbf"], "recompute": 3 * (row["recompute"] == YES)}
 
 

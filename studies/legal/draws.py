@@ -31,7 +31,6 @@ from sstep_verify.solver import Declaration
 
 Value = TypeVar("Value")
 
-TYPES: dict[str, Any] = {"float32": np.float32, "float64": np.float64, "longdouble": np.longdouble}
 ORDERS = ("sequential", "reversed", "shuffled", "ascending", "pairwise", "blocked", "compensated", "fused")
 
 BY_VALUE = ("shuffled", "ascending")
@@ -90,7 +89,8 @@ def draw(seed: int) -> Drawn:
         within = float(np.clip(parameter, LEAST_C, MOST_C))  # beyond, 1/(2C) is no normal number
         loss = Hinge(parameter) if task == "svm-l1" else SquaredHinge(within)
     block = int(rng.integers(1, min(m, 4) + 1)) if task == "krr" else 1
-    start = _finite(start.astype(TYPES[precision]), TYPES[precision](parameter))
+    kind: Any = np.dtype(precision).type
+    start = _finite(start.astype(kind), kind(parameter))
     factored = isinstance(kernel, LinearKernel) and rng.random() < 0.5
     freedoms: dict[str, Any] = {
         "precision": precision,

@@ -13,7 +13,7 @@ from sstep_verify.adapters.recording import kept
 from sstep_verify.problems import PolynomialKernel, RBFKernel
 from sstep_verify.recurrence.mutation import NONE
 from studies.legal.arithmetic import Sums, solved
-from studies.legal.draws import TYPES, Drawn
+from studies.legal.draws import Drawn
 
 Terms = tuple[list[Any], list[Any]]
 """Terms of a row's product with a, and of its corrections."""
@@ -37,7 +37,7 @@ class Steps:
 
     def __init__(self, drawn: Drawn) -> None:
         self.drawn, self.declared, self.problem = drawn, drawn.declaration, drawn.problem
-        kind: Any = TYPES[self.declared.precision]
+        kind: Any = np.dtype(self.declared.precision).type
         self.kind = kind
         # The same bits every time.
         self.sums = Sums(kind, drawn.order, np.random.Generator(np.random.PCG64(0)))
