@@ -16,14 +16,13 @@ import tomllib
 import traceback
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import click
 
 from sstep_verify import __version__
-from sstep_verify.cli.telling.escaping import escaping
-from sstep_verify.errors import InputError, MissingExtraError, SstepVerifyError, closest
+from sstep_verify.errors import InputError, MissingExtraError, SstepVerifyError, closest, visible
 from sstep_verify.outputs.paths import shortened
 
 PIPE_CLOSED = 141
@@ -176,6 +175,42 @@ def cli() -> None:
     Exit codes: 0 green; 1 a check failed; 2 usage or input error; 3 inconclusive, or too few
     comparisons executed; 4 internal error, or the oracles disagree; 130 interrupted.
     """
+
+
+class Escaping:
+    """A stream of text that shows what a terminal would obey, of arguments, names and words of programs.
+
+    Parameters
+    ----------
+    inner : text stream
+        Where it writes to.
+    """
+
+    def __init__(self, inner: Any):
+        self._inner = inner
+
+    def write(self, text: str) -> int:
+        """Write a text; a bar begins, and may end, with a carriage return of its own."""
+        bar = "\r" if text.startswith("\r") else ""
+        body = text.removeprefix(bar).removesuffix(bar)
+        text = text[: len(bar)] + visible(body, "\n\t") + text[len(bar) + len(body) :]
+        encoding = getattr(self._inner, "encoding", None) or "utf-8"
+        written: int = self._inner.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        return written
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+@contextlib.contextmanager
+def escaping() -> Iterator[None]:
+    """Let both streams of this process show control characters."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (Escaping(stream) for stream in before)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
 
 
 @escaping()

@@ -77,7 +77,7 @@ def test_tasks_that_no_mpi_joined_are_refused(folder):
 FAULT = """
 import os
 import sys
-from sstep_verify.cli.running import ranks
+from sstep_verify.cli import ranks
 from sstep_verify.training import pipeline, samples
 from sstep_verify.errors import InputError
 from sstep_verify.parallel.panels.panel import Panel

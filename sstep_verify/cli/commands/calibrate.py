@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from sstep_verify.cli.options.numbers import Numbers
 from sstep_verify.cli.options.problem import FORCE
+from sstep_verify.cli.options.values import Numbers
 
 
 @click.command("calibrate")

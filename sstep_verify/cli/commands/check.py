@@ -8,10 +8,9 @@ import click
 
 from sstep_verify.campaign.shipped import LEVELS, PROFILES
 from sstep_verify.cli.options.campaign import campaign_options
-from sstep_verify.cli.options.completion import complete, data_sets
-from sstep_verify.cli.options.numbers import Numbers
 from sstep_verify.cli.options.problem import KERNELS, TASKS
 from sstep_verify.cli.options.solver import batch_of, command_again, selection_of, solver_of
+from sstep_verify.cli.options.values import Numbers, complete, data_sets
 
 
 @click.command("check")
@@ -93,7 +92,7 @@ def command(solver, command_line, settings, statement, runs, **given):
     """  # noqa: D301
     from sstep_verify.campaign.profile import profile_of
     from sstep_verify.campaign.verdicts.stability import with_stability
-    from sstep_verify.cli.running.campaign import Asked, judge
+    from sstep_verify.cli.campaign import Asked, judge
 
     selection = selection_of(given)
     if runs is not None:
@@ -113,7 +112,7 @@ def _judge_runs(folder, described, selection, given) -> None:
     """Write the runs of a folder, or judge those that were made."""
     from sstep_verify.campaign.batch.collect import StoredRuns
     from sstep_verify.campaign.batch.manifest import RUNS
-    from sstep_verify.cli.running.campaign import Asked, judge
+    from sstep_verify.cli.campaign import Asked, judge
 
     batch = batch_of(folder, described, selection, given)
     if batch is None:

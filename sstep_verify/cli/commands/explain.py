@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sstep_verify.cli.options.completion import checks, complete
-from sstep_verify.cli.telling.plain_words import filled, glossary, in_short, number
+from sstep_verify.cli.options.values import checks, complete
+from sstep_verify.cli.plain_words import filled, glossary, in_short, number
 
 if TYPE_CHECKING:
     from sstep_verify.checks.shared.check import Check

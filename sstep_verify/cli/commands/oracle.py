@@ -9,7 +9,6 @@ from dataclasses import asdict, replace
 
 import click
 
-from sstep_verify.cli.options.completion import complete, data_sets
 from sstep_verify.cli.options.problem import (
     FOLDER_OF_DATA,
     FORCE,
@@ -19,6 +18,7 @@ from sstep_verify.cli.options.problem import (
     problem_of,
     problem_options,
 )
+from sstep_verify.cli.options.values import complete, data_sets
 
 SHOWN = 30
 """Digits of a value that are printed; the file holds all."""
@@ -134,8 +134,8 @@ def _refuse_others(names, final) -> None:
 def _judge(final, data, kernel, loss, given) -> None:
     """Judge a vector in a file, and end with the exit code of its report."""
     from sstep_verify.campaign.final_vector import Written, final_vector
+    from sstep_verify.cli.campaign import Asked, judge
     from sstep_verify.cli.options.solver import command_again
-    from sstep_verify.cli.running.campaign import Asked, judge
 
     stated = {} if given["tolerance"] is None else {"tolerance": given["tolerance"]}
     definition = final_vector(

@@ -6,10 +6,9 @@ import json
 
 import click
 
-from sstep_verify.cli.options.completion import complete, data_sets
-from sstep_verify.cli.options.numbers import Numbers, Shape
 from sstep_verify.cli.options.problem import FOLDER_OF_DATA, KERNELS, TASKS
 from sstep_verify.cli.options.timing import EXCHANGES
+from sstep_verify.cli.options.values import Numbers, Shape, complete, data_sets
 
 
 @click.command("predict")

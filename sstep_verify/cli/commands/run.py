@@ -9,8 +9,8 @@ import click
 
 from sstep_verify.campaign.shipped import shipped
 from sstep_verify.cli.options.campaign import campaign_options
-from sstep_verify.cli.options.completion import campaigns, complete
 from sstep_verify.cli.options.problem import FOLDER_OF_DATA
+from sstep_verify.cli.options.values import campaigns, complete
 
 
 def _help() -> str:
@@ -57,7 +57,7 @@ def _help() -> str:
 def command(words, others, **options):
     """Run a campaign."""
     from sstep_verify.campaign.read import read_definition
-    from sstep_verify.cli.running.campaign import Asked, judge
+    from sstep_verify.cli.campaign import Asked, judge
     from sstep_verify.errors import InputError
 
     campaign, *more = words or ("embedded",)

@@ -7,7 +7,6 @@ import sys
 
 import click
 
-from sstep_verify.cli.options.completion import complete, data_sets
 from sstep_verify.cli.options.problem import (
     FOLDER_OF_DATA,
     claimed_out,
@@ -15,6 +14,7 @@ from sstep_verify.cli.options.problem import (
     problem_of,
     problem_options,
 )
+from sstep_verify.cli.options.values import complete, data_sets
 from sstep_verify.declaration import Precision
 
 BOTH: tuple[Precision, ...] = ("float64", "float32")

@@ -7,9 +7,9 @@ import os
 
 import click
 
-from sstep_verify.cli.options.completion import complete, data_sets
 from sstep_verify.cli.options.problem import FOLDER_OF_DATA, kernel_and_loss, problem_options
-from sstep_verify.cli.running.ranks import on_ranks
+from sstep_verify.cli.options.values import complete, data_sets
+from sstep_verify.cli.ranks import on_ranks
 
 NUMBER = click.IntRange(min=0)
 AT_LEAST_ONE: click.ParamType = click.IntRange(min=1)
@@ -145,7 +145,7 @@ def command(**given):
 
 
 def _solve(given, communicator, watchdog) -> None:
-    from sstep_verify.cli.telling.solve_progress import Progress
+    from sstep_verify.cli.progress import Progress
     from sstep_verify.training import solve
     from sstep_verify.training.agreement import on_all_ranks
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 
-from sstep_verify.cli.options.completion import complete, data_sets
-from sstep_verify.cli.options.numbers import Delays, Numbers
 from sstep_verify.cli.options.problem import FOLDER_OF_DATA, KERNELS, TASKS, claimed_out
+from sstep_verify.cli.options.values import Delays, Numbers, complete, data_sets
 
 EXCHANGES = ("allreduce", "reduce-scatter", "gram")
 

@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from sstep_verify.cli import main
+from sstep_verify.cli import progress as spaced_lines
 from sstep_verify.cli.commands import oracle, run
-from sstep_verify.cli.telling import spaced_lines
 from sstep_verify.errors import InputError
 from sstep_verify.launch.environment import PLACES
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sstep_verify.campaign.messages import INTERRUPTED
-from sstep_verify.cli.telling.outcome import finish
+from sstep_verify.cli.campaign import finish
 from sstep_verify.reporting.results import Campaign, Results, Summary
 from studies.reporting.sensitivity.alarms import AlarmsDocument
 from studies.reporting.sensitivity.document import Sensitivity

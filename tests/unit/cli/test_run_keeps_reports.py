@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sstep_verify.cli.running.campaign import write_carefully
+from sstep_verify.cli.campaign import write_carefully
 from sstep_verify.reporting.results import Campaign, Case, Results, Summary
 from studies.reporting.sensitivity.alarms import AlarmsDocument
 from studies.reporting.sensitivity.document import Sensitivity

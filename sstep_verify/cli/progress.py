@@ -1,15 +1,51 @@
-"""Progress of ``sstep-verify solve`` on a terminal, or in the log of a job; and the watchdog's beat."""
+"""Progress on a terminal, or in the log of a job: spaced lines, and what ``sstep-verify solve`` tells."""
 
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 from tqdm import tqdm
 
-from sstep_verify.cli.telling.spaced_lines import SpacedLines
-from sstep_verify.launch.watchdog import Unwatched
+if TYPE_CHECKING:
+    from sstep_verify.launch.watchdog import Unwatched
+
+
+SILENCE = 30.0
+"""Seconds between two lines."""
+
+
+class SpacedLines:
+    """Prints one line now and then on standard error.
+
+    Parameters
+    ----------
+    wanted : bool
+        Whether to print at all.
+    """
+
+    def __init__(self, wanted: bool):
+        self._wanted = wanted
+        self._begin = self._last = time.monotonic()
+
+    def say(self, line: str, part: float = 0.0) -> None:
+        """Print a line, if the last one, or the beginning, was `SILENCE` seconds ago.
+
+        Parameters
+        ----------
+        line : str
+            The line.
+        part : float
+            Part of the work that is done, 0 to 1, for the time left; 0 if that is not known.
+        """
+        now = time.monotonic()
+        if self._wanted and now - self._last > SILENCE:
+            left = (now - self._begin) * (1 - part) / part if part else 0.0
+            click.echo(line + f", about {tqdm.format_interval(left)} left" * bool(part), err=True)
+            self._last = now
 
 
 class Progress:

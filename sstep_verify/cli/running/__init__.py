@@ -1,1 +1,0 @@
-"""Running a campaign or a training as a command does."""

@@ -1,1 +1,0 @@
-"""What is said on a terminal: progress, words in plain language."""
