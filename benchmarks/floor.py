@@ -1,4 +1,5 @@
-"""The floor: panel product and kernel function alone, with nothing of the algorithm around them.
+"""The floor: panel product and kernel function alone, with nothing of the algorithm around them; and above
+it `numpy_loop`, the solver one would write in plain NumPy.
 
 No solver that forms its panels by BLAS, or by scattering stored columns, can be faster; the kernel function
 is taken from the faster of a NumPy and a compiled version, each as fast as it could be written.
@@ -65,13 +66,7 @@ def compiled_inner_products(indptr, indices, values, sampled, scratch, weights, 
 
 
 class Products:
-    """Panel products of some columns of the data, and nothing else.
-
-    Parameters
-    ----------
-    data : ndarray or csr_array, shape (m, n_local)
-        The columns.
-    """
+    """Panel products of some columns of the data, dense or CSR, shape (m, n_local), and nothing else."""
 
     def __init__(self, data: np.ndarray | sp.csr_array):
         self._data, self._sparse = data, sp.issparse(data)
@@ -107,18 +102,9 @@ class Products:
 def apply_kernel(
     kernel: Kernel, panel: np.ndarray, own: np.ndarray, norms: np.ndarray, compiled: bool
 ) -> None:
-    """Apply a kernel function to inner products, in place.
+    """Apply a kernel function to inner products of c samples with k, shape (c, k), in place.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    panel : ndarray, shape (c, k)
-        Inner products of c samples with k samples.
-    own, norms : ndarray, shapes (c,) and (k,)
-        Squared norms of the samples.
-    compiled : bool
-        In a compiled loop or in NumPy expressions.
+    Own and norms are their squared norms, (c,) and (k,); in a compiled loop or in NumPy expressions.
     """
     if isinstance(kernel, RBFKernel):
         if compiled:
@@ -140,16 +126,9 @@ def apply_kernel(
 
 
 class Floor:
-    """Forms the kernel panels of given windows and throws them away.
+    """Forms the kernel panels of windows, given as their distinct coordinates, and throws them away.
 
-    Parameters
-    ----------
-    problem : Problem
-        Gives data and kernel; dense data.
-    windows : list of ndarray of int64
-        Distinct coordinates of each window.
-    compiled : bool
-        Kernel function in a compiled loop or in NumPy expressions.
+    Data are dense; kernel functions in a compiled loop or in NumPy expressions.
     """
 
     def __init__(self, problem: Problem, windows: list[np.ndarray], compiled: bool):
@@ -164,3 +143,54 @@ class Floor:
             panel = self._panel[: columns.size]
             self._products.panel(columns, panel)
             apply_kernel(self._kernel, panel, self._norms[columns], self._norms, self._compiled)
+
+
+def kernel_rows(kernel: Kernel, data: np.ndarray, norms: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Kernel rows of some samples, shape (c, m), in NumPy expressions."""
+    products = data[columns] @ data.T
+    if isinstance(kernel, RBFKernel):
+        distances = norms[columns, None] + norms - 2.0 * products
+        return np.exp(-kernel.sigma * np.maximum(distances, 0.0))
+    if isinstance(kernel, PolynomialKernel):
+        return (products + kernel.offset) ** kernel.degree
+    return products
+
+
+def numpy_loop(problem: Problem, blocks: np.ndarray, s: int) -> np.ndarray:
+    """Run s-step DCD or BDCD from a = 0 on drawn blocks (H, b), vectorised, with no compiled loop.
+
+    Returns the dual vector after H iterations, shape (m,); the data are dense.
+    """
+    data, norms = problem.dense, np.einsum("ij,ij->i", problem.dense, problem.dense)
+    alpha = np.zeros(problem.samples)
+    window_of = _svm_window if problem.is_svm else _ridge_window
+    for begin in range(0, blocks.shape[0], s):
+        window = blocks[begin : begin + s]
+        columns, positions = np.unique(window, return_inverse=True)
+        panel = kernel_rows(problem.kernel, data, norms, columns)
+        window_of(problem, panel, positions.reshape(window.shape), window, alpha)
+    return alpha
+
+
+def _svm_window(problem: Problem, panel, positions, window, alpha) -> None:
+    labels, draws, rows = problem.targets, window[:, 0], positions[:, 0]
+    shift, upper = problem.hinge.shift, problem.hinge.upper
+    signs = labels[draws]
+    gradient = signs * (panel @ (labels * alpha))[rows] - 1.0
+    coupling = panel[rows][:, draws] * signs[:, None] * signs
+    curvature = coupling.diagonal() + shift
+    for place, i in enumerate(draws):
+        slope = gradient[place] + shift * alpha[i]
+        new = upper if curvature[place] == 0 else min(max(alpha[i] - slope / curvature[place], 0.0), upper)
+        gradient[place + 1 :] += coupling[place, place + 1 :] * (new - alpha[i])
+        alpha[i] = new
+
+
+def _ridge_window(problem: Problem, panel, positions, window, alpha) -> None:
+    samples, penalty = problem.samples, problem.ridge.penalty
+    for rows, block in zip(positions, window, strict=True):
+        own = panel[rows]
+        system = own[:, block] / penalty
+        system[np.diag_indices(block.size)] += samples
+        rhs = problem.targets[block] - samples * alpha[block] - own @ alpha / penalty
+        alpha[block] += np.linalg.solve(system, rhs)

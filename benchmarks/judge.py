@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import gc
 import sys
-from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from time import process_time
+from typing import Any
 
-import microseconds
 import numpy as np
+from grid import SEED, Report, calibrated, column, quartiles, spread, take_turns, timed
+from microseconds import arguments, cells_of, most_windows
 from threadpoolctl import threadpool_limits
 
 from sstep_verify.checks.shared.case import Case
@@ -28,71 +29,45 @@ from sstep_verify.solvers.production import ProductionSolver
 TARGET, LOG_TARGET = 3.0, 1.05
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One line: microseconds per iteration, ratios with their quartiles, seconds of set-up."""
-
-    data: str
-    kernel: str
-    b: int
-    s: int
-    gram: str
-    bare: float
-    judge: float
-    ratio: float
-    ratio_low: float
-    ratio_high: float
-    log: float
-    entries: float
-    repeats: list[dict[str, float]]
-
-    @property
-    def mark(self) -> str:
-        """Whether both targets are met."""
-        return "met" if self.ratio <= TARGET and self.log <= LOG_TARGET else "MISSED"
-
-
-def measure(problem: Problem, b: int, s: int, keep: bool, repeats: int, seconds: float) -> Cell:
+def measure(problem: Problem, b: int, s: int, keep: bool, repeats: int, seconds: float) -> dict[str, Any]:
     """Time one cell; steps are judged from kernel entries that are there."""
-    most = max(microseconds.MOST_DRAWS // (s * b) // 16, 1)
-    stream = IndexStream("uniform", problem.samples, b, most * s, microseconds.SEED)
+    most = most_windows(s, b)
+    stream = IndexStream("uniform", problem.samples, b, most * s, SEED)
     solver = ProductionSolver(keep_gram=keep, gram_limit=1 << 28)
 
     def run(count: int, log: bool = False):
         return solver.run(RunRequest(problem, stream, s, count * s, log=log))
 
-    count = microseconds.calibrated(lambda windows: run(windows), most, seconds)
+    count = calibrated(run, most, seconds)
     case = Case("timed", problem, stream, (s,), count * s, solver.declaration)
     begin = process_time()
     judge = StepJudge(case, Oracle(problem))
     judged = judge.run(run(count, log=True))
     entries = process_time() - begin
     assert not judged.wrong.size
-    rounds = []
-    for _ in range(repeats):
-        times = {}
-        for name in ("bare", "logged", "bare again", "judge"):
-            trajectory = run(count, log=True) if name == "judge" else None
-            begin = process_time()
-            if trajectory is None:
-                run(count, log=name == "logged")
-            else:
-                judge.run(trajectory)
-            times[name] = (process_time() - begin) / (count * s) * 1e6
-        rounds.append(times)
-    return summarise(problem, b, s, "kept" if keep else "fresh", entries, rounds)
 
+    def each(work) -> float:
+        return timed(work, process_time) / (count * s) * 1e6
 
-def summarise(problem: Problem, b: int, s: int, gram: str, entries: float, rounds) -> Cell:
-    """Medians over the repeats."""
-    bare = np.array([(times["bare"] + times["bare again"]) / 2 for times in rounds])
-    ratios = np.array([times["judge"] for times in rounds]) / bare
-    low, ratio, high = np.quantile(ratios, (0.25, 0.5, 0.75))
-    return Cell(
-        problem.name, problem.kernel.name, b, s, gram, float(np.median(bare)),
-        float(np.median([times["judge"] for times in rounds])), float(ratio), float(low), float(high),
-        float(np.median([times["logged"] for times in rounds] / bare)), entries, rounds,
-    )  # fmt: skip
+    def judging() -> float:
+        trajectory = run(count, log=True)
+        return each(partial(judge.run, trajectory))
+
+    def bare() -> float:
+        return each(partial(run, count))
+
+    logged = partial(each, partial(run, count, True))
+    rounds = take_turns({"bare": bare, "logged": logged, "bare again": bare, "judge": judging}, repeats)
+    alone = (column(rounds, "bare") + column(rounds, "bare again")) / 2
+    low, ratio, high = quartiles(column(rounds, "judge") / alone)
+    log = float(np.median(column(rounds, "logged") / alone))
+    return {
+        "data": problem.name, "kernel": problem.kernel.name, "b": b, "s": s,
+        "gram": "kept" if keep else "fresh", "bare": float(np.median(alone)),
+        "judge": float(np.median(column(rounds, "judge"))), "ratio": ratio, "ratio_low": low,
+        "ratio_high": high, "log": log, "entries": entries, "repeats": rounds,
+        "mark": "met" if ratio <= TARGET and log <= LOG_TARGET else "MISSED",
+    }  # fmt: skip
 
 
 HEADER = (
@@ -101,30 +76,32 @@ HEADER = (
 )
 
 
-def line(cell: Cell) -> str:
+def line(cell: dict[str, Any]) -> str:
     """One line of the table."""
-    ratio = f"{cell.ratio:.2f} [{cell.ratio_low:.2f}, {cell.ratio_high:.2f}]"
+    ratio = spread((cell["ratio_low"], cell["ratio"], cell["ratio_high"]))
     return (
-        f"{cell.data:<13}{cell.kernel:<11}{cell.b:>4}{cell.s:>4}  {cell.gram:<7}{cell.bare:>9.2f}"
-        f"{cell.judge:>9.2f}{ratio:>22}{cell.log:>15.3f}{cell.entries:>12.2f}  {cell.mark}"
+        f"{cell['data']:<13}{cell['kernel']:<11}{cell['b']:>4}{cell['s']:>4}  {cell['gram']:<7}"
+        f"{cell['bare']:>9.2f}{cell['judge']:>9.2f}{ratio:>22}{cell['log']:>15.3f}{cell['entries']:>12.2f}"
+        f"  {cell['mark']}"
     )
 
 
 def main() -> int:
-    chosen = microseconds.arguments()
-    cells, digests = [], {}
-    print("microseconds of processor time per iteration, medians; one BLAS thread")
-    print(HEADER, flush=True)
+    chosen = arguments(__doc__, "judge")
+    digests: dict[str, str | None] = {}
+    units = "microseconds of processor time per iteration"
+    report = Report(chosen.out, format="sstep-verify judge 1", units=units, **{"blas threads": 1}, cells=[])
+    report.say(f"{units}, medians; one BLAS thread")
+    report.say(HEADER)
     with threadpool_limits(1):
-        for cell in microseconds.cells_of(chosen, digests, {}):
+        for cell in cells_of(chosen, digests, {}):
             for keep in (False, True):
-                cells.append(measure(*cell, keep, chosen.repeats, chosen.seconds))
-                print(line(cells[-1]), flush=True)
+                measured = measure(*cell, keep, chosen.repeats, chosen.seconds)
+                report.add("cells", measured, line(measured))
                 gc.collect()
-    out = Path(str(chosen.out).replace("microseconds", "judge"))
-    microseconds.write(out, "judge", cells, digests, units="microseconds of processor time per iteration")
-    met = sum(cell.mark == "met" for cell in cells)
-    print(f"targets met in {met} of {len(cells)} cells; {out}")
+    met = sum(cell["mark"] == "met" for cell in report.document["cells"])
+    report.say(f"targets met in {met} of {len(report.document['cells'])} cells")
+    report.done(digests)
     return 0
 
 

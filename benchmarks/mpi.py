@@ -17,8 +17,8 @@ from typing import Any
 import lookalike
 import mpi_ranks
 import numpy as np
-from mpi_pieces import Case
-from mpi_table import HEADER, LEGEND, line, say, summarise, write
+from grid import Report, parser, quartiles, spread
+from mpi_ranks import Case
 
 from sstep_verify.launch import run
 from sstep_verify.parallel.data.partition import partition_of
@@ -31,10 +31,65 @@ CACHED = ("duke", "colon-cancer")
 LIMIT = 1800.0
 """Seconds that one call of the ranks may take."""
 
-PARTS = ("reading", "cache", "cells", "table")
-
 CLASSICAL_MS, WINDOW_MS, READ_SECONDS = 1.5, 1.0, 60.0
 """Targets on the look-alike at P = 1: milliseconds per iteration for s = 1 and s = 64; seconds to read."""
+
+
+PIECES = ("product", "kernel function", "collective")
+
+
+def target_of(case: Case) -> float | None:
+    """Largest ratio to the floor that is aimed at."""
+    return 1.3 if case.s * case.b >= 16 else 2.0 if case.s == 1 else None
+
+
+def summarise(case: Case, ranks: int, answers: list[dict[str, Any]], bytes_: list[dict]) -> dict[str, Any]:
+    """One line of the table: medians over the stretches, with quartiles, of the slowest rank."""
+    cell: dict[str, Any] = {**case._asdict(), "P": ranks, "windows": answers[0]["windows"]}
+    repeats = range(len(answers[0]["rounds"]))
+    for place, clock in enumerate(("wall", "processor")):
+        times = {
+            name: np.array([max(one["rounds"][k][name][place] for one in answers) for k in repeats])
+            for name in ("run", *PIECES)
+        }
+        floor = sum(times[name] for name in PIECES)
+        cell[clock] = {name: float(np.median(taken) / case.s * 1e6) for name, taken in times.items()}
+        cell[clock]["floor"] = float(np.median(floor) / case.s * 1e6)
+        cell[clock]["ratio"] = quartiles(times["run"] / floor)
+    cell["target"] = target_of(case)
+    cell["met"] = cell["target"] is None or cell["wall"]["ratio"][1] <= cell["target"]
+    cell["memory"] = max(one["bytes"] / one["formula"] for one in bytes_)
+    cell["memory, vectors"] = max(one["bytes"] / (one["formula"] + one["vectors"]) for one in bytes_)
+    cell["bytes"] = bytes_
+    return cell
+
+
+LEGEND = """\
+Medians of the slowest rank, wall-clock microseconds per iteration. ratio: time over the floor (product,
+kernel function and collective, each alone in the same run), median and quartiles; cpu: the same of
+processor times. memory: array bytes of a rank over f m n / P + s b m or the exchange's formula; vectors:
+over that and 6 vectors of m words. * more ranks than cores.
+"""
+
+HEADER = (
+    f"{'data':<13}{'task':<5}{'kernel':<8}{'b':>2}{'s':>4} {'exchange':<15}{'P':>3}{'us/iter':>11}"
+    f"{'product':>10}{'function':>9}{'collect.':>9}{'ratio':>21}{'target':>7} "
+    f"{'':<7}{'cpu':>6}{'memory':>8}{'vectors':>9}"
+)
+
+
+def line(cell: dict[str, Any], mark: str) -> str:
+    """One line of the table."""
+    wall = cell["wall"]
+    verdict = "-" if cell["target"] is None else "met" if cell["met"] else "MISSED"
+    return (
+        f"{cell['data']:<13}{cell['task']:<5}{cell['kernel']:<8}{cell['b']:>2}{cell['s']:>4} "
+        f"{cell['exchange']:<15}{cell['P']:>2}{mark}{wall['run']:>11.1f}"
+        + "".join(f"{wall[name]:>{width}.1f}" for name, width in zip(PIECES, (10, 9, 9), strict=True))
+        + f"{spread(wall['ratio']):>21}{cell['target'] or 0:>7g} {verdict:<7}"
+        f"{cell['processor']['ratio'][1]:>6.2f}{cell['memory']:>8.2f}"
+        f"{cell['memory, vectors']:>9.2f}"
+    )
 
 
 def cases(name: str, quick: bool) -> list[Case]:
@@ -83,41 +138,32 @@ def balance(chosen: argparse.Namespace) -> dict[str, float]:
     return found
 
 
-def cached(document: dict[str, Any], name: str, ranks: int, repeats: int) -> None:
+def cached(report: Report, name: str, ranks: int, repeats: int) -> None:
     """Iterations after the first 10 m with kernel rows kept and formed."""
-    found = document["cache"]
     for s in (1, 8, 64):
         case = Case(name, "svm", "rbf", 1, s, "allreduce")
         answers = run(ranks, mpi_ranks.cache, case, repeats, limit=LIMIT)
         kept, formed = (np.max([one[key] for one in answers], axis=0) for key in ("kept", "formed"))
-        gain = np.quantile(formed / kept, (0.25, 0.5, 0.75)).tolist()
-        found.append(
-            {"data": name, "P": ranks, "s": s, "kept": float(np.median(kept) * 1e6),
-             "formed": float(np.median(formed) * 1e6), "gain": gain, "met": gain[1] >= 10.0}
-        )  # fmt: skip
-        say(
-            document,
-            f"{name:<13}kernel rows kept, P = {ranks}, s = {s}: {found[-1]['kept']:.2f} us/iter, formed "
-            f"{found[-1]['formed']:.2f}: {gain[1]:.1f}x [{gain[0]:.1f}, {gain[2]:.1f}], target 10x "
-            f"{'met' if found[-1]['met'] else 'MISSED'}",
+        gain = quartiles(formed / kept)
+        us = {"kept": float(np.median(kept) * 1e6), "formed": float(np.median(formed) * 1e6)}
+        entry = {"data": name, "P": ranks, "s": s, **us, "gain": gain, "met": gain[1] >= 10.0}
+        report.add(
+            "cache",
+            entry,
+            f"{name:<13}kernel rows kept, P = {ranks}, s = {s}: {us['kept']:.2f} us/iter, formed "
+            f"{us['formed']:.2f}: {gain[1]:.1f}x [{gain[0]:.1f}, {gain[2]:.1f}], target 10x "
+            f"{'met' if entry['met'] else 'MISSED'}",
         )
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", help="folder of LIBSVM files (default: $SSTEP_VERIFY_DATA)")
-    parser.add_argument("--only", choices=DATA_SETS, action="append", help="one data set; may be repeated")
-    parser.add_argument("--ranks", type=int, action="append", help="P; may be repeated (default: 1, 2, 4)")
-    parser.add_argument("--repeats", type=int, default=7, help="stretches of a run, >= 5 (default: 7)")
-    parser.add_argument("--seconds", type=float, default=0.05, help="length of one (default: 0.05)")
-    parser.add_argument("--quick", action="store_true", help="P = 1, fewer cases, smaller dense matrix")
-    default = Path("sstep-verify-out/benchmarks/mpi.json")
-    parser.add_argument("--out", type=Path, default=default, help=f"JSON file (default: {default})")
-    chosen = parser.parse_args()
+    known = parser(__doc__, "mpi", 7, 0.05)
+    known.add_argument("--only", choices=DATA_SETS, action="append", help="one data set; may be repeated")
+    known.add_argument("--ranks", type=int, action="append", help="P; may be repeated (default: 1, 2, 4)")
+    known.add_argument("--quick", action="store_true", help="P = 1, fewer cases, smaller dense matrix")
+    chosen = known.parse_args()
     if chosen.repeats < 5 or not chosen.seconds > 0:
-        parser.error("needed are at least 5 repeats and a positive length of a stretch")
+        known.error("needed are at least 5 repeats and a positive length of a stretch")
     if chosen.data:
         os.environ["SSTEP_VERIFY_DATA"] = str(Path(chosen.data).resolve())
     return chosen
@@ -125,71 +171,62 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     chosen = arguments()
-    cores = len(os.sched_getaffinity(0))
-    document: dict[str, Any] = {"format": "sstep-verify mpi benchmark 2", "blas threads": 1, "cores": cores}
-    document |= {
-        "units": "microseconds per iteration",
-        "reading": [],
-        "cache": [],
-        "cells": [],
-        "table": [],
-    }
-    say(document, LEGEND)
+    report = Report(
+        chosen.out, format="sstep-verify mpi benchmark 2", units="microseconds per iteration",
+        cores=len(os.sched_getaffinity(0)), reading=[], cache=[], cells=[], **{"blas threads": 1},
+    )  # fmt: skip
+    report.say(LEGEND)
     if LOOK_ALIKE in (chosen.only or DATA_SETS):
-        document["imbalance"] = balance(chosen)
-        say(
-            document,
-            "imbalance of the look-alike: "
-            + ", ".join(f"{name}: {value:.4f}" for name, value in document["imbalance"].items()),
-        )
-    say(document, HEADER)
+        imbalance = report.document["imbalance"] = balance(chosen)
+        told = ", ".join(f"{name}: {value:.4f}" for name, value in imbalance.items())
+        report.say(f"imbalance of the look-alike: {told}")
+    report.say(HEADER)
     for name in chosen.only or DATA_SETS:
         source = prepared(name, chosen)
         for ranks in chosen.ranks or ([1] if chosen.quick else [1, 2, 4]):
-            measure(document, name, source, ranks, chosen)
-            write(chosen.out, document)
-    aimed = [cell for cell in document["cells"] if cell["target"]]
-    say(document, f"targets met in {sum(cell['met'] for cell in aimed)} of {len(aimed)} cells")
-    write(chosen.out, document)
-    print(f"{chosen.out}, {chosen.out.with_suffix('.txt')}")
+            measure(report, name, source, ranks, chosen)
+            report.write()
+    aimed = [cell for cell in report.document["cells"] if cell["target"]]
+    report.say(f"targets met in {sum(cell['met'] for cell in aimed)} of {len(aimed)} cells")
+    report.done()
     return 0
 
 
-def measure(document: dict[str, Any], name: str, source, ranks: int, chosen: argparse.Namespace) -> None:
+def measure(report: Report, name: str, source, ranks: int, chosen: argparse.Namespace) -> None:
     """All measurements of one data set on some ranks."""
-    mark = "*" if ranks > document["cores"] else " "
-    loaded = run(ranks, mpi_ranks.load, name, source, limit=LIMIT)
-    document["reading"].append({"data": name, "P": ranks, **loaded[0]})
-    seconds, imbalance = loaded[0]["seconds"], loaded[0]["imbalance"]
-    say(document, f"{name:<13}loaded by {ranks} in {seconds:.1f} s, imbalance {imbalance:.4f}")
+    mark = "*" if ranks > report.document["cores"] else " "
+    loaded = run(ranks, mpi_ranks.load, name, source, limit=LIMIT)[0]
+    report.add(
+        "reading",
+        {"data": name, "P": ranks, **loaded},
+        f"{name:<13}loaded by {ranks} in {loaded['seconds']:.1f} s, imbalance {loaded['imbalance']:.4f}",
+    )
     for case in cases(name, chosen.quick):
         answers = run(ranks, mpi_ranks.measure, case, chosen.repeats, chosen.seconds, limit=LIMIT)
-        taken = run(ranks, mpi_ranks.memory, case, limit=LIMIT)
-        document["cells"].append(summarise(case, ranks, answers, taken))
-        say(document, line(document["cells"][-1], mark))
+        cell = summarise(case, ranks, answers, run(ranks, mpi_ranks.memory, case, limit=LIMIT))
+        report.add("cells", cell, line(cell, mark))
     if name in CACHED:
-        cached(document, name, ranks, chosen.repeats)
+        cached(report, name, ranks, chosen.repeats)
     if name == LOOK_ALIKE and ranks == 1:
-        look_alike_targets(document, seconds)
+        look_alike_targets(report, loaded["seconds"])
 
 
-def look_alike_targets(document: dict[str, Any], seconds: float) -> None:
+def look_alike_targets(report: Report, seconds: float) -> None:
     """The times aimed at on the look-alike, K-SVM, linear kernel, allreduce, and what was measured."""
     found: dict[str, Any] = {"reading": {"measured": seconds, "target": READ_SECONDS}}
+    wanted = {"data": LOOK_ALIKE, "P": 1, "task": "svm", "kernel": "linear", "exchange": "allreduce"}
     for s, target in ((1, CLASSICAL_MS), (64, WINDOW_MS)):
-        for cell in document["cells"]:
-            key = (cell["data"], cell["P"], cell["task"], cell["kernel"], cell["exchange"], cell["s"])
-            if key == (LOOK_ALIKE, 1, "svm", "linear", "allreduce", s):
+        for cell in report.document["cells"]:
+            if all(cell[name] == value for name, value in (wanted | {"s": s}).items()):
                 clocks = {clock: cell[clock]["run"] / 1e3 for clock in ("wall", "processor")}
                 found[f"milliseconds, s = {s}"] = {"measured": clocks["wall"], **clocks, "target": target}
     for what, one in found.items():
         met = "met" if one["measured"] <= one["target"] else "MISSED"
         processor = f" (processor time {one['processor']:.3g})" if "processor" in one else ""
-        say(
-            document,
-            f"{LOOK_ALIKE}: {what}: {one['measured']:.3g}{processor}, target {one['target']:g} {met}",
+        report.say(
+            f"{LOOK_ALIKE}: {what}: {one['measured']:.3g}{processor}, target {one['target']:g} {met}"
         )
-    document["look-alike"] = found
+    report.document["look-alike"] = found
 
 
 if __name__ == "__main__":

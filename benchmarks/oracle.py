@@ -9,20 +9,14 @@ Usage: ``python benchmarks/oracle.py --data DIR``.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
-from time import perf_counter
 from typing import Any
 
+from grid import Report, parser, timed
 from sstep_reference.arithmetic import Balls
 from threadpoolctl import threadpool_limits
 
-from sstep_verify import provenance
 from sstep_verify.errors import SstepVerifyError
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.oracle.certificate.certify import certify
@@ -40,31 +34,15 @@ MOST_MPMATH, MOST_ARB = 252, 504
 DIGITS, PENALTY = 30, 1e-3
 
 
-@dataclass(frozen=True)
-class Line:
-    """One line of the table, in seconds; `measured` says what was not extrapolated."""
-
-    data: str
-    kernel: str
-    m: int
-    certificate: float
-    digits: int
-    mpmath: float
-    mpmath_measured: bool
-    arb: float
-    arb_measured: bool
-    arb_bits: int
-
-
 def arb_solve(problem: Problem) -> tuple[float, int]:
     """Seconds and bits of a solve of the whole system in balls that proves `DIGITS`.
 
     The precision is doubled until it does; only the last attempt counts.
     """
-    bits = 128
+    bits, proved = 128, []
     while True:
-        seconds, enough = timed(partial(arb_proves, problem, Balls(bits)))
-        if enough:
+        seconds = timed(lambda bits=bits: proved.append(arb_proves(problem, Balls(bits))))
+        if proved[-1]:
             return seconds, bits
         bits *= 2
 
@@ -86,48 +64,28 @@ def arb_proves(problem: Problem, arithmetic: Balls) -> bool:
         return bool(radius < largest * arithmetic.number(10) ** -DIGITS)
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    begin = perf_counter()
-    result = work()
-    return perf_counter() - begin, result
-
-
-def measure(kernels: tuple[str, ...], directory: str | None) -> list[Line]:
-    """All lines; the rivals' largest measured times serve for what lies beyond."""
-    lines = []
-    for name in kernels:
-        mpmath = arb = (0, 0.0)
-        bits = 0
-        for data, sizes in SIZES.items():
-            loaded = datasets.load(data, directory=directory, task="regression")
-            for m in sizes:
-                kernel = kernel_from(name, degree=3, offset=0.0, sigma=1.0)
-                problem = Problem(data, loaded.data[:m], loaded.targets[:m], kernel, Ridge(PENALTY))
-                seconds, found = timed(partial(certify, problem, DIGITS))
-                if m <= MOST_MPMATH:
-                    mpmath = (
-                        m,
-                        timed(partial(trajectory, problem, IndexStream("cyclic", m, m, 1), 182))[0],
-                    )
-                if m <= MOST_ARB:
-                    taken, bits = arb_solve(problem)
-                    arb = (m, taken)
-                lines.append(
-                    Line(
-                        data=data,
-                        kernel=name,
-                        m=m,
-                        certificate=seconds,
-                        digits=found.digits,
-                        mpmath=mpmath[1] * (m / mpmath[0]) ** 3,
-                        mpmath_measured=m <= MOST_MPMATH,
-                        arb=arb[1] * (m / arb[0]) ** 3,
-                        arb_measured=m <= MOST_ARB,
-                        arb_bits=bits,
-                    )
-                )
-                print(row(lines[-1]), flush=True)
-    return lines
+def measure(name: str, directory: str | None, report: Report) -> None:
+    """All lines of a kernel; the rivals' largest measured times serve for what lies beyond."""
+    mpmath = arb = (0, 0.0)
+    bits = 0
+    for data, sizes in SIZES.items():
+        loaded = datasets.load(data, directory=directory, task="regression")
+        for m in sizes:
+            kernel = kernel_from(name, degree=3, offset=0.0, sigma=1.0)
+            problem = Problem(data, loaded.data[:m], loaded.targets[:m], kernel, Ridge(PENALTY))
+            proved: list[Any] = []
+            seconds = timed(lambda problem=problem, proved=proved: proved.append(certify(problem, DIGITS)))
+            if m <= MOST_MPMATH:
+                mpmath = m, timed(partial(trajectory, problem, IndexStream("cyclic", m, m, 1), 182))
+            if m <= MOST_ARB:
+                taken, bits = arb_solve(problem)
+                arb = m, taken
+            line = {
+                "data": data, "kernel": name, "m": m, "certificate": seconds, "digits": proved[0].digits,
+                "mpmath": mpmath[1] * (m / mpmath[0]) ** 3, "mpmath_measured": m <= MOST_MPMATH,
+                "arb": arb[1] * (m / arb[0]) ** 3, "arb_measured": m <= MOST_ARB, "arb_bits": bits,
+            }  # fmt: skip
+            report.add("lines", line, row(line))
 
 
 HEADER = (
@@ -136,36 +94,34 @@ HEADER = (
 )
 
 
-def row(line: Line) -> str:
+def row(line: dict[str, Any]) -> str:
     """One line of the table; ``~`` marks what is extrapolated."""
 
-    def rival(seconds: float, measured: bool) -> str:
-        mark = "" if measured else "~"
-        return f"{mark}{seconds:.3g} s".rjust(13) + f"{mark}{seconds / line.certificate:.3g} x".rjust(13)
+    def rival(name: str) -> str:
+        seconds, mark = line[name], "" if line[f"{name}_measured"] else "~"
+        ratio = seconds / line["certificate"]
+        return f"{mark}{seconds:.3g} s".rjust(13) + f"{mark}{ratio:.3g} x".rjust(13)
 
     return (
-        f"{line.data:<9}{line.kernel:<12}{line.m:>5}{line.certificate:>11.3g} s{line.digits:>8}"
-        f"{rival(line.mpmath, line.mpmath_measured)}{rival(line.arb, line.arb_measured)}{line.arb_bits:>6}"
+        f"{line['data']:<9}{line['kernel']:<12}{line['m']:>5}{line['certificate']:>11.3g} s"
+        f"{line['digits']:>8}{rival('mpmath')}{rival('arb')}{line['arb_bits']:>6}"
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--data", help="folder with the data sets in LIBSVM format")
-    parser.add_argument("--kernel", choices=KERNELS, action="append", help="may be repeated; default: all")
-    parser.add_argument("--out", type=Path, default=Path("benchmark-oracle.json"), help="JSON file")
-    given = parser.parse_args()
-    print(HEADER)
+    arguments = parser(__doc__, "oracle")
+    arguments.add_argument("--kernel", choices=KERNELS, action="append", help="one; may be repeated")
+    given = arguments.parse_args()
+    report = Report(given.out, schema=1)
+    report.say(HEADER)
     try:
         with threadpool_limits(1):
-            lines = measure(tuple(given.kernel or KERNELS), given.data)
-            made = provenance.collect(sys.argv)
+            for name in given.kernel or KERNELS:
+                measure(name, given.data, report)
     except SstepVerifyError as error:
         sys.exit(f"error: {error}")
-    document = {"schema": 1, "provenance": made, "lines": [asdict(line) for line in lines]}
-    given.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    print(f"~ extrapolated by m^3 from the largest m measured ({MOST_MPMATH} mpmath, {MOST_ARB} Arb)")
-    print(given.out)
+    report.say(f"~ extrapolated by m^3 from the largest m measured ({MOST_MPMATH} mpmath, {MOST_ARB} Arb)")
+    report.done()
 
 
 if __name__ == "__main__":

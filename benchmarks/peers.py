@@ -20,16 +20,15 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
+from grid import Report, column, parser, take_turns, timed
 from threadpoolctl import threadpool_limits
 
-from sstep_verify import provenance
 from sstep_verify.errors import InputError, SstepVerifyError
 from sstep_verify.numerics.kernel_matrix import KernelSums
 from sstep_verify.parallel.communicator import SelfCommunicator
@@ -48,21 +47,7 @@ PASSES = 20_000
 
 @dataclass(frozen=True)
 class Cell:
-    """A problem to solve.
-
-    Parameters
-    ----------
-    data : str
-        Data set.
-    peer : {"LinearSVC", "SVC", "KernelRidge"}
-        Beside what.
-    sigma : float
-        Inverse squared width of the RBF kernel; 0: linear.
-    parameter : float
-        C or lambda.
-    block : int
-        Coordinates a step (b).
-    """
+    """A data set, beside what it is solved, sigma (0: linear kernel), C or lambda, and b."""
 
     data: str
     peer: str
@@ -169,16 +154,6 @@ def loosest(cell: Cell, problem: Problem, lower: float) -> tuple[float, float]:
     raise InputError(f"{cell.peer} does not reach a gap of {TARGET:g} on {cell.data}")
 
 
-def timed(work: Callable[[], object]) -> float:
-    begin = perf_counter()
-    work()
-    return perf_counter() - begin
-
-
-def quartiles(seconds: list[float]) -> list[float]:
-    return [float(value) for value in np.percentile(seconds, [50, 25, 75])]
-
-
 def measure(cell: Cell, file: Path, repeats: int) -> dict[str, Any]:
     """One line: seconds of fit and of whole processes, ours and scikit-learn's."""
     found = datasets.load(str(file), task="regression" if cell.task == "krr" else "classification")
@@ -187,27 +162,32 @@ def measure(cell: Cell, file: Path, repeats: int) -> dict[str, Any]:
     floor = 0.0 if lower is None else float(lower.values.dual)
     tolerance, gap = loosest(cell, problem, floor)
     own, permuted = own_run(cell, problem, TARGET), own_run(cell, problem, TARGET, "epochs")
-    names = ("fit", "fit_epochs", "peer_fit", "whole", "peer_whole")
-    seconds: dict[str, list[float]] = {name: [] for name in names}
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+    def whole(words: list[str]) -> float:
+        run = partial(subprocess.run, words, check=True, env=environment, stdout=subprocess.DEVNULL)
+        return timed(run)
+
+    def peer_fit() -> float:
+        model = estimator(cell, tolerance, problem.samples)
+        return timed(lambda: model.fit(problem.data, problem.targets))
+
     with tempfile.TemporaryDirectory() as folder:
-        ours = cell.command(str(file), f"{folder}/out.npz")
         theirs = [sys.executable, __file__, "--fit", json.dumps([asdict(cell), str(file), tolerance])]
-        for _ in range(repeats):
-            seconds["fit"].append(timed(lambda: own_run(cell, problem, TARGET)))
-            seconds["fit_epochs"].append(timed(lambda: own_run(cell, problem, TARGET, "epochs")))
-            model = estimator(cell, tolerance, problem.samples)
-            seconds["peer_fit"].append(timed(lambda model=model: model.fit(problem.data, problem.targets)))
-            for name, words in (("whole", ours), ("peer_whole", theirs)):
-                seconds[name].append(
-                    timed(lambda words=words: subprocess.run(words, check=True, env=environment,
-                                                             stdout=subprocess.DEVNULL))
-                )  # fmt: skip
+        works = {
+            "fit": lambda: timed(lambda: own_run(cell, problem, TARGET)),
+            "fit_epochs": lambda: timed(lambda: own_run(cell, problem, TARGET, "epochs")),
+            "peer_fit": peer_fit,
+            "whole": partial(whole, cell.command(str(file), f"{folder}/out.npz")),
+            "peer_whole": partial(whole, theirs),
+        }
+        rounds = take_turns(works, repeats)
+    seconds = {name: np.percentile(column(rounds, name), [50, 25, 75]).tolist() for name in works}
     return {
         **asdict(cell), "samples": problem.samples, "features": problem.features, "target": TARGET,
         "gap": float(own.values.relative), "iterations": own.iteration,
         "iterations_epochs": permuted.iteration, "peer_gap": gap,
-        "peer_tolerance": tolerance, **{name: quartiles(values) for name, values in seconds.items()},
+        "peer_tolerance": tolerance, **seconds,
     }  # fmt: skip
 
 
@@ -249,45 +229,44 @@ def row(line: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--data", type=Path, help="folder with the data sets in LIBSVM format")
-    parser.add_argument("--lookalike", type=Path, help="file made by benchmarks/lookalike.py")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=Path("benchmark-peers.json"), help="JSON file")
-    parser.add_argument("--fit", help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    arguments = parser(__doc__, "peers", 5)
+    arguments.add_argument("--lookalike", type=Path, help="file made by benchmarks/lookalike.py")
+    arguments.add_argument("--only", action="append", help="one data set; may be repeated")
+    arguments.add_argument("--fit", help=argparse.SUPPRESS)
+    given = arguments.parse_args()
     if given.fit:
         fit_once(given.fit)
         return
-    print(f"seconds to a relative gap or residual of {TARGET:g}, medians of {given.repeats}; one thread")
-    print(HEADER)
-    lines, skipped = [], {}
+    report = Report(given.out, schema=1, lines=[], skipped={})
+    report.say(
+        f"seconds to a relative gap or residual of {TARGET:g}, medians of {given.repeats}; one thread"
+    )
+    report.say(HEADER)
+    skipped = report.document["skipped"]
     with threadpool_limits(1), tempfile.TemporaryDirectory() as folder:
-        for cell in CELLS:
+        for cell in (cell for cell in CELLS if cell.data in (given.only or [cell.data])):
             file = given.lookalike if cell.data == "look-alike" else plain_file(cell, given.data, folder)
             if file is None or not file.exists():
                 skipped[cell.data] = "no such file: see --data and --lookalike"
                 continue
             try:
-                lines.append(measure(cell, file, given.repeats))
+                line = measure(cell, file, given.repeats)
             except SstepVerifyError as error:
                 skipped[f"{cell.data} {cell.peer}"] = str(error)
                 continue
-            print(row(lines[-1]), flush=True)
+            report.add("lines", line, row(line))
         for name, reason in skipped.items():
-            print(f"skipped: {name}: {reason}")
-    document = {"schema": 1, "provenance": provenance.collect(sys.argv), "lines": lines, "skipped": skipped}
-    given.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    print(given.out)
+            report.say(f"skipped: {name}: {reason}")
+    report.done()
 
 
-def plain_file(cell: Cell, directory: Path | None, folder: str) -> Path | None:
+def plain_file(cell: Cell, directory: str | None, folder: str) -> Path | None:
     """The LIBSVM file of a cell, unpacked, so that both sides read the same."""
     import bz2
 
     if directory is None:
         return None
-    file, packed = directory / cell.data, directory / f"{cell.data}.bz2"
+    file, packed = Path(directory) / cell.data, Path(directory) / f"{cell.data}.bz2"
     if file.exists() or not packed.exists():
         return file
     plain = Path(folder) / cell.data

@@ -21,10 +21,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from grid import Report, parser
 
 from sstep_verify.errors import MissingExtraError
 from sstep_verify.launch.environment import implementation, launch_variables, launcher
 from sstep_verify.launch.interposer import build_interposer
+from sstep_verify.problems import kernel_from, loss_from
+from sstep_verify.timing import ranks
+from sstep_verify.timing.measure import Delay
 
 MARK = "relay found:"
 """Begins the line in which rank 0 says what was found."""
@@ -83,7 +87,7 @@ def _ip(*words: str) -> None:
 
 def timed(asked: dict, library: Path, names: tuple[str, str] | None) -> dict[str, np.ndarray]:
     """What two ranks found: over the link, or, without names, over shared memory."""
-    program = [sys.executable, str(HERE / "relay_rank.py"), json.dumps(asked)]
+    program = [sys.executable, __file__, "--rank", json.dumps(asked)]
     own = ["-n", "2", "-genv", "LD_PRELOAD", str(library), *program]
     variables = launch_variables()
     words = [str(launcher()), *own]
@@ -100,6 +104,32 @@ def timed(asked: dict, library: Path, names: tuple[str, str] | None) -> dict[str
         if line.startswith(MARK):
             return {name: np.array(values) for name, values in json.loads(line.removeprefix(MARK)).items()}
     raise RuntimeError(f"{words} ended with code {ended.returncode}:\n{ended.stdout}{ended.stderr}")
+
+
+CALLS = 200
+
+
+def rank(asked: dict) -> None:
+    """Part of each rank: what `perf latency` times, over a link that is slow itself; rank 0 prints it."""
+    from mpi4py import MPI
+
+    comm = MPI.COMM_WORLD
+    wanted = ranks.Wanted(asked["data"], asked["directory"], kernel_from("rbf"), loss_from("svm-l1"))
+    ranks.load(comm, wanted)
+    found: dict[str, list] = {"1 word": []}
+    for repeat in range(asked["repeats"] + 1):
+        alone = max(comm.allgather(ranks.alone(comm, Delay(), CALLS)))
+        if repeat:
+            found["1 word"].append(alone)
+        for s, windows in asked["windows"].items():
+            seconds, calls, words = ranks.stretch(comm, int(s), "allreduce", windows, Delay())
+            slowest, iterations = max(comm.allgather(seconds)), windows * int(s)
+            # A collective of as many words as a window has on average.
+            alone = max(comm.allgather(ranks.alone(comm, Delay(), CALLS, words // calls)))
+            if repeat:  # the first compiles
+                found.setdefault(s, []).append((slowest / iterations, calls / iterations, alone))
+    if comm.rank == 0:
+        print(MARK, json.dumps(found), flush=True)
 
 
 def lines(near: dict, far: dict, microseconds: float) -> Iterator[str]:
@@ -124,15 +154,14 @@ def lines(near: dict, far: dict, microseconds: float) -> Iterator[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", help="folder of LIBSVM files (default: $SSTEP_VERIFY_DATA)")
-    parser.add_argument("--set", default="duke", help="data set (default: duke), K-SVM-L1, RBF kernel")
-    parser.add_argument("--delay", type=float, default=100.0, help="microseconds one way (default: 100)")
-    parser.add_argument("--repeats", type=int, default=9, help="default: 9")
-    parser.add_argument("--out", type=Path, help="text file of what was found")
-    chosen = parser.parse_args()
+    arguments = parser(__doc__, "relay", 9)
+    arguments.add_argument("--set", default="duke", help="data set (default: duke), K-SVM-L1, RBF kernel")
+    arguments.add_argument("--delay", type=float, default=100.0, help="microseconds one way (default: 100)")
+    arguments.add_argument("--rank", help=argparse.SUPPRESS)
+    chosen = arguments.parse_args()
+    if chosen.rank:
+        rank(json.loads(chosen.rank))
+        return 0
     if reason := missing():
         print(f"skipped: {reason}")
         return 0
@@ -147,10 +176,11 @@ def main() -> int:
         near = timed(asked, library, None)
         with linked(chosen.delay) as names:
             far = timed(asked, library, names)
-    told = [f"{chosen.set}, K-SVM-L1, RBF kernel", *lines(near, far, chosen.delay)]
-    print("\n".join(told))
-    if chosen.out:
-        chosen.out.write_text("\n".join(told) + "\n", encoding="utf-8")
+    plain = [{s: taken.tolist() for s, taken in of.items()} for of in (near, far)]
+    report = Report(chosen.out, format="sstep-verify relay 1", near=plain[0], far=plain[1])
+    for text in (f"{chosen.set}, K-SVM-L1, RBF kernel", *lines(near, far, chosen.delay)):
+        report.say(text)
+    report.done()
     return 0
 
 

@@ -10,16 +10,12 @@ Usage: ``python benchmarks/tuning.py --data DIR``, ``--quick`` for a look.
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
-from functools import partial
-from pathlib import Path
 from typing import Any
 
-import mpi_table
 import numpy as np
 import tuning_ranks
+from grid import Report, parser
 from tuning_ranks import Cell
 
 from sstep_verify.launch import run
@@ -86,7 +82,7 @@ def line(cell: dict[str, Any]) -> str:
     )
 
 
-def jumped(cell: Cell, directory: str, before: float, after: float, say) -> dict[str, Any]:
+def jumped(cell: Cell, directory: str, before: float, after: float, report: Report) -> None:
     """The experiment with the latency, and the window from which on s is within 1.15 of the best."""
     answer = run(cell.P, tuning_ranks.jump, cell, directory, before, after, CALLS, limit=LIMIT)[0]
     times, sizes, at = answer["times"], answer["sizes"], answer["jump"]
@@ -97,56 +93,44 @@ def jumped(cell: Cell, directory: str, before: float, after: float, say) -> dict
     bad = [place for place, s in enumerate(later[:200]) if s not in known and s in times]
     first = next((place for place, s in enumerate(later) if s in known), len(later))
     best, rest = min(times, key=times.__getitem__), later[100:200]
-    say(
-        f"latency {before * 1e6:.0f} -> {after * 1e6:.0f} us, {cell.data}, gram, P = {cell.P}: s before "
-        f"{sizes[at - 1]}, best fixed after {best}, s found {max(set(rest), key=rest.count)}; suitable "
-        f"(within {WORST} of the best) first in window {first + 1}; of the windows from {WITHIN} to 200 "
-        f"{sum(place >= WITHIN for place in bad)} are not\n    windows after the jump: {later[:24]}"
-    )
-    return {
+    entry = {
         **vars(cell), "before": sizes[at - 20 : at], "after": later[:200], "unsuitable": bad,
         "first": first + 1,
         "times us": {s: t * 1e6 for s, t in times.items()},
     }  # fmt: skip
+    report.add(
+        "jumps",
+        entry,
+        f"latency {before * 1e6:.0f} -> {after * 1e6:.0f} us, {cell.data}, gram, P = {cell.P}: s before "
+        f"{sizes[at - 1]}, best fixed after {best}, s found {max(set(rest), key=rest.count)}; suitable "
+        f"(within {WORST} of the best) first in window {first + 1}; of the windows from {WITHIN} to 200 "
+        f"{sum(place >= WITHIN for place in bad)} are not\n    windows after the jump: {later[:24]}",
+    )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--data", default=os.environ.get("SSTEP_VERIFY_DATA"), help="folder of LIBSVM files"
-    )
-    parser.add_argument("--ranks", type=int, choices=[1, 2], help="P (default: both)")
-    parser.add_argument("--repeats", type=int, default=9, help="runs of a cell (default: 9)")
-    parser.add_argument("--seconds", type=float, default=0.4, help="least time of one (default: 0.4)")
-    parser.add_argument("--quick", action="store_true", help="three cells")
-    default = Path("sstep-verify-out/benchmarks/tuning.json")
-    parser.add_argument("--out", type=Path, default=default, help=f"JSON file (default: {default})")
-    chosen = parser.parse_args()
-    document: dict[str, Any] = {"format": "sstep-verify tuning benchmark 1", "cells": [], "jumps": []}
-    document["table"] = []
-    say = partial(mpi_table.say, document)
-    say("Microseconds per iteration, medians of interleaved runs; s = 16 from the sweep alone.\n")
-    say(HEADER)
+    arguments = parser(__doc__, "tuning", 9, 0.4)
+    arguments.add_argument("--ranks", type=int, choices=[1, 2], help="P (default: both)")
+    arguments.add_argument("--quick", action="store_true", help="three cells")
+    chosen = arguments.parse_args()
+    report = Report(chosen.out, format="sstep-verify tuning benchmark 1", cells=[], jumps=[])
+    report.say("Microseconds per iteration, medians of interleaved runs; s = 16 from the sweep alone.\n")
+    report.say(HEADER)
     wanted = [cell for cell in cells() if chosen.ranks in (None, cell.P)]
     for cell in wanted[:: 9 if chosen.quick else 1]:
-        answer = run(
-            cell.P, tuning_ranks.measure, cell, chosen.data, chosen.repeats, chosen.seconds, limit=LIMIT
-        )
-        document["cells"].append(summarise(cell, answer[0]))
-        say(line(document["cells"][-1]))
-        mpi_table.write(chosen.out, document, tuning_ranks.SEED)
-    ratios, least = ([cell[name] for cell in document["cells"]] for name in ("ratio", "least"))
-    say(
+        given = cell, chosen.data, chosen.repeats, chosen.seconds
+        entry = summarise(cell, run(cell.P, tuning_ranks.measure, *given, limit=LIMIT)[0])
+        report.add("cells", entry, line(entry))
+        report.write()
+    ratios, least = ([cell[name] for cell in report.document["cells"]] for name in ("ratio", "least"))
+    report.say(
         f"\n{len(ratios)} cells: median ratio {np.median(ratios):.3f} (aim {MEDIAN}), worst "
         f"{max(ratios):.3f} (aim {WORST}), above {WORST}: {sum(ratio > WORST for ratio in ratios)}; of "
         f"the least times: median {np.median(least):.3f}, worst {max(least):.3f}\n"
     )
     for data in () if chosen.ranks == 1 else ("drawn 3000x4000", "drawn 3000x16000"):
-        cell = Cell(data, "svm", "linear", 1, "gram", 2)
-        document["jumps"].append(jumped(cell, chosen.data, 2e-5, 1e-3, say))
-    mpi_table.write(chosen.out, document, tuning_ranks.SEED)
+        jumped(Cell(data, "svm", "linear", 1, "gram", 2), chosen.data, 2e-5, 1e-3, report)
+    report.done()
     return 0
 
 

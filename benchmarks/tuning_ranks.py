@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from grid import SEED
 
 from sstep_verify.costs.timings import powers_of_two
 from sstep_verify.parallel.communicator import communicator_of
@@ -18,7 +19,6 @@ from sstep_verify.solvers.production.settings import Settings
 from sstep_verify.solvers.production.training import Training
 from sstep_verify.training.decisions import tuner_of
 
-SEED = 20
 LONGEST = 4_000_000
 """Most iterations of a run."""
 
