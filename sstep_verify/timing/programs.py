@@ -18,10 +18,10 @@ from sstep_verify.adapters.program.tables import named_places
 from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.inputs import read_whole
 from sstep_verify.launch.interposer import DELAY
-from sstep_verify.problems import IndexStream, Problem
+from sstep_verify.problems import IndexStream, Problem, loss_from
 from sstep_verify.solver import RunRequest
 from sstep_verify.timing.measure import Delay, Sample
-from sstep_verify.timing.ranks import SEED
+from sstep_verify.timing.ranks import SEED, Wanted
 
 WRAPPER = "mpicc"
 """Compiler wrapper of its MPI, unless the program names another."""
@@ -164,14 +164,18 @@ def require_s(described: ProgramFile) -> None:
         raise InputError(f"program {program.name!r}: it knows s = 1 alone, so there is nothing to compare")
 
 
+def as_fixed(described: ProgramFile, wanted: Wanted) -> Wanted:
+    """What is solved, with the parameters that the program has fixed."""
+    fixed, task = described.fixed_values, wanted.loss.task
+    return wanted._replace(kernel=fixed.kernel(wanted.kernel), loss=loss_from(task, *fixed.penalty(task)))
+
+
 def require_fixed(described: ProgramFile, problem: Problem, block: int) -> None:
     """Raise InputError for a program that would solve another problem than the one that is timed."""
-    fixed, kernel, loss = described.fixed_values, problem.kernel, problem.loss
+    fixed, task, kernel = described.fixed_values, problem.loss.task, problem.kernel.name
     wrong = {
-        f"--task {loss.task}": loss.task not in fixed.names("task"),
-        f"--kernel {kernel.name}": kernel.name not in fixed.names("kernel"),
-        "these parameters of the kernel": fixed.kernel(kernel) != kernel,
-        f"a penalty of {loss.parameter:g}": fixed.penalty(loss.task) not in ((), (loss.parameter,)),
+        f"--task {task}": task not in fixed.names("task"),
+        f"--kernel {kernel}": kernel not in fixed.names("kernel"),
         f"b = {block}": fixed.values.get("b", block) != block,
         "data of this size": bool(fixed.misfit(problem.samples, problem.features)),
         "runs of other lengths": "H" in fixed.values,

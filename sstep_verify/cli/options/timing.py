@@ -110,17 +110,16 @@ def _program(wanted, line: str | None):
         return wanted, None
     from sstep_verify.adapters.program import is_program, program_from, read_program
     from sstep_verify.cli.options.solver import words_of
-    from sstep_verify.problems import Problem, loss_from
+    from sstep_verify.problems import Problem
     from sstep_verify.problems.data.datasets import load
-    from sstep_verify.timing.programs import SomeProgram, require_s
+    from sstep_verify.timing.programs import SomeProgram, as_fixed, require_s
 
     if is_program(line):
         described = read_program(line)
     else:
         described = program_from(words_of("--exec", line), ("writes=final", "time_limit=600"))
     require_s(described)
-    fixed, task = described.fixed_values, wanted.loss.task
-    wanted = wanted._replace(kernel=fixed.kernel(wanted.kernel), loss=loss_from(task, *fixed.penalty(task)))
+    wanted = as_fixed(described, wanted)
     loaded = load(wanted.data, directory=wanted.directory, task=wanted.task)
     problem = Problem(loaded.name, loaded.data, loaded.targets, wanted.kernel, wanted.loss)
     return wanted, SomeProgram(described, problem, wanted.block)

@@ -14,9 +14,10 @@ from sstep_verify.adapters.program.tables import Draws, Printed
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.launch.environment import launcher
 from sstep_verify.launch.interposer import build_interposer
-from sstep_verify.problems import LinearKernel, Problem, loss_from
+from sstep_verify.problems import LinearKernel, Problem, kernel_from, loss_from
 from sstep_verify.timing.measure import Delay
-from sstep_verify.timing.programs import SomeProgram
+from sstep_verify.timing.programs import SomeProgram, as_fixed
+from sstep_verify.timing.ranks import Wanted
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "c_mpi_solver" / "plain_solver.c"
 ARGUMENTS = ("{task}", "{data}", "{m}", "{n}", "{penalty}", "{kernel}", "{parameter}")
@@ -81,12 +82,19 @@ def test_a_program_that_cannot_be_compared_is_refused(places, given, said):
 
 @pytest.mark.parametrize(
     "fixed",
-    [{"task": "krr"}, {"kernel": ["rbf", "polynomial"]}, {"C": 2.0}, {"b": 2}, {"m": 13}, {"H": 100}],
+    [{"task": "krr"}, {"kernel": ["rbf", "polynomial"]}, {"b": 2}, {"m": 13}, {"H": 100}],
     ids=str,
 )
 def test_a_program_that_would_solve_another_problem_is_refused(fixed):
     with pytest.raises(InputError, match="leaves no room"):
         SomeProgram(described(("true", "{s}", "{H}"), fixed), problem())
+
+
+def test_parameters_that_a_program_has_fixed_are_those_of_the_problem():
+    wanted = Wanted("points", None, kernel_from("rbf"), loss_from("svm-l1"))
+    program = described(("true", "{s}", "{H}"), {"C": 2.0, "sigma": 0.5, "lambda": 3.0})
+    taken = as_fixed(program, wanted)
+    assert (taken.kernel, taken.loss) == (kernel_from("rbf", sigma=0.5), loss_from("svm-l1", 2.0))
 
 
 def test_what_is_fixed_as_the_problem_has_it_is_no_hindrance():
