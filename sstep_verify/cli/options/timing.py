@@ -46,6 +46,10 @@ def timing_options(*, s: str, delays: str, several: bool, seconds: float) -> Cal
             help="A program instead of our solver: arguments as for check --exec, or a program file.",
         ),
         click.option(
+            "--set", "settings", multiple=True, metavar="KEY=VALUE",
+            help="Of the program of --exec, what its file would say, such as writes=log or fixed.C=2.0.",
+        ),
+        click.option(
             "--repeats", type=click.IntRange(min=3), default=5, show_default=True,
             help="Stretches of each cell; the cells take turns.",
         ),
@@ -90,7 +94,7 @@ def perform(name: str, study: Callable[..., Any], given: dict[str, Any]) -> None
     wanted = Wanted(given["data"], given["directory"], kernel, loss, block)
     entries = frozenset(f"{name}.{suffix}" for suffix in ("txt", "json", "csv", "svg"))
     with claimed_out(given["out"], given["data"], given["directory"], entries=entries) as folder:
-        wanted, program = _program(wanted, given["command_line"])
+        wanted, program = _program(wanted, given["command_line"], given["settings"])
         ours = OurSolver(wanted, given["exchange"])
         steps = [s for s in sorted({1, *given["steps"]}) if program is None or program.knows(s)]
         delays = tuple(sorted({Delay(), *(Delay(*delay) for delay in given["delays"])}))
@@ -104,9 +108,13 @@ def perform(name: str, study: Callable[..., Any], given: dict[str, Any]) -> None
     click.echo("\n".join(lines))
 
 
-def _program(wanted, line: str | None):
+def _program(wanted, line: str | None, settings: tuple[str, ...]):
     """What is solved, with what the program of --exec fixes of it, and that program, ready; or None."""
+    from sstep_verify.errors import InputError
+
     if line is None:
+        if settings:
+            raise InputError(f"--set {settings[0]} is for the program of --exec")
         return wanted, None
     from sstep_verify.adapters.program import is_program, program_from, read_program
     from sstep_verify.cli.options.solver import words_of
@@ -115,9 +123,9 @@ def _program(wanted, line: str | None):
     from sstep_verify.timing.programs import SomeProgram, as_fixed, require_s
 
     if is_program(line):
-        described = read_program(line)
+        described = read_program(line, settings)
     else:
-        described = program_from(words_of("--exec", line), ("writes=final", "time_limit=600"))
+        described = program_from(words_of("--exec", line), ("writes=final", "time_limit=600", *settings))
     require_s(described)
     wanted = as_fixed(described, wanted)
     loaded = load(wanted.data, directory=wanted.directory, task=wanted.task)

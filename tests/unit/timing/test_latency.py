@@ -178,6 +178,8 @@ def test_our_solver_is_as_late_as_its_collectives(compiled, tmp_path):
         ["--task", "svm-l1", "--block", "2"],
         ["--task", "svm-l1", "--kernel", "rbf", "--exchange", "gram"],
         ["--task", "svm-l1", "--delay", "1:2:3"],
+        ["--task", "svm-l1", "--set", "fixed.C=2.0"],
+        ["--task", "svm-l1", "--exec", "./solver {data} {s} {H}", "--set", "fixed.b=2"],
         ["--task", "svm-l1", "--delay", "1:1e9"],
         ["--task", "svm-l1", "--exec", "./solver {data} {H}"],
         ["--task", "svm-l1", "--exec", "./solver {data} {s}"],
