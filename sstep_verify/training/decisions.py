@@ -228,6 +228,8 @@ def _exchanges(
     if kept.get("s") == "auto" and earlier[0] == exchange and set(earlier) <= set(EXCHANGES):
         return tuple(earlier)
     others = ["allreduce"]
+    # A K-SVM has few support vectors; a ridge vector is soon dense, and weights take less than any panel.
+    others += [] if settings.kernel.linear or settings.ridge else ["support"]
     others += ["reduce-scatter"] if ranks > 1 else []
     others += ["gram"] if settings.kernel.linear else []
     return (exchange, *(name for name in others if name != exchange))

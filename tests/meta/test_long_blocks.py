@@ -1,4 +1,4 @@
-"""Windows of long blocks, whose steps push their increments: judged right as they stand, and wrong if edited."""
+"""Windows of long blocks, made step by step: judged right as they stand, and wrong if edited."""
 
 from __future__ import annotations
 
@@ -8,24 +8,20 @@ from plant import plant
 
 from sstep_verify.checks import step_replay, window_replay
 from sstep_verify.parallel.communicator import SelfCommunicator
-from sstep_verify.parallel.exchanges import step_order
-from sstep_verify.parallel.exchanges.steps import StepsExchange
 from sstep_verify.problems import LinearKernel, RBFKernel, Ridge
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production import ridge_steps
+from sstep_verify.solvers.production import recurrences, ridge_window, step_windows
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.run import Run
 from sstep_verify.verdict import Status
 
 EDITS = {
-    "a row left out of what is pushed": (ridge_steps, "range(count - count % 4, count)", "range(0)"),
-    "pushed 1e-9": (ridge_steps, "a * p[place] + b * q[place]", "a * p[place] * (1.0 + 1e-9) + b * q[place]"),
-    "products of the step before only": (ridge_steps, "pushed[first + place] += total", "pushed[first + place] = total"),
-    "what was pushed before a first draw": (ridge_steps, "products[1, draws[2, item]] = 0.0", "pass"),
-    "an entry of the next row": (ridge_steps, "begin = system[item], starts[draws[1, item]]",
-                                 "begin = system[item], starts[draws[1, item - 1]]"),
-    "values of the samples' own order": (ridge_steps, "np.take(self._alpha, order, out", "np.take(self._alpha, np.sort(order), out"),
-    "as much kept as is read one step later": (step_order, "ahead[following[item] - 1], starts", "ahead[min(following[item], ahead.size - 1)], starts"),
+    "a product with the row before": (ridge_window, "rows[first : first + end - begin]", "rows[first - 1 : first - 1 + end - begin]"),
+    "the move of the first coordinate 1e-9": (ridge_window, "+= increments[place]", "+= increments[place] * (1.0 + 1e-9 * (place == 0))"),
+    "rows that are not drawn again are kept in their place": (step_windows, "if last[item] > step:", "if last[item] <= step:"),
+    "the last place of a row is not kept": (step_windows, "range(row.size)", "range(row.size - 1)"),
+    "rows of the step before": (recurrences, "rows, row_of, block, 0, block.size", "rows, row_of - (row_of > 0), block, 0, block.size"),
+    "new rows in the places of the first ones": (step_windows, "np.arange(count - new, count)", "np.arange(new)"),
 }  # fmt: skip
 
 
@@ -51,9 +47,9 @@ def test_they_are_judged_right(kernel, check):
 def test_the_case_is_made_by_steps():
     case, _ = case_of(LinearKernel())
     run = Run(Options(), SelfCommunicator(), RunRequest(case.problem, case.stream, 5, 12))
-    assert isinstance(run._exchange, StepsExchange)
+    assert isinstance(run._windows, step_windows.StepWindows)
     run.advance(0, 5)
-    assert run._exchange._in_order
+    assert run._windows._used is not None
 
 
 @pytest.mark.parametrize("name", EDITS)

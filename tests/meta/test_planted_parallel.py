@@ -36,9 +36,11 @@ pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]"
 SAMPLES, FEATURES, ITERATIONS, S = 9, 4, 38, 5
 PARALLEL, PRODUCTION = "sstep_verify.parallel", "sstep_verify.solvers.production"
 EXCHANGES = f"{PARALLEL}.exchanges"
-ALLREDUCE, SCATTER = f"{EXCHANGES}.allreduce", f"{EXCHANGES}.reduce_scatter"
+ALLREDUCE, SCATTER = f"{EXCHANGES}.exchange", f"{EXCHANGES}.reduce_scatter"
 PACKET, WINDOWS, GRAM = f"{PARALLEL}.packet", f"{PRODUCTION}.windows", f"{EXCHANGES}.gram"
-OVER_SUPPORT, SUPPORT = f"{EXCHANGES}.support", f"{EXCHANGES}.support_panel"
+SUPPORT = f"{EXCHANGES}.support"
+UPDATED = "        exchange.moved(columns, change, recurrence.vector)\n"
+"""Where the updates of a window have been made."""
 
 EXCHANGES = {
     "allreduce": {}, "support": {"exchange": "support"}, "reduce-scatter": {"exchange": "reduce-scatter"}, "gram": {"exchange": "gram"},
@@ -98,34 +100,30 @@ def test_a_rank_that_draws_another_stream_is_named_with_the_window(ranks, guilty
 
 
 FAILING = {
-    "panel": ({ALLREDUCE: [("self._share(self._panel.partial, rows,",
-                            "self._share(lambda *given: (self._panel.partial(*given), 0 / (packet.window != 2)), rows,")]},
+    "panel": ({ALLREDUCE: [("self._share(columns, self._panel.partial,",
+                            "self._share(columns, lambda *given: (self._panel.partial(*given), 0 / (self._packet.window != 2)),")]},
               {}, 2),
-    "panel, scattered": ({SCATTER: [("self._share(self._pack, send,",
-                                     "self._share(lambda *given: 0 / (packet.window != 2), send,")]},
+    "panel, scattered": ({SCATTER: [("self._share(columns, self._pack,",
+                                     "self._share(columns, lambda *given: 0 / (packet.window != 2),")]},
                          EXCHANGES["reduce-scatter"], 2),
     "kernel function": ({ALLREDUCE: [("        self._panel.finish(rows, columns)\n",
-                                      "        0 / (packet.window != 2)\n")]}, {}, 3),
+                                      "        0 / (self._packet.window != 2)\n")]}, {}, 3),
     "kernel function, scattered": ({SCATTER: [("                self._panel.finish(block, columns, self._first)\n",
                                                "                0 / (packet.window != 2)\n")]},
                                    EXCHANGES["reduce-scatter"], 2),
-    "kernel function, support": ({OVER_SUPPORT: [("            self._panel.finish(rows, columns, support)\n",
+    "kernel function, support": ({SUPPORT: [("            self._panel.finish(rows, columns, support)\n",
                                                   "            0 / (packet.window != 2)\n".replace("packet", "self._packet"))]},
                                  EXCHANGES["support"], 3),
-    "recurrence, support": ({OVER_SUPPORT: [
-        ("    def restart(", "    def window(self, *given):\n        super().window(*given)\n"
+    "recurrence, support": ({SUPPORT: [
+        ("    def restart(", "    def moved(self, *given):\n"
          "        0 / (self._packet.window != 2)\n\n    def restart(")]}, EXCHANGES["support"], 3),
-    "recurrence": ({ALLREDUCE: [("            recurrence.panel_window(rows, positions, draws, log)\n",
-                           "            recurrence.panel_window(rows, positions, draws, log)\n"
-                           "            0 / (self._packet.window != 2)\n")]}, {}, 3),
-    "last window": ({ALLREDUCE: [("            recurrence.panel_window(rows, positions, draws, log)\n",
-                            "            recurrence.panel_window(rows, positions, draws, log)\n"
-                           "            0 / (self._packet.window != 7)\n")]}, {}, 7),
+    "recurrence": ({WINDOWS: [(UPDATED, UPDATED + "        0 / (self.made != 2)\n")]}, {}, 3),
+    "last window": ({WINDOWS: [(UPDATED, UPDATED + "        0 / (self.made != 7)\n")]}, {}, 7),
     "local product": ({GRAM: [
-        ("self._share(self._local.among, columns,",
-         "self._share(lambda *given: 0 / (packet.window != 2), columns,")]}, EXCHANGES["gram"], 2),
-    "weights": ({GRAM: [("        self.moved(columns, recurrence.small_window(gram, stale, columns, positions, log))\n",
-                         "        self.moved(columns, recurrence.small_window(gram, stale, columns, positions, log))\n"
+        ("self._share(columns, self._local.among,",
+         "self._share(columns, lambda *given: 0 / (self._packet.window != 2),")]}, EXCHANGES["gram"], 2),
+    "weights": ({GRAM: [("        self._local.move(columns, change, self.weights)\n",
+                         "        self._local.move(columns, change, self.weights)\n"
                          "        0 / (self._packet.window != 2)\n")]}, EXCHANGES["gram"], 3),
     "cached row": ({WINDOWS: [("                    cache.rows[slots] = self._exchange.rows(missing)\n",
                                "                    self._exchange.rows(missing)\n"
@@ -159,10 +157,10 @@ DEAF = {PACKET: [("if self._flat[words + 1] != size * own:", "if False:")]}
 UNREDUCED = {f"{PARALLEL}.panels.panel": [("        packet.reduce(samples)\n", "")]}
 WRONG = {
     "kernel function before the reduction": (
-        {ALLREDUCE: [("        self._share(self._panel.partial, rows, columns)\n",
-                      "        self._share(self._panel.partial, rows, columns)\n"
+        {ALLREDUCE: [("        self._share(columns, self._panel.partial, rows, columns)\n",
+                      "        self._share(columns, self._panel.partial, rows, columns)\n"
                       "        self._panel.finish(rows, columns)\n"),
-                     ("        self._panel.finish(rows, columns)\n        clock", "        clock")]},
+                     ("        self._panel.finish(rows, columns)\n        self._clock", "        self._clock")]},
         window_replay, CUBIC, {}),
     "a column lost between two ranks": (
         {f"{PARALLEL}.data.partition": [("int(self.starts[rank + 1]))", "int(self.starts[rank + 1]) - (rank == 0))")]},
@@ -171,11 +169,11 @@ WRONG = {
         {f"{PARALLEL}.data.partition": [("slice(int(self.starts[rank]),", "slice(max(int(self.starts[rank]) - 1, 0),")]},
         window_replay, LinearKernel(), {}),
     "an error swallowed with the status word": (
-        {ALLREDUCE: [("self._share(self._panel.partial, rows,",
-                      "self._share(lambda *given: rows.fill(0.0) if packet.window == 2 else self._panel.partial(*given), rows,")]},
+        {ALLREDUCE: [("self._share(columns, self._panel.partial,",
+                      "self._share(columns, lambda *given: rows.fill(0.0) if self._packet.window == 2 else self._panel.partial(*given),")]},
         window_replay, LinearKernel(), {}),
     "a cached row that belongs to another": (
-        {f"{PARALLEL}.column_cache": [("                slot_of[owner[place]] = -1\n", "                pass\n")]},
+        {f"{PARALLEL}.columns": [("                slot_of[owner[place]] = -1\n", "                pass\n")]},
         window_replay, LinearKernel(), EXCHANGES["cache"]),
     "a scattered panel in another order": (
         {SCATTER: [("= partial[:, begin:end]", "= partial[:, begin:end][:, ::-1]")]},
@@ -197,20 +195,20 @@ WRONG = {
         {SUPPORT: [("        return bring_in(self._before, columns,", "        return bring_in(np.arange(self.order.size), columns,")]},
         message_count, LinearKernel(), EXCHANGES["support"]),
     "weights not moved by a repeated column": (
-        {GRAM: [("recurrence.small_window(gram, stale, columns, positions, log))\n",
-                 "recurrence.small_window(gram, stale, columns, positions, log) * (np.bincount(positions) == 1))\n")]},
+        {WINDOWS: [("exchange.moved(columns, change,",
+                    "exchange.moved(columns, change * (np.bincount(positions) == 1),")]},
         residual_gap, LinearKernel(), EXCHANGES["gram"]),
     "norms not reduced": (UNREDUCED | DEAF, window_replay, RBFKernel(0.1), {}),
     "norms not reduced, counted": (UNREDUCED | DEAF, message_count, RBFKernel(0.1), {}),
     "a message beside the declared ones": (
-        {ALLREDUCE: [("        packet.reduce(words)\n",
-                      "        packet.reduce(words)\n        self._communicator.barrier()\n"
-                      "        packet._communicator.allreduce(np.zeros(1))\n")]},
+        {ALLREDUCE: [("        self._reduce(rows.size)\n",
+                      "        self._reduce(rows.size)\n        self._communicator.barrier()\n"
+                      "        self._packet._communicator.allreduce(np.zeros(1))\n")]},
         message_count, LinearKernel(), {}),
     "a message that it does not count": (
-        {ALLREDUCE: [("        packet.reduce(words)\n",
-                      "        packet.reduce(words)\n"
-                      "        packet._communicator._inner.allreduce(np.zeros(1))\n")]},
+        {ALLREDUCE: [("        self._reduce(rows.size)\n",
+                      "        self._reduce(rows.size)\n"
+                      "        self._packet._communicator._inner.allreduce(np.zeros(1))\n")]},
         message_count, LinearKernel(), {}),
     "a column sent as often as it is drawn": (
         {WINDOWS: [("            own = own[:count]\n",
@@ -231,7 +229,7 @@ def test_a_defect_on_all_ranks_is_red_where_the_unplanted_solver_is_green(ranks,
 OTHERS = {
     "barrier": "self._communicator.barrier()",
     "gather": "self._communicator.allgather(0)",
-    "broadcast": "packet._communicator._inner.broadcast(np.zeros(1))",
+    "broadcast": "self._packet._communicator._inner.broadcast(np.zeros(1))",
 }
 
 
@@ -240,7 +238,10 @@ OTHERS = {
 def test_a_collective_in_every_window_that_is_no_reduction_is_seen_and_none_of_setting_up_is(ranks, name):
     edits = {
         ALLREDUCE: [
-            ("        packet.reduce(words)\n", f"        packet.reduce(words)\n        {OTHERS[name]}\n")
+            (
+                "        self._reduce(rows.size)\n",
+                f"        self._reduce(rows.size)\n        {OTHERS[name]}\n",
+            )
         ]
     }
     request = request_of()
@@ -271,9 +272,15 @@ def test_counts_that_nobody_else_made_are_said_to_be_the_solver_s_own_word(monke
     )
 
 
-OWN_WAY = {ALLREDUCE: [("        self._clock.stop(RECURRENCE)\n",
-                        "        recurrence.alpha[columns[0]] = np.nextafter(recurrence.alpha[columns[0]], 9.0)\n"
-                        "        self._clock.stop(RECURRENCE)\n")]}  # fmt: skip
+OWN_WAY = {
+    WINDOWS: [
+        (
+            UPDATED,
+            UPDATED
+            + "        recurrence.alpha[columns[0]] = np.nextafter(recurrence.alpha[columns[0]], 9.0)\n",
+        )
+    ]
+}
 
 
 @pytest.mark.parametrize(("ranks", "guilty"), [(2, 1), (3, 1), (4, 3)])
@@ -299,8 +306,7 @@ TOLD = {
         ("tuple(digest for digest, *_ in answers)", "tuple(answers[0][0] for _ in answers)")
     ]
 }
-OFF = {ALLREDUCE: [("        self._clock.stop(RECURRENCE)\n",
-                    "        recurrence.alpha[columns[0]] += 1e-3\n        self._clock.stop(RECURRENCE)\n")]}  # fmt: skip
+OFF = {WINDOWS: [(UPDATED, UPDATED + "        recurrence.alpha[columns[0]] += 1e-3\n")]}
 
 
 @pytest.mark.parametrize(("ranks", "guilty"), [(2, 1), (3, 1)])

@@ -14,7 +14,7 @@ from sstep_verify.parallel import clock
 from sstep_verify.parallel.clock import FUNCTION, GRADIENT, PANEL, PHASES, RECURRENCE
 from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production import block_solve, ridge_steps, ridge_window, windows
+from sstep_verify.solvers.production import block_solve, ridge_window, windows
 from sstep_verify.solvers.production.options import Options
 from sstep_verify.solvers.production.run import Run
 
@@ -64,9 +64,7 @@ def counting(tally: Tally, solves: list[int]):
                 }
                 if uncompiled:
                     stack.enter_context(mock.patch.multiple(module, **uncompiled))
-        for owner, name in (
-            (ridge_window, "solve_in_place"), (block_solve, "solve_long"), (ridge_steps, "solve_long"),
-        ):  # fmt: skip
+        for owner, name in ((ridge_window, "solve_in_place"), (block_solve, "solve_long")):
             stack.enter_context(mock.patch.object(owner, name, solve))
         stack.enter_context(mock.patch.object(windows.Coherent, "sign"))
         stack.enter_context(mock.patch.object(clock, "perf_counter", now))
@@ -76,6 +74,8 @@ def counting(tally: Tally, solves: list[int]):
 def measured_flops(request: RunRequest, communicator, **options) -> tuple[dict[str, int], np.ndarray]:
     """Flops by phase of a run's windows, and the log of its values."""
     run = Run(Options(**options), communicator, request)
+    recurrence = run.recurrence
+    recurrence._functions = tuple(getattr(made, "py_func", made) for made in recurrence._functions)
     tally, solves = Tally(), [0]
     recast(run, tally, {})
     run.clock.seconds = [0.0] * len(PHASES)

@@ -11,8 +11,7 @@ and a rank with p features and k of the m samples after a reduce-scatter:
     function     d k entries: nothing (linear), degree (polynomial), 4 or 1 and an exponential (RBF)
     gradient     d (2 k - 1)
     corrections  K-RR: 2 for each coordinate already touched, at each of b places of each step: in all
-                 2 binom(w, 2) b^2 where no coordinate is drawn twice; of long blocks of a rank alone
-                 2 b + 1 for each coordinate that is drawn after a step; K-SVM: 3 for each later step, where
+                 2 binom(w, 2) b^2 where no coordinate is drawn twice; K-SVM: 3 for each later step, where
                  the coordinate moved: 3 binom(w, 2)
     solves       w (b (b + 1) (2 b + 1) / 6 + 2 b + 2 b^2)
     steps        the rest: w b (b + 1) / 2 + O(w b)
@@ -34,7 +33,7 @@ from sstep_verify.costs.model.prediction import solve_flops
 from sstep_verify.problems import Kernel, PolynomialKernel
 
 LONG_BLOCK = 96
-"""Coordinates of a block from which on the steps of a rank alone push their increments to later ones."""
+"""Coordinates of a block from which on a rank alone makes windows step by step."""
 
 GATHER_FACTOR, FEW = 16, 6
 """K-RR gathers corrections unless they are dense, or the window long, by this factor; inner products among
@@ -121,13 +120,12 @@ class Method:
     differences: bool = False
     alone: bool = False
 
-    def by_steps(self, held: Held, draws: np.ndarray) -> tuple[bool, bool]:
-        """Whether a window, shape (w, b), is made step by step; and whether steps push their increments."""
+    def by_steps(self, held: Held, draws: np.ndarray) -> bool:
+        """Whether a window, shape (w, b), is made step by step."""
         steps, block = draws.shape
         usual = self.exchange == "allreduce" and not (self.svm or self.frozen)
         fresh = steps == 1 or draws.size * GATHER_FACTOR >= held.nonzeros.size
-        long = usual and fresh and self.alone and block >= LONG_BLOCK
-        return long, long and not (held.sparse or self.differences) and 1 < steps <= block
+        return usual and fresh and self.alone and block >= LONG_BLOCK
 
 
 def window_flops(
@@ -156,10 +154,9 @@ def window_flops(
     count, samples = columns.size, held.nonzeros.size
     small = method.exchange != "allreduce"
     fresh = not (small or method.svm or method.frozen) and draws.size * GATHER_FACTOR >= samples
-    stepped, pushed = method.by_steps(held, draws)
-    rows = draws.size if fresh and not pushed else count
+    rows = draws.size if fresh else count
     function, exponentials = (0, 0) if method.exchange == "gram" else function_flops(method)
-    corrections = pushes_of(draws) if pushed else 0 if fresh else corrections_of(method, draws, moved)
+    corrections = 0 if fresh else corrections_of(method, draws, moved)
     weights = int(2 * held.nonzeros[changed].sum()) if method.exchange == "gram" else 0
     return Flops(
         panel=panel_flops(held, method, columns),
@@ -168,8 +165,9 @@ def window_flops(
         gradient=0 if method.exchange == "gram" else rows * _inner(held.own),
         corrections=corrections,
         solves=0 if method.svm else draws.shape[0] * solve_flops(draws.shape[1]),
-        # Step by step nobody asks for the sum of increments; where they are pushed, two products are added.
-        steps=_steps(method, draws, moved) + (count if small else draws.size * (pushed - stepped)),
+        # Step by step nobody asks for the sum of increments.
+        steps=_steps(method, draws, moved)
+        + (count if small else -draws.size * method.by_steps(held, draws)),
         weights=weights,
     )
 
@@ -231,15 +229,6 @@ def corrections_of(method: Method, draws: np.ndarray, moved: np.ndarray) -> int:
         total += len(block) * 2 * (reach if dense else count)
         touched.update(block)
     return total
-
-
-def pushes_of(draws: np.ndarray) -> int:
-    """Products of each step's rows and increments, for all coordinates drawn later, and their sum."""
-    steps, block = draws.shape
-    last = {coordinate: step for step in range(steps) for coordinate in draws[step].tolist()}
-    lasting = np.array(sorted(last.values()))
-    later = lasting.size - np.searchsorted(lasting, np.arange(steps), side="right")
-    return int(later.sum()) * (2 * block + 1)
 
 
 def _steps(method: Method, draws: np.ndarray, moved: np.ndarray) -> int:

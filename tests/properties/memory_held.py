@@ -15,8 +15,7 @@ ours holds is (8 bytes a word):
     vectors      at most some ten of m words each: a, its product with the labels, labels or targets,
                  increments, scratch
     staging      coordinates of windows that are prepared together: of at most 512 draws, or of one window;
-                 of long blocks (K-RR, a rank alone, dense) also samples and norms in another order, this
-                 order, and what steps leave to later ones
+                 of long blocks (K-RR, a rank alone) also where each row is, and which step draws it last
 
 Nothing else is allocated within a window, see test_costs_memory.py. What a caller asks to
 have recorded (a at record points, a log, panels) is not counted.
@@ -43,9 +42,8 @@ GATHERED_SHARE, COPIED_SHARE, GATHERED_LEAST, GATHERED_MOST = 12, 8, 1 << 12, 1 
 """Sampled rows are copied side by side: one in so many of the data's words, for panels and for gram, within
 two limits."""
 
-LONG_BLOCK, GATHER_FACTOR, PUSHED_TILE = 96, 16, 1 << 12
-"""When the steps of a rank alone push their increments: coordinates of a block, draws of a window for each
-sample; and words to which they are summed."""
+LONG_BLOCK = 96
+"""Coordinates of a block from which on a rank alone makes windows step by step."""
 
 WIDE, MOST, NEARLY_ALL = 16, 0.5, 0.9
 """Features a sample from which on the products of all samples are formed, for those of more than this share
@@ -145,7 +143,7 @@ def resident(exchange: str, sizes: Sizes) -> Bytes:
         small=WORD * small if exchange == "support" else 0 if whole else WORD * packet,
         vectors=WORD * (_recurrence(sizes) + (0 if exchange == "gram" else _function(sizes) + norms))
         + WORD,
-        staging=_staging(sizes) + (WORD * _ordered(sizes, norms) if _by_steps(exchange, sizes) else 0),
+        staging=_staging(sizes) + (2 * WORD * rows if _by_steps(exchange, sizes) else 0),
         support=WORD * (_support(sizes) + norms) if exchange == "support" else 0,
     )
 
@@ -251,25 +249,13 @@ def _recurrence(sizes: Sizes) -> int:
     """Words of the dual vector and of what a window's updates need."""
     samples, rows, width, block = sizes.samples, sizes.rows, sizes.s, sizes.block
     if sizes.svm:
-        return 3 * samples + 3 * width + 4 * min(width, samples)
-    return 3 * samples + 4 * rows + 2 * width * block + block * block + block
+        return 3 * samples + 3 * width + 2 * rows
+    return 3 * samples + 2 * rows + 2 * width * block + block * block + block
 
 
 def _by_steps(exchange: str, sizes: Sizes) -> bool:
     """Whether windows are those of long blocks, made step by step by a rank alone."""
-    plain = exchange == "allreduce" and not (sizes.svm or sizes.sparse or sizes.differences)
-    long = sizes.ranks == 1 and sizes.block >= LONG_BLOCK and sizes.s > 1
-    return plain and long and sizes.s * sizes.block * GATHER_FACTOR >= sizes.samples
-
-
-def _ordered(sizes: Sizes, norms: int) -> int:
-    """Words of samples and norms in another order, of this order, and of what steps leave to later ones."""
-    samples, block, steps = sizes.samples, sizes.block, min(sizes.s, sizes.block)
-    transposed = _transpose(sizes) // WORD if 0 < sizes.features <= FEW_FEATURES else 0
-    rows = samples * sizes.features + transposed + norms + _function(sizes)
-    order = 3 * samples + steps * (block + 1)
-    places = sizes.rows + min(block, sizes.rows)
-    return rows + order + places + 3 * samples + min(PUSHED_TILE, samples) + 4 * block
+    return exchange == "allreduce" and sizes.ranks == 1 and sizes.block >= LONG_BLOCK and not sizes.svm
 
 
 def _staging(sizes: Sizes) -> int:

@@ -33,7 +33,7 @@ def gathering():
     plain = {
         name: getattr(function, "py_func", function)
         for name, function in vars(ridge_window).items()
-        if name in ("ridge_panel_window", "ridge_kept_windows", "takes_fresh_products")
+        if name in ("ridge_window", "ridge_kept_windows", "takes_fresh_products")
     }
     return mock.patch.multiple(recurrences.ridge_window, GATHER_FACTOR=0, **plain)
 

@@ -66,7 +66,7 @@ def test_flops_of_every_term(drawn):
 )
 @pytest.mark.parametrize("density", [0.5, 1.0])
 def test_flops_of_long_blocks(density, block, s, iterations, kernel):
-    """Blocks that are called long here: made step by step, and their increments pushed if dense and s <= b."""
+    """Blocks that are called long here: made step by step."""
     problem = made_problem("krr", kernel, 12, 3, density)
     request = RunRequest(problem, IndexStream("uniform", 12, block, iterations, 4), s, iterations, log=True)
     with mock.patch.object(flops, "LONG_BLOCK", 2):
@@ -175,8 +175,7 @@ def twice(function):
 PLANTED = {
     "panel": (SparseProducts, "into"),
     "function": (Power, "apply"),
-    "gradient": (RidgeRecurrence, "products"),
-    "recurrence": (RidgeRecurrence, "stale_window"),
+    "recurrence": (RidgeRecurrence, "window"),
 }
 
 

@@ -16,7 +16,7 @@ from memory_held import Sizes, resident
 from simulated_rank import SimulatedCommunicator
 
 from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, padded, partition_of
-from sstep_verify.parallel.exchanges.allreduce import AllreduceExchange
+from sstep_verify.parallel.exchanges.exchange import AllreduceExchange
 from sstep_verify.parallel.exchanges.gram import GramExchange
 from sstep_verify.parallel.exchanges.reduce_scatter import ReduceScatterExchange
 from sstep_verify.parallel.exchanges.support import SupportExchange
@@ -106,7 +106,7 @@ def test_every_byte_that_is_held(drawn):
     ("samples", "block", "s"), [(97, 96, 2), (150, 96, 1), (220, 100, 120), (4200, 96, 3)]
 )
 def test_every_byte_of_long_blocks(samples, block, s, features, density):
-    """One rank: the samples also lie in the order in which a window's steps draw them last."""
+    """One rank: of each row of a window also where it is, and the step that draws it last."""
     for kernel in KERNELS:
         problem = made_problem("krr", kernel, samples, features, density)
         request = RunRequest(problem, IndexStream("cyclic", samples, block, s), s, s)
@@ -189,12 +189,13 @@ def spare(rows):
     """A window that makes room for so many rows of m words, and drops it."""
 
     def planted(method):
-        def window(self, recurrence, columns, *others):
-            room = np.empty((rows(columns.size), recurrence.alpha.size))
-            method(self, recurrence, columns, *others)
+        def parts(self, columns, vector):
+            room = np.empty((rows(columns.size), vector.size))
+            found = method(self, columns, vector)
             del room
+            return found
 
-        return window
+        return parts
 
     return planted
 
@@ -210,7 +211,7 @@ PLANTED = {"a row": (lambda count: 1, 1), "s squared rows": (lambda count: count
 @pytest.mark.parametrize("owner", OWNERS)
 def test_a_planted_allocation_in_a_window_is_seen(owner, name):
     exchange, (rows, least) = OWNERS[owner], PLANTED[name]
-    with mock.patch.object(owner, "window", spare(rows)(owner.window)):
+    with mock.patch.object(owner, "parts", spare(rows)(owner.parts)):
         assert allocated(exchange, "svm-l1", 0.5, 2) >= least
 
 

@@ -16,9 +16,9 @@ from simulated_rank import ShapeError, SimulatedCommunicator
 
 from sstep_verify.costs.messages import window_counts
 from sstep_verify.costs.windows import distinct_counts, distinct_of
-from sstep_verify.parallel.exchanges import allreduce as exchange_allreduce
+from sstep_verify.parallel.exchanges import exchange as exchange_allreduce
 from sstep_verify.parallel.exchanges import gram as exchange_gram
-from sstep_verify.parallel.exchanges.support_panel import Support
+from sstep_verify.parallel.exchanges.support import Support
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel
 from sstep_verify.problems.data.datasets import load
@@ -130,8 +130,8 @@ def one_more_reduction(window):
     """A window with a reduction of one word beside its own."""
 
     def longer(self, *arguments):
-        window(self, *arguments)
         self._communicator.allreduce(np.zeros(1))
+        return window(self, *arguments)
 
     return longer
 
@@ -195,8 +195,8 @@ def never_out(leave):
 
 ALLREDUCE, GRAM = exchange_allreduce.AllreduceExchange, exchange_gram.GramExchange
 PLANTED = {
-    "one more reduction a window": ("allreduce", ALLREDUCE, "window", one_more_reduction),
-    "one more reduction a window, gram": ("gram", GRAM, "window", one_more_reduction),
+    "one more reduction a window": ("allreduce", ALLREDUCE, "parts", one_more_reduction),
+    "one more reduction a window, gram": ("gram", GRAM, "parts", one_more_reduction),
     "rows sent twice": ("allreduce", Packet, "reduce", rows_twice),
     "an extra word": ("allreduce", Packet, "reduce", extra_word),
     "an extra word, reduce-scatter": ("reduce-scatter", Packet, "reduce", extra_word),

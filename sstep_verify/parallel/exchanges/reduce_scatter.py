@@ -34,16 +34,10 @@ class ReduceScatterExchange(Exchange):
     ----------
     panel : Panel
         Forms the rows.
-    packet : Packet
-        Sums what the updates need; holds ``c**2 + c`` words for the largest c.
-    communicator : Communicator
-        Scatters the sums.
-    clock : Clock
-        Seconds per phase.
+    packet, communicator, clock, separate
+        As of `Exchange`; the packet holds ``c**2 + c`` words for the largest c.
     rows : int
         Largest number of distinct columns of a window.
-    separate : bool
-        Tell waiting from transfer.
     """
 
     def __init__(
@@ -72,18 +66,17 @@ class ReduceScatterExchange(Exchange):
         self._send = np.empty(rows * samples)
         self._receive = self._send if size == 1 else np.empty(rows * (self._last - self._first))
 
-    def small(self, columns: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """As of `Exchange`; its rows are summed by samples."""
+    def parts(self, columns: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As of `Exchange`, among the coordinates; their rows are summed by samples."""
         clock, packet, count = self._clock, self._packet, columns.size
         clock.start()
         send = self._send[: count * self._panel.samples]
-        self._share(self._pack, send, columns)
+        self._share(columns, self._pack, send, columns)
         own = self._last - self._first
         receive = send if self._receive is self._send else self._receive[: count * own]
         self._communicator.reduce_scatter(send, receive, self._sizes if count == 1 else count * self._sizes)
         clock.stop(TRANSFER)
         block = receive.reshape(count, own)
-        words = count * count + count
         gram, stale = packet.square(count)
         if packet.failure is None:
             try:
@@ -94,9 +87,7 @@ class ReduceScatterExchange(Exchange):
         take_own(block, columns, self._first, gram)
         np.dot(block, vector[self._first : self._last], out=stale)
         clock.stop(GRADIENT)
-        packet.reduce(words)
-        clock.stop(TRANSFER)
-        self.columns += count
+        self._reduce(gram.size + count)
         return gram, stale
 
     def _pack(self, send: np.ndarray, columns: np.ndarray) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -16,9 +14,6 @@ from sstep_verify.parallel.panels.kernel_functions import (
 )
 from sstep_verify.parallel.panels.products import RangedProducts, SparseProducts, products_of
 from sstep_verify.problems import Kernel
-
-if TYPE_CHECKING:
-    from sstep_verify.parallel.panels.ordered import OrderedPanel
 
 
 class Panel:
@@ -49,8 +44,7 @@ class Panel:
         self, data: np.ndarray | sp.csr_array, kernel: Kernel, rbf: str, rows: int, packet: Packet
     ):
         self.samples, self.words = data.shape[0], data.size
-        self._sums, self._function, self._norms = sums_of(data, kernel, rbf, rows, packet)
-        self._kernel = kernel
+        self._sums, self._function, _ = sums_of(data, kernel, rbf, rows, packet)
         self.ranged = isinstance(self._sums, RangedProducts)
 
     def partial(self, panel: np.ndarray, columns: np.ndarray) -> None:
@@ -61,13 +55,6 @@ class Panel:
         """The same with samples first, ..., last - 1 only, shape (c, last - first); where `ranged`."""
         assert isinstance(self._sums, RangedProducts)
         self._sums.into(panel, columns, first, last)
-
-    def ordered(self) -> OrderedPanel:
-        """The same with entries in another order; where `ranged`."""
-        from sstep_verify.parallel.panels.ordered import OrderedPanel
-
-        assert isinstance(self._sums, RangedProducts)
-        return OrderedPanel(self._sums, self._kernel, self._norms, self.samples)
 
     def finish(self, panel: np.ndarray, columns: np.ndarray, first: int = 0) -> None:
         """Kernel values of the sums, in place; panel (c, k) holds samples first, ..., first + k - 1."""

@@ -56,7 +56,7 @@ class DenseProducts:
     """
 
     def __init__(self, data: np.ndarray, width: int):
-        self._data = self._source = np.ascontiguousarray(data)
+        self._data = np.ascontiguousarray(data)
         samples, features = data.shape
         square, self._tile = 0, max(TILE_WORDS // samples, 32)
         if forms_all(self._data, width, MOST):
@@ -108,16 +108,6 @@ class DenseProducts:
         other._data = rows
         return other
 
-    def apart(self) -> DenseProducts:
-        """Products of the same rows, with the same scratch, which `take` puts in order."""
-        other = self.over(self._data.copy())
-        other._source = self._data
-        return other
-
-    def take(self, order: np.ndarray) -> None:
-        """Put the rows of what this was made `apart` from in some order, shape (m,)."""
-        np.take(self._source, order, axis=0, out=self._data, mode="clip")
-
     def squared_norms(self) -> np.ndarray:
         """Squared Euclidean norm of each local row, shape (m,)."""
         return row_norms(self._data)
@@ -133,23 +123,12 @@ class FewFeatures:
     """
 
     def __init__(self, data: np.ndarray):
-        self._data = self._source = np.ascontiguousarray(data)
+        self._data = np.ascontiguousarray(data)
         self._by_feature = np.ascontiguousarray(self._data.T)
 
     def into(self, panel: np.ndarray, columns: np.ndarray, first: int = 0, last: int | None = None) -> None:
         """Write ``<a_i, a_j>``, i in `columns`, first <= j < last, into `panel` (c, last - first)."""
         few_products(self._by_feature, self._data, columns, panel, first)
-
-    def apart(self) -> FewFeatures:
-        """Products of the same rows, which `take` puts in order."""
-        other = FewFeatures(self._data.copy())
-        other._source = self._data
-        return other
-
-    def take(self, order: np.ndarray) -> None:
-        """Put the rows of what this was made `apart` from in some order, shape (m,)."""
-        np.take(self._source, order, axis=0, out=self._data, mode="clip")
-        np.copyto(self._by_feature, self._data.T)
 
     def squared_norms(self) -> np.ndarray:
         """Squared Euclidean norm of each local row, shape (m,)."""

@@ -2,7 +2,7 @@
 
 Nobody waits for a rank that is alone, so nothing is asked of Python between one window and the next. The
 operations are those of `GramExchange` window by window, in the same order, so that the bits are the same.
-There is a loop for each recurrence: one that is handed a function is compiled anew in every process.
+A loop that is handed a function is compiled anew in every process: this one asks which recurrence it has.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.compiled import compiled, compiled_borrowing
+from sstep_verify.parallel.clock import RECURRENCE, Clock
 from sstep_verify.parallel.columns import WindowColumns
 from sstep_verify.parallel.communicator import CountingCommunicator
 from sstep_verify.parallel.exchanges.gram import GramExchange
 from sstep_verify.parallel.exchanges.gram_local import rows_among, rows_move
 from sstep_verify.parallel.packet import TRAILER
-from sstep_verify.solvers.production.recurrences import AnyRecurrence, SvmRecurrence
-from sstep_verify.solvers.production.ridge_window import ridge_small_window
-from sstep_verify.solvers.production.svm_window import svm_small_window
+from sstep_verify.solvers.production.recurrences import Recurrence, SvmRecurrence
+from sstep_verify.solvers.production.ridge_window import ridge_window
+from sstep_verify.solvers.production.svm_window import svm_window
 from sstep_verify.solvers.production.windows import Coherent, ExchangedWindows
 
 
@@ -28,7 +29,7 @@ class LoneGramWindows(ExchangedWindows):
     ----------
     exchange : GramExchange
         Of a rank that is alone, without separate timers, which never forms its weights anew.
-    recurrence, columns, coherent, s
+    recurrence, columns, coherent, s, clock
         As of `ExchangedWindows`.
     communicator : CountingCommunicator
         Counts the reductions that are left out.
@@ -37,32 +38,38 @@ class LoneGramWindows(ExchangedWindows):
     def __init__(
         self,
         exchange: GramExchange,
-        recurrence: AnyRecurrence,
+        recurrence: Recurrence,
         columns: WindowColumns,
         coherent: Coherent,
         s: int,
+        clock: Clock,
         communicator: CountingCommunicator,
     ):
-        super().__init__(exchange, recurrence, columns, coherent, s)
+        super().__init__(exchange, recurrence, columns, coherent, s, clock)
         self._gram, self._communicator = exchange, communicator
+        state = recurrence.state
+        self._states = (state, None) if isinstance(recurrence, SvmRecurrence) else (None, state)
 
     def _alike(self, draws: np.ndarray, log: np.ndarray) -> None:
         """Make the windows whose drawn coordinates are the rows of `draws`; log their new values."""
-        if not self._gram.together(draws.shape[1]):
+        gram = self._gram
+        if not gram.together(draws.shape[1]):
             super()._alike(draws, log)
             return
         columns, positions, counts = self._columns.of(draws)
-        recurrence = self._recurrence
-        loop = svm_windows if isinstance(recurrence, SvmRecurrence) else ridge_windows
-        self._gram.many(loop, columns, positions, counts, recurrence.small_state, log)
+        self._clock.start()
+        room, weights = self._coherent.packet.room, gram.weights
+        gram_windows(gram.rows, room, columns, positions, counts, draws, log, weights, *self._states)
+        self._clock.stop(RECURRENCE)
+        gram.columns += int(counts.sum())
         words = counts * counts + counts + TRAILER
         self._communicator.count(counts.size, int(words.sum()))
         self.made += counts.size
 
 
 @compiled
-def svm_windows(rows, room, columns, positions, counts, weights, state, log):
-    """Make many windows of a K-SVM.
+def gram_windows(rows, room, columns, positions, counts, draws, log, weights, svm, ridge):
+    """Make many windows of a K-SVM or of K-RR.
 
     Parameters
     ----------
@@ -70,45 +77,33 @@ def svm_windows(rows, room, columns, positions, counts, weights, state, log):
         The last arguments of `rows_among`.
     room : ndarray
         Scratch of ``c**2 + c`` words for the largest c; out: entries and products of the last window.
-    columns, positions : ndarray of int64, shape (windows, s)
-        Distinct coordinates of each window, and the place of each draw's among them.
+    columns, positions, draws : ndarray of int64, shape (windows, s * b)
+        Distinct coordinates of each window, the place of each draw's among them, and the coordinates drawn.
     counts : ndarray of int64, shape (windows,)
         Numbers of distinct coordinates (c).
+    log : ndarray, shape (windows, s * b)
+        Out: new values of the drawn coordinates.
     weights : ndarray, shape (n,)
         Carried weights (w), updated.
-    state : tuple
-        The last arguments of `svm_small_window`.
-    log : ndarray, shape (windows, s)
-        Out: new values of the drawn coordinates.
+    svm, ridge : tuple or None
+        The last arguments of `svm_window` or of `ridge_window`; the other is None. The compiler leaves out
+        what asks for None.
     """
     for window in range(counts.size):
-        make_svm_window(rows, room, columns, positions, counts, weights, state, log, window)
+        make_window(rows, room, columns, positions, counts, draws, log, weights, svm, ridge, window)
 
 
 @compiled_borrowing
-def make_svm_window(rows, room, columns, positions, counts, weights, state, log, window):
+def make_window(rows, room, columns, positions, counts, draws, log, weights, svm, ridge, window):
     """Make one of them."""
     count = counts[window]
     own, gram = columns[window, :count], room[: count * count].reshape(count, count)
     stale = room[count * count : count * count + count]
+    places, drawn, new = positions[window], draws[window], log[window]
     rows_among(own, weights, gram, stale, *rows)
-    svm_small_window(gram, stale, own, positions[window], log[window], *state)
-    rows_move(own, state[3][3, :count], weights, *rows)
-
-
-@compiled
-def ridge_windows(rows, room, columns, positions, counts, weights, state, log):
-    """Make many windows of a K-RR; arguments as of `svm_windows`, with `ridge_small_window`."""
-    for window in range(counts.size):
-        make_ridge_window(rows, room, columns, positions, counts, weights, state, log, window)
-
-
-@compiled_borrowing
-def make_ridge_window(rows, room, columns, positions, counts, weights, state, log, window):
-    """Make one of them."""
-    count = counts[window]
-    own, gram = columns[window, :count], room[: count * count].reshape(count, count)
-    stale = room[count * count : count * count + count]
-    rows_among(own, weights, gram, stale, *rows)
-    ridge_small_window(gram, stale, own, positions[window], log[window], *state)
-    rows_move(own, state[2][2, :count], weights, *rows)
+    if svm is not None:
+        svm_window(gram, stale, False, own, places, drawn, new, *svm)
+        rows_move(own, svm[1][:count], weights, *rows)
+    if ridge is not None:
+        ridge_window(gram, stale, False, own, places, drawn, new, *ridge)
+        rows_move(own, ridge[1][:count], weights, *rows)

@@ -14,7 +14,7 @@ import numpy as np
 
 from sstep_verify.parallel.clock import Clock
 from sstep_verify.parallel.communicator import Communicator, CountingCommunicator
-from sstep_verify.parallel.exchanges.allreduce import AllreduceExchange
+from sstep_verify.parallel.exchanges.exchange import AllreduceExchange
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.panels.panel import Panel
 from sstep_verify.problems import Problem
@@ -156,7 +156,7 @@ def kernel_rows(
     step = min(max(panel_words // samples, 1), columns.size)
     packet = Packet(communicator, step * samples)
     panel = Panel(problem.data, problem.kernel, rbf, step, packet)
-    exchange = AllreduceExchange(panel, packet, communicator, Clock(), separate=False)
+    exchange = AllreduceExchange(panel, packet, communicator, Clock())
     for begin in range(0, columns.size, step):
         some = columns[begin : begin + step]
         yield some, exchange.rows(some)

@@ -55,8 +55,8 @@ class Options:
     long_block : int
         Coordinates of a block from which on a rank alone makes windows step by step, and LAPACK solves.
     panel_words : int
-        Words of the panels that are formed for a measurement, and of what a step of long blocks sums up.
-        This limit and the one before are for small problems that are to take the ways of large ones.
+        Words of the panels that are formed for a measurement. This limit and the one before are for small
+        problems that are to take the ways of large ones.
 
     Raises
     ------

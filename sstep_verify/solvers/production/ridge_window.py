@@ -11,6 +11,7 @@ import numpy as np
 
 from sstep_verify.compiled import compiled, compiled_borrowing
 from sstep_verify.solvers.production.block_solve import solve_in_place
+from sstep_verify.solvers.production.svm_window import stale_products
 
 GATHER_FACTOR = 16
 """A gathered product costs about this many times a contiguous one (measured: 7 ns against 0.4 ns)."""
@@ -53,39 +54,36 @@ def row_products(rows, row_of, vector, products):
 
 
 @compiled_borrowing
-def equation(row, block, place, targets, value, product, system, rhs, samples, penalty):
-    """Write one equation of a block system: of the coordinate at `place` of `block`, shape (b,).
+def equation(row, places, place, target, value, product, system, rhs, samples, penalty):
+    """Write one equation of a block system: of the coordinate number `place` of a block.
 
     Parameters
     ----------
-    row : ndarray, shape (m,)
+    row : ndarray
         Its kernel row.
-    value, product : float
-        Its value, and the product of its row with a.
-    block, targets, system, rhs, samples, penalty
-        As in `ridge_updates`, `block` of this step alone.
+    places : ndarray of int64, shape (b,)
+        Places of the block's coordinates in a row.
+    target, value, product : float
+        Its target and value, and the product of its row with a.
+    system, rhs, samples, penalty
+        As in `ridge_updates`, `samples` the number of them (m).
     """
-    width = block.size
-    rhs[place] = targets[block[place]] - samples * value - product / penalty
-    for other in range(place, width):
-        system[place, other] = row[block[other]] / penalty
+    rhs[place] = target - samples * value - product / penalty
+    for other in range(place, places.size):
+        system[place, other] = row[places[other]] / penalty
     system[place, place] += samples
 
 
 @compiled_borrowing
-def ridge_equations(
-    rows, row_of, block, first, last, targets, alpha, products, system, rhs, samples, penalty
-):
-    """Write equations first, ..., last - 1 of a step, with products of its rows and the current a.
+def ridge_equations(rows, row_of, block, first, last, targets, alpha, products, system, rhs, penalty):
+    """Write equations first, ..., last - 1 of a step, with products of its whole rows and the current a.
 
     `row_of`, `block` and `products`, shape (b,), are those of this step; the rest is as in `ridge_updates`.
     """
     row_products(rows, row_of[first:last], alpha, products[first:last])
     for place in range(first, last):
-        row = rows[row_of[place]]
-        equation(
-            row, block, place, targets, alpha[block[place]], products[place], system, rhs, samples, penalty
-        )
+        row, target, value = rows[row_of[place]], targets[block[place]], alpha[block[place]]
+        equation(row, block, place, target, value, products[place], system, rhs, alpha.size, penalty)
 
 
 @compiled
@@ -98,83 +96,82 @@ def ridge_moves(block, alpha, increments, log):
 
 @compiled_borrowing
 def ridge_updates(
-    rows, row_of, blocks, targets, alpha, stale, delta, touched, system, rhs, samples, penalty, frozen,
-    fresh, log,
+    rows, row_of, places, draws, targets, alpha, stale, delta, touched, system, rhs, penalty, frozen, fresh,
+    log,
 ):  # fmt: skip
     """Make the block updates of one window from the stale products in `stale`.
 
     Parameters
     ----------
-    rows : ndarray, shape (c, m)
-        Kernel rows (Q_k transposed).
-    row_of : ndarray of int64, shape (s, b)
-        Row of each drawn coordinate in `rows`.
-    blocks : ndarray of int64, shape (s, b)
-        Drawn blocks (V_{sk+1}, ..., V_{sk+s}).
+    rows : ndarray, shape (c, m) or (c, c)
+        Kernel rows (Q_k transposed), of all samples or among the window's coordinates.
+    row_of, places : ndarray of int64, shape (s * b,)
+        Row of each drawn coordinate in `rows`, and its place in a row.
+    draws : ndarray of int64, shape (s * b,)
+        Drawn blocks (V_{sk+1}, ..., V_{sk+s}), one behind the other.
     targets, alpha : ndarray, shape (m,)
         Targets and dual vector (updated).
-    stale : ndarray, shape (s, b)
+    stale : ndarray, shape (s * b,)
         Products of the drawn kernel rows with a at the window's start; overwritten if `fresh`.
     delta : ndarray, shape (m,)
-        Increments of this window by coordinate, all zero on entry and exit.
+        Increments of this window by place, all zero on entry and exit.
     touched : ndarray of int32, shape (2, m)
-        Scratch: row 0 lists the coordinates with an increment, row 1 flags them; flags are all zero
-        on entry and exit.
+        Scratch: row 0 lists the places with an increment, row 1 flags them; flags are all zero on entry
+        and exit.
     system, rhs : ndarray, shapes (b, b) and (b,)
         Scratch for the block system (G) and its right-hand side.
-    samples : int
-        Number of samples of the problem (m); the vectors may hold a part of them.
     penalty : float
         Regularisation (lambda).
     frozen : bool
         Keep a at its value of the window's start until all increments are known.
     fresh : bool
-        Take each block's products with the current a instead; not with `frozen`.
-    log : ndarray, shape (s, b)
+        Take each block's products with the current a instead, of whole rows; not with `frozen`.
+    log : ndarray, shape (s * b,)
         Out: the new values of the drawn coordinates after each step.
     """
-    width = blocks.shape[1]
-    count = reach = 0  # coordinates with an increment; one beyond the last of them
-    for step in range(blocks.shape[0]):
+    width = rhs.size
+    count = reach = 0  # places with an increment; one beyond the last of them
+    for begin in range(0, draws.size, width):
+        end = begin + width
         for first in range(0, width if fresh else 0, ROWS_AT_ONCE):
             ridge_equations(
-                rows, row_of[step], blocks[step], first, min(first + ROWS_AT_ONCE, width), targets, alpha,
-                stale[step], system, rhs, samples, penalty,
+                rows, row_of[begin:end], draws[begin:end], first, min(first + ROWS_AT_ONCE, width), targets,
+                alpha, stale[begin:end], system, rhs, penalty,
             )  # fmt: skip
-        for place in range(0 if fresh else width):
-            coordinate = blocks[step, place]
-            row = rows[row_of[step, place]]
-            product = stale[step, place]
+        for item in range(0 if fresh else width):
+            draw = begin + item
+            row, product = rows[row_of[draw]], stale[draw]
             # A product of so few as the first condition leaves out costs less than a call.
             if count >= GATHER_FACTOR and count * GATHER_FACTOR >= reach:
                 product += np.dot(row[:reach], delta[:reach])
             else:
-                for item in range(count):
-                    product += row[touched[0, item]] * delta[touched[0, item]]
-            value = alpha[coordinate]
+                for other in range(count):
+                    product += row[touched[0, other]] * delta[touched[0, other]]
+            target, value = targets[draws[draw]], alpha[draws[draw]]
             if frozen:
-                value += delta[coordinate]
-            equation(row, blocks[step], place, targets, value, product, system, rhs, samples, penalty)
+                value += delta[places[draw]]
+            equation(row, places[begin:end], item, target, value, product, system, rhs, alpha.size, penalty)
         solve_in_place(system, rhs)
-        for place in range(width):
-            coordinate = blocks[step, place]
-            if touched[1, coordinate] == 0:
-                touched[1, coordinate] = 1
-                touched[0, count] = coordinate
+        for item in range(width):
+            coordinate, place = draws[begin + item], places[begin + item]
+            if touched[1, place] == 0:
+                touched[1, place] = 1
+                touched[0, count] = place
                 count += 1
-                reach = max(reach, coordinate + 1)
-            delta[coordinate] += rhs[place]
+                reach = max(reach, place + 1)
+            delta[place] += rhs[item]
             if frozen:
-                log[step, place] = alpha[coordinate] + delta[coordinate]
+                log[begin + item] = alpha[coordinate] + delta[place]
             else:
-                alpha[coordinate] += rhs[place]
-                log[step, place] = alpha[coordinate]
+                alpha[coordinate] += rhs[item]
+                log[begin + item] = alpha[coordinate]
+    for draw in range(draws.size if frozen else 0):
+        if touched[1, places[draw]] == 1:
+            touched[1, places[draw]] = 2
+            alpha[draws[draw]] += delta[places[draw]]
     for item in range(count):
-        coordinate = touched[0, item]
-        if frozen:
-            alpha[coordinate] += delta[coordinate]
-        delta[coordinate] = 0.0
-        touched[1, coordinate] = 0
+        delta[touched[0, item]] = 0.0
+        touched[1, touched[0, item]] = 0
 
 
 @compiled
@@ -183,109 +180,69 @@ def takes_fresh_products(draws, samples, frozen):
     return not frozen and draws * GATHER_FACTOR >= samples
 
 
-@compiled
-def ridge_stale_window(
-    rows, places, draws, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty, frozen,
-    fresh, new,
+@compiled_borrowing
+def ridge_window(
+    rows, stale, whole, columns, positions, draws, log, products, change, targets, alpha, taken, delta,
+    touched, system, rhs, penalty, frozen,
 ):  # fmt: skip
-    """One window from its rows, shape (c, m), and their products with a, `reduced`, shape (>= c,).
+    """One window from the kernel rows of its distinct coordinates.
 
-    `places`, shape (s * b,), maps draws to rows; draws and new, shape (s * b,), are the blocks and log of
-    `ridge_updates`, as is the rest. Shapes are made here: in Python they would take longer than a step.
+    Parameters
+    ----------
+    rows : ndarray, shape (c, m) or (c, c)
+        The rows, of all samples or among the coordinates.
+    stale : ndarray, shape (c,), or None
+        Their products with a; None to take them here, from whole rows.
+    whole : bool
+        Whether the rows are of all samples.
+    columns, positions : ndarray of int64, shapes (c,) and (s * b,)
+        The coordinates, and the place of each draw's among them.
+    products, change : ndarray, shape (>= c,)
+        Scratch; `change` out: the changes of a at `columns`, unless `whole`.
+    taken : ndarray, shape (>= s * b,)
+        Scratch: the products of each draw.
+    draws, log, targets, alpha, delta, touched, system, rhs, penalty, frozen
+        As in `ridge_updates`.
     """
-    shape = (draws.size // rhs.size, rhs.size)
-    positions, blocks, log = places.reshape(shape), draws.reshape(shape), new.reshape(shape)
-    if not fresh:
-        for step in range(blocks.shape[0]):
-            for place in range(blocks.shape[1]):
-                stale[step, place] = reduced[positions[step, place]]
+    fresh = whole and takes_fresh_products(draws.size, alpha.size, frozen)
+    if stale is None:
+        if not fresh:
+            stale_products(rows, alpha, products)
+            for draw in range(draws.size):
+                taken[draw] = products[positions[draw]]
+    else:
+        for draw in range(draws.size):
+            taken[draw] = stale[positions[draw]]
+    carried = 0 if whole else columns.size
+    for place in range(carried):
+        change[place] = alpha[columns[place]]
+    places = draws if whole else positions
     ridge_updates(
-        rows, positions, blocks, targets, alpha, stale, delta, touched, system, rhs, alpha.size, penalty,
-        frozen, fresh, log,
+        rows, positions, places, draws, targets, alpha, taken, delta, touched, system, rhs, penalty, frozen,
+        fresh, log,
     )  # fmt: skip
-
-
-@compiled
-def ridge_panel_window(
-    panel, places, draws, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty, frozen, new
-):  # fmt: skip
-    """One window from its panel: stale products by one matrix-vector product, then the updates.
-
-    `reduced` is scratch of at least c values; the rest is as in `ridge_stale_window`.
-    """
-    fresh = takes_fresh_products(draws.size, alpha.size, frozen)
-    if not fresh:
-        if panel.shape[0] == 1:
-            reduced[0] = np.dot(panel[0], alpha)
-        else:
-            np.dot(panel, alpha, reduced[: panel.shape[0]])
-    ridge_stale_window(
-        panel, places, draws, targets, alpha, reduced, stale, delta, touched, system, rhs, penalty, frozen,
-        fresh, new,
-    )  # fmt: skip
+    for place in range(carried):
+        change[place] = alpha[columns[place]] - change[place]
 
 
 @compiled
 def ridge_kept_windows(
-    rows, slot_of, blocks, width, targets, alpha, slots, stale, delta, touched, system, rhs, penalty,
-    frozen, log,
-):  # fmt: skip
-    """Many windows from kept rows: that of coordinate i is ``rows[slot_of[i]]``; `slots` (s, b) is scratch.
-
-    `blocks` are cut into windows of `width`; `log` has a value for each coordinate drawn.
-    """
-    for begin in range(0, blocks.shape[0], width):
-        window = blocks[begin : begin + width]
-        fresh = takes_fresh_products(window.size, alpha.size, frozen)
-        for step in range(window.shape[0]):
-            for place in range(window.shape[1]):
-                slots[step, place] = slot_of[window[step, place]]
-                if not fresh:
-                    stale[step, place] = np.dot(rows[slots[step, place]], alpha)
-        ridge_updates(
-            rows, slots, window, targets, alpha, stale, delta, touched, system, rhs, alpha.size, penalty,
-            frozen, fresh, log[begin : begin + width],
-        )  # fmt: skip
-
-
-@compiled_borrowing
-def ridge_small_window(
-    gram, reduced, columns, places, new, targets, alpha, local, stale, delta, touched, system, rhs, penalty,
+    rows, slot_of, blocks, width, new, slots, targets, alpha, taken, delta, touched, system, rhs, penalty,
     frozen,
 ):  # fmt: skip
-    """One window from the kernel entries among its distinct coordinates.
+    """Many windows from kept rows: that of coordinate i is ``rows[slot_of[i]]``; `slots` (s b,) is scratch.
 
-    Parameters
-    ----------
-    gram : ndarray, shape (c, c)
-        Kernel entries among the window's distinct coordinates.
-    reduced : ndarray, shape (c,)
-        Products of their kernel rows with a.
-    columns : ndarray of int64, shape (c,)
-        The coordinates.
-    places : ndarray of int64, shape (s * b,)
-        Place of each draw's coordinate among them.
-    new : ndarray, shape (s * b,)
-        Their log.
-    targets, alpha : ndarray, shape (m,)
-        Targets and dual vector (updated).
-    local : ndarray, shape (3, >= c)
-        Scratch; out: row 2 holds the changes of a at `columns`.
-    stale, delta, touched, system, rhs, penalty, frozen
-        As in `ridge_updates`, `delta` of >= c values.
+    `blocks`, shape (H, b), are cut into windows of `width`; `new` has a value for each coordinate drawn.
     """
-    count, shape = columns.size, (places.size // rhs.size, rhs.size)
-    positions, log = places.reshape(shape), new.reshape(shape)
-    for place in range(count):
-        local[0, place] = targets[columns[place]]
-        local[1, place] = alpha[columns[place]]
-    for step in range(positions.shape[0]):
-        for place in range(positions.shape[1]):
-            stale[step, place] = reduced[positions[step, place]]
-    ridge_updates(
-        gram, positions, positions, local[0, :count], local[1, :count], stale, delta, touched, system, rhs,
-        alpha.size, penalty, frozen, False, log,
-    )  # fmt: skip
-    for place in range(count):
-        local[2, place] = local[1, place] - alpha[columns[place]]
-        alpha[columns[place]] = local[1, place]
+    draws, log, most = blocks.reshape(blocks.size), new.reshape(blocks.size), width * rhs.size
+    for begin in range(0, draws.size, most):
+        window = draws[begin : begin + most]
+        fresh = takes_fresh_products(window.size, alpha.size, frozen)
+        for draw in range(window.size):
+            slots[draw] = slot_of[window[draw]]
+            if not fresh:
+                taken[draw] = np.dot(rows[slots[draw]], alpha)
+        ridge_updates(
+            rows, slots, window, window, targets, alpha, taken, delta, touched, system, rhs, penalty,
+            frozen, fresh, log[begin : begin + most],
+        )  # fmt: skip

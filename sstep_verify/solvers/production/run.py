@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import numpy as np
 
 from sstep_verify.parallel.clock import Clock
-from sstep_verify.parallel.column_cache import ColumnCache
-from sstep_verify.parallel.columns import WindowColumns
+from sstep_verify.parallel.columns import ColumnCache, WindowColumns
 from sstep_verify.parallel.communicator import Communicator, CountingCommunicator, SelfCommunicator
 from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of
-from sstep_verify.parallel.exchanges.allreduce import AllreduceExchange
-from sstep_verify.parallel.exchanges.exchange import Exchange
+from sstep_verify.parallel.exchanges.exchange import AllreduceExchange, Exchange
 from sstep_verify.parallel.exchanges.gram import GramExchange
 from sstep_verify.parallel.exchanges.reduce_scatter import ReduceScatterExchange
-from sstep_verify.parallel.exchanges.support import SupportExchange
-from sstep_verify.parallel.exchanges.support_panel import SupportPanel
+from sstep_verify.parallel.exchanges.support import SupportExchange, SupportPanel
 from sstep_verify.parallel.packet import Packet
 from sstep_verify.parallel.panels.panel import Panel
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production.first_ranks import FirstRanks
 from sstep_verify.solvers.production.gram_windows import LoneGramWindows
 from sstep_verify.solvers.production.options import GRAM_ROWS, Options
-from sstep_verify.solvers.production.recurrences import AnyRecurrence, RidgeRecurrence, recurrence_of
+from sstep_verify.solvers.production.recurrences import Recurrence, RidgeRecurrence, recurrence_of
+from sstep_verify.solvers.production.step_windows import StepWindows
 from sstep_verify.solvers.production.windows import (
     CachedWindows,
     Coherent,
     ExchangedWindows,
-    KeptWindows,
     Windows,
     whole_gram,
 )
@@ -88,12 +85,12 @@ class Run:
         # Fixed for a kept Gram matrix, so that its bits do not depend on the s of the run that formed it.
         self._rows = min(GRAM_ROWS, samples) if options.keep_gram else most
         self._packet = Packet(self._communicator, self._payload(most), tuned, room)
-        made = recurrence_of(problem, request.first, self._width, block, options)
-        small = options.exchange != "allreduce"
+        self.recurrence: Recurrence
+        self.recurrence = recurrence_of(problem, request.first, self._width, block, options)
         # Where the ranks' arithmetic differs in its last bits rank 0's decides; elsewhere nothing is sent.
-        mixed = communicator.size > 1 and len(set(communicator.kinds)) > 1
-        first = FirstRanks(made, self._communicator, small) if mixed else made
-        self.recurrence = cast(AnyRecurrence, first)
+        if communicator.size > 1 and len(set(communicator.kinds)) > 1:
+            carries = options.exchange == "gram"
+            self.recurrence = FirstRanks(self.recurrence, self._communicator, carries)
         self.log = np.full((request.iterations, block), np.nan) if request.log else None
         self._chunk = self._chunk_of(self._width)
         self._tuned = tuned
@@ -102,7 +99,8 @@ class Run:
         self._exchange: Exchange
         self._windows: Windows
         if options.exchange == "allreduce":
-            self._exchange = allreduce = self._allreduce()
+            shared = self._packet, self._communicator, self.clock, most, options.separate_timers
+            self._exchange = allreduce = AllreduceExchange(self._panel(Panel), *shared)
             self._windows = self._windows_of_rows(allreduce, most)
         else:
             self._exchange = self._small_exchange(most)
@@ -117,11 +115,6 @@ class Run:
         window = self._rows * samples if of_rows else most * most + most
         return max(window, norms)
 
-    @property
-    def _keeps_rows(self) -> bool:
-        """Whether kernel rows are kept from window to window."""
-        return self._options.keep_gram or bool(self._options.cache)
-
     def _own_columns(self):
         data, size = self._request.problem.data, self._communicator.size
         if self._options.columns == "local" or size == 1:
@@ -133,21 +126,6 @@ class Run:
     def _panel(self, kind: type[AnyPanel]) -> AnyPanel:
         data, kernel = self._own_columns(), self._request.problem.kernel
         return kind(data, kernel, self._options.rbf, self._rows, self._packet)
-
-    def _allreduce(self) -> AllreduceExchange:
-        separate, recurrence, panel = self._options.separate_timers, self.recurrence, self._panel(Panel)
-        shared = panel, self._packet, self._communicator, self.clock
-        block = recurrence.step_of(self._width * self._request.stream.block)
-        alone = self._communicator.size == 1 and not separate and not self._keeps_rows
-        if alone and panel.ranged and self._width > 1 and block and isinstance(recurrence, RidgeRecurrence):
-            # Imported here: few trainings need it, and all would wait.
-            from sstep_verify.parallel.exchanges.steps import StepsExchange
-
-            # More steps than a block has coordinates would round a term too often, see ridge_steps.
-            shape = min(self._width, block), block
-            steps, exposed = recurrence.steps(), self._request.expose_panels
-            return StepsExchange(*shared, panel.ordered(), steps, self._rows, shape, exposed)
-        return AllreduceExchange(*shared, separate)
 
     def _small_exchange(self, most: int) -> Exchange:
         """The exchange of a run in which no rank has whole rows."""
@@ -161,25 +139,33 @@ class Run:
         return GramExchange(self._own_columns(), *shared, recompute=options.recompute, before=before)
 
     def _exchanged_windows(self) -> ExchangedWindows:
-        draws = self._width * self._request.stream.block
+        request, recurrence, exchange = self._request, self.recurrence, self._exchange
+        samples, block = request.problem.samples, request.stream.block
         windows, narrow = self._chunk // self._width, CHUNK_DRAWS if self._tuned else 0
-        columns = WindowColumns(self._request.problem.samples, draws, windows, narrow)
-        shared = self.recurrence, columns, self._coherent(), self._request.s
-        if self._alone and isinstance(self._exchange, GramExchange):
-            return LoneGramWindows(self._exchange, *shared, self._communicator)
-        return ExchangedWindows(self._exchange, *shared)
+        columns = WindowColumns(samples, self._width * block, windows, narrow)
+        shared = recurrence, columns, self._coherent(), request.s, self.clock
+        if self._alone and isinstance(exchange, GramExchange):
+            return LoneGramWindows(exchange, *shared, self._communicator)
+        options, ridge = self._options, isinstance(recurrence, RidgeRecurrence)
+        alone = self._communicator.size == 1 and not (options.separate_timers or options.frozen)
+        if ridge and alone and block >= options.long_block and isinstance(exchange, AllreduceExchange):
+            return StepWindows(exchange, *shared, block, request.expose_panels)
+        return ExchangedWindows(exchange, *shared)
 
     def _windows_of_rows(self, exchange: AllreduceExchange, most: int) -> Windows:
         """How windows are made where every rank has whole rows, which it may keep."""
-        samples, s, options = self._request.problem.samples, self._request.s, self._options
+        samples, options = self._request.problem.samples, self._options
+        if not (options.keep_gram or options.cache):
+            return self._exchanged_windows()
+        rows = options.cached_rows(samples)
         if options.keep_gram:
+            rows = samples
             if self.gram is None:
                 self.gram = whole_gram(exchange, samples, self._rows)
-            return KeptWindows(self.gram, self.recurrence, s, self.clock)
-        if not options.cache:
-            return self._exchanged_windows()
-        cache = ColumnCache(samples, options.cached_rows(samples), most)
-        return CachedWindows(exchange, cache, self.recurrence, self._coherent(), s, self.clock)
+        cache = ColumnCache(samples, rows, most, self.gram)
+        return CachedWindows(
+            exchange, cache, self.recurrence, self._coherent(), self._request.s, self.clock
+        )
 
     def _coherent(self) -> Coherent:
         return Coherent(self._packet, self._communicator.size)

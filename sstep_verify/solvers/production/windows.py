@@ -7,13 +7,11 @@ from typing import Protocol
 import numpy as np
 
 from sstep_verify.parallel.clock import RECURRENCE, Clock
-from sstep_verify.parallel.column_cache import ColumnCache
-from sstep_verify.parallel.columns import WindowColumns
-from sstep_verify.parallel.exchanges.allreduce import AllreduceExchange
-from sstep_verify.parallel.exchanges.exchange import Exchange
+from sstep_verify.parallel.columns import ColumnCache, WindowColumns
+from sstep_verify.parallel.exchanges.exchange import AllreduceExchange, Exchange
 from sstep_verify.parallel.packet import IncoherenceError, Packet, WindowError, sign
 from sstep_verify.solvers.production.first_ranks import FirstRanks
-from sstep_verify.solvers.production.recurrences import AnyRecurrence
+from sstep_verify.solvers.production.recurrences import Recurrence
 from sstep_verify.trajectory import Panel
 
 
@@ -73,27 +71,30 @@ class ExchangedWindows:
     Parameters
     ----------
     exchange : Exchange
-        Makes a window.
-    recurrence : SvmRecurrence or RidgeRecurrence
-        Holds a.
+        Hands the recurrence what it needs.
+    recurrence : Recurrence
+        Makes the updates.
     columns : WindowColumns
         Finds the distinct coordinates of each window.
     coherent : Coherent
         Keeps the ranks together.
     s : int
         Iterations per window.
+    clock : Clock
+        Seconds per phase.
     """
 
     def __init__(
         self,
         exchange: Exchange,
-        recurrence: AnyRecurrence,
+        recurrence: Recurrence,
         columns: WindowColumns,
         coherent: Coherent,
         s: int,
+        clock: Clock,
     ):
         self._exchange, self._recurrence, self._columns = exchange, recurrence, columns
-        self._coherent, self._s, self.made = coherent, s, 0
+        self._coherent, self._s, self._clock, self.made = coherent, s, clock, 0
 
     def make(self, draws: np.ndarray, log: np.ndarray, s: int | None = None) -> None:
         """Make the full windows, then the one that is shorter."""
@@ -107,7 +108,7 @@ class ExchangedWindows:
     def _alike(self, draws: np.ndarray, log: np.ndarray) -> None:
         """Make the windows whose drawn coordinates are the rows of `draws`; log their new values."""
         columns, positions, counts = self._columns.of(draws)
-        window, recurrence, coherent = self._exchange.window, self._recurrence, self._coherent
+        recurrence, coherent, window = self._recurrence, self._coherent, self._window
         packet, alone = coherent.packet, coherent.alone
         for own, count, places, drawn, new in zip(
             columns, counts.tolist(), positions, draws, log, strict=True
@@ -116,16 +117,26 @@ class ExchangedWindows:
             if count < own.size:
                 own = own[:count]
             try:
-                window(recurrence, own, places, drawn, new)
+                window(own, places, drawn, new)
             except Exception as error:
                 coherent.hold_back(error)
                 if isinstance(recurrence, FirstRanks):
-                    recurrence.make_up(self.made, own, drawn, new)
+                    recurrence.make_up(self.made, own, new)
             self.made += 1
             if not alone:
                 coherent.sign(recurrence.alpha, own)
                 if packet.late:
                     return
+
+    def _window(
+        self, columns: np.ndarray, positions: np.ndarray, draws: np.ndarray, log: np.ndarray
+    ) -> None:
+        """Make one window; parameters as of `Recurrence.window`."""
+        exchange, recurrence = self._exchange, self._recurrence
+        rows, stale = exchange.parts(columns, recurrence.vector)
+        change = recurrence.window(rows, stale, exchange.whole, columns, positions, draws, log)
+        exchange.moved(columns, change, recurrence.vector)
+        self._clock.stop(RECURRENCE)
 
     def used_panel(self, draws: np.ndarray) -> Panel:
         """Whole rows, or the entries among the drawn coordinates, as the exchange has them."""
@@ -141,18 +152,16 @@ class CachedWindows:
     exchange : AllreduceExchange
         Forms the rows that are not in the cache.
     cache : ColumnCache
-        Keeps rows from window to window.
-    recurrence, coherent, s
+        Keeps rows from window to window, all of them where the Gram matrix is kept.
+    recurrence, coherent, s, clock
         As in `ExchangedWindows`.
-    clock : Clock
-        Seconds per phase.
     """
 
     def __init__(
         self,
         exchange: AllreduceExchange,
         cache: ColumnCache,
-        recurrence: AnyRecurrence,
+        recurrence: Recurrence,
         coherent: Coherent,
         s: int,
         clock: Clock,
@@ -184,36 +193,6 @@ class CachedWindows:
         """Rows of the window, from the cache."""
         columns = np.unique(draws)
         return Panel(columns, self._cache.rows[self._cache.slot_of[columns]])
-
-
-class KeptWindows:
-    """All kernel rows are kept: windows need no exchange.
-
-    Parameters
-    ----------
-    gram : ndarray, shape (m, m)
-        The Gram matrix.
-    recurrence, s, clock
-        As in `CachedWindows`.
-    """
-
-    def __init__(self, gram: np.ndarray, recurrence: AnyRecurrence, s: int, clock: Clock):
-        self._gram, self._recurrence, self._s, self._clock = gram, recurrence, s, clock
-        self._slot_of = np.arange(gram.shape[0])
-        self.made = 0
-
-    def make(self, draws: np.ndarray, log: np.ndarray, s: int | None = None) -> None:
-        """Make all windows in one call."""
-        s = s or self._s
-        self._clock.start()
-        self._recurrence.kept_windows(self._gram, self._slot_of, draws, s, log)
-        self._clock.stop(RECURRENCE)
-        self.made += -(-draws.shape[0] // s)
-
-    def used_panel(self, draws: np.ndarray) -> Panel:
-        """Rows of the window, from the Gram matrix."""
-        columns = np.unique(draws)
-        return Panel(columns, self._gram[columns])
 
 
 def whole_gram(exchange: AllreduceExchange, samples: int, rows: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from sstep_verify.checks.recorded import message_count as check
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.declaration import PER_WINDOW
 from sstep_verify.parallel import columns
-from sstep_verify.parallel.exchanges import allreduce as exchange_allreduce
+from sstep_verify.parallel.exchanges import exchange as exchange_allreduce
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
@@ -61,8 +61,8 @@ def test_a_run_ended_early_is_counted_to_its_end():
 @pytest.mark.parametrize(
     ("module", "old", "new"),
     [
-        (exchange_allreduce, "packet.reduce(words)", "packet.reduce(words), packet.reduce(0)"),
-        (exchange_allreduce, "packet.reduce(words)", "packet.reduce(words + samples)"),
+        (exchange_allreduce, "self._reduce(rows.size)", "self._reduce(rows.size), self._reduce(0)"),
+        (exchange_allreduce, "self._reduce(rows.size)", "self._reduce(rows.size + rows.shape[1])"),
         (columns, "if stamp[0, coordinate] != mark:", "if True:"),
     ],
 )  # fmt: skip

@@ -9,12 +9,11 @@ import scipy.sparse as sp
 from sstep_verify.parallel.clock import PHASES, Clock
 from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.parallel.exchanges import reduce_scatter as exchange_reduce_scatter
-from sstep_verify.parallel.exchanges.allreduce import AllreduceExchange
+from sstep_verify.parallel.exchanges.exchange import AllreduceExchange
 from sstep_verify.parallel.exchanges.gram import GramExchange
 from sstep_verify.parallel.exchanges.gram_local import DenseLocal
 from sstep_verify.parallel.exchanges.reduce_scatter import ReduceScatterExchange
-from sstep_verify.parallel.exchanges.support import SupportExchange
-from sstep_verify.parallel.exchanges.support_panel import SupportPanel
+from sstep_verify.parallel.exchanges.support import SupportExchange, SupportPanel
 from sstep_verify.parallel.packet import Packet, WindowError
 from sstep_verify.parallel.panels.panel import Panel
 from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
@@ -55,7 +54,7 @@ def parts(communicator, sparse: bool):
 def allreduced(communicator, sparse, name, rbf="norm-expansion", separate=False):
     data, packet, clock = parts(communicator, sparse)
     panel = Panel(data, KERNELS[name], rbf, ROWS, packet)
-    exchange = AllreduceExchange(panel, packet, communicator, clock, separate)
+    exchange = AllreduceExchange(panel, packet, communicator, clock, ROWS, separate)
     found = [exchange.rows(columns).copy() for columns in WINDOWS]
     return found, exchange.columns, list(communicator.called)
 
@@ -64,7 +63,7 @@ def scattered(communicator, sparse, name, rbf="norm-expansion", separate=False):
     data, packet, clock = parts(communicator, sparse)
     panel = Panel(data, KERNELS[name], rbf, ROWS, packet)
     exchange = ReduceScatterExchange(panel, packet, communicator, clock, ROWS, separate)
-    found = [[part.copy() for part in exchange.small(columns, VECTOR)] for columns in WINDOWS]
+    found = [[part.copy() for part in exchange.parts(columns, VECTOR)] for columns in WINDOWS]
     return found, exchange.columns, list(communicator.called)
 
 
@@ -77,7 +76,7 @@ def supported(communicator, sparse, name, rbf="norm-expansion", separate=False):
     exchange.restart(vector)
     for columns in [*WINDOWS, *WINDOWS[::-1], *WINDOWS]:
         words = communicator.words
-        gram, stale = (part.copy() for part in exchange.small(columns, vector))
+        gram, stale = (part.copy() for part in exchange.parts(columns, vector))
         found.append((columns, gram, stale, vector.copy(), (communicator.words - words - 2) / columns.size))
         vector[columns] = np.where(vector[columns] == 0.0, columns - 9.0, 0.0)
     return found, list(communicator.called)
@@ -89,10 +88,10 @@ def carried(communicator, sparse, separate=False):
     exchange.restart(VECTOR)
     vector, found = VECTOR.copy(), []
     for columns in WINDOWS:
-        gram, stale = exchange.small(columns, vector)
+        gram, stale = exchange.parts(columns, vector)
         found.append((gram.copy(), stale.copy(), vector.copy()))
         change = np.arange(1.0, columns.size + 1)
-        exchange.moved(columns, change)
+        exchange.moved(columns, change, vector)
         vector[columns] += change
     weights = np.concatenate(communicator.allgather(exchange.weights))
     exchange.restart(vector)
@@ -189,7 +188,7 @@ def test_every_phase_of_an_exchange_is_timed():
     def timed(communicator):
         data, packet, clock = parts(communicator, False)
         panel = Panel(data, KERNELS["rbf"], "norm-expansion", ROWS, packet)
-        ReduceScatterExchange(panel, packet, communicator, clock, ROWS, True).small(WINDOWS[0], VECTOR)
+        ReduceScatterExchange(panel, packet, communicator, clock, ROWS, True).parts(WINDOWS[0], VECTOR)
         return dict(zip(PHASES, clock.seconds, strict=True))
 
     for seconds in on_threads(2, timed):
@@ -220,14 +219,14 @@ def failing(communicator, kind: str, guilty: int):
     if kind == "gram":
         exchange = GramExchange(data, packet, communicator, clock, ROWS, False)
         exchange._local = _BrokenSums(exchange._local, "among") if broken else exchange._local
-        return exchange.small(WINDOWS[0], VECTOR)
+        return exchange.parts(WINDOWS[0], VECTOR)
     method = "finish" if kind == "function" else "partial"
     made = _BrokenSums(panel, method) if broken else panel
     if kind.startswith("support"):
         return failing_over_the_support(data, packet, communicator, clock, kind, broken)
     if kind == "allreduce":
-        return AllreduceExchange(made, packet, communicator, clock, False).rows(WINDOWS[0])
-    return ReduceScatterExchange(made, packet, communicator, clock, ROWS, False).small(WINDOWS[0], VECTOR)
+        return AllreduceExchange(made, packet, communicator, clock).rows(WINDOWS[0])
+    return ReduceScatterExchange(made, packet, communicator, clock, ROWS, False).parts(WINDOWS[0], VECTOR)
 
 
 def failing_over_the_support(data, packet, communicator, clock, kind, broken):
@@ -241,12 +240,12 @@ def failing_over_the_support(data, packet, communicator, clock, kind, broken):
     if late:
         packet.window = 2
         try:
-            exchange.small(WINDOWS[0], vector)
+            exchange.parts(WINDOWS[0], vector)
             vector[WINDOWS[0]] = 1.0
         except MemoryError as error:
             packet.failure = error
         packet.window = 3
-    exchange.small(WINDOWS[2], vector)
+    exchange.parts(WINDOWS[2], vector)
 
 
 @pytest.mark.parametrize(

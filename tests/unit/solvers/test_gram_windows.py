@@ -84,9 +84,9 @@ def test_the_bits_are_those_of_window_by_window(shape, task, block, s, update):
 def test_only_a_plain_run_of_a_rank_alone_goes_in_one_call(options, communicator, one_by_one):
     request = request_of("few features", "svm-l1", 1, 4)
     solver = ProductionSolver(communicator, exchange="gram", **options)
-    with mock.patch.object(GramExchange, "window", autospec=True) as window:
+    with mock.patch.object(GramExchange, "parts", autospec=True, side_effect=GramExchange.parts) as parts:
         solver.run(request)
-    assert window.call_count == (24 if one_by_one else 0)
+    assert parts.call_count == (24 if one_by_one else 0)
 
 
 @pytest.mark.parametrize(

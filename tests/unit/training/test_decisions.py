@@ -51,6 +51,21 @@ def test_exchange_and_cache_are_decided_and_explained():
     assert all(one.columns == "local" for one in (kept, none, some))
 
 
+@pytest.mark.parametrize(
+    ("changed", "ranks", "tried"),
+    [
+        ({}, 1, {"allreduce", "support"}),
+        ({}, 2, {"allreduce", "support", "reduce-scatter"}),
+        ({"loss": Ridge(1.0)}, 2, {"allreduce", "reduce-scatter"}),
+        ({"kernel": LinearKernel()}, 1, {"allreduce", "gram"}),
+        ({"exchange": "allreduce"}, 2, {"allreduce"}),
+    ],
+)
+def test_exchanges_are_tried_where_they_may_pay(changed, ranks, tried):
+    """Of a kernel matrix that is not kept: panels over the support for a K-SVM, never for K-RR."""
+    assert set(decide(request_of(s="auto", cache=0, **changed), 100, ranks).exchanges) == tried
+
+
 def test_all_that_decides_the_bits_is_part_of_the_identity():
     base = request_of(exchange="allreduce")
     others = [
