@@ -93,8 +93,9 @@ def _iterations(iterations: Sequence[int]) -> tuple[Scale, list[tuple[float, str
 def _lines(panel: Panel, plot: Plot) -> Iterator[str]:
     for owned in panel.lines:
         for _, y in plot.points([1], [owned.line.y]):
-            colour, _, dashes, _ = line_style(panel, owned)
-            yield line(plot.left, y, plot.left + plot.width, y, stroke=colour, stroke_dasharray=dashes)
+            style, _ = line_look(panel, owned)
+            right = plot.left + plot.width
+            yield line(plot.left, y, right, y, stroke=style.colour, stroke_dasharray=style.dashes)
 
 
 def _curve(panel: Panel, curve: Curve, plot: Plot, iterations: Iterable[int]) -> Iterator[str]:
@@ -168,10 +169,12 @@ def curve_style(panel: Panel, curve: Curve) -> Style:
     return Style(colour, 0.0 if classical_there else 0.9, marker=stepped.index(s))
 
 
-def line_style(panel: Panel, owned: PanelLine) -> Style:
-    """Style of a horizontal line: dotted for a target, else dashed."""
-    colour = _colour(panel, owned.variant) if _is_own(panel, owned) else TEXT
-    return Style(colour, dashes="1.5 3" if owned.line.name.startswith("target") else "5 3")
+def line_look(panel: Panel, owned: PanelLine) -> tuple[Style, str]:
+    """Style and words of a horizontal line: dotted for a target, else dashed; a variant's in its colour."""
+    own = owned.variant in panel.variants and len(panel.variants) > 1
+    colour = _colour(panel, owned.variant) if own else TEXT
+    words = f"{owned.line.name}, {owned.variant}" if own else f"{owned.line.name} {owned.line.y:.0e}"
+    return Style(colour, dashes="1.5 3" if owned.line.name.startswith("target") else "5 3"), words
 
 
 def legend(panel: Panel) -> list[tuple[Style, str]]:
@@ -187,23 +190,13 @@ def legend(panel: Panel) -> list[tuple[Style, str]]:
         ]
         steps = (s for s in _steps(panel) if s != 1)
         listed += [(first[s]._replace(colour=TEXT, width=0.0), f"s = {s}") for s in steps]
-    return listed + [(line_style(panel, owned), _line_words(panel, owned)) for owned in panel.lines]
+    return listed + [line_look(panel, owned) for owned in panel.lines]
 
 
 def _colour(panel: Panel, variant: str) -> str:
     """Colour of a variant: the same in all panels of the group, if there are enough colours."""
     known = panel.palette if len(panel.palette) <= len(COLOURS) else panel.variants
     return page_colour(list(known).index(variant))
-
-
-def _is_own(panel: Panel, owned: PanelLine) -> bool:
-    return owned.variant in panel.variants and len(panel.variants) > 1
-
-
-def _line_words(panel: Panel, owned: PanelLine) -> str:
-    if _is_own(panel, owned):
-        return f"{owned.line.name}, {owned.variant}"
-    return owned.line.name + ("" if owned.line.y is None else f" {owned.line.y:.0e}")
 
 
 def linear_ticks(last: float, most: int = 6) -> list[float]:
