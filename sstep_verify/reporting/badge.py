@@ -12,15 +12,7 @@ WIDTH_OF_A_CHARACTER, PADDING, HEIGHT = 6.6, 8, 20
 
 
 def badge(subject: str, words: str, outcome: str) -> str:
-    """The SVG of a badge.
-
-    Parameters
-    ----------
-    subject, words : str
-        Left and right part.
-    outcome : {"passed", "failed", "inconclusive"}
-        Which gives the colour of the right part.
-    """
+    """The SVG of a badge: subject on the left, words on the right in the colour of the outcome."""
     first, second = (round(len(text) * WIDTH_OF_A_CHARACTER + 2 * PADDING) for text in (subject, words))
     title = escape(f"{subject}: {words}")
     left = _text(first / 2, first - 2 * PADDING, subject)

@@ -34,24 +34,10 @@ class PanelLine:
 
 @dataclass(frozen=True)
 class Panel:
-    """One small figure.
+    """One small figure of the series of a measure: curves, classical before s-step, and lines.
 
-    Parameters
-    ----------
-    slug : str
-        File name stem, unique in the document.
-    title : str
-        What the panel is about.
-    measure : str
-        Name of the series drawn.
-    units : str
-        Unit of y; empty for a relative quantity.
-    curves : tuple of Curve
-        Curves, classical before s-step.
-    lines : tuple of PanelLine
-        Target and attainable gaps.
-    palette : tuple of str
-        Variants of all panels of the group, so that a variant has the same colour in each.
+    Its slug is the stem of its file, unique in the document; units are empty for a relative quantity; the
+    palette has the variants of all panels of the group, so that one has the same colour in each.
     """
 
     slug: str

@@ -28,19 +28,8 @@ def plain(value, where: str = "value"):
     """Turn a value into None, bool, int, float, str, list and dict.
 
     A number that is infinite or undefined becomes None, since strict JSON has no word for it.
-    Mappings keep their order; numpy scalars and arrays become Python numbers and lists.
-
-    Parameters
-    ----------
-    value : object
-        What is to be stored.
-    where : str
-        Name of the place in the document, for the error.
-
-    Raises
-    ------
-    InputError
-        If the value (or a part of it) has no plain form, or a key is neither text nor a number.
+    Mappings keep their order; numpy scalars and arrays become Python numbers and lists. An InputError,
+    which names the place `where`, says that there is no plain form.
     """
     if type(value) in (int, bool, NoneType) or (type(value) is float and isfinite(value)):
         return value

@@ -241,19 +241,11 @@ def part_of(name: str) -> ModuleType:
 
 
 def tally(verdicts: Iterable[Verdict | dict]) -> dict[str, dict]:
-    """Count verdicts for the summary: ``Summary(**tally(verdicts), ...)``.
+    """Count verdicts, or their plain values, for the summary: ``Summary(**tally(verdicts), ...)``.
 
-    Parameters
-    ----------
-    verdicts : iterable of Verdict or of Verdict.as_dict()
-        Of any checks and cases.
-
-    Returns
-    -------
-    dict
-        ``counts``: check -> status -> verdicts (all four statuses, the most severe first).
-        ``coverage``: check -> planned and executed comparisons, vacuous verdicts, and per term
-        planned, decided and seen comparisons and the smallest `detection_limit` (None if never seen).
+    ``counts``: check -> status -> verdicts (all four statuses, the most severe first).
+    ``coverage``: check -> planned and executed comparisons, vacuous verdicts, and per term planned, decided
+    and seen comparisons and the smallest `detection_limit` (None if never seen).
     """
     counts: dict[str, dict[str, int]] = {}
     coverage: dict[str, dict] = {}

@@ -41,21 +41,9 @@ CAUSES = "likely causes"
 class Failure:
     """Cases that fail in the same way: at the first wrong s, by the first check.
 
-    Parameters
-    ----------
-    check, s
-        Which.
-    causes : tuple of str
-        Mistakes that reproduce what was measured; empty if none is known.
-    sentences : tuple of str
-        Numbers of the sentences of the specification that it breaks, as the check says that named a cause,
-        else the first; empty in documents of versions that named none.
-    cases : list of Case
-        Where.
-    others : dict of str to None
-        Other checks that fail.
-    tried : bool
-        Whether known mistakes were compared with what failed.
+    The causes are mistakes that reproduce what was measured. The sentences of the specification that it
+    breaks are those that the check says which named a cause, else the first; documents of old versions have
+    none. Other checks fail too, and `tried` says whether known mistakes were compared with what failed.
     """
 
     check: str

@@ -31,26 +31,8 @@ def write_report(results: Results, folder: str | Path, artefacts: Path | None = 
 
     Nothing half-written is left: all is made in a hidden sibling folder, which then takes the place
     of `folder`. An existing report is moved aside first and removed last (two renames: between them
-    a reader finds no report, never a mixed one).
-
-    Parameters
-    ----------
-    results : Results
-        The document.
-    folder : str or Path
-        Folder of the report; made with its parents, or replaced if it holds a report.
-    artefacts : Path, optional
-        Folder with the artefacts of unsettled verdicts, which are moved to ``artefacts/``; need not exist.
-
-    Returns
-    -------
-    Path
-        Absolute path of the folder.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be written, or holds files that are no part of a report.
+    a reader finds no report, never a mixed one). The `artefacts` of unsettled verdicts, a folder that need
+    not exist, are moved to ``artefacts/``. As from `check_destination`: errors, and the path returned.
     """
     target = check_destination(folder)
     with whole_folder(target) as partial:
@@ -60,17 +42,7 @@ def write_report(results: Results, folder: str | Path, artefacts: Path | None = 
 
 
 def check_destination(folder: str | Path) -> Path:
-    """See, before hours of work, that a report can be written there.
-
-    Parameters
-    ----------
-    folder : str or Path
-        Folder of the report, which need not exist.
-
-    Returns
-    -------
-    Path
-        The folder as an absolute path, links resolved.
+    """See, before hours of work, that a report can be written there; the absolute path, links resolved.
 
     Raises
     ------
