@@ -29,26 +29,10 @@ def column_counts(path: str | Path) -> np.ndarray:
 def look_alike(
     counts: np.ndarray, samples: int = SAMPLES, seed: int = 20
 ) -> tuple[sp.csr_array, np.ndarray]:
-    """Draw a matrix with given column counts.
+    """Draw a matrix with given counts of nonzeros in its columns, shape (n,), and labels, half of each.
 
     Long rows are more likely to hold any column, as long texts hold more words; values are positive and
     rows have norm 1.
-
-    Parameters
-    ----------
-    counts : ndarray of int, shape (n,)
-        Nonzeros of each column, at most `samples`.
-    samples : int
-        Rows (m).
-    seed : int
-        Of everything drawn.
-
-    Returns
-    -------
-    data : csr_array, shape (m, n)
-        Values in (0, 1].
-    labels : ndarray, shape (m,)
-        -1 / +1, half of each.
     """
     generator = np.random.default_rng(seed)
     shares = np.exp(SPREAD * generator.standard_normal(samples))

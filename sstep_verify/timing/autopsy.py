@@ -61,16 +61,8 @@ FACTORS = "     s   speed-up  =  weak x panel x messages   (messages first: pane
 class Times(NamedTuple):
     """What the factors are made of, of one s; seconds of an iteration.
 
-    Parameters
-    ----------
-    own, own_s, strong : float
-        On P ranks with latency: the program's classical method, its s-step, our classical solver.
-    own1, own1_s, strong1 : float
-        The same on one rank.
-    saved : float
-        What the collectives that s-step leaves out took.
-    fewer : float
-        Collectives of an iteration of s-step over those of the classical method.
+    On P ranks with latency: the program's classical method, its s-step, our classical solver; the same on
+    one rank; what the collectives that s-step leaves out took; those of s-step over the classical ones.
     """
 
     own: float

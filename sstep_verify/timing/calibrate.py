@@ -40,21 +40,7 @@ does only adds to it."""
 
 
 class Case(NamedTuple):
-    """What is run.
-
-    Parameters
-    ----------
-    samples, features : int
-        m and n.
-    density : float
-        Share of entries that are not zero; 1 for a dense matrix.
-    kernel : str
-        Name of the kernel.
-    block : int
-        Coordinates a step (b); 0 for a K-SVM, else a K-RR.
-    s : int
-        Iterations a window.
-    """
+    """What is run: m, n, share of entries beside 0 (1: dense), kernel, b (0: K-SVM, else K-RR), s."""
 
     samples: int
     features: int
@@ -105,22 +91,9 @@ class Window(NamedTuple):
 
 
 def calibrate(name: str, ranks: tuple[int, ...], seconds: float, tell: Tell = lambda _: None) -> Machine:
-    """Measure this machine.
+    """Measure this machine, and collectives of some numbers of ranks (P > 1), if any.
 
-    Parameters
-    ----------
-    name : str
-        What to call it.
-    ranks : tuple of int
-        Numbers of ranks (P > 1) whose collectives are measured; may be empty.
-    seconds : float
-        For each single measurement, about.
-    tell : callable
-        Told what is being measured.
-
-    Returns
-    -------
-    Machine
+    Each single measurement takes about so many seconds. `tell` is told what is being measured.
     """
 
     def phase(which: str, case: Case) -> float:

@@ -21,12 +21,7 @@ Tell = Callable[[str], None]
 class Delay(NamedTuple):
     """What every collective of more than one rank is late by: ceil(log2 P) (alpha + beta bytes).
 
-    Parameters
-    ----------
-    microseconds : float
-        Of a level of the tree (alpha).
-    per_byte : float
-        Nanoseconds of a level for each byte that a rank hands in (beta).
+    Alpha in microseconds; beta in nanoseconds, for each byte that a rank hands in.
     """
 
     microseconds: float = 0.0
@@ -99,20 +94,8 @@ class Baseline(Protocol):
 
 @dataclass(frozen=True)
 class Plan:
-    """How a study is made.
-
-    Parameters
-    ----------
-    s : tuple of int
-        Iterations of a window; 1, the classical method, among them.
-    delays : tuple of Delay
-        No delay among them, ascending.
-    ranks : int
-        P.
-    repeats : int
-        Stretches of each cell; the cells take turns.
-    seconds : float
-        Length of a stretch, as far as whole windows allow.
+    """How a study is made: s, 1 among them, and delays, 0 among them, both ascending; P; stretches of each
+    cell, and their length, as far as whole windows allow.
 
     Raises
     ------
@@ -141,20 +124,9 @@ class Plan:
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured.
+    """What was measured: what ran (`own`: our solver) and what it solved, how, and all cells.
 
-    Parameters
-    ----------
-    subject, problem : str
-        What ran, and what it solved.
-    own : bool
-        Whether the subject is our solver.
-    plan : Plan
-        How.
-    cells : dict
-        By whose, s, ranks and delay.
-    lone : dict
-        Seconds of a collective of one word alone in every repeat, by delay.
+    `lone` has the seconds of a collective of one word alone in every repeat, by delay.
     """
 
     subject: str
@@ -175,24 +147,9 @@ class Measured:
         alone: Sequence[Delay],
         tell: Tell = lambda _: None,
     ) -> Self:
-        """Measure all cells in turn, again and again, and a collective alone between them.
+        """Measure all cells in turn, again and again, and between them a collective alone, at some delays.
 
-        Parameters
-        ----------
-        subject : Subject or None
-            What is measured; our own solver where there is none.
-        ours : Baseline
-            Our solver.
-        problem : str
-            What is solved, in words.
-        plan : Plan
-            How.
-        keys : sequence of Key
-            The cells.
-        alone : sequence of Delay
-            Delays at which a collective alone is timed.
-        tell : callable
-            Told how far it is.
+        Without a subject our own solver is measured. `tell` is told how far it is.
         """
         measured = subject or ours
         samples: dict[Key, list[Sample]] = {key: [] for key in keys}

@@ -27,14 +27,7 @@ CALLS = 20
 
 
 class OurSolver:
-    """The production solver; rows are formed anew in every window, none is kept.
-
-    Parameters
-    ----------
-    wanted : Wanted
-        What is solved.
-    exchange : str
-        What is communicated in a window, see `solvers.production.options.Options`.
+    """The production solver with an exchange; rows are formed anew in every window, none is kept.
 
     Raises
     ------

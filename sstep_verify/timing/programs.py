@@ -39,12 +39,8 @@ FEWEST, MOST = 2, 1 << 20
 class DelayedProgram(ProgramSolver):
     """A program whose collectives are late, and whose time is taken.
 
-    Attributes
-    ----------
-    delay : Delay
-        Of the runs to come.
-    seconds : float
-        From MPI_Init to MPI_Finalize in the last run, of the slowest rank.
+    `delay` is that of the runs to come; `seconds` are those from MPI_Init to MPI_Finalize in the last one,
+    of the slowest rank.
     """
 
     delay = Delay()
@@ -61,16 +57,7 @@ class DelayedProgram(ProgramSolver):
 
 
 class SomeProgram:
-    """A program of `check --exec`, or of a program file.
-
-    Parameters
-    ----------
-    described : ProgramFile
-        How it is started.
-    problem : Problem
-        What it is to solve.
-    block : int
-        Coordinates of a step.
+    """A program that is to solve a problem in steps of b coordinates.
 
     Raises
     ------
@@ -102,20 +89,20 @@ class SomeProgram:
         one = self._seconds[s, ranks] + delay.microseconds * 1e-6 * (ranks > 1)
         windows = min(max(math.ceil(seconds / one), FEWEST), MOST)
         for _ in range(DOUBLINGS):
-            found = self._difference(s, ranks, delay, windows)
-            if found.seconds * s * windows >= 0.5 * seconds or windows == MOST:
+            sample = self._difference(s, ranks, delay, windows)
+            if sample.seconds * s * windows >= 0.5 * seconds or windows == MOST:
                 break
             # The pilot was disturbed, or one of the two runs.
             windows = min(2 * windows, MOST)
-        return found
+        return sample
 
     def _pilot(self, s: int, ranks: int) -> float:
         """Seconds of a window at no delay, roughly."""
         windows = FEWEST
         while True:
-            found = self._difference(s, ranks, Delay(), windows).seconds * s * windows
-            if found > PILOT_SECONDS or windows >= MOST:
-                return max(found, 1e-9) / windows
+            seconds = self._difference(s, ranks, Delay(), windows).seconds * s * windows
+            if seconds > PILOT_SECONDS or windows >= MOST:
+                return max(seconds, 1e-9) / windows
             windows *= 4
 
     def _difference(self, s: int, ranks: int, delay: Delay, windows: int) -> Sample:
@@ -128,10 +115,10 @@ class SomeProgram:
         solver.delay = delay
         stream = replace(self._stream, length=length)
         log = self._described.program.writes == "log"
-        made = solver.run(RunRequest(self._problem, stream, s, length, log=log))
+        run = solver.run(RunRequest(self._problem, stream, s, length, log=log))
         if not math.isfinite(solver.seconds):
             raise ProgramError("no rank left its seconds: the program does not end by MPI_Finalize")
-        return solver.seconds, made.counters["collectives"], made.counters["words"]
+        return solver.seconds, run.counters["collectives"], run.counters["words"]
 
     def _solver(self, ranks: int) -> DelayedProgram:
         if ranks > 1 and not self._described.program.takes_ranks:

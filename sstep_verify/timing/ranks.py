@@ -46,19 +46,7 @@ def stopwatch(
 
 
 class Wanted(NamedTuple):
-    """What is solved.
-
-    Parameters
-    ----------
-    data : str
-        A LIBSVM file or the name of a data set.
-    directory : str or None
-        Folder of named data sets.
-    kernel, loss
-        The problem's.
-    block : int
-        Coordinates of a step (b).
-    """
+    """What is solved: a LIBSVM file or a data set of a folder, kernel, loss, coordinates of a step (b)."""
 
     data: str
     directory: str | None
