@@ -19,22 +19,13 @@ from sstep_verify.problems.bias import require_usable, with_constant_feature
 from sstep_verify.problems.losses import Loss
 from sstep_verify.problems.scales import scale_from
 
-CHECKS = ("optimum", "box")
-"""Checks that can judge an a of which nobody knows where it comes from."""
-
 
 @dataclass(frozen=True)
 class Written:
-    """A vector in a file, and how it is to be read.
+    """A vector in a file, see `read_vector`, and how it is to be read.
 
-    Parameters
-    ----------
-    path : str
-        The file, see `read_vector`.
-    scale : str
-        The file holds c a: c, or its name in `problems.scales`; a itself if empty.
-    signed : bool
-        Whether its entries are ``y_i a_i`` (K-SVM).
+    It holds c a, where `scale` says c, or its name in `problems.scales`, else a itself; entries are ``y_i
+    a_i`` where it is `signed` (K-SVM).
     """
 
     path: str
@@ -105,7 +96,7 @@ def final_vector(
         tolerance=tolerance,
         bias=bias,
         solver=stem,
-        checks=CHECKS if problem.is_svm else CHECKS[:1],
+        checks=("optimum", "box") if problem.is_svm else ("optimum",),
         given=StoredVector(name, alpha, rounding),
     )
     refuse_unusable(family, "--final")

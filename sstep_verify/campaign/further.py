@@ -51,12 +51,7 @@ def new_seed() -> int | None:
 def with_further_s(definition: Definition, seed: int | None) -> Definition:
     """A campaign whose families have further s, drawn from a seed, which its command names.
 
-    Parameters
-    ----------
-    definition : Definition
-        The campaign.
-    seed : int or None
-        Seed of PCG64; None leaves it as it is, as does a campaign of another kind than verdicts.
+    The seed is of PCG64; None leaves the campaign as it is, as does one of another kind than verdicts.
     """
     if seed is None or definition.kind != "family":
         return definition

@@ -14,16 +14,10 @@ from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.selection import load_data
 from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.campaign.verdicts.family import Family, Source
-from sstep_verify.campaign.verdicts.fitting import edges, fitted, made_for, refuse_unusable
+from sstep_verify.campaign.verdicts.fitting import edges, fitted, judged, made_for, refuse_unusable
 from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import Solver
 from sstep_verify.specification import level_of
-
-ON_RANKS = (
-    "contract", "step-replay", "window-replay", "trajectory", "box", "determinism", "rank-coherence",
-    "message-count",
-)  # fmt: skip
-"""Checks on more than the fewest ranks: what communication may spoil."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +54,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Cut:
-    """A profile, and what it is cut to.
-
-    Parameters
-    ----------
-    profile : str
-        Its name.
-    selection : Selection
-        What a solver is for.
-    """
+    """A profile, and what it is cut to."""
 
     profile: str
     selection: Selection
@@ -81,25 +67,11 @@ def profile_of(
     command: str,
     source: Source | None = None,
 ) -> Definition:
-    """The campaign that judges a solver.
+    """The campaign that judges a solver, which is one, ``module:object`` or (the path of) a program file.
 
-    Parameters
-    ----------
-    profile : str
-        One of `PROFILES`.
-    solver : Solver, ProgramFile or str
-        The solver; a text is ``module:object`` or the path of a program file.
-    chosen : Selection
-        What it is for.
-    command : str
-        The command or call that was made, for replay commands.
-    source : Source, optional
-        Where the runs come from, if the solver is not to make them.
-
-    Raises
-    ------
-    InputError
-        If the profile is unknown, nothing of it is left, or the solver cannot be had.
+    `command` is what was given or called, for replay commands; `source` is where the runs come from, if the
+    solver is not to make them. InputError if the profile is unknown, nothing of it is left, or the solver
+    cannot be had.
     """
     if profile not in PROFILES:
         raise InputError(
@@ -187,7 +159,7 @@ def _families(given: tuple[Family, ...], chosen: Selection, described: object) -
             checks = tuple(
                 one
                 for one in family.checks
-                if (place == 0 or one in ON_RANKS)
+                if (place == 0 or one in judged("ranks"))
                 and (chosen.level is None or level_of(one) <= chosen.level)
             )
             yield replace(family, ranks=ranks, checks=checks, level=chosen.level, shrink=chosen.shrink)

@@ -20,12 +20,7 @@ def matches(text: str, case_id: str) -> bool:
     ``C=1`` is part of ``duke/linear/svm-l1/C=1`` and of ``.../C=1/csr``, but not of ``C=100``, ``C=1.5``
     or ``C=1e-05``. A number that has letters before it, as in ``b=4`` or ``a9a``, begins where it does.
 
-    Parameters
-    ----------
-    text : str
-        What is looked for; the empty text is part of every id.
-    case_id : str
-        Id of a case.
+    The empty text is part of every id.
     """
     before = r"(?<![\d.])" if text[:1].isdigit() else ""
     after = r"(?![\d.]|[eE][-+]?\d)" if text[-1:].isdigit() else ""
@@ -33,10 +28,7 @@ def matches(text: str, case_id: str) -> bool:
 
 
 def selected(text: str, case_ids: Iterable[str]) -> set[str]:
-    """Ids that a text selects: the one that it is, or else all that it is part of.
-
-    Parameters are those of `matches`, with all ids of a campaign.
-    """
+    """Ids that a text selects: the one that it is, or else all that it is part of."""
     known = set(case_ids)
     return {text} if text in known else {case_id for case_id in known if matches(text, case_id)}
 

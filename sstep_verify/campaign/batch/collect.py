@@ -1,38 +1,76 @@
-"""Collects the runs that a profile asks for, and writes out those that are not made yet."""
+"""A folder of runs and its manifest: what a profile asks for, of which what is not made is written."""
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from sstep_verify.adapters.program import ProgramFile
 from sstep_verify.adapters.program.batch import EXIT, StoredProgramSolver, StoredRun
-from sstep_verify.campaign.batch.manifest import RUNS, Batch, write_batch
 from sstep_verify.campaign.batch.script import SCRIPT, SLURM, shell_script, slurm_script
+from sstep_verify.campaign.model import Definition
+from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.selection import load_data
 from sstep_verify.campaign.verdicts.expand import Group, expand, make_case
+from sstep_verify.campaign.verdicts.family import Source
 from sstep_verify.campaign.verdicts.measured import SharedReferences
 from sstep_verify.campaign.verdicts.memory import memory_of, out_of_range
 from sstep_verify.campaign.verdicts.runs import checks_of_family, make_runs
 from sstep_verify.errors import InputError, RefusedError
+from sstep_verify.inputs import read_whole
+from sstep_verify.inputs.records import build, decode
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.outputs import Output, check, write_text
+from sstep_verify.reporting.plain import plain
 from sstep_verify.solver import Solver
+
+NAME, RUNS = "batch.json", "runs"
+
+MOST_BYTES = 32 << 20
+"""Largest manifest: of some hundred thousand runs."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a folder of runs is for: of a profile what, of which program, and its runs in order."""
+
+    profile: str
+    selection: Selection
+    only: str
+    program: ProgramFile
+    runs: tuple[StoredRun, ...] = ()
+    format: Literal["sstep-batch"] = "sstep-batch"
+    version: Literal[1] = 1
+
+    def definition(self, source: Source, folder: Path) -> Definition:
+        """The campaign that judges the runs; InputError if nothing of the profile is left."""
+        again = shlex.join(["sstep-verify", "check", "--runs", str(folder)])
+        return profile_of(self.profile, self.program, self.selection, again, source)
+
+
+def write_batch(batch: Batch, folder: Path) -> None:
+    """Write the manifest."""
+    write_text(folder / NAME, json.dumps(plain(batch), indent=1, allow_nan=False) + "\n")
+
+
+def read_batch(folder: Path) -> Batch:
+    """Read the manifest of a folder; InputError if there is none, or it cannot be used."""
+    if not (folder / NAME).exists():
+        raise InputError(f"{folder}: holds no {NAME}; name a folder that sstep-verify check --runs wrote")
+    where = str(folder / NAME)
+    values = decode(read_whole(folder / NAME, MOST_BYTES, "a manifest", follow=False), where)
+    return build(values, Batch, where)
 
 
 @dataclass(frozen=True)
 class StoredRuns:
     """Runs in a folder in the place of a program's; a source of runs for a family.
 
-    Parameters
-    ----------
-    folder : str
-        Holds the folders of the runs.
-    program : ProgramFile
-        The program.
-    collected : list of StoredRun or None
-        See `StoredProgramSolver`.
+    Those that are not there are refused or, where there is a list for them, `collected`.
     """
 
     folder: str
@@ -45,24 +83,9 @@ class StoredRuns:
 
 
 def export(batch: Batch, folder: Path) -> Batch:
-    """Write every run that is asked for before any result is known.
+    """Write every run that is asked for before any result is known, into an empty folder or none yet.
 
-    Parameters
-    ----------
-    batch : Batch
-        What is exported.
-    folder : Path
-        Where: an empty folder, or none yet.
-
-    Returns
-    -------
-    Batch
-        With its runs.
-
-    Raises
-    ------
-    InputError
-        If the folder holds anything, nothing of the profile is left, or the program is witnessed.
+    InputError if the folder holds anything, nothing of the profile is left, or the program is witnessed.
     """
     target = check(Output("--runs", folder, replace=True, folder=True))
     if target.is_dir() and any(target.iterdir()):
@@ -78,17 +101,7 @@ def export(batch: Batch, folder: Path) -> Batch:
 def collect(batch: Batch, folder: Path) -> Batch:
     """Write out the runs that are asked for, by what is known so far, and are not there.
 
-    Parameters
-    ----------
-    batch : Batch
-        The batch as it is.
-    folder : Path
-        Its folder.
-
-    Returns
-    -------
-    Batch
-        With the new runs behind its others; manifest and scripts are written anew.
+    They stand behind the others of the batch that is returned; manifest and scripts are written anew.
     """
     found: list[StoredRun] = []
     source = StoredRuns(str(folder / RUNS), batch.program, found)
@@ -97,8 +110,9 @@ def collect(batch: Batch, folder: Path) -> Batch:
     known = {run.name for run in batch.runs}
     batch = replace(batch, runs=(*batch.runs, *(run for run in found if run.name not in known)))
     if found:
-        write_text(folder / SCRIPT, shell_script(batch))
-        write_text(folder / SLURM, slurm_script(batch, folder.name))
+        program, ranks = batch.program.program, max(batch.selection.ranks)
+        write_text(folder / SCRIPT, shell_script(program, batch.runs))
+        write_text(folder / SLURM, slurm_script(program.name, ranks, folder.name))
         write_batch(batch, folder)
     return batch
 

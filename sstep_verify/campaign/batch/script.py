@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from sstep_verify.adapters.program import Program
 from sstep_verify.adapters.program.batch import ERRORS, EXIT, OUTPUT, PLACE, StoredRun
-from sstep_verify.campaign.batch.manifest import Batch
 
 SCRIPT, SLURM = "solve.sh", "solve.slurm"
 
@@ -56,23 +56,22 @@ sh "$BATCH/solve.sh" "${SLURM_ARRAY_TASK_ID:-1}" "${SLURM_ARRAY_TASK_COUNT:-1}"
 """
 
 
-def shell_script(batch: Batch) -> str:
-    """The script that makes every run of a batch that is not made yet."""
-    program = batch.program.program
+def shell_script(program: Program, runs: Sequence[StoredRun]) -> str:
+    """The script that makes every run that is not made yet."""
     head = _HEAD.replace("LIMIT", f"{program.time_limit:g}").replace(
         "SECONDS", str(int(program.time_limit))
     )
     for name, value in (("EXIT", EXIT), ("OUTPUT", OUTPUT), ("ERRORS", ERRORS)):
         head = head.replace(name, value)
     setup = f"{shlex.join(program.setup)} || exit 1\n\n" if program.setup else ""
-    return head + setup + "".join(map(_line, batch.runs)) + "exit $failed\n"
+    return head + setup + "".join(map(_line, runs)) + "exit $failed\n"
 
 
-def slurm_script(batch: Batch, folder: str) -> str:
+def slurm_script(name: str, ranks: int, folder: str) -> str:
     """The script that SLURM takes; `folder` is the batch, from where it is submitted."""
     given = {
-        "NAME": f"sstep-{batch.program.program.name}",
-        "RANKS": str(max(batch.selection.ranks)),
+        "NAME": f"sstep-{name}",
+        "RANKS": str(ranks),
         "FOLDER": shlex.quote(folder),
     }
     text = _SLURM

@@ -33,19 +33,8 @@ def identity(
 ) -> dict[str, object]:
     """What must be the same for an outcome to be read back, besides the data of its own problem.
 
-    Parameters
-    ----------
-    definition : Definition
-        The campaign, solver options included; its source is named by replay commands.
-    directory : str or None
-        Folder of the data sets, named by replay commands too.
-    code : mapping of str to str, optional
-        Digests of what the solvers under test are, see `sstep_verify.campaign.model.Prepared`.
-
-    Returns
-    -------
-    dict
-        Plain values by the words a message uses for them.
+    Plain values by the words a message uses for them: the campaign with its solver options, whose source
+    replay commands name as they do the folder of the data sets, and the `code` of `model.Prepared`.
     """
     made = collect()
     return {
@@ -63,18 +52,9 @@ def identity(
 def read_outcome(
     folder: Path, key: str, kind: type[Outcome], wanted: Mapping[str, object]
 ) -> tuple[Outcome, str]:
-    """Read a kept outcome, and give its text too.
+    """Read the outcome of a key that was kept in a folder, and give its text too.
 
-    Parameters
-    ----------
-    folder : Path
-        Where it was kept.
-    key : str
-        Its key.
-    kind : type
-        Record that it is.
-    wanted : mapping
-        What must be the same as when it was kept; more may have been.
+    What is `wanted` must be the same as when it was kept; more may have been.
 
     Raises
     ------
@@ -99,15 +79,7 @@ def read_outcome(
 
 
 def of_another_run(path: Path, wanted: Mapping[str, object]) -> str:
-    """Why a kept outcome, whichever it is, cannot be of this campaign; empty if it can, or cannot be read.
-
-    Parameters
-    ----------
-    path : Path
-        Its file.
-    wanted : mapping
-        From `identity`.
-    """
+    """Why a kept outcome cannot be of the campaign of an identity; empty if it can, or cannot be read."""
     try:
         document = json.loads(path.read_text("utf-8"))
         other, command = difference(document["identity"], wanted), document.get("command")

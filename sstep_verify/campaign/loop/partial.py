@@ -95,22 +95,10 @@ class Partial:
     ) -> dict[str, Outcome]:
         """Take the folder over, and read back what an earlier run finished if this one resumes it.
 
-        Parameters
-        ----------
-        kind : type
-            Record that an outcome is, with a field `verdicts`.
-        common : mapping
-            From `sstep_verify.campaign.loop.kept.identity`.
-        data : mapping of str to str
-            Key of every problem that is asked for, to the SHA-256 of its data (empty if generated). Kept
-            outcomes of other problems stay where they are.
-        command : str
-            The command that was given, for a later run that cannot take its outcomes.
-
-        Returns
-        -------
-        dict of str to outcome
-            By key; empty if there is nothing, or the run does not resume.
+        `kind` is the record that an outcome is, `common` from `kept.identity`, `command` the one that was
+        given, for a later run that cannot take its outcomes. `data` has the key of every problem that is
+        asked for, with the SHA-256 of its data (empty if generated); kept outcomes of other problems stay
+        where they are. What is returned is by key; empty if there is nothing, or the run does not resume.
 
         Raises
         ------
@@ -150,10 +138,8 @@ class Partial:
     def keep(self, key: str, outcome: Any) -> Any:
         """Keep an outcome; where that is impossible the campaign goes on, and one line says so.
 
-        Returns
-        -------
-        outcome
-            As it will be read back, so that the report of a run that resumes is that of one that does not.
+        It is given back as it will be read back, so that the report of a run that resumes is that of one
+        that does not.
         """
         text = json.dumps(asdict(outcome), default=lambda value: value.tolist())  # NumPy's numbers
         self._named |= artefact_names(text)
@@ -189,10 +175,7 @@ class Partial:
     def reported(self, tried: bool = False) -> None:
         """Remove the problems of a report that was written, if it has all that were asked for.
 
-        Parameters
-        ----------
-        tried : bool
-            Whether those that are missing were tried, and would only be refused again.
+        If `tried`, those that are missing would only be refused again.
         """
         if tried or self._finished == set(self._identities):
             for key in self._finished:

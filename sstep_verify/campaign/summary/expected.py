@@ -28,21 +28,9 @@ KINDS = (*(f"{check}: {status}" for check in CHECKS for status in UNSETTLED), RE
 
 @dataclass(frozen=True)
 class ExpectedFailure:
-    """A failure that is known.
+    """A failure that is known, whatever the s: id of the case, one of `KINDS`, and why it stays.
 
-    Parameters
-    ----------
-    id : str
-        Id of the case.
-    kind : str
-        One of `KINDS`, such as ``step-replay: FAIL``; whatever the s.
-    reason : str
-        Why it is known and stays.
-
-    Raises
-    ------
-    InputError
-        If the kind is unknown, or there is no reason.
+    InputError if the kind is unknown, or there is no reason.
     """
 
     id: str
@@ -67,19 +55,10 @@ class _File:
 
 
 def read_expected(path: str | Path, known: Collection[str]) -> tuple[ExpectedFailure, ...]:
-    """Read a list of expected failures.
+    """Read a list of expected failures: a TOML file with tables ``[[expected]]``.
 
-    Parameters
-    ----------
-    path : str or Path
-        A TOML file with tables ``[[expected]]``.
-    known : collection of str
-        Ids of all cases.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, an entry is unusable or stands twice, or it names no case.
+    All ids of cases are `known`. InputError if it cannot be read, an entry is unusable or stands twice, or
+    names no case.
     """
     what = "a list of expected failures"
     table = table_from(read_whole(path, MOST_BYTES, what), str(path), what)
@@ -96,15 +75,7 @@ def read_expected(path: str | Path, known: Collection[str]) -> tuple[ExpectedFai
 
 
 def expected_text(results: Results, known: Iterable[ExpectedFailure] = ()) -> str:
-    """A list of what fails in some results; reasons that are known are kept.
-
-    Parameters
-    ----------
-    results : Results
-        What was found.
-    known : iterable of ExpectedFailure
-        With their reasons.
-    """
+    """A list of what fails in some results; reasons that are known are kept."""
     reasons = {(one.id, one.kind): one.reason for one in known}
     met = [
         (one["case"], f"{one['check']}: {one['status']}")

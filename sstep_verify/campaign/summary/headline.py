@@ -32,13 +32,7 @@ RANKS = re.compile(r"(?<![^/-])P=(\d+)-?")
 
 
 def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
-    """What was shown: for which s on how many problems, what could have been seen, what could not.
-
-    Parameters
-    ----------
-    cases, verdicts : sequences
-        What was done.
-    """
+    """What was shown: for which s on how many problems, what could have been seen, what could not."""
     if cases and judges_a_vector(verdicts):
         return _vectors(cases, verdicts)
     words = right_in_words({case.id: right_at(case, verdicts) for case in cases})

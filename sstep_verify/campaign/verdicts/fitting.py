@@ -12,19 +12,31 @@ from sstep_verify.errors import InputError
 from sstep_verify.problems.bias import require_usable
 from sstep_verify.problems.data.embedded import EDGES, REGRESSION, SHAPES, sized
 
-FROM_ZERO = (
-    "contract", "step-replay", "window-replay", "trajectory", "sstep-equals-classical", "phases", "box",
-    "determinism", "optimum", "rank-coherence", "message-count",
-)  # fmt: skip
-"""Checks of a program that takes no a0, or no index stream either, or makes no runs of any length."""
+JUDGES = {
+    "contract": "zero printed ranks",
+    "step-replay": "zero ranks",
+    "window-replay": "zero ranks shown",
+    "trajectory": "zero printed ranks",
+    "sstep-equals-classical": "zero printed",
+    "metamorphic-exact": "shown",
+    "phases": "zero",
+    "box": "zero ranks",
+    "determinism": "zero printed ranks",
+    "optimum": "zero",
+    "residual-gap": "shown",
+    "rank-coherence": "zero printed ranks",
+    "message-count": "zero printed ranks",
+}
+"""What checks can judge that others cannot: runs from zero alone, of a program that takes no a0, or no
+index stream either, or makes no runs of any length; printed, rounded results; what communication on more
+than the fewest ranks may spoil. Those of shown need to see, or to be able to give, the weights that a program
+carries.
+"""
 
-PRINTED = (
-    "contract", "trajectory", "sstep-equals-classical", "determinism", "rank-coherence", "message-count",
-)  # fmt: skip
-"""Checks of a program that prints a rounded result."""
 
-SHOWN = ("window-replay", "residual-gap", "metamorphic-exact")
-"""Checks that need to see, or to be able to give, the weights that a program carries."""
+def judged(what: str) -> set[str]:
+    """Checks by what they can judge, or need."""
+    return {check for check, words in JUDGES.items() if what in words.split()}
 
 
 def fitted(family: Family, described: ProgramFile) -> Family:
@@ -32,12 +44,12 @@ def fitted(family: Family, described: ProgramFile) -> Family:
     wanted = set(family.checks)
     counts = described.conventions.counts
     if described.from_zero or counts != "iterations":  # Others make runs that go on, or of any length.
-        wanted &= set(FROM_ZERO)
+        wanted &= judged("zero")
         family = replace(family, start=0)
     if described.rounded or described.ends_apart:
-        wanted &= set(PRINTED)
+        wanted &= judged("printed")
     if described.carries:
-        wanted -= set(SHOWN)
+        wanted -= judged("shown")
     checks = tuple(one for one in family.checks if one in wanted)
     family = replace(family, checks=checks, counts=counts)
     own = described.stream

@@ -20,10 +20,7 @@ from sstep_verify.verdict import Verdict
 def minimum_table(minimum_windows: int) -> dict[str, int]:
     """Comparisons that every planned run needs, by check, for the report.
 
-    Parameters
-    ----------
-    minimum_windows : int
-        Fewest windows replayed per run, as the campaign file says.
+    `minimum_windows` are the fewest windows replayed per run, as the campaign file says.
     """
     return {
         check.id: minimum_windows if check.by_windows else 1
@@ -41,23 +38,9 @@ def too_few(
 ) -> tuple[str, ...]:
     """One line per check and run with fewer executed comparisons than its minimum.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    checks : sequence of str
-        Ids of the checks that judged it.
-    verdicts : sequence of Verdict
-        Their verdicts.
-    trajectories : mapping of str to Trajectory
-        Runs by key; a plain run that ended early has fewer windows to replay.
-    minimum_windows : int
-        Fewest windows replayed per run that has as many.
-
-    Returns
-    -------
-    tuple of str
-        Each with check, case, s, executed, planned and needed comparisons.
+    `checks` are the ids of those that judged the case, and gave the `verdicts`; a plain run that ended
+    early has fewer windows to replay than the minimum. A line has check, case, s, executed, planned and
+    needed comparisons.
     """
     short = []
     for check in checks_of(checks):
@@ -87,14 +70,7 @@ def left_out(case: Case, checks: Sequence[str], minimum_windows: int) -> list[Ve
     The replay limit of the campaign file is the only such reason: a window of more kernel entries is
     neither replayed nor compared entry by entry.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    checks : sequence of str
-        Ids of the checks that judge it.
-    minimum_windows : int
-        Comparisons planned per run.
+    `minimum_windows` comparisons are planned per run.
     """
     return [
         nothing_compared(

@@ -42,20 +42,7 @@ def name_conventions(
 ) -> list[Verdict]:
     """The verdicts, the first FAIL of a check with the conventions under which its run passes it.
 
-    Parameters
-    ----------
-    check : Check
-        The check that judged.
-    case : Case
-        The case, with its index stream.
-    trajectories : mapping of str to Trajectory
-        All runs of the case, by key.
-    solver : Solver
-        Solver under test; of one that is no program nothing is tried.
-    verdicts : sequence of Verdict
-        What the check made of the runs.
-    oracle : Oracle
-        As the check had it.
+    Of a solver that is no program nothing is tried. `trajectories` are all runs of the case, by key.
     """
     failed = next((one for one in verdicts if one.status is Status.FAIL), None)
     if failed is None or check.id not in HINTED or not isinstance(solver, ProgramSolver):

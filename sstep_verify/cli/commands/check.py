@@ -110,8 +110,7 @@ def command(solver, command_line, settings, statement, runs, **given):
 
 def _judge_runs(folder, described, selection, given) -> None:
     """Write the runs of a folder, or judge those that were made."""
-    from sstep_verify.campaign.batch.collect import StoredRuns
-    from sstep_verify.campaign.batch.manifest import RUNS
+    from sstep_verify.campaign.batch.collect import RUNS, StoredRuns
     from sstep_verify.cli.campaign import Asked, judge
 
     batch = batch_of(folder, described, selection, given)

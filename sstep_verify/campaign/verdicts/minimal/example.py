@@ -42,26 +42,10 @@ def example_of(
 
     The search works in a process of its own, so that a solver that hangs or dies there ends nothing else.
 
-    Parameters
-    ----------
-    case : Case
-        The case that failed.
-    verdict : Verdict
-        Its failure.
-    solvers : mapping of str to Solver
-        The solver under test under the empty name, and its variants.
-    seconds : float
-        Budget; one try may end later.
-    artefact : Path or None
-        Folder of the artefact; None writes nothing.
-    name : str
-        Name of the solver as a campaign file says it.
-
-    Returns
-    -------
-    pair of str
-        Size of what was found, and the sentence on it for the reason of the case; both empty where nothing
-        smaller was.
+    Its budget is so many seconds, one try may end later. It is of `solvers`, the one under test under the
+    empty name and its variants; `name` is how a campaign file names that one. No artefact, nothing is
+    written. What is returned is the size of what was found, and the sentence on it for the reason of the
+    case; both empty where nothing smaller was.
     """
     solver = solvers[""]
     limit = seconds + GRACE

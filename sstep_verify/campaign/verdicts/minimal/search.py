@@ -16,15 +16,7 @@ class OutOfTimeError(Exception):
 
 @dataclass(frozen=True)
 class Size:
-    """What a run is cut down to.
-
-    Parameters
-    ----------
-    samples, features : tuple of int
-        Those of the whole problem that are kept, ascending.
-    iterations, s, block : int
-        Iterations (H), iterations per window, coordinates of a block (b).
-    """
+    """What a run is cut down to: samples and features that are kept, ascending, and H, s and b."""
 
     samples: tuple[int, ...]
     features: tuple[int, ...]
@@ -47,12 +39,7 @@ class Size:
 def smallest(size: Size, fails: Callable[[Size], bool]) -> Size:
     """The smallest size found that fails, from one that does.
 
-    Parameters
-    ----------
-    size : Size
-        Where to begin; it fails.
-    fails : callable
-        Whether a size fails; `OutOfTimeError` ends the search with the smallest found so far.
+    `fails` says whether a size fails; its `OutOfTimeError` ends the search with the smallest found so far.
     """
     search = _Search(size, fails)
     try:

@@ -78,20 +78,10 @@ def storable(problem: Problem, part: Problem) -> bool:
 
 @dataclass
 class Tries:
-    """Tries sizes of one failing case.
+    """Tries sizes of one failing case until the deadline, a time of ``time.monotonic()``.
 
-    Parameters
-    ----------
-    case : Case
-        The case, whole.
-    verdict : Verdict
-        Its failure.
-    solvers : mapping of str to Solver
-        The solver under test under the empty name, and its variants.
-    deadline : float
-        Time of ``time.monotonic()`` after which nothing more is tried.
-    found : Verdict or None
-        The failure of the last size that failed alike.
+    `solvers` are the solver under test under the empty name, and its variants; `found` is the failure of
+    the last size that failed alike.
     """
 
     case: Case
