@@ -29,8 +29,8 @@ JUDGES = {
 }
 """What checks can judge that others cannot: runs from zero alone, of a program that takes no a0, or no
 index stream either, or makes no runs of any length; printed, rounded results; what communication on more
-than the fewest ranks may spoil. Those of shown need to see, or to be able to give, the weights that a program
-carries.
+than the fewest ranks may spoil. Those of shown need to see, or to be able to give, the weights that a
+program carries.
 """
 
 
