@@ -25,6 +25,9 @@ ENTRIES = frozenset({"results.json", "junit.xml", "index.html", "figures", "tabl
 ARTEFACTS = "artefacts"
 """Folder inside a report with what it takes to judge its unsettled verdicts again."""
 
+MINIMAL = "minimal"
+"""Folder of a smaller problem in that of an artefact."""
+
 
 def write_report(results: Results, folder: str | Path, artefacts: Path | None = None) -> Path:
     """Write ``results.json``, ``junit.xml``, ``index.html``, ``tables/`` and ``figures/``.
@@ -66,19 +69,23 @@ def check_destination(folder: str | Path) -> Path:
 
 
 def copy_artefacts(source: Path, target: Path, names: Iterable[str]) -> None:
-    """Copy artefacts, which are folders of regular files; what a link points to is copied by nobody.
+    """Copy artefacts, folders of regular files with a smaller problem perhaps; links are copied by nobody.
 
     Raises
     ------
     InputError
-        If one is a link or no folder, or holds anything but files.
+        If one is a link or no folder, or holds anything but files, and that folder.
     """
-    for name in names:
+    folders = [Path(name) for name in names]
+    folders += [name / MINIMAL for name in folders if (source / name / MINIMAL).is_dir()]
+    for name in folders:
         folder = source / name
-        if source.is_symlink() or folder.is_symlink() or not folder.is_dir():
+        if any(path.is_symlink() for path in (source, folder.parent, folder)) or not folder.is_dir():
             raise InputError(f"{folder}: an artefact is a folder, and no link to one; take it away")
         (target / name).mkdir(parents=True, exist_ok=True)
         for entry in os.scandir(folder):
+            if name / entry.name in folders:
+                continue
             part = open_regular(entry.path, "part of an artefact", follow=False)
             with part, open(target / name / entry.name, "wb") as copy:
                 shutil.copyfileobj(part, copy)

@@ -233,6 +233,8 @@ def test_artefacts_stay_with_their_outcomes_and_others_go(folder):
     for name in ("one", "unfinished", ".half.partial"):
         (folder.path / "artefacts" / name).mkdir(parents=True)
     (folder.path / "artefacts/one/artefact.json").write_text("{}", encoding="utf-8")
+    (folder.path / "artefacts/one/minimal").mkdir()
+    (folder.path / "artefacts/one/minimal/README.txt").write_text("smaller", encoding="utf-8")
     partial = folder.partial()
     assert set(partial.open(CaseOutcome, COMMON, DATA)) == {"first"}
     assert [
@@ -241,6 +243,7 @@ def test_artefacts_stay_with_their_outcomes_and_others_go(folder):
     assert [entry.name for entry in partial.artefacts.iterdir()] == ["one"]
     (copied,) = partial.artefacts_for_report().iterdir()
     assert (copied / "artefact.json").exists()
+    assert (copied / "minimal" / "README.txt").read_text("utf-8") == "smaller"
     partial.close()
     assert sorted(entry.name for entry in folder.path.iterdir() if entry.is_dir()) == ["artefacts"]
     assert set(folder.resumed()) == {"first"}

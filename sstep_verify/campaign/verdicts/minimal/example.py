@@ -20,11 +20,12 @@ from sstep_verify.campaign.verdicts.minimal.tries import Tries, cut_down, whole
 from sstep_verify.checks.shared.case import Case, plain_request
 from sstep_verify.exchange import write_folder
 from sstep_verify.problems.kernels import parameters_of
+from sstep_verify.reporting.write import MINIMAL
 from sstep_verify.solver import Solver
 from sstep_verify.verdict import Verdict
 
-FOLDER, PARTIAL = "minimal", ".minimal.partial"
-"""Folder of the example in that of the artefact, and its name while it is written."""
+PARTIAL = ".minimal.partial"
+"""Name of the example's folder in that of the artefact while it is written."""
 
 GRACE = 10.0
 """Seconds beside the budget after which a search that hangs is ended; a program's own time limits too."""
@@ -108,7 +109,7 @@ def _told(tries: Tries, artefact: Path | None, name: str) -> tuple[str, str]:
     if artefact is None:
         return best.words, f"{words}."
     _write(tries, best, tries.found, artefact, name)
-    where = f"it stands in the folder {FOLDER} of the artefact, with what runs it in README.txt"
+    where = f"it stands in the folder {MINIMAL} of the artefact, with what runs it in README.txt"
     return best.words, f"{words}; {where}."
 
 
@@ -137,7 +138,7 @@ def _write(tries: Tries, size: Size, found: Verdict, artefact: Path, name: str) 
             "  sstep-verify run DIR/campaign.toml --data DIR",
         ]
     (partial / "README.txt").write_text("\n".join(lines) + "\n", "utf-8")
-    os.rename(partial, artefact / FOLDER)
+    os.rename(partial, artefact / MINIMAL)
 
 
 def _command(solver: ProgramSolver, case: Case) -> str:
