@@ -60,7 +60,10 @@ def with_further_s(definition: Definition, seed: int | None) -> Definition:
         if cut.selection.s:
             return definition
         cut = replace(cut, selection=replace(cut.selection, seed=seed))
-    named = f"{again[:-1]}, seed={seed})" if again.endswith(")") else f"{again} --seed {seed}"
+    if again.endswith(")"):
+        named = f"{again[:-1]}, seed={seed})"
+    else:
+        named = again if f" --seed {seed} " in f"{again} " else f"{again} --seed {seed}"
     families = tuple(replace(one, further=further_s(one, seed)) for one in definition.families)
     return replace(definition, families=families, seed=seed, cut=cut, command=named)
 

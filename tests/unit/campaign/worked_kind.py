@@ -14,7 +14,7 @@ from sstep_verify.reporting import results as report
 
 @dataclass(frozen=True)
 class NormOutcome:
-    """What is kept of a unit, and read back by --resume and by a merger."""
+    """What is kept of a unit, and read back by --resume."""
 
     case: report.Case
 
