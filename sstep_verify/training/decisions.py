@@ -197,12 +197,11 @@ def _exchange(
     """Exchange, words of kept kernel rows, and why."""
     if settings.exchange != "auto":
         return settings.exchange, settings.cache or 0, "asked for"
-    choice = choose_exchange(
+    return choose_exchange(
         samples=samples, s=START_S if settings.s == "auto" else settings.s, block=block,
         iterations=iterations, ranks=ranks, kernel=settings.kernel,
         memory=MEMORY if settings.cache is None else settings.cache,
     )  # fmt: skip
-    return choice.exchange, choice.cache, choice.reason
 
 
 def _earlier(settings: Settings, samples: int, kept: Mapping[str, Any]) -> tuple[str, int, str] | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sstep_verify.problems import Kernel
 
 COLLECTIVE_SECONDS = 2e-5
@@ -13,31 +11,9 @@ LINEAR_SECONDS, POLYNOMIAL_SECONDS, RBF_SECONDS = 4e-10, 1e-9, 4e-9
 """Time of one panel entry after the reduction: its share of the gradient, and its kernel function."""
 
 
-@dataclass(frozen=True)
-class Choice:
-    """An exchange and the reason for it.
-
-    Parameters
-    ----------
-    exchange : {"allreduce", "reduce-scatter", "gram"}
-        What is communicated.
-    cache : int
-        Words for kept kernel rows; 0 for none.
-    words : int
-        Words that a full window hands to the collectives, the trailer apart.
-    reason : str
-        One sentence.
-    """
-
-    exchange: str
-    cache: int
-    words: int
-    reason: str
-
-
 def choose_exchange(
     *, samples: int, s: int, block: int, iterations: int, ranks: int, kernel: Kernel, memory: int
-) -> Choice:
+) -> tuple[str, int, str]:
     """Choose from the sizes of a run.
 
     Parameters
@@ -55,33 +31,34 @@ def choose_exchange(
 
     Returns
     -------
-    Choice
+    exchange : {"allreduce", "reduce-scatter", "gram"}
+        What is communicated.
+    cache : int
+        Words for kept kernel rows; 0 for none.
+    reason : str
+        One sentence.
     """
     most = min(s * block, samples)
     panel, small = samples * most, most * most + most
     if kernel.linear and small < panel:
-        return Choice(
-            "gram", 0, small,
-            f"linear kernel: {small} words a window instead of {panel}, whatever the number of samples",
-        )  # fmt: skip
+        reason = f"{small} words a window instead of {panel}, whatever the number of samples"
+        return "gram", 0, f"linear kernel: {reason}"
     if samples * samples <= memory and iterations * block > samples:
-        return Choice(
-            "allreduce", samples * samples, panel,
-            f"all {samples} kernel rows fit in {memory} words, and {iterations * block} draws use each "
-            f"{iterations * block / samples:.3g} times: every row is formed once and kept",
-        )  # fmt: skip
+        draws = iterations * block
+        reason = f"all {samples} kernel rows fit in {memory} words, and {draws} draws use each "
+        reason += f"{draws / samples:.3g} times: every row is formed once and kept"
+        return "allreduce", samples * samples, reason
     saved = panel * (1 - 1 / ranks) * _entry_seconds(kernel)
     if ranks > 1 and (panel > memory or saved > COLLECTIVE_SECONDS):
-        return Choice(
-            "reduce-scatter", 0, panel + small,
-            f"{panel} panel entries a window: kernel function and gradient of {samples // ranks} samples a "
-            f"rank, not {samples}, are taken to be worth one more collective",
-        )  # fmt: skip
-    return Choice(
-        "allreduce", 0, panel,
+        reason = (
+            f"{panel} panel entries a window: kernel function and gradient of {samples // ranks} samples"
+        )
+        reason += f" a rank, not {samples}, are taken to be worth one more collective"
+        return "reduce-scatter", 0, reason
+    reason = (
         f"{panel} panel entries a window on {ranks} rank{'s' * (ranks > 1)}: taken to be too few for a "
-        "second collective to pay",
-    )  # fmt: skip
+    )
+    return "allreduce", 0, f"{reason}second collective to pay"
 
 
 def _entry_seconds(kernel: Kernel) -> float:

@@ -26,7 +26,6 @@ from sstep_verify.solvers.production.windows import (
     CachedWindows,
     Coherent,
     ExchangedWindows,
-    Windows,
     whole_gram,
 )
 from sstep_verify.trajectory import BROADCASTS, fingerprint
@@ -97,7 +96,7 @@ class Run:
         self._unkept = np.empty((max(self._chunk, self._chunk_of(1)) if tuned else self._chunk, block))
         self.gram = gram
         self._exchange: Exchange
-        self._windows: Windows
+        self._windows: ExchangedWindows | CachedWindows
         if options.exchange == "allreduce":
             shared = self._packet, self._communicator, self.clock, most, options.separate_timers
             self._exchange = allreduce = AllreduceExchange(self._panel(Panel), *shared)
@@ -152,7 +151,7 @@ class Run:
             return StepWindows(exchange, *shared, block, request.expose_panels)
         return ExchangedWindows(exchange, *shared)
 
-    def _windows_of_rows(self, exchange: AllreduceExchange, most: int) -> Windows:
+    def _windows_of_rows(self, exchange: AllreduceExchange, most: int) -> ExchangedWindows | CachedWindows:
         """How windows are made where every rank has whole rows, which it may keep."""
         samples, options = self._request.problem.samples, self._options
         if not (options.keep_gram or options.cache):

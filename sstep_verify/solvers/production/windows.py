@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from sstep_verify.parallel.clock import RECURRENCE, Clock
@@ -13,30 +11,6 @@ from sstep_verify.parallel.packet import IncoherenceError, Packet, WindowError, 
 from sstep_verify.solvers.production.first_ranks import FirstRanks
 from sstep_verify.solvers.production.recurrences import Recurrence
 from sstep_verify.trajectory import Panel
-
-
-class Windows(Protocol):
-    """Windows of a run, made chunk by chunk.
-
-    Attributes
-    ----------
-    made : int
-        Windows made so far.
-    """
-
-    made: int
-
-    def make(self, draws: np.ndarray, log: np.ndarray, s: int | None = None) -> None:
-        """Make the windows of some draws, shape (k, b), and log their new values, shape (k, b).
-
-        Windows are of s iterations, at most as many as those of the run, and of these where s is absent.
-        Those after one that is late are not made.
-        """
-        ...
-
-    def used_panel(self, draws: np.ndarray) -> Panel:
-        """Copy of the kernel entries of the window just made, from its draws, shape (s, b)."""
-        ...
 
 
 class Coherent:
@@ -82,6 +56,11 @@ class ExchangedWindows:
         Iterations per window.
     clock : Clock
         Seconds per phase.
+
+    Attributes
+    ----------
+    made : int
+        Windows made so far.
     """
 
     def __init__(
@@ -97,7 +76,11 @@ class ExchangedWindows:
         self._coherent, self._s, self._clock, self.made = coherent, s, clock, 0
 
     def make(self, draws: np.ndarray, log: np.ndarray, s: int | None = None) -> None:
-        """Make the full windows, then the one that is shorter."""
+        """Make the windows of some draws, shape (k, b), and log their new values, shape (k, b).
+
+        Full windows of s iterations, at most as many as those of the run, and of these where s is absent;
+        then the one that is shorter. Those after one that is late are not made.
+        """
         s = s or self._s
         full = draws.shape[0] // s * s
         for windows, part in ((full // s, slice(0, full)), (1, slice(full, None))):
@@ -139,7 +122,10 @@ class ExchangedWindows:
         self._clock.stop(RECURRENCE)
 
     def used_panel(self, draws: np.ndarray) -> Panel:
-        """Whole rows, or the entries among the drawn coordinates, as the exchange has them."""
+        """Copy of the kernel entries of the window just made, from its draws, shape (s, b).
+
+        Whole rows, or the entries among the drawn coordinates, as the exchange has them.
+        """
         columns, _, counts = self._columns.of(np.ascontiguousarray(draws).reshape(1, -1))
         return self._exchange.used(columns[0, : int(counts[0])].copy())
 
@@ -170,7 +156,7 @@ class CachedWindows:
         self._coherent, self._s, self._clock, self.made = coherent, s, clock, 0
 
     def make(self, draws: np.ndarray, log: np.ndarray, s: int | None = None) -> None:
-        """Make the windows in runs of hits, each run after the first behind one miss."""
+        """Make windows as `ExchangedWindows` does, in runs of hits, each but the first behind one miss."""
         cache, s, coherent, first = self._cache, s or self._s, self._coherent, 0
         while first < draws.shape[0]:
             hits = cache.hits(draws[first:], s)
