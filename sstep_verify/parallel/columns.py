@@ -10,27 +10,12 @@ from sstep_verify.errors import InputError
 
 @compiled
 def distinct_columns(draws, stamp, mark, columns, positions, counts):
-    """Find the distinct coordinates of many windows in one call.
+    """Find the distinct coordinates of many windows, each a row of `draws`, (windows, s * b), in one call.
 
-    Parameters
-    ----------
-    draws : ndarray of int64, shape (windows, s * b)
-        Coordinates drawn, one window a row.
-    stamp : ndarray of int32, shape (2, m)
-        Scratch: row 0 the mark last seen at a coordinate, row 1 its place in that window.
-    mark : int
-        A value larger than any in `stamp`; the next free one is returned.
-    columns : ndarray of int64, shape (windows, s * b)
-        Out: the distinct coordinates of each window in order of first draw.
-    positions : ndarray of int64, shape (windows, s * b)
-        Out: place of each draw's coordinate among the distinct ones.
-    counts : ndarray of int64, shape (windows,)
-        Out: number of distinct coordinates.
-
-    Returns
-    -------
-    int
-        The next free mark.
+    Into `columns`, of the same shape, go those of each window in order of first draw, into `positions` the
+    place of each draw's coordinate among them, into `counts`, (windows,), their number. `stamp`, (2, m),
+    has the mark last seen at a coordinate and its place in that window; `mark` is larger than any in it,
+    and the next free one is returned.
     """
     for window in range(draws.shape[0]):
         count = 0

@@ -214,17 +214,10 @@ class Packet:
 
 @compiled
 def sign(signature, bits, columns):
-    """Go on with the digest of a dual vector after its values at `columns` may have changed.
+    """Go on with the digest of a dual vector, `bits`, (m,), whose values at `columns` may have changed.
 
-    Parameters
-    ----------
-    signature : ndarray of uint64, shape (1,)
-        The digest, updated: rotated by 13 bits and joined (xor) with the bits of each value and with its
-        coordinate, so that one changed bit always changes it.
-    bits : ndarray of uint64, shape (m,)
-        The bits of the dual vector.
-    columns : ndarray of int64, shape (c,)
-        Coordinates of the window.
+    The digest in `signature`, (1,), is rotated by 13 bits and joined (xor) with the bits of each value and
+    with its coordinate, so that one changed bit always changes it.
     """
     digest = signature[0]
     for column in columns:

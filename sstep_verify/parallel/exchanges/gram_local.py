@@ -178,18 +178,9 @@ def take_among(square, every, columns, gram, products):
 
 @compiled_borrowing
 def dense_among(data, columns, weights, gram, products):
-    """Inner products among a few dense rows, pair by pair, and with the weights.
+    """Inner products among a few rows of data (m, n_local), pair by pair, into `gram`, (c, c).
 
-    Parameters
-    ----------
-    data : ndarray, shape (m, n_local)
-        This rank's columns of the data.
-    columns : ndarray of int64, shape (c,)
-        The rows.
-    weights : ndarray, shape (n_local,)
-        This rank's part of w.
-    gram, products : ndarray, shapes (c, c) and (c,)
-        Out: inner products among the rows, and with the weights.
+    Those with the weights, this rank's part of w, (n_local,), go into `products`, (c,).
     """
     for place in range(columns.size):
         row = data[columns[place]]

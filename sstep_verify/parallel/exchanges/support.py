@@ -264,22 +264,11 @@ def copy_rows(data, order, row_at, rows):
 
 @compiled
 def small_parts(rows, columns, order, place_of, vector, part, gram, stale):
-    """What the updates of a window need of its rows over the first places.
+    """What the updates of a window need of the kernel rows of `columns` over the first places, (c, p).
 
-    Parameters
-    ----------
-    rows : ndarray, shape (c, p)
-        Kernel rows of `columns`.
-    columns : ndarray of int64, shape (c,)
-        The coordinates.
-    order, place_of : ndarray of int64, shape (m,)
-        Sample at each place, place of each sample.
-    vector : ndarray, shape (m,)
-        What rows are multiplied with.
-    part : ndarray, shape (m,)
-        Scratch.
-    gram, stale : ndarray, shapes (c, c) and (c,)
-        Out: entries among the coordinates, products of their rows with `vector`.
+    Out: `gram`, (c, c), the entries among the coordinates, and `stale`, (c,), the products of the rows with
+    `vector`, (m,), of which `part`, (m,), gets what stands at the places. `order` and `place_of` as in
+    `Support`.
     """
     count, width = rows.shape
     for place in range(width):

@@ -14,21 +14,10 @@ TILE = 1 << 13
 
 @compiled
 def few_products(by_feature, data, columns, panel, offset):
-    """Write the inner products of sampled rows with neighbouring samples.
+    """Write the inner products of rows of data (m, n), those of `columns`, with neighbouring samples.
 
-    Parameters
-    ----------
-    by_feature : ndarray, shape (n, m)
-        Samples of which the products are formed, one feature a row; n > 0. In C order, or else its rows
-        would be read word by word.
-    data : ndarray, shape (m, n)
-        Samples, one a row.
-    columns : ndarray of int64, shape (c,)
-        The sampled ones.
-    panel : ndarray, shape (c, k)
-        Out: products with samples `offset`, ..., `offset` + k - 1.
-    offset : int
-        The first of the samples.
+    Into `panel`, (c, k), go those with samples `offset`, ..., `offset` + k - 1. `by_feature`, (n, m), has
+    one feature of the samples a row, n > 0; in C order, or else its rows would be read word by word.
     """
     count, width = panel.shape
     fours = count - count % 4

@@ -22,23 +22,11 @@ ROWS_AT_ONCE = 16
 
 @compiled
 def row_products(rows, row_of, vector, products):
-    """Products of some rows with a vector; neighbouring rows share one matrix-vector product.
+    """Products of the kernel rows `row_of`, (b,), of `rows`, (c, m), with a vector, (m,), into `products`.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (c, m)
-        Kernel rows.
-    row_of : ndarray of int64, shape (b,)
-        Rows wanted.
-    vector : ndarray, shape (m,)
-        The other factor.
-    products : ndarray, shape (b,)
-        Out: the products.
-
-    Notes
-    -----
-    The panel holds rows in order of first draw, so most of a block lies side by side: one product of
-    many rows streams them two to three times faster from memory than row by row.
+    Neighbouring rows share one matrix-vector product: the panel holds rows in order of first draw, so most
+    of a block lies side by side, and one product of many rows streams them two to three times faster from
+    memory than row by row.
     """
     begin = 0
     while begin < row_of.size:
@@ -57,16 +45,8 @@ def row_products(rows, row_of, vector, products):
 def equation(row, places, place, target, value, product, system, rhs, samples, penalty):
     """Write one equation of a block system: of the coordinate number `place` of a block.
 
-    Parameters
-    ----------
-    row : ndarray
-        Its kernel row.
-    places : ndarray of int64, shape (b,)
-        Places of the block's coordinates in a row.
-    target, value, product : float
-        Its target and value, and the product of its row with a.
-    system, rhs, samples, penalty
-        As in `ridge_updates`, `samples` the number of them (m).
+    Its kernel row has the block's coordinates at `places`, (b,); `product` is that of the row with a, and
+    `samples` their number (m). The rest is as in `ridge_updates`.
     """
     rhs[place] = target - samples * value - product / penalty
     for other in range(place, places.size):

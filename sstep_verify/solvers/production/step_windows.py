@@ -96,14 +96,9 @@ class StepWindows(ExchangedWindows):
 def keep_rows(rows, row_at, last, known, new, step, kept):
     """Move the new rows of a step that later ones draw to where they stay; one beyond the last of these.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (c, m)
-        Kernel rows; the new ones are the last.
-    row_at, last : ndarray of int64, shape (c,)
-        By distinct coordinate: where its row is, changed for new ones; the last step that draws it.
-    known, new, step, kept : int
-        Coordinates known before, those that are new, the step, and the rows kept before.
+    Of `rows`, (c, m), the new ones are the last. By distinct coordinate, (c,), `row_at` says where its row
+    is, changed for new ones, and `last` which step draws it last; `known` were there before the step, and
+    `kept` rows stayed.
     """
     for item in range(known, known + new):
         if last[item] > step:
