@@ -172,7 +172,7 @@ def test_a_mistake_ends_with_code_2_and_the_way_out(report, monkeypatch, words, 
 
 
 def test_help_imports_nothing_heavy():
-    for words in (["--help"], ["explain", "--help"]):
+    for words in (["--help"], ["explain", "--help"], ["solve", "--help"], ["run", "--help"]):
         done = subprocess.run(
             [sys.executable, "-X", "importtime", "-m", "sstep_verify", *words],
             capture_output=True,

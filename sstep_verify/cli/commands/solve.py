@@ -9,7 +9,6 @@ import click
 
 from sstep_verify.cli.options.problem import FOLDER_OF_DATA, kernel_and_loss, problem_options
 from sstep_verify.cli.options.values import complete, data_sets
-from sstep_verify.cli.ranks import on_ranks
 
 NUMBER = click.IntRange(min=0)
 AT_LEAST_ONE: click.ParamType = click.IntRange(min=1)
@@ -136,6 +135,8 @@ def command(**given):
     2 usage or input error; 4 an error, loss or hang of a rank, which is named (a killed rank ends the job
     with the launcher's code for it); 130 interrupted.
     """
+    from sstep_verify.cli.ranks import on_ranks
+
     for name in ("hang_limit", "checkpoint_seconds"):
         if math.isnan(given[name]):
             hint = f"--{name.replace('_', '-')}"
