@@ -228,13 +228,10 @@ class Kind(Protocol):
 
     Attributes
     ----------
-    table : str
-        Name of its tables in a campaign file: ``[[table]]``.
     outcome : type
         Record that an outcome is; it is kept as JSON, see `campaign.loop.partial`.
     """
 
-    table: str
     outcome: type
 
     @staticmethod

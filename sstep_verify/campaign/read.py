@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sstep_verify.campaign.kinds import KINDS
+from sstep_verify.campaign.kinds import KINDS, kind_of
 from sstep_verify.campaign.model import Definition, Head
 from sstep_verify.campaign.shipped import shipped
 from sstep_verify.campaign.tables import OneOf
@@ -80,7 +80,7 @@ def parse_definition(text: str, source: str) -> Definition:
     if len(held) > 1:
         raise InputError(f"{source}: holds both [[{held[0]}]] and [[{held[1]}]]; make two campaigns of it")
     tables = convert(table[held[0]], list[dict], f"{source}: {held[0]}")
-    read = KINDS[held[0]].read
+    read = kind_of(held[0]).read
     families = tuple(read(item, f"{source}: {held[0]} {place}") for place, item in enumerate(tables, 1))
     return Definition(**vars(head), families=families, source=source, kind=held[0])
 

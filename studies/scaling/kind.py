@@ -19,7 +19,6 @@ from studies.scaling.units import ScalingOutcome, execute_unit, load_profile
 class ScalingKind(Kind):
     """A unit is a curve over P; an outcome has its points, and the paper's claims on it."""
 
-    table = "scaling"
     outcome = ScalingOutcome
     read = staticmethod(read_scaling)
 

@@ -81,7 +81,6 @@ class SensitivityKind(Kind):
     The work of a unit is what its outcomes are of, by their keys: the study, then a name.
     """
 
-    table = "sensitivity"
     outcome = StudyOutcome
     read = staticmethod(read_study)
 

@@ -27,7 +27,6 @@ from studies.stability.verdicts import merged
 class StabilityKind(Kind):
     """A unit is a scenario; an outcome has its runs and verdicts in every form."""
 
-    table = "scenario"
     outcome = UnitOutcome
     read = staticmethod(read_scenario)
 

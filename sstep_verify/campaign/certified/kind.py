@@ -25,7 +25,6 @@ from sstep_verify.verdict import Status
 class CertifiedKind(Kind):
     """A unit is a problem; an outcome is what is proved of its optimum."""
 
-    table = "optimum"
     outcome = OptimumOutcome
     read = staticmethod(read_optimum)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sstep_verify.campaign.kinds import KINDS, units_of
+from sstep_verify.campaign.kinds import kind_of, units_of
 from sstep_verify.campaign.loop.kept import identity
 from sstep_verify.campaign.loop.pool import spread
 from sstep_verify.campaign.messages import Finished, State, Step
@@ -94,7 +94,7 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
         If the campaign's data or parameters cannot be used; found before anything is run.
     """
     begin = time.perf_counter()
-    units, kind = units_of(plan.definition, plan.only), KINDS[plan.definition.kind]
+    units, kind = units_of(plan.definition, plan.only), kind_of(plan.definition.kind)
     if plan.shard:
         units = plan.shard.of(units)
     prepared = kind.prepare(plan, units)
@@ -148,7 +148,7 @@ def _messages(plan: Plan, units: list[Unit], kept: frozenset[str], counter: _Cou
     setting = Setting(plan.definition.again, plan.directory, plan.artefacts, kept, plan.runs)
     left = [unit for unit in units if not kept.issuperset(unit.keys)]
     left = sorted(enough(left, plan.jobs), key=lambda unit: unit.cost, reverse=True)
-    kind = KINDS[plan.definition.kind]
+    kind = kind_of(plan.definition.kind)
     for message in spread(kind, left, setting, plan.jobs, counter.heard):
         yield message
         counter.finish(kind.key(message.outcome) if message.outcome is not None else "")
@@ -159,7 +159,7 @@ def summed_up(plan: Plan, units: list[Unit], data: dict[str, str], state: State,
 
     `data` has SHA-256 of data sets and solvers by name; `seconds` is the wall time.
     """
-    definition, kind = plan.definition, KINDS[plan.definition.kind]
+    definition, kind = plan.definition, kind_of(plan.definition.kind)
     order = {key: place for place, key in enumerate(key for unit in units for key in unit.keys)}
     state.outcomes.sort(key=lambda outcome: order[kind.key(outcome)])
     made = kind.assemble(plan, units, state)

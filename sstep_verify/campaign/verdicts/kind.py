@@ -30,7 +30,6 @@ from sstep_verify.verdict import Verdict
 class Verdicts(Kind):
     """A unit is a group of cases on the same data and kernel; an outcome is that of one case."""
 
-    table = "family"
     outcome = CaseOutcome
     read = staticmethod(read_family)
 

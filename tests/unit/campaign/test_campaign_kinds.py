@@ -27,7 +27,7 @@ data = ["one.svm", "two.svm", "three.svm", "four.svm"]
 
 @pytest.fixture(name="plan")
 def _plan(tmp_path, monkeypatch) -> Plan:
-    monkeypatch.setitem(KINDS, "norm", worked_kind.KIND)
+    monkeypatch.setitem(KINDS, "norm", worked_kind.__name__)
     for place, name in enumerate(("one", "two", "three", "four"), 1):
         (tmp_path / f"{name}.svm").write_text(f"1 1:{place}\n-1 1:0.5\n", encoding="ascii")
     (tmp_path / "norms.toml").write_text(CAMPAIGN, encoding="utf-8")

@@ -29,7 +29,6 @@ class NormTable:
 class NormKind(Kind):
     """A unit is a data set; its outcome is a case whose reason says the norm."""
 
-    table = "norm"
     outcome = NormOutcome
 
     def read(self, table, where):
