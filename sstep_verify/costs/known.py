@@ -26,16 +26,9 @@ length, in nanoseconds."""
 
 
 class Known:
-    """Times of candidates.
+    """Times of candidates, in nanoseconds, of a training that is to make so many iterations.
 
-    Parameters
-    ----------
-    exchanges : sequence of str
-        Exchanges, in the order in which they are tried.
-    iterations : float
-        Iterations that the training is to make.
-    quantum : float
-        Nanoseconds that a batch is to take while exploring.
+    Exchanges are in the order in which they are tried; while exploring a batch is to take a `quantum`.
 
     Attributes
     ----------
@@ -46,7 +39,7 @@ class Known:
     rest : float
         Iterations that are still to be made.
     longest : float
-        Nanoseconds of the longest window that is left in an elimination; 0 where batches need not be alike.
+        Of the longest window that is left in an elimination; 0 where batches need not be alike.
     """
 
     def __init__(self, exchanges: Sequence[str], iterations: float, quantum: float):
@@ -93,10 +86,7 @@ class Known:
     def left(self, before: Candidate) -> list[Candidate]:
         """Candidates that are not out; the best alone where the others are alike.
 
-        Parameters
-        ----------
-        before : Candidate
-            What was the best before exploring began.
+        `before` was the best before exploring began.
         """
         bounds = {one: (middle(times), half_interval(times)) for one, times in self.times.items()}
         best = min(bounds, key=lambda one: bounds[one][0])

@@ -22,14 +22,7 @@ RECENT = 24
 class Settled:
     """What its batches are, and take.
 
-    Parameters
-    ----------
-    candidate : Candidate
-        The one settled on.
-    times : sequence of float
-        Nanoseconds per iteration of its batches so far.
-    short, long : float
-        Nanoseconds that a short and a long batch are to take.
+    Times are nanoseconds per iteration of its batches so far; a short and a long batch are to take so many.
 
     Attributes
     ----------

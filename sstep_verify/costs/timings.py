@@ -22,18 +22,9 @@ class Candidate(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """What to make next.
+    """What to make next: so many windows, cut at the end of one after so many nanoseconds (`limit`).
 
-    Parameters
-    ----------
-    candidate : Candidate
-        With which exchange and s.
-    windows : int
-        How many windows.
-    counted : bool
-        Whether its time counts; not that of a first batch, which compiles and fills caches.
-    limit : float
-        Nanoseconds after which it is to be cut at the end of a window.
+    The time of a first batch, which compiles and fills caches, does not count.
     """
 
     candidate: Candidate

@@ -120,17 +120,7 @@ class Tuner:
         return self._last
 
     def observe(self, batch: Batch, iterations: int, nanoseconds: float) -> None:
-        """Note what a batch took; those that are not noted are taken not to have been made.
-
-        Parameters
-        ----------
-        batch : Batch
-            What `choose` gave.
-        iterations : int
-            Iterations made.
-        nanoseconds : float
-            Time taken.
-        """
+        """Note what a batch that `choose` gave took; others are taken not to have been made."""
         self._unanswered = 0
         self._known.rest -= iterations
         candidate = batch.candidate
