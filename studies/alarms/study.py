@@ -145,7 +145,7 @@ def run(unit: AlarmUnit) -> AlarmOutcome:
     outcome.pairs.update(pairs)
     outcome.planted.update(tried)
     outcome.refused.update(refused)
-    outcome.counts.update(counts)
+    outcome.counts.update({variant: dict(counted) for variant, counted in counts.items()})
     return outcome
 
 
