@@ -16,8 +16,7 @@ tells the dead from the living.
 
 from sstep_verify.outputs.claims import claim
 from sstep_verify.outputs.paths import Output, check, shortened
-from sstep_verify.outputs.tables import csv_text, write_table
-from sstep_verify.outputs.writing import whole_folder, write_text, write_whole
+from sstep_verify.outputs.writing import csv_text, whole_folder, write_table, write_text, write_whole
 
 __all__ = [
     "Output", "check", "claim", "csv_text", "shortened", "whole_folder", "write_table", "write_text",

@@ -1,12 +1,14 @@
-"""Files and folders that are whole or not there: made under a temporary name, then renamed."""
+"""Files, tables and folders that are whole or not there: made under a temporary name, then renamed."""
 
 from __future__ import annotations
 
 import contextlib
+import csv
 import fcntl
+import io
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -51,6 +53,37 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
 def write_text(path: str | Path, text: str) -> None:
     """Write a text in UTF-8; see `write_whole`."""
     write_whole(path, lambda handle: handle.write(text.encode("utf-8")))
+
+
+def csv_text(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    r"""A table as CSV: a line of names, then a line for each row, each ended by ``\n``.
+
+    Numbers are written with all digits that tell them apart (``repr``); None is written as nothing.
+
+    Parameters
+    ----------
+    columns : iterable of str
+        Names of the columns.
+    rows : iterable of iterable
+        The values of each row, in that order.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def write_table(path: Path, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Path:
+    """Write a table as `csv_text` has it, in UTF-8; returns the path.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    write_text(path, csv_text(columns, rows))
+    return path
 
 
 @contextlib.contextmanager

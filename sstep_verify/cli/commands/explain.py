@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import shlex
 import sys
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sstep_verify.cli.options.values import checks, complete
-from sstep_verify.cli.plain_words import filled, glossary, in_short, number
+from sstep_verify.cli.verdicts import filled, glossary, in_numbers, in_short, terms
 
 if TYPE_CHECKING:
     from sstep_verify.checks.shared.check import Check
@@ -44,8 +43,9 @@ def command(check, artefact, in_full, again, as_json):
     from sstep_verify.checks.registry import CHECKS, checks_of
     from sstep_verify.errors import InputError
 
-    if check is not None and artefact is None and _is_path(check, tuple(CHECKS)):
-        check, artefact = None, check
+    alone = check if artefact is None and check not in CHECKS else None
+    if alone is not None and (again or os.sep in alone or alone == "." or os.path.lexists(alone)):
+        check, artefact = None, alone
     if again and artefact is None:
         raise InputError(
             "--again judges an artefact again: name a folder that a report holds under artefacts/"
@@ -83,10 +83,6 @@ def _sentences(declared: Check) -> dict[str, str]:
     return {sentence.number: sentence.text for sentence in decided_by(declared.id)}
 
 
-def _is_path(word: str, checks: tuple[str, ...]) -> bool:
-    return word not in checks and (os.sep in word or word == "." or os.path.lexists(word))
-
-
 def _explain_artefact(kept, folder: str, in_full: bool, as_json: bool) -> None:
     from sstep_verify.checks.contract import CHECK as CONTRACT
     from sstep_verify.checks.registry import checks_of
@@ -100,12 +96,11 @@ def _explain_artefact(kept, folder: str, in_full: bool, as_json: bool) -> None:
     if in_full:
         _show(declared, True)
     for verdict in kept.verdicts:
-        if in_full:
-            _show_numbers(kept, verdict)
-        else:
-            for line in in_short(verdict, declared.claim):
-                click.echo(line)
-    click.echo(f"\nAgain\n  offline: {replay}" if in_full else f"Again\n  offline: {replay}")
+        for line in in_numbers(kept, verdict) if in_full else in_short(verdict, declared.claim):
+            click.echo(line)
+    if in_full:
+        click.echo()
+    click.echo(f"Again\n  offline: {replay}")
     click.echo(f"  with the solver: {kept.case.replay_command or 'no command was kept'}")
     if not in_full:
         for line in glossary() if kept.check != CONTRACT else ():
@@ -149,7 +144,7 @@ def _judge_again(kept, as_json: bool) -> None:
             f"  ratio {verdict.ratio:.6g} = measured {verdict.measured:.6g} / bound {verdict.bound:.6g} "
             f"({verdict.units}); {verdict.executed} of {verdict.planned} comparisons"
         )
-        for line in _terms(verdict.as_dict()):
+        for line in terms(verdict.as_dict()):
             click.echo(line)
         click.echo(f"  {verdict.reason}")
     agreement = "agrees in every number"
@@ -201,112 +196,3 @@ def _show(declared: Check, in_full: bool) -> None:
 def _section(title: str, text: str) -> None:
     if text:
         click.echo(f"\n{title}\n{text}")
-
-
-def _show_numbers(kept, verdict: dict) -> None:
-    _section(f"In this artefact: {verdict['status']}", filled(verdict["reason"]))
-    _section("Measured and bound", "\n".join(_compared(verdict)))
-    _section("What enters the bound", "\n".join(f"  {name}: {value}" for name, value in _entering(kept)))
-    _section("Where the bound comes from", "\n".join(_shared_out(kept, verdict)))
-    _section("Terms", "\n".join(_terms(verdict)))
-    _section("Evidence", "\n".join(_evidence(verdict["evidence"])))
-
-
-def _compared(verdict: dict) -> list[str]:
-    measured, bound, ratio = (number(verdict[name]) for name in ("measured", "bound", "ratio"))
-    return [
-        f"  measured {measured}, bound {bound} ({verdict['units']})",
-        f"  ratio = measured / bound = {ratio}; FAIL iff above 1",
-        f"  comparisons: {verdict['executed']} executed of {verdict['planned']} planned",
-    ]
-
-
-def _entering(kept):
-    """The numbers and declarations that bounds are made from, as (name, value)."""
-    from sstep_verify.rounding.arithmetic import unit_roundoff
-
-    case, declared = kept.case, kept.case.declaration
-    problem, stream = case.problem, case.stream
-    yield "problem", f"{problem.label}, m = {problem.samples}, n = {problem.features}"
-    yield "index stream", f"{stream.kind}, seed {stream.seed}, b = {stream.block}; s = {kept.s}"
-    yield "precision", f"{declared.precision}, u = {unit_roundoff(declared.precision):.3g}"
-    yield "update", f"{declared.update}, increments {declared.increments}"
-    ulps = f"exp and pow within {declared.function_ulps:g} ulps"
-    yield "formulas", f"rbf by {declared.rbf}, power by {declared.power}, {ulps}"
-    if not problem.is_svm:
-        yield "block systems", declared.factorisation
-    for key, run in kept.trajectories.items():
-        recorded = f"recorded at {run.iterations.size} iterations, {run.alphas.dtype}"
-        yield f"run {key}", f"iterations {run.start + 1}..{run.start + run.length}, {recorded}"
-
-
-def _shared_out(kept, verdict: dict):
-    """The bound of the replayed window with the largest ratio, source by source."""
-    from sstep_verify.checks.shared.case import run_key
-    from sstep_verify.checks.window.compare import explain_window
-    from sstep_verify.checks.window.screen import made_again
-
-    windows = verdict["evidence"].get("windows", []) if verdict["check"] == "window-replay" else []
-    replayed = [window for window in windows if "from data" in window]  # Another is of the screen alone.
-    if not replayed:
-        return
-    window = max(replayed, key=lambda one: _largest_first(one["from data"]["ratio"]))
-    begin, end = window["begin"], window["end"]
-    plain = kept.trajectories[run_key(kept.s)]
-    runs = [plain, *made_again(kept.case, kept.s, plain, kept.trajectories)]
-    # A window without tags is one that the screen flagged, of a run made again.
-    run = next(run for run in runs[:: 1 if window["tags"] else -1] if {begin, end} <= {*run.iterations})
-    found = explain_window(kept.case, run, begin, end)
-    where = f"window of iterations {begin + 1}..{end}, largest ratio"
-    if found is None:
-        yield f"  {where}: a is not finite there, the bound is infinite, or a state is carried beside a"
-        return
-    ratio = found.measured / found.bound
-    yield f"  {where}, kernel from the data; {found.where}:"
-    yield f"  measured {found.measured:.6g}, bound {found.bound:.6g}, ratio {ratio:.6g}"
-    yield from _rows([("source", "contribution", "share of the bound")])
-    parts = sorted(found.parts.items(), key=lambda part: -part[1])
-    yield from _rows((name, f"{part:.3g}", f"{part / found.bound:.1%}") for name, part in parts)
-    data, panel = (
-        window.get(f"from {source}", {}).get("detection_limit", {}) for source in ("data", "panel")
-    )
-    if data:
-        yield from _rows([("term of the recurrence", "detection_limit", "from the panel" if panel else "")])
-    yield from _rows(
-        (name, number(value), number(panel[name]) if name in panel else "") for name, value in data.items()
-    )
-
-
-def _largest_first(ratio: float | None) -> float:
-    """A ratio that JSON has no number for is infinite."""
-    return math.inf if ratio is None else ratio
-
-
-def _rows(cells):
-    for name, one, other in cells:
-        yield f"    {name:<60}{one:>23}{other:>23}".rstrip()
-
-
-def _terms(verdict: dict):
-    for term in verdict["terms"]:
-        counts = f"seen in {term['seen']} of {term['decided']} decided, {term['planned']} planned"
-        seen = f"detection limit {number(term['detection_limit'])}"
-        reason = f": {term['reason']}" if term["reason"] else ""
-        yield f"  {term['name']}: {'seen' if term['seen'] else 'not seen'}, {seen}; {counts}{reason}"
-
-
-def _evidence(evidence: dict):
-    for name, value in evidence.items():
-        if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-            yield f"  {name}"
-            yield from (f"    {_words(item)}" for item in value)
-        else:
-            yield f"  {name}: {_words(value)}"
-
-
-def _words(value) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {_words(item)}" for key, item in value.items())
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_words, value)) + "]"
-    return number(value)

@@ -21,20 +21,10 @@ SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Finding:
-    """The state of one part.
+    """The state of one part: ok, missing (an optional part is not there) or wrong (it does not work).
 
-    Parameters
-    ----------
-    part : str
-        What was looked at.
-    state : {"ok", "missing", "wrong"}
-        Works; an optional part is not there; is there and does not work.
-    found : str
-        What was found, with its version or its message.
-    meaning : str
-        What follows from it.
-    advice : str
-        What to do; empty if there is nothing to be done.
+    `found` is what was found, with its version or its message, `meaning` what follows from it, and `advice`
+    what to do; empty if there is nothing to be done.
     """
 
     part: str
@@ -51,18 +41,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Package:
-    """A package that runs use.
+    """A package that runs use: what it is imported and installed as, and the extra that brings it.
 
-    Parameters
-    ----------
-    module, distribution : str
-        Name it is imported by, and name it is installed by.
-    extra : str
-        Extra of this distribution that brings it; empty if it always comes along.
-    without : str
-        What does not work without it.
-    exercise : callable, optional
-        Given the module, use it and say what is wrong, or return an empty string.
+    The extra is empty if it always comes along; `without` says what does not work without it; `exercise`,
+    given the module, uses it and says what is wrong, or returns an empty string.
     """
 
     module: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from reporting.test_reporting_documents import verdict
 
-from sstep_verify.cli.plain_words import MEANS, WIDTH, WORDS, glossary, in_short
+from sstep_verify.cli.verdicts import MEANS, WIDTH, WORDS, glossary, in_short
 from sstep_verify.trajectory import RAISED
 from sstep_verify.verdict import Status
 

@@ -1,0 +1,213 @@
+"""A verdict in plain words (claim, what was found, what could have been seen), and in all its numbers."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+WIDTH = 100
+
+MEANS = {
+    "PASS": "no error was found, and the errors named below would have been",
+    "FAIL": "the run is further from the truth than any correct implementation can be",
+    "VACUOUS": "no error was found, but the error that this check plants would not have been found either",
+    "INCONCLUSIVE": "neither right nor wrong could be shown",
+}
+
+OF_A_VECTOR = {
+    "PASS": "the vector is what it should be, up to the tolerance that was stated",
+    "FAIL": "the vector is not what it should be, by more than the tolerance and all rounding allow",
+}
+"""The same of a vector that was handed over, where nothing was run."""
+
+NOT_COMPARED = {
+    True: "the solver ended with an error before its run was made, so there was nothing to compare",
+    False: "the run is not what was asked for, so nothing of it was compared with the truth",
+}
+"""What a FAIL of the check contract means: whether an error was raised."""
+
+WORDS = {
+    "window": "s iterations in a row, whose kernel rows are formed and communicated at once",
+    "overlap": "a coordinate drawn again in the same window: its earlier increments belong to its value",
+    "omega": "1/(2C), which the squared hinge loss (svm-l2) adds to the kernel's diagonal; 0 for svm-l1",
+    "clip": "a new value outside the box is put on its nearest end: 0, or C for svm-l1",
+    "bound": "how far from the truth rounding can take a correct implementation, proved for this very run",
+    "ratio": "the error measured over the bound; a FAIL is a ratio above 1",
+    "detection_limit": "smallest relative error in a quantity of the step that this run would have shown",
+}
+
+
+def filled(text: str, first: str = "  ") -> str:
+    """A text in lines of `WIDTH`, indented by two blanks."""
+    return textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=max(first, "  ", key=len))
+
+
+def number(value: object) -> str:
+    """A number in few digits; what JSON has no number for is said to be infinite or undefined."""
+    if value is None:
+        return "infinite or undefined"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def in_short(verdict: dict, claim: str) -> Iterator[str]:
+    """Lines on one verdict.
+
+    Parameters
+    ----------
+    verdict : dict
+        ``Verdict.as_dict()``.
+    claim : str
+        What its check claims.
+    """
+    yield f"{verdict['status']}: {verdict['check']} on {verdict['case']}, s = {verdict['s']}"
+    from sstep_verify.checks.contract import CHECK as CONTRACT
+    from sstep_verify.checks.shared.final_vector import ALONE
+    from sstep_verify.trajectory import RAISED
+
+    if verdict["check"] == CONTRACT and verdict["status"] == "FAIL":
+        yield filled(f"{NOT_COMPARED[RAISED in verdict['evidence']]}.")
+        yield f"Claim\n{filled(claim)}\nReason\n{filled(verdict['reason'])}"
+        return
+    means = MEANS | (OF_A_VECTOR if verdict["evidence"].get(ALONE) else {})
+    yield filled(f"{means[verdict['status']]}.")
+    measured, bound, ratio = (number(verdict[name]) for name in ("measured", "bound", "ratio"))
+    sections = {
+        "Claim": claim,
+        "Found": f"measured {measured}, bound {bound} ({verdict['units']}): ratio {ratio}; "
+        f"{verdict['executed']} of {verdict['planned']} comparisons were made.",
+        "Reason": verdict["reason"],
+    }
+    for title, text in sections.items():
+        yield f"{title}\n{filled(text)}"
+    yield "Errors that this run would have shown, by quantity of a step"
+    for term in verdict["terms"]:
+        yield filled(f"{term['name']}: {_visible(term)}", "    ")
+
+
+def _visible(term: dict) -> str:
+    if not term["seen"]:
+        return f"none{': ' + term['reason'] if term['reason'] else ''}"
+    counts = f"{term['seen']} of {term['decided']} comparisons"
+    if term["detection_limit"] is None:  # A quantity that is there or is not, such as the index stream.
+        return f"left out, in {counts}"
+    return f"relative errors down to {number(term['detection_limit'])}, in {counts}"
+
+
+def glossary() -> Iterator[str]:
+    """Lines on the words that verdicts use."""
+    yield "Words"
+    for word, meaning in WORDS.items():
+        yield filled(f"{word}: {meaning}", "    ")
+
+
+def in_numbers(kept, verdict: dict) -> Iterator[str]:
+    """Lines on all numbers of a verdict that an artefact holds."""
+    sections = {
+        f"In this artefact: {verdict['status']}": [filled(verdict["reason"])],
+        "Measured and bound": _compared(verdict),
+        "What enters the bound": [f"  {name}: {value}" for name, value in _entering(kept)],
+        "Where the bound comes from": list(_shared_out(kept, verdict)),
+        "Terms": list(terms(verdict)),
+        "Evidence": list(_evidence(verdict["evidence"])),
+    }
+    for title, lines in sections.items():
+        if lines:
+            yield from ("", title, *lines)
+
+
+def _compared(verdict: dict) -> list[str]:
+    measured, bound, ratio = (number(verdict[name]) for name in ("measured", "bound", "ratio"))
+    return [
+        f"  measured {measured}, bound {bound} ({verdict['units']})",
+        f"  ratio = measured / bound = {ratio}; FAIL iff above 1",
+        f"  comparisons: {verdict['executed']} executed of {verdict['planned']} planned",
+    ]
+
+
+def _entering(kept):
+    """The numbers and declarations that bounds are made from, as (name, value)."""
+    from sstep_verify.rounding.arithmetic import unit_roundoff
+
+    case, declared = kept.case, kept.case.declaration
+    problem, stream = case.problem, case.stream
+    yield "problem", f"{problem.label}, m = {problem.samples}, n = {problem.features}"
+    yield "index stream", f"{stream.kind}, seed {stream.seed}, b = {stream.block}; s = {kept.s}"
+    yield "precision", f"{declared.precision}, u = {unit_roundoff(declared.precision):.3g}"
+    yield "update", f"{declared.update}, increments {declared.increments}"
+    ulps = f"exp and pow within {declared.function_ulps:g} ulps"
+    yield "formulas", f"rbf by {declared.rbf}, power by {declared.power}, {ulps}"
+    if not problem.is_svm:
+        yield "block systems", declared.factorisation
+    for key, run in kept.trajectories.items():
+        recorded = f"recorded at {run.iterations.size} iterations, {run.alphas.dtype}"
+        yield f"run {key}", f"iterations {run.start + 1}..{run.start + run.length}, {recorded}"
+
+
+def _shared_out(kept, verdict: dict):
+    """The bound of the replayed window with the largest ratio, source by source."""
+    from sstep_verify.checks.shared.case import run_key
+    from sstep_verify.checks.window.compare import explain_window
+    from sstep_verify.checks.window.screen import made_again
+
+    windows = verdict["evidence"].get("windows", []) if verdict["check"] == "window-replay" else []
+    replayed = [window for window in windows if "from data" in window]  # Another is of the screen alone.
+    if not replayed:
+        return
+    ratios = [window["from data"]["ratio"] for window in replayed]
+    # A ratio that JSON has no number for is infinite.
+    window = replayed[ratios.index(None) if None in ratios else ratios.index(max(ratios))]
+    begin, end = window["begin"], window["end"]
+    plain = kept.trajectories[run_key(kept.s)]
+    runs = [plain, *made_again(kept.case, kept.s, plain, kept.trajectories)]
+    # A window without tags is one that the screen flagged, of a run made again.
+    run = next(run for run in runs[:: 1 if window["tags"] else -1] if {begin, end} <= {*run.iterations})
+    found = explain_window(kept.case, run, begin, end)
+    where = f"window of iterations {begin + 1}..{end}, largest ratio"
+    if found is None:
+        yield f"  {where}: a is not finite there, the bound is infinite, or a state is carried beside a"
+        return
+    ratio = found.measured / found.bound
+    yield f"  {where}, kernel from the data; {found.where}:"
+    yield f"  measured {found.measured:.6g}, bound {found.bound:.6g}, ratio {ratio:.6g}"
+    yield from _rows([("source", "contribution", "share of the bound")])
+    parts = sorted(found.parts.items(), key=lambda part: -part[1])
+    yield from _rows((name, f"{part:.3g}", f"{part / found.bound:.1%}") for name, part in parts)
+    data, panel = (
+        window.get(f"from {source}", {}).get("detection_limit", {}) for source in ("data", "panel")
+    )
+    if data:
+        yield from _rows([("term of the recurrence", "detection_limit", "from the panel" if panel else "")])
+    yield from _rows(
+        (name, number(value), number(panel[name]) if name in panel else "") for name, value in data.items()
+    )
+
+
+def _rows(cells):
+    for name, one, other in cells:
+        yield f"    {name:<60}{one:>23}{other:>23}".rstrip()
+
+
+def terms(verdict: dict) -> Iterator[str]:
+    """Lines on the quantities of a step: how many comparisons would have shown an error in each."""
+    for term in verdict["terms"]:
+        counts = f"seen in {term['seen']} of {term['decided']} decided, {term['planned']} planned"
+        seen = f"detection limit {number(term['detection_limit'])}"
+        reason = f": {term['reason']}" if term["reason"] else ""
+        yield f"  {term['name']}: {'seen' if term['seen'] else 'not seen'}, {seen}; {counts}{reason}"
+
+
+def _evidence(evidence: dict):
+    for name, value in evidence.items():
+        if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+            yield f"  {name}"
+            yield from (f"    {_words(item)}" for item in value)
+        else:
+            yield f"  {name}: {_words(value)}"
+
+
+def _words(value) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_words(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_words, value)) + "]"
+    return number(value)
