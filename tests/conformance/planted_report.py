@@ -37,7 +37,7 @@ def planted_report(folder: Path) -> Path:
     ]
     (folder / "points.svm").write_text("\n".join(lines) + "\n", encoding="ascii")
     (folder / "small.toml").write_text(CAMPAIGN, encoding="utf-8")
-    mistake = "* row[draws[later]] * signed", "* row[draws[later]] * (signed * 1.000001)"
+    mistake = "* row[places[later]] * signed", "* row[places[later]] * (signed * 1.000001)"
     with pytest.MonkeyPatch.context() as patch, plant(svm_window, mistake):
         patch.chdir(folder)
         assert command("run", "small.toml", "--jobs", "1", "--out", "report")[0] == 1

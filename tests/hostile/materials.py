@@ -78,7 +78,7 @@ offset = 0.0
 update = "in-place"
 """
 
-DEFECT = ("* row[draws[later]] * signed", "* row[draws[later]] * (signed * 1.000001)")
+DEFECT = ("* row[places[later]] * signed", "* row[places[later]] * (signed * 1.000001)")
 
 
 def command(*words: str) -> tuple[int, str]:
