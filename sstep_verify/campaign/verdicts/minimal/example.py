@@ -15,8 +15,14 @@ from pathlib import Path
 
 from sstep_verify.adapters.program import ProgramSolver
 from sstep_verify.adapters.program.tables import places_of
-from sstep_verify.campaign.verdicts.minimal.search import OutOfTimeError, Size, smallest
-from sstep_verify.campaign.verdicts.minimal.tries import Tries, cut_down, whole
+from sstep_verify.campaign.verdicts.minimal.search import (
+    OutOfTimeError,
+    Size,
+    Tries,
+    cut_down,
+    smallest,
+    whole,
+)
 from sstep_verify.checks.shared.case import Case, plain_request
 from sstep_verify.exchange import write_folder
 from sstep_verify.problems.kernels import parameters_of
