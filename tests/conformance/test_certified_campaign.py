@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import csv
-import subprocess
-import sys
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from sstep_verify.campaign.loop.ranks import refuse_own_ranks
 
 from sstep_verify.campaign.certified import kind as certified_kind
 from sstep_verify.campaign.certified import units as certified_units
 from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.run import run_campaign
-from sstep_verify.campaign.model import Plan, Unit
+from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.errors import InputError
-from sstep_verify.launch.environment import launch_variables, launcher
 from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.verify.record import CertificateError
 from sstep_verify.reporting import load, write_report
@@ -161,23 +157,3 @@ def test_memory_is_said_before_and_refused_by_its_figure(plan, tmp_path):
     path.write_text(path.read_text().replace("digits = 20", "digits = 20\nmemory = 1e-6"))
     with pytest.raises(InputError, match=r"take about 1.4e-05 GiB, but its .* allows 1e-06 a process"):
         run_campaign(Plan(read_definition(str(path))))
-
-
-@pytest.mark.nightly
-def test_the_ranks_of_a_job_certify_what_one_process_does(plan, tmp_path):
-    pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpich]")
-    done = subprocess.run(
-        [
-            str(launcher()), "-n", "3", sys.executable, "-m", "sstep_verify", "run", "tiny.toml", "--out", "report",
-        ],
-        cwd=tmp_path, env=launch_variables(), capture_output=True, text=True, timeout=200, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("3 of 3 optima certified") == 1
-    found, whole = load(tmp_path / "report/results.json"), run_campaign(plan)
-    assert found.campaign.parameters["processes"] == 2
-    assert found.cases == whole.cases
-    assert [_proved(row) for row in found.certified.rows] == [_proved(row) for row in whole.certified.rows]
-    many = [Unit(("a",), None), Unit(("b",), None, ranks=2)]
-    with pytest.raises(InputError, match="b: its solver starts 2 MPI ranks of its own"):
-        refuse_own_ranks(many)
