@@ -19,8 +19,7 @@ import numpy as np
 
 from sstep_verify.compiled import compiled
 from sstep_verify.errors import SstepVerifyError
-from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.kinds import listed
+from sstep_verify.parallel.communicator import Communicator, listed
 
 TRAILER = 2
 """Words that every reduction carries beside its payload: status and signature."""
@@ -62,7 +61,7 @@ class IncoherenceError(SstepVerifyError, RuntimeError):
     digests : sequence of str
         Digest of the dual vector of each rank.
     kinds : sequence of str
-        What decides the bits of each rank's arithmetic, see `parallel.kinds`.
+        What decides the bits of each rank's arithmetic, see `parallel.communicator`.
 
     Attributes
     ----------

@@ -5,7 +5,8 @@ stream was used; the stream's seed is among the options, so its place is its who
 run keeps (kernel rows, carried weights) is dropped at the end of every interval, interrupted or not, and so
 need not be kept: a resumed run makes the same operations in the same order. It must do so on the same
 number of ranks; to the last bit it does on ranks of the same kinds (processor, BLAS, threads, see
-`parallel.kinds`). Elsewhere it goes on, says so, and names both kinds among its options from then on.
+`parallel.communicator`). Elsewhere it goes on, says so, and names both kinds among its options from then
+on.
 
 Nothing in it is believed without a look: form, ranges and digest are checked here, and training measures
 the dual vector anew before it claims anything of it.

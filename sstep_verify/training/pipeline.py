@@ -13,8 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sstep_verify.outputs import claim, write_whole
-from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.kinds import listed
+from sstep_verify.parallel.communicator import Communicator, listed
 from sstep_verify.provenance import THREAD_VARIABLES
 from sstep_verify.solvers.production.schedule import Stretch, numbers_of
 from sstep_verify.solvers.production.settings import MACHINE, Settings

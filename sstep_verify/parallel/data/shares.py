@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sstep_verify.errors import DataError, InputError, MissingExtraError, SstepVerifyError
-from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.kinds import listed
+from sstep_verify.parallel.communicator import Communicator, listed
 from sstep_verify.problems.data.svmlight import Block, read_block, text_length
 from sstep_verify.problems.data.svmlight_lines import LineError
 

@@ -69,18 +69,21 @@ class Exchange:
         return {}
 
     def _share(self, columns: np.ndarray, form: Callable[..., None], *arguments: Any) -> None:
-        """Form this rank's share of a window's sums; where that fails, the reduction tells all ranks."""
-        packet, clock = self._packet, self._clock
-        if packet.failure is None:
+        """Form this rank's share of a window's sums."""
+        self._guarded(form, *arguments)
+        self.columns += columns.size
+        self._clock.stop(PANEL)
+        if self._separate:
+            self._communicator.barrier()
+            self._clock.stop(WAITING)
+
+    def _guarded(self, form: Callable[..., None], *arguments: Any) -> None:
+        """Form what a reduction is to sum; where that fails, it tells all ranks."""
+        if self._packet.failure is None:
             try:
                 form(*arguments)
             except Exception as error:
-                packet.failure = error
-        self.columns += columns.size
-        clock.stop(PANEL)
-        if self._separate:
-            self._communicator.barrier()
-            clock.stop(WAITING)
+                self._packet.failure = error
 
     def _reduce(self, words: int) -> None:
         """Sum the first words of the packet over all ranks."""

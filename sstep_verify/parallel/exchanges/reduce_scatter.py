@@ -68,7 +68,7 @@ class ReduceScatterExchange(Exchange):
 
     def parts(self, columns: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """As of `Exchange`, among the coordinates; their rows are summed by samples."""
-        clock, packet, count = self._clock, self._packet, columns.size
+        clock, count = self._clock, columns.size
         clock.start()
         send = self._send[: count * self._panel.samples]
         self._share(columns, self._pack, send, columns)
@@ -77,12 +77,8 @@ class ReduceScatterExchange(Exchange):
         self._communicator.reduce_scatter(send, receive, self._sizes if count == 1 else count * self._sizes)
         clock.stop(TRANSFER)
         block = receive.reshape(count, own)
-        gram, stale = packet.square(count)
-        if packet.failure is None:
-            try:
-                self._panel.finish(block, columns, self._first)
-            except Exception as error:
-                packet.failure = error
+        gram, stale = self._packet.square(count)
+        self._guarded(self._panel.finish, block, columns, self._first)
         clock.stop(FUNCTION)
         take_own(block, columns, self._first, gram)
         np.dot(block, vector[self._first : self._last], out=stale)
