@@ -153,7 +153,7 @@ def test_other_kernels_take_no_notice():
 
 
 def test_an_unknown_form_is_refused():
-    with pytest.raises(InputError, match="rbf = 'squares'; known: norm-expansion, difference"):
+    with pytest.raises(InputError, match="rbf = 'squares' is unknown; known: norm-expansion, difference"):
         ProductionSolver(rbf="squares")
 
 
