@@ -130,16 +130,21 @@ def write_folder(
 def _write_data(problem: Problem, folder: Path) -> None:
     matrix = sp.csr_array(problem.data, copy=True)
     matrix.sum_duplicates()
-    starts, columns, values = matrix.indptr, matrix.indices, matrix.data
-    _write_array(folder / "row_starts.bin", starts, "<i8")
-    _write_array(folder / "columns.bin", columns, "<i8")
-    _write_array(folder / "values.bin", values, "<f8")
+    _write_array(folder / "row_starts.bin", matrix.indptr, "<i8")
+    _write_array(folder / "columns.bin", matrix.indices, "<i8")
+    _write_array(folder / "values.bin", matrix.data, "<f8")
     _write_array(folder / "targets.bin", problem.targets, "<f8")
     if problem.samples * problem.features <= DENSE_WORDS:
         _write_array(folder / "data.bin", problem.dense, "<f8")
-    pairs = [f"{j}:{_text(x)}" for j, x in zip((columns + 1).tolist(), values.tolist(), strict=True)]
-    rows = zip(problem.targets.tolist(), starts[:-1].tolist(), starts[1:].tolist(), strict=True)
-    _write_lines(folder / "data.svm", (" ".join([_text(y), *pairs[a:b]]) for y, a, b in rows))
+    write_samples(folder / "data.svm", matrix, problem.targets)
+
+
+def write_samples(path: Path, matrix: sp.csr_array, targets: np.ndarray) -> None:
+    """Write samples (m, n) and their targets (m,) in LIBSVM format, every number with all its digits."""
+    starts, columns = matrix.indptr.tolist(), (matrix.indices + 1).tolist()
+    pairs = [f"{j}:{_text(x)}" for j, x in zip(columns, matrix.data.tolist(), strict=True)]
+    rows = zip(targets.tolist(), starts[:-1], starts[1:], strict=True)
+    _write_lines(path, (" ".join([_text(y), *pairs[a:b]]) for y, a, b in rows))
 
 
 def _write_array(path: Path, values: Any, kind: str) -> None:

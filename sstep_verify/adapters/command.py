@@ -20,6 +20,7 @@ from sstep_verify.adapters.recording import observed
 from sstep_verify.adapters.training import TrainingSolver, tuned_sequence
 from sstep_verify.costs.messages import Counts
 from sstep_verify.errors import RunError
+from sstep_verify.exchange import write_samples
 from sstep_verify.launch.environment import launch_variables, launcher
 from sstep_verify.problems import Kernel, Problem
 from sstep_verify.solver import Observer, RunRequest
@@ -82,9 +83,8 @@ class CommandSolver(TrainingSolver):
         sequence = self.sequences.get(key)
         with tempfile.TemporaryDirectory(prefix="sstep-verify-") as folder:
             room = Path(folder)
-            data = request.problem.data
-            written = replace(request.problem, data=data[:, :-1]) if self._bias else request.problem
-            write_samples(room / "samples", written)
+            data = request.problem.data[:, :-1] if self._bias else request.problem.data
+            write_samples(room / "samples", sp.csr_array(data), request.problem.targets)
             words = self._words(request, room)
             if sequence is not None:
                 (room / "sequence").write_bytes(sequence)
@@ -161,15 +161,6 @@ def _require_same_windows(given: bytes | None, result: bytes) -> None:
 def _windows(file: Mapping[str, np.ndarray]) -> list[tuple[int, int, str]]:
     """Windows by the stretches in a file, as if no interval ended within one."""
     return list(windows_of([Stretch(*row) for row in file["sequence"].tolist()], 1 << 62))
-
-
-def write_samples(path: Path, problem: Problem) -> None:
-    """Write samples and targets in LIBSVM format, every number as it is."""
-    rows, lines = sp.csr_array(problem.data), []
-    for begin, end, target in zip(rows.indptr[:-1], rows.indptr[1:], problem.targets.tolist(), strict=True):
-        pairs = zip(rows.indices[begin:end].tolist(), rows.data[begin:end].tolist(), strict=True)
-        lines.append(" ".join([repr(target), *(f"{column + 1}:{value!r}" for column, value in pairs)]))
-    path.write_text("\n".join(lines) + "\n", "ascii")
 
 
 def _kernel_words(kernel: Kernel) -> list[object]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -102,19 +102,6 @@ def over_ranks(timers: Sequence[dict[str, float]]) -> dict[str, float]:
     return merged
 
 
-@dataclass(frozen=True, eq=False)
-class OfRank:
-    """What one rank hands out.
-
-    `trajectory` has no vectors elsewhere than on rank 0; `digests` are those of this rank's own a at every
-    recorded iteration; `seen` are reductions and words that the MPI library saw, empty where nobody looked.
-    """
-
-    trajectory: Trajectory
-    digests: dict[int, str]
-    seen: dict[str, int]
-
-
 def run_watched(
     ranks: int, function: Callable[..., Trajectory], *arguments: Any, limit: float
 ) -> list[Trajectory]:
@@ -125,33 +112,37 @@ def run_watched(
     """
     # A rank that is alone counts what it would send.
     variables = {} if ranks == 1 or in_place.active() else _witness()
-    found = run(ranks, on_rank, function, *arguments, limit=limit, variables=variables)
-    whole = found[0].trajectory
-    digests = {k: tuple(one.digests.get(k, "") for one in found) for k in found[0].digests}
-    seen = {name: max(one.seen[name] for one in found) for name in found[0].seen}
-    whole = replace(whole, fingerprints=digests, counters={**whole.counters, **seen})
-    return [whole, *(one.trajectory for one in found[1:])]
+    found: list[Trajectory] = run(ranks, on_rank, function, *arguments, limit=limit, variables=variables)
+    whole = found[0]
+    digests = {k: tuple("".join(one.fingerprints.get(k, ())) for one in found) for k in whole.fingerprints}
+    seen = {*WITNESSED.values(), AFTER_OTHERS} & whole.counters.keys()
+    counters = {**whole.counters, **{name: max(one.counters[name] for one in found) for name in seen}}
+    return [replace(whole, fingerprints=digests, counters=counters), *found[1:]]
 
 
-def on_rank(comm: Any, function: Callable[..., Trajectory], *arguments: Any) -> OfRank:
-    """Make a run on an mpi4py communicator, and look at it from outside of the solver."""
+def on_rank(comm: Any, function: Callable[..., Trajectory], *arguments: Any) -> Trajectory:
+    """Make a run on an mpi4py communicator, and look at it from outside of the solver.
+
+    The trajectory of a rank has digests of its own a, and counters of the reductions and words that the MPI
+    library saw, where somebody looked; elsewhere than on rank 0 it has no vectors.
+    """
     looking = is_interposed()
     if looking:
         forget_interposed_counts()
     found = replace(function(comm, *arguments), altered=restore())
-    seen: dict[str, int] = {}
+    counters = dict(found.counters)
     if looking:
         counts = interposed_counts()
         reductions = counts["allreduce"], counts["reduce_scatter"]
-        made = {"collectives": sum(one.calls for one in reductions)}
-        made["words"] = sum(one.words for one in reductions)
-        seen = {WITNESSED[name]: count for name, count in made.items()}
-        seen[AFTER_OTHERS] = reductions_after_others()
-    digests = dict(zip(found.iterations.tolist(), map(fingerprint, found.alphas), strict=True))
+        counters[WITNESSED["collectives"]] = sum(one.calls for one in reductions)
+        counters[WITNESSED["words"]] = sum(one.words for one in reductions)
+        counters[AFTER_OTHERS] = reductions_after_others()
+    own = {k: (fingerprint(a),) for k, a in zip(found.iterations.tolist(), found.alphas, strict=True)}
+    found = replace(found, counters=counters, fingerprints=own)
     if comm.rank:
         nothing = np.empty((found.iterations.size, 0))
-        found = replace(found, alphas=nothing, panels={}, state={}, log=None, fingerprints={})
-    return OfRank(found, digests, seen)
+        found = replace(found, alphas=nothing, panels={}, state={}, log=None)
+    return found
 
 
 @functools.cache

@@ -11,13 +11,14 @@ import pytest
 import scipy.sparse as sp
 
 from sstep_verify.adapters import command
-from sstep_verify.adapters.command import CommandSolver, write_samples
+from sstep_verify.adapters.command import CommandSolver
 from sstep_verify.adapters.training import TrainingSolver
 from sstep_verify.checks import contract
 from sstep_verify.checks.recorded import message_count
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.errors import RunError
+from sstep_verify.exchange import write_samples
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -55,7 +56,7 @@ def asked(problem, block=1, s=3, iterations=60, kind="uniform"):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_samples_are_written_to_the_last_bit(tmp_path, sparse):
     problem = drawn(LinearKernel(), Ridge(0.1), sparse=sparse)
-    write_samples(tmp_path / "samples", problem)
+    write_samples(tmp_path / "samples", sp.csr_array(problem.data), problem.targets)
     read = load(tmp_path / "samples")
     assert sp.issparse(read.data) is sparse
     np.testing.assert_array_equal(read.targets, problem.targets)
