@@ -54,7 +54,7 @@ def verdict(case: str, status: Status = Status.PASS, s: int = 2, **changes) -> V
         "executed": 12,
         "terms": (term,),
         "reason": f"reason of {status}",
-        "replay": f"sstep-verify replay --case {case} --s {s}",
+        "replay": f"sstep-verify run --only {case} --s {s}",
     }
     return Verdict(case=case, status=status, s=s, **{**values, **changes})
 

@@ -244,7 +244,7 @@ def test_each_problem_has_its_facts_runs_reasons_and_replay_commands(tmp_path):
     text = page_of(every_status(), tmp_path / "report").text
     for status in Status:
         assert f"reason of {status}" in text
-        assert f"sstep-verify replay --case {status.lower()} --s 2" in text
+        assert f"sstep-verify run --only {status.lower()} --s 2" in text
     for words in ("active set in balls", "tolerance reached", "9e-09", "K is the identity in float64"):
         assert words in text
     for word in ("ratio", "detection limit", "VACUOUS", "attainable gap", "drift", "window"):
