@@ -57,7 +57,7 @@ class Delayed:
     def __init__(self, inner, latency: list[tuple[int, float]]):
         self._inner, self._latency, self.calls = inner, latency, 0
         self.rank, self.size = inner.rank, inner.size
-        self.kinds = inner.kinds
+        self.kinds, self.first = inner.kinds, inner.first
         self.allgather, self.barrier, self.alltoallv = inner.allgather, inner.barrier, inner.alltoallv
 
     def _wait(self) -> None:

@@ -77,6 +77,10 @@ class ThreadCommunicator:
         """One object of every rank."""
         return self._everyone("allgather", copy.deepcopy(value))
 
+    def first(self, value: Any) -> Any:
+        """Rank 0's object."""
+        return self._everyone("first", copy.deepcopy(value))[0]
+
     def alltoallv(self, send: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """What every rank hands to this one."""
         ends = np.cumsum([0, *counts])

@@ -17,8 +17,8 @@ from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.launch import environment, in_place
 from sstep_verify.launch.monitors import start_monitored
 from sstep_verify.launch.watchdog import Unwatched, Watchdog
+from sstep_verify.parallel.agreement import ReadingError
 from sstep_verify.parallel.communicator import Communicator, SelfCommunicator, communicator_of
-from sstep_verify.parallel.data.shares import ReadingError
 from sstep_verify.parallel.packet import IncoherenceError, WindowError
 
 INPUT, FAILED, INTERRUPTED = 2, 4, 130

@@ -70,6 +70,10 @@ class Communicator(Protocol):
         """One object of every rank, by rank; for set-up and records, never within a window."""
         ...
 
+    def first(self, value: Any) -> Any:
+        """Rank 0's object, on every rank; for set-up and records, never within a window."""
+        ...
+
     def alltoallv(self, send: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Hand ``counts[p]`` items of `send`, those for lower ranks first, to rank p.
 
@@ -108,6 +112,10 @@ class SelfCommunicator:
     def allgather(self, value: Any) -> list[Any]:
         """The only value."""
         return [value]
+
+    def first(self, value: Any) -> Any:
+        """The only value."""
+        return value
 
     def alltoallv(self, send: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Return what is sent: it stays here."""
@@ -162,6 +170,13 @@ class MpiCommunicator:
         self._progress.leave()
         return values
 
+    def first(self, value: Any) -> Any:
+        """Rank 0's object."""
+        self._progress.enter("broadcast")
+        value = self._comm.bcast(value if self.rank == 0 else None)
+        self._progress.leave()
+        return value
+
     def alltoallv(self, send: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Hand each rank its part of a one-dimensional array; two collectives, one for the counts."""
         self._progress.enter("alltoallv")
@@ -209,7 +224,8 @@ class CountingCommunicator:
         self._inner = inner
         self.rank, self.size = inner.rank, inner.size
         self.collectives = self.words = self.broadcasts = 0
-        self.allgather, self.alltoallv, self.barrier = inner.allgather, inner.alltoallv, inner.barrier
+        self.allgather, self.first = inner.allgather, inner.first
+        self.alltoallv, self.barrier = inner.alltoallv, inner.barrier
 
     @property
     def kinds(self) -> tuple[str, ...]:

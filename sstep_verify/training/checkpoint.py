@@ -47,17 +47,7 @@ _UNREADABLE = (
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """Where a run stands.
-
-    Parameters
-    ----------
-    place : Place
-        Iterations made (blocks of the index stream used), dual vector (a), measurements.
-    options : mapping of str to str or int
-        What decides every bit of the run, by the words for it.
-    data : str
-        `data_digest` of what it was trained on.
-    """
+    """Where a run stands, its `Settings.identity`, and the `data_digest` of what it was trained on."""
 
     place: Place
     options: Mapping[str, Any]
@@ -164,17 +154,6 @@ class Keeper:
     The first place is written at once, so that what hinders it is known early, and then one that is reached
     `seconds` or more after the last attempt. A killed run loses those seconds and the interval under way.
     A place that cannot be written is no reason to end a training: that is told, and the next is tried.
-
-    Parameters
-    ----------
-    write : callable
-        Writes a place.
-    seconds : float
-        Seconds between two checkpoints, >= 0.
-    tell : callable
-        Takes a line for the user.
-    clock : callable
-        Gives seconds.
     """
 
     def __init__(

@@ -154,21 +154,9 @@ def schedule_of(
 ) -> Schedule | None:
     """What says which s comes next, where s is tuned.
 
-    Parameters
-    ----------
-    settings : Settings
-        What was decided.
-    ranks : int
-        Number of ranks (P).
-    place : Place, optional
-        Where an earlier run stopped: the tuner begins with its last s and exchange.
-    given : sequence of Stretch
-        To be followed first; of an earlier run as far as they go beyond it.
-
-    Raises
-    ------
-    InputError
-        If a given stretch has an s or an exchange that this run has not.
+    The tuner begins with the last s and exchange of the place where an earlier run stopped. What is given
+    is followed first, as far as it goes beyond that place; InputError if it has an s or an exchange that
+    this run has not.
     """
     if not settings.tuned:
         return None

@@ -21,27 +21,8 @@ def predict(
 ) -> np.ndarray:
     """Values of new samples x: ``sum a_i y_i K(a_i, x)`` (K-SVM), ``sum a_i K(a_i, x) / lambda`` (K-RR).
 
-    Parameters
-    ----------
-    problem : Problem
-        What was trained on; its data are this rank's columns.
-    alpha : ndarray, shape (m,)
-        Dual vector (a).
-    new : NewSamples
-        This rank's columns of the new samples.
-    rbf : {"norm-expansion", "difference"}
-        How squared distances are formed.
-    communicator : Communicator
-        The ranks.
-
-    Returns
-    -------
-    ndarray, shape (t,)
-
-    Raises
-    ------
-    WindowError
-        If a rank could not form its share.
+    Shape (t,), of this rank's columns of what was trained on and of the new samples, by a dual vector of
+    shape (m,). Raises WindowError if a rank could not form its share.
     """
     vector = problem.signs * alpha
     columns: Any = padded(new.data)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.outputs import Output
+from sstep_verify.parallel.agreement import on_all_ranks
 from sstep_verify.parallel.communicator import Communicator
 from sstep_verify.parallel.data.partition import Partition, padded
 from sstep_verify.parallel.data.reading import LocalData, load_local, with_bias
@@ -31,7 +31,6 @@ from sstep_verify.problems.data.svmlight import SUFFIXES, require_content
 from sstep_verify.solvers.production.options import GRAM_ROWS, Options
 from sstep_verify.solvers.production.settings import Settings
 from sstep_verify.solvers.production.training import PROGRESS_DRAWS
-from sstep_verify.training.agreement import on_all_ranks
 
 READING = 1e7
 """Bytes a second of a file that is read, by ranks that share a slow disk."""
@@ -50,34 +49,18 @@ KERNEL = 10
 
 
 class NewSamples(NamedTuple):
-    """Samples to predict.
+    """Samples to predict: this rank's columns, (t, n_local), and the targets of the file, (t,), all of them.
 
-    Parameters
-    ----------
-    data : csr_array, shape (t, n_local)
-        This rank's columns. On the last rank one more may stand for all features that no training sample
-        has: the 2-norm of those of each new sample, which gives the same distances as they do.
-    targets : ndarray, shape (t,)
-        Targets as the file has them, on every rank.
+    On the last rank one more column may stand for all features that no training sample has: the 2-norm of
+    those of each new sample, which gives the same distances as they do.
     """
 
     data: sp.csr_array
     targets: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
-class Samples:
-    """What one rank holds of the samples.
-
-    Parameters
-    ----------
-    local : LocalData
-        Its columns of the training samples, constant feature included.
-    problem : Problem
-        The problem they make.
-    new : NewSamples or None
-        Its columns of the samples to predict.
-    """
+class Samples(NamedTuple):
+    """What one rank holds: its columns of the samples, constant feature included, and of the new ones."""
 
     local: LocalData
     problem: Problem

@@ -28,19 +28,7 @@ def measure_of(problem: Problem) -> str:
 def summary_lines(
     training: Training, local: LocalData, timers: Sequence[Mapping[str, float]], machines: str
 ) -> Iterator[str]:
-    """Say what was done, what it took, and how it ended.
-
-    Parameters
-    ----------
-    training : Training
-        What was done.
-    local : LocalData
-        Data of this rank, for the partition.
-    timers : sequence of mapping
-        Seconds per phase, by rank.
-    machines : str
-        Kinds of the ranks.
-    """
+    """Say what was done, what it took, and how it ended: timers and machines are those of all ranks."""
     problem, settings, made = training.problem, training.settings, training.counters
     ranks = f"{len(timers)} rank{'s' * (len(timers) > 1)}"
     yield f"{problem.label}: {problem.samples} samples, {local.features} features, {ranks}"

@@ -61,7 +61,7 @@ class Slow:
 
     def __init__(self, inner):
         self._inner, self.delay, self.rank, self.size = inner, 0.0, inner.rank, inner.size
-        self.kinds = inner.kinds
+        self.kinds, self.first = inner.kinds, inner.first
         self.allgather, self.barrier, self.alltoallv = inner.allgather, inner.barrier, inner.alltoallv
 
     def allreduce(self, buffer):

@@ -80,6 +80,11 @@ class SimulatedCommunicator:
         self.calls.append(("allgather", 0))
         return [value] * self.size
 
+    def first(self, value: Any) -> Any:
+        """What rank 0 has, this rank has."""
+        self.calls.append(("first", 0))
+        return value
+
     def alltoallv(self, send: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """From every rank what is handed to this one."""
         self.calls.append(("alltoallv", 0))

@@ -147,8 +147,8 @@ def command(**given):
 
 def _solve(given, communicator, watchdog) -> None:
     from sstep_verify.cli.progress import Progress
+    from sstep_verify.parallel.agreement import on_all_ranks
     from sstep_verify.training import solve
-    from sstep_verify.training.agreement import on_all_ranks
 
     settings = on_all_ranks(communicator, lambda: _settings(**given))
     lines = solve(settings, communicator, Progress(watchdog, communicator.rank == 0))

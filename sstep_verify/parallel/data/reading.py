@@ -21,10 +21,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.errors import InputError
+from sstep_verify.parallel.agreement import on_first_rank
 from sstep_verify.parallel.communicator import Communicator
 from sstep_verify.parallel.data.partition import Partition, column_nonzeros, partition_of
 from sstep_verify.parallel.data.redistribute import Entries, pieces, scatter_dense, scatter_sparse
-from sstep_verify.parallel.data.shares import failure_of, parse_shares
+from sstep_verify.parallel.data.shares import parse_shares
 from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.problems.data.datasets import DENSE_ABOVE, TASKS, load, names
 from sstep_verify.problems.data.labels import CLASSES, describe_mapping, two_classes
@@ -98,21 +99,19 @@ def load_local(
     if task is not None and task not in TASKS:
         raise InputError(f"task {task!r} is unknown; known: {', '.join(TASKS)}")
     named = name_or_path in names() or not os.path.exists(name_or_path)
-    if not communicator.allgather(named)[0]:
+    if not communicator.first(named):
         return _for_task(read_local(name_or_path, communicator, how=how), Path(name_or_path), task)
-    found, failure, cause = None, None, None
-    if communicator.rank == 0:
-        try:
-            found = load(name_or_path, directory=directory, task=task)
-        except Exception as error:
-            failure, cause = failure_of(error), error
-    failure = communicator.allgather(failure)[0]
-    if failure is not None:
-        raise failure.error() from cause
-    about = communicator.allgather((found.task, found.notes, found.classes) if found else None)[0]
-    whole, targets = (found.data, found.targets) if found else (None, None)
-    local = scatter_local(whole, targets, communicator, how)
-    return replace(local, task=about[0], notes=about[1], classes=about[2])
+    whole: Any = None
+    targets: Any = None
+
+    def loaded() -> dict[str, Any]:
+        nonlocal whole, targets
+        found = load(name_or_path, directory=directory, task=task)
+        whole, targets = found.data, found.targets
+        return {"task": found.task, "notes": found.notes, "classes": found.classes}
+
+    about = on_first_rank(communicator, loaded)
+    return replace(scatter_local(whole, targets, communicator, how), **about)
 
 
 def read_local(
@@ -196,7 +195,7 @@ def scatter_local(
         partition = partition_of(column_nonzeros(data), communicator.size, how)
         own = np.array(targets, dtype=np.float64)
         head = (data.shape[1], sp.issparse(data), pieces(data), partition, own)
-    features, sparse, cuts, partition, shared = communicator.allgather(head)[0]
+    features, sparse, cuts, partition, shared = communicator.first(head)
     whole: Any = data
     local = (scatter_sparse if sparse else scatter_dense)(whole, cuts, partition, communicator)
     return LocalData(local, shared, features, partition)

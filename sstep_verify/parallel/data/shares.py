@@ -6,39 +6,10 @@ import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
-from sstep_verify.errors import DataError, InputError, MissingExtraError, SstepVerifyError
+from sstep_verify.errors import DataError
+from sstep_verify.parallel.agreement import Failure, failure_of, raise_first
 from sstep_verify.parallel.communicator import Communicator, listed
 from sstep_verify.problems.data.svmlight import Block, read_block, text_length
-from sstep_verify.problems.data.svmlight_lines import LineError
-
-
-class ReadingError(SstepVerifyError, RuntimeError):
-    """A rank failed for a reason that is not the input's, such as its memory; raised on all ranks."""
-
-
-class Failure(NamedTuple):
-    """Why a rank could not go on, in a form that travels.
-
-    Parameters
-    ----------
-    kind : type
-        Error to raise.
-    text : str
-        Its message.
-    place : tuple of (Path, int) or None
-        File and line at fault, the line counted from the first of the rank's share.
-    """
-
-    kind: type[SstepVerifyError]
-    text: str
-    place: tuple[Path, int] | None = None
-
-    def error(self, *, lines_before: int = 0, prefix: str = "") -> SstepVerifyError:
-        """The error to raise, with the line counted from the file's first."""
-        if self.place is None:
-            return self.kind(prefix + self.text)
-        path, line = self.place
-        return LineError(path, lines_before + line, self.text)
 
 
 class Report(NamedTuple):
@@ -63,16 +34,6 @@ class Report(NamedTuple):
     stored: int = 0
     nonzeros: int = 0
     failure: Failure | None = None
-
-
-def failure_of(error: Exception) -> Failure:
-    """The form of an error that the other ranks are told."""
-    if isinstance(error, LineError):
-        return Failure(LineError, error.fault, (error.path, error.line))
-    for kind in (DataError, InputError, MissingExtraError):
-        if isinstance(error, kind):
-            return Failure(kind, str(error))
-    return Failure(ReadingError, f"{type(error).__name__}: {error}")
 
 
 def parse_shares(
@@ -112,7 +73,7 @@ def parse_shares(
     except Exception as error:
         own, cause = Report(failure=failure_of(error)), error
     reports = communicator.allgather(own)
-    _raise_first(reports, cause)
+    raise_first([report.failure for report in reports], cause, [report.lines for report in reports])
     digests = [report.digest[:12] for report in reports]
     if len(set(digests)) > 1:
         raise DataError(
@@ -131,17 +92,8 @@ def _digest(path: Path) -> str:
 def _share(path: Path, communicator: Communicator) -> tuple[int, int | None]:
     """First byte of this rank's share of the text, and the first after it."""
     rank, size = communicator.rank, communicator.size
-    length = communicator.allgather(text_length(path) if rank == 0 and size > 1 else None)[0]
+    length = communicator.first(text_length(path) if rank == 0 and size > 1 else None)
     if length is None:
         # One rank, or a text whose end cannot be found: rank 0 will say on which line that is.
         return 0, None if rank == 0 else 0
     return length * rank // size, length * (rank + 1) // size
-
-
-def _raise_first(reports: list[Report], cause: Exception | None) -> None:
-    for rank, report in enumerate(reports):
-        if report.failure is not None:
-            everywhere = all(other.failure == report.failure for other in reports)
-            prefix = "" if everywhere else f"rank {rank}: "
-            before = sum(earlier.lines for earlier in reports[:rank])
-            raise report.failure.error(lines_before=before, prefix=prefix) from cause

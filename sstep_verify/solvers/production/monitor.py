@@ -28,23 +28,9 @@ UNIT_ROUNDOFF = 2.0**-53
 
 
 class Monitor:
-    """Measures dual vectors of one problem.
+    """Measures dual vectors of one problem, whose data are this rank's columns; counts the rows it forms.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem, its data this rank's columns.
-    rbf : {"norm-expansion", "difference"}
-        How squared distances of the RBF kernel are formed.
-    communicator : Communicator
-        The ranks.
-    panel_words : int
-        See `Options`.
-
-    Attributes
-    ----------
-    columns : int
-        Kernel rows formed so far.
+    `rbf` and `panel_words` are those of `Options`.
     """
 
     def __init__(
@@ -82,7 +68,7 @@ class Monitor:
                 values = svm_values(problem, labels * self._product(labels * alpha, gram), alpha)
             else:
                 values = ridge_values(problem, self._product(alpha, gram), alpha)
-        return self._communicator.allgather(values)[0]
+        return self._communicator.first(values)
 
     def attainable(self, alpha: np.ndarray, gram: np.ndarray | None = None) -> float:
         """Relative value that float64 cannot be expected to get below; see `stagnation`.
@@ -107,7 +93,7 @@ class Monitor:
             terms = np.abs(targets) + problem.samples * np.abs(alpha) + sizes / problem.ridge.penalty
             scale = norm(targets)
             found = UNIT_ROUNDOFF * norm(terms) / scale if scale > 0 else 0.0
-        return self._communicator.allgather(found)[0]
+        return self._communicator.first(found)
 
     def _product(self, vector: np.ndarray, gram: np.ndarray | None) -> np.ndarray:
         """The kernel matrix times a vector, shape (m,)."""

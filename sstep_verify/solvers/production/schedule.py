@@ -19,17 +19,7 @@ from sstep_verify.solvers.production.options import EXCHANGES
 
 
 class Stretch(NamedTuple):
-    """Iterations that were made alike; see `windows_of`.
-
-    Parameters
-    ----------
-    end : int
-        Where they end, counted from the first iteration of all.
-    s : int
-        Iterations per window.
-    exchange : str
-        What was communicated.
-    """
+    """Iterations that were made alike, up to `end`, counted from the first of all; see `windows_of`."""
 
     end: int
     s: int
@@ -37,23 +27,10 @@ class Stretch(NamedTuple):
 
 
 class Schedule:
-    """What comes next, and what was made.
+    """What comes next, and what was `made`: how all iterations so far were; neighbours alike are joined.
 
-    Parameters
-    ----------
-    tuner : Tuner
-        Says what comes where nothing is given.
-    ranks : int
-        Number of ranks (P), by which times are summed.
-    given : sequence of Stretch
-        To be followed first, from iteration 0.
-    begin : int
-        Iteration at which training begins; the stretches up to there were made before.
-
-    Attributes
-    ----------
-    made : list of Stretch
-        How all iterations so far were made; neighbours that are alike are joined.
+    Stretches that are `given` are followed first, from iteration 0; those up to where training begins were
+    made before. Then the tuner says what comes. Times are summed over the ranks.
     """
 
     def __init__(self, tuner: Tuner, ranks: int = 1, given: Sequence[Stretch] = (), begin: int = 0):
@@ -117,19 +94,10 @@ class Schedule:
 def windows_of(
     sequence: Sequence[Stretch], interval: int, begin: int = 0
 ) -> Iterator[tuple[int, int, str]]:
-    """First iteration, one beyond the last, and exchange of every window.
+    """First iteration, one beyond the last, and exchange of every window from the end of an interval on.
 
     Windows are cut from where a stretch or an interval begins, whichever is later; the last before either
     ends may be shorter.
-
-    Parameters
-    ----------
-    sequence : sequence of Stretch
-        How iterations were made.
-    interval : int
-        Iterations of an interval.
-    begin : int
-        Iteration to begin at, an end of an interval.
     """
     place = begin
     for stretch in sequence:

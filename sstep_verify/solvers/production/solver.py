@@ -55,77 +55,48 @@ class ProductionSolver:
         # The largest memory of a run is kept for the next: the system takes as long to give out new memory
         # as a window takes to fill it.
         room, self._room = self._room, None
-        run = Run(self._options, self._communicator, request, self._kept_gram(request), room=room)
-        if self._options.keep_gram:
-            assert run.gram is not None
+        kept = self._gram is not None and self._gram[0] == request.problem.digest
+        gram = self._gram[1] if self._gram is not None and kept else None
+        run = Run(self._options, self._communicator, request, gram, room=room)
+        if run.gram is not None:
             self._gram = (request.problem.digest, run.gram)
-        record = _Record(request)
-        stopped = "iterations"
-        stops = request.stops
+        stops, stopped = request.stops, "iterations"
+        alphas = np.empty((len(stops), request.problem.samples))
+        panels: dict[int, Panel] = {}
+        digests: dict[int, tuple[str, ...]] = {}
+        states: list[dict[str, np.ndarray]] = []
         for place, stop in enumerate(stops):
             if place:
-                run.advance(stops[place - 1], stop)
-            if record.add(run, stops[place - 1] if place else stop, stop, observe):
+                begin = stops[place - 1]
+                run.advance(begin, stop)
+                if request.expose_panels and _is_window(request, begin, stop):
+                    panels[begin] = run.used_panel(begin, stop)
+            alphas[place] = run.alpha
+            found, ended = run.settle(observe is not None and observe(stop, alphas[place]))
+            if found:
+                digests[stop] = found
+            states.append(run.state())
+            if ended:
                 stopped = "observer"
                 break
         self._room = run.packet.room
-        return record.trajectory(run, stopped)
-
-    def _kept_gram(self, request: RunRequest) -> np.ndarray | None:
-        if self._gram is not None and self._gram[0] == request.problem.digest:
-            return self._gram[1]
-        return None
-
-
-class _Record:
-    """Records of a run."""
-
-    def __init__(self, request: RunRequest):
-        self._request = request
-        self._alphas = np.empty((len(request.stops), request.problem.samples))
-        self._made = 0
-        self._panels: dict[int, Panel] = {}
-        self._digests: dict[int, tuple[str, ...]] = {}
-        self._states: list[dict[str, np.ndarray]] = []
-
-    def add(self, run: Run, begin: int, end: int, observe: Observer | None) -> bool:
-        """Keep what the run has at iteration `end`; whether it is to stop there."""
-        request = self._request
-        if request.expose_panels and _is_window(request, begin, end):
-            self._panels[begin] = run.used_panel(begin, end)
-        alpha = self._alphas[self._made]
-        alpha[:] = run.alpha
-        self._made += 1
-        stop = observe is not None and observe(end, alpha)
-        digests, stop = run.settle(stop)
-        if digests:
-            self._digests[end] = digests
-        self._states.append(run.state())
-        return stop
-
-    def trajectory(self, run: Run, stopped: str) -> Trajectory:
-        """The trajectory of what was kept."""
-        stops = self._request.stops[: self._made]
+        made = stops[: len(states)]
         return Trajectory(
-            s=self._request.s,
-            start=self._request.start,
-            iterations=np.array(stops, dtype=np.int64),
-            alphas=self._alphas[: self._made],
+            s=request.s,
+            start=request.start,
+            iterations=np.array(made, dtype=np.int64),
+            alphas=alphas[: len(made)],
             counters=run.counters,
             timers=dict(zip(PHASES, run.clock.seconds, strict=True)),
             stopped=stopped,
-            panels=self._panels,
-            state={name: np.array([one[name] for one in self._states]) for name in self._states[0]},
-            fingerprints=self._digests,
-            log=None if run.log is None else run.log[: stops[-1]],
+            panels=panels,
+            state={name: np.array([one[name] for one in states]) for name in states[0]},
+            fingerprints=digests,
+            log=None if run.log is None else run.log[: made[-1]],
         )
 
 
 def _is_window(request: RunRequest, begin: int, end: int) -> bool:
     """Whether iterations begin..end-1 are one whole window."""
     s = request.s
-    return (
-        end > begin
-        and begin % s == 0
-        and (end - begin == s or (end - begin < s and end == request.iterations))
-    )
+    return begin % s == 0 and (end - begin == s or (end - begin < s and end == request.iterations))

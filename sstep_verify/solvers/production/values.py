@@ -120,12 +120,7 @@ def _without_scale(value: float) -> float:
 def best_without_progress(history: Sequence[Measured], tolerance: float) -> float | None:
     """The least relative value of the later half, where conditions 1 and 2 hold; else None.
 
-    Parameters
-    ----------
-    history : sequence of Measured
-        All measurements.
-    tolerance : float
-        Where training is to end; 0 for never, and then it is never stagnant.
+    Training that is to end at tolerance 0, which is never, is never stagnant.
     """
     count = len(history)
     if tolerance <= 0 or count < FIRST or count & (count - 1):

@@ -75,7 +75,7 @@ def test_partial_products_are_summed_before_the_kernel_function():
         def barrier(self):
             raise AssertionError("no barrier was asked for")
 
-        alltoallv = barrier
+        alltoallv = first = barrier
 
     whole = problem_of("krr")
     whole = replace(whole, data=np.round(whole.data * 8) / 8)  # exact products, so nothing may differ

@@ -177,7 +177,7 @@ def test_the_gram_matrix_is_kept_per_problem():
 
 
 def test_an_unknown_update_is_refused():
-    with pytest.raises(InputError, match=r"update = 'lazy'; known: in-place, frozen"):
+    with pytest.raises(InputError, match=r"update = 'lazy' is unknown; known: in-place, frozen"):
         ProductionSolver(update="lazy")
 
 
