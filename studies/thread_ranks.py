@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sstep_verify.parallel.communicator import Communicator
 from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.solvers.production.options import Options
@@ -30,7 +31,7 @@ def summed(parts: list[np.ndarray], order: str) -> np.ndarray:
     return np.asarray(np.sum(parts[:: 1 if order == "forward" else -1], axis=0))
 
 
-class ThreadCommunicator:
+class ThreadCommunicator(Communicator):
     """One rank of several; counts its collectives, and the words that it hands to those that sum to all.
 
     Parameters
@@ -48,10 +49,15 @@ class ThreadCommunicator:
     def __init__(
         self, rank: int, board: list[Any], barrier: threading.Barrier, order: str = "forward"
     ) -> None:
-        self.rank, self.size, self.kinds = rank, len(board), ("thread",) * len(board)
+        self.rank, self.size = rank, len(board)
         self._board, self._barrier, self._order = board, barrier, order
         self.called: list[str] = []
         self.words = 0
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """One kind, for all are of this process."""
+        return ("thread",) * self.size
 
     def _everyone(self, name: str, value: Any) -> list[Any]:
         self.called.append(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -13,136 +13,85 @@ from threadpoolctl import ThreadpoolController
 from sstep_verify import provenance
 
 
-class Progress(Protocol):
-    """Where a process notes its collectives, for a watchdog."""
-
-    def enter(self, name: str, length: int = 0) -> None:
-        """Note that it enters a collective of so many words."""
-        ...
-
-    def leave(self) -> None:
-        """Note that it is out of it."""
-        ...
-
-
-class Unobserved:
-    """Nobody watches."""
-
-    def enter(self, name: str, length: int = 0) -> None:
-        """Note nothing."""
-
-    def leave(self) -> None:
-        """Note nothing."""
-
-
-class Communicator(Protocol):
-    """Communication that the production solver needs.
+class Communicator:
+    """Communication that the production solver needs: here of one process, which has all ranks' sums.
 
     Attributes
     ----------
     rank, size : int
         This process and the number of processes (P).
-    kinds : tuple of str
-        What decides the bits of each rank's arithmetic, see `kind_of_rank`; first asked for by all ranks
-        together.
     """
-
-    rank: int
-    size: int
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """By rank."""
-        ...
-
-    def allreduce(self, buffer: np.ndarray) -> None:
-        """Sum a contiguous float64 array over all ranks, in place; one collective."""
-        ...
-
-    def reduce_scatter(self, send: np.ndarray, receive: np.ndarray, counts: np.ndarray) -> None:
-        """Sum over all ranks; rank p gets the ``counts[p]`` words that begin after those of ranks < p.
-
-        One rank alone may receive where it sends from.
-        """
-        ...
-
-    def allgather(self, value: Any) -> list[Any]:
-        """One object of every rank, by rank; for set-up and records, never within a window."""
-        ...
-
-    def first(self, value: Any) -> Any:
-        """Rank 0's object, on every rank; for set-up and records, never within a window."""
-        ...
-
-    def alltoallv(self, send: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Hand ``counts[p]`` items of `send`, those for lower ranks first, to rank p.
-
-        Returns what was sent here, that of lower ranks first; for set-up, never within a window.
-        """
-        ...
-
-    def broadcast(self, buffer: np.ndarray) -> None:
-        """Give all ranks the numbers of rank 0, in place; where their bits may differ lawfully."""
-        ...
-
-    def barrier(self) -> None:
-        """Wait until all ranks are here; for timers that separate waiting from transfer."""
-        ...
-
-
-class SelfCommunicator:
-    """One process: the sum over all ranks is what is already there."""
 
     rank = 0
     size = 1
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Its own."""
+        """What decides the bits of each rank's arithmetic, see `kind_of_rank`; first asked by all."""
         return (kind_of_rank(),)
 
     def allreduce(self, buffer: np.ndarray) -> None:
-        """Leave the buffer as it is."""
+        """Sum a contiguous float64 array over all ranks, in place; one collective."""
 
     def reduce_scatter(self, send: np.ndarray, receive: np.ndarray, counts: np.ndarray) -> None:
-        """Copy, unless it is received where it was sent from."""
+        """Sum over all ranks; rank p gets the ``counts[p]`` words that begin after those of ranks < p.
+
+        One rank alone may receive where it sends from.
+        """
         if receive is not send:
             receive[:] = send
 
     def allgather(self, value: Any) -> list[Any]:
-        """The only value."""
+        """One object of every rank, by rank; for set-up and records, never within a window."""
         return [value]
 
     def first(self, value: Any) -> Any:
-        """The only value."""
+        """Rank 0's object, on every rank; for set-up and records, never within a window."""
         return value
 
     def alltoallv(self, send: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Return what is sent: it stays here."""
+        """Hand ``counts[p]`` items of a one-dimensional array, those for lower ranks first, to rank p.
+
+        Returns what was sent here, that of lower ranks first; for set-up, never within a window.
+        """
         return send
 
     def broadcast(self, buffer: np.ndarray) -> None:
-        """Leave the buffer as it is."""
+        """Give all ranks the numbers of rank 0, in place; where their bits may differ lawfully."""
 
     def barrier(self) -> None:
-        """Nobody to wait for."""
+        """Wait until all ranks are here; for timers that separate waiting from transfer."""
 
 
-class MpiCommunicator:
+class SelfCommunicator(Communicator):
+    """One process, at whose collectives nobody looks."""
+
+
+class Unobserved:
+    """Where a process notes the collectives that it enters and leaves, where nobody watches it."""
+
+    def enter(self, name: str, length: int = 0) -> None:
+        """Note that it enters a collective of so many words."""
+
+    def leave(self) -> None:
+        """Note that it is out of it."""
+
+
+class MpiCommunicator(Communicator):
     """An mpi4py communicator of several ranks, by buffers: nothing is pickled within a window.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Comm
-        The communicator; its group is used as it is. If it has an attribute `progress` (see `Progress`),
-        every collective is noted there.
+        The communicator; its group is used as it is. If it has an attribute `progress`, as `Unobserved` is
+        one, every collective is noted there.
     """
 
     def __init__(self, comm: Any):
         from mpi4py import MPI
 
         self._comm, self._in_place = comm, MPI.IN_PLACE
-        self._progress: Progress = getattr(comm, "progress", Unobserved())
+        self._progress: Unobserved = getattr(comm, "progress", Unobserved())
         self.rank: int = comm.rank
         self.size: int = comm.size
 
@@ -206,7 +155,7 @@ def communicator_of(comm: Any) -> Communicator:
     return MpiCommunicator(comm) if comm.size > 1 else SelfCommunicator()
 
 
-class CountingCommunicator:
+class CountingCommunicator(Communicator):
     """Counts what passes through another communicator.
 
     Parameters
@@ -224,8 +173,9 @@ class CountingCommunicator:
         self._inner = inner
         self.rank, self.size = inner.rank, inner.size
         self.collectives = self.words = self.broadcasts = 0
-        self.allgather, self.first = inner.allgather, inner.first
-        self.alltoallv, self.barrier = inner.alltoallv, inner.barrier
+        # What is not counted is the other's own, at no call more.
+        for name in ("allgather", "first", "alltoallv", "barrier"):
+            setattr(self, name, getattr(inner, name))
 
     @property
     def kinds(self) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ KERNEL = 10
 
 
 class NewSamples(NamedTuple):
-    """Samples to predict: this rank's columns, (t, n_local), and the targets of the file, (t,), all of them.
+    """Samples to predict: this rank's columns, (t, n_local), and the targets of the file, (t,).
 
     On the last rank one more column may stand for all features that no training sample has: the 2-norm of
     those of each new sample, which gives the same distances as they do.
