@@ -30,11 +30,11 @@ from sstep_verify.errors import InputError
 from sstep_verify.outputs import write_whole
 from sstep_verify.parallel.communicator import Communicator
 from sstep_verify.problems import Problem
+from sstep_verify.solvers.production.monitor import Measured, Values
 from sstep_verify.solvers.production.options import EXCHANGES
 from sstep_verify.solvers.production.schedule import Stretch, numbers_of
 from sstep_verify.solvers.production.settings import MACHINE
 from sstep_verify.solvers.production.training import Place
-from sstep_verify.solvers.production.values import Measured, Values
 
 FORMAT = "sstep-verify solve checkpoint 3"
 

@@ -24,11 +24,10 @@ from sstep_verify.parallel.communicator import Communicator
 from sstep_verify.parallel.packet import IncoherenceError, WindowError
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production.monitor import Monitor
+from sstep_verify.solvers.production.monitor import Measured, Monitor, Values, best_without_progress
 from sstep_verify.solvers.production.run import Run
 from sstep_verify.solvers.production.schedule import Schedule, Stretch
 from sstep_verify.solvers.production.settings import Settings
-from sstep_verify.solvers.production.values import Measured, Values, best_without_progress
 from sstep_verify.trajectory import Trajectory
 
 PROGRESS_DRAWS = 1 << 12
@@ -83,18 +82,12 @@ class Training:
     ----------
     reached : int
         Iterations made, those before a resumption and of the interval under way included.
-    alpha : ndarray, shape (m,)
-        Dual vector (a) at the end of the last whole interval.
-    history : list of Measured
-        All measurements, those before a resumption included.
-    stopped : str
-        Why training ended; "" while it goes on.
-    attainable : float
-        Relative value that float64 attains, where training stopped for that; else NaN.
-    counters : Counter
-        Those of the windows, with the set-up of every interval.
-    monitor : Monitor
-        Measures, with counters of its own.
+    alpha, history
+        As in `Place`, at the end of the last interval.
+    stopped, attainable : str, float
+        Why training ended, "" while it goes on; if float64 attains no more, the relative value it attains.
+    counters, monitor
+        What was counted of windows, with the set-up of every interval; what measures, and counts apart.
 
     Raises
     ------

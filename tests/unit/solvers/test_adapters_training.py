@@ -17,7 +17,7 @@ from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.streams import IndexStream
 from sstep_verify.solver import RunRequest
 from sstep_verify.solvers.production import ProductionSolver, training
-from sstep_verify.solvers.production.values import Values
+from sstep_verify.solvers.production.monitor import Values
 from sstep_verify.verdict import Status
 
 SAMPLES, LENGTH, INTERVAL = 14, 215, 5
