@@ -56,23 +56,11 @@ def decide(
     kept: Mapping[str, Any] | None = None,
     stored: float | None = None,
 ) -> Settings:
-    """Complete settings.
+    """Complete settings for m samples on P ranks.
 
-    Parameters
-    ----------
-    settings : Settings
-        What was asked for.
-    samples, ranks : int
-        Number of samples (m), number of ranks (P).
-    kept : mapping of str to object, optional
-        Identity of the run to go on with: what the settings leave open is as it was there.
-    stored : float, optional
-        Values stored of all samples together, for block auto; absent, one a sample.
-
-    Raises
-    ------
-    InputError
-        If b > m, the interval is no multiple of s, or exchange and cache do not go together.
+    What they leave open is as it was in the run to go on with, whose identity is `kept`. `stored`: values
+    of all samples together, for block auto; absent, one a sample. InputError if b > m, the interval is no
+    multiple of s, or exchange and cache do not go together.
     """
     kept, block, why = kept or {}, settings.block, settings.block_reason
     if block == "auto":
@@ -95,7 +83,7 @@ def decide(
         interval = _whole_number(kept, "interval") or None
     if settings.s == "auto":
         # Windows of any s may end there: how often is measured does not depend on s.
-        interval = interval or _up_to(default_interval(samples, block, 1, light), LARGEST_S)
+        interval = interval or LARGEST_S * math.ceil(default_interval(samples, block, 1, light) / LARGEST_S)
         exchanges = _exchanges(settings, exchange, cache, ranks, kept)
         rows = cache // samples if cache and not whole else samples
         largest = largest or _largest_s(settings, samples, block, interval, rows, kept)
@@ -117,14 +105,9 @@ def decide(
 def default_interval(samples: int, block: int, s: int, light: bool) -> int:
     """Iterations between two measurements, a multiple of s.
 
-    Parameters
-    ----------
-    samples, block, s : int
-        Number of samples (m), coordinates per block (b), iterations per window.
-    light : bool
-        Whether a measurement costs little more than one kernel row, and nothing that the windows keep is
-        lost at it: then a pass over the samples will do. Otherwise a measurement forms at most m rows,
-        and `SHARE` times m are formed by the windows between two of them, in expectation of uniform draws.
+    A measurement is light where it costs little more than one kernel row, and nothing that the windows
+    keep is lost at it: then a pass over the samples will do. Otherwise it forms at most m rows, and `SHARE`
+    times m are formed by the windows between two of them, in expectation of uniform draws.
     """
     distinct = samples * (1 - (1 - block / samples) ** s)
     windows = math.ceil((1 if light else SHARE) * samples / distinct)
@@ -240,11 +223,6 @@ def _largest_s(
     if rows < samples:
         most = min(most, rows // block)
     return 1 << max(most, 1).bit_length() - 1
-
-
-def _up_to(value: int, multiple: int) -> int:
-    """The least multiple that is not less."""
-    return -(-value // multiple) * multiple
 
 
 def _whole_number(kept: Mapping[str, Any], name: str) -> int | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from sstep_verify.outputs import claim, write_whole
 from sstep_verify.parallel.agreement import held_by_first_rank, on_first_rank
@@ -210,13 +210,7 @@ def _predict(samples: Samples, training: Training, communicator: Communicator, l
     return prediction.score(problem, values, new.targets, classes)
 
 
-@contextlib.contextmanager
-def _one_thread(communicator: Communicator) -> Iterator[None]:
+def _one_thread(communicator: Communicator) -> AbstractContextManager[object]:
     """Several ranks on a machine share its cores: one BLAS thread each, unless the user said otherwise."""
-    if communicator.size == 1 or any(name in os.environ for name in THREAD_VARIABLES):
-        yield
-        return
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        yield
+    alone = communicator.size == 1 or any(name in os.environ for name in THREAD_VARIABLES)
+    return contextlib.nullcontext() if alone else threadpool_limits(1)
