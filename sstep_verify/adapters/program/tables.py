@@ -32,7 +32,7 @@ LOGGED = "logged"
 
 WAYS = (
     'Three ways: it reads {dir}/indices.txt; it logs values and coordinates (writes = "log", [stream] kind '
-    '= "logged"); its result alone is judged (oracle --final).Lines of C: docs/adapters.md, "A program '
+    '= "logged"); its result alone is judged (oracle --final). Lines of C: docs/adapters.md, "A program '
     'with draws of its own"'
 )
 """What can be done about a program with draws of its own."""
