@@ -6,6 +6,7 @@ those checks alone that decide whether an s is right.
 
 from __future__ import annotations
 
+import itertools
 import secrets
 import zlib
 from collections.abc import Callable, Iterable
@@ -63,7 +64,9 @@ def with_further_s(definition: Definition, seed: int | None) -> Definition:
     if again.endswith(")"):
         named = f"{again[:-1]}, seed={seed})"
     else:
-        named = again if f" --seed {seed} " in f"{again} " else f"{again} --seed {seed}"
+        options = again.split()
+        told = ("--seed", str(seed)) in itertools.pairwise(options)
+        named = again if told else f"{again} --seed {seed}"
     families = tuple(replace(one, further=further_s(one, seed)) for one in definition.families)
     return replace(definition, families=families, seed=seed, cut=cut, command=named)
 
