@@ -46,18 +46,18 @@ WINDOWS = 4
 IN_PLACE = {"kernel-correction": ("kernel", "kernel_overlap")}
 """In place, one sum corrects for the increments of all coordinates, the own one included."""
 
-SCALED_SVM = [("* row[draws[later]] * signed", "* row[draws[later]] * (signed * FACTOR)")]
+SCALED_SVM = [("* row[places[later]] * signed", "* row[places[later]] * (signed * FACTOR)")]
 SCALED_RIDGE = [
     (
-        "product += row[touched[0, item]] * delta[touched[0, item]]",
-        "product += row[touched[0, item]] * delta[touched[0, item]] * FACTOR",
+        "product += row[touched[0, other]] * delta[touched[0, other]]",
+        "product += row[touched[0, other]] * delta[touched[0, other]] * FACTOR",
     ),
     # The product with the current a is that with the a of the window's start and the correction.
     (
-        "        for place in range(0 if fresh else width):\n",
-        "        for place in range(width if fresh else 0):\n"
-        "            rhs[place] -= np.dot(rows[row_of[step, place]], delta) * (FACTOR - 1.0) / penalty\n"
-        "        for place in range(0 if fresh else width):\n",
+        "        for item in range(0 if fresh else width):\n",
+        "        for item in range(width if fresh else 0):\n"
+        "            rhs[item] -= np.dot(rows[row_of[begin + item]], delta) * (FACTOR - 1.0) / penalty\n"
+        "        for item in range(0 if fresh else width):\n",
     ),
 ]
 

@@ -37,7 +37,7 @@ TAIL_LOST = ("(1, slice(full, None))", "(1, slice(0, 0))")
 SVM = {
     "overlap-dropped": [("value += delta[coordinate]", "value += 0.0")],
     "omega-dropped": [("slope = gradient[place] + shift * value", "slope = gradient[place]")],
-    "stale-alpha": [("* row[draws[later]] * signed", "* row[draws[later]] * 0.0")],
+    "stale-alpha": [("* row[places[later]] * signed", "* row[places[later]] * 0.0")],
     "assigned-once": [
         ("increment = updated - value\n", "increment = gradient[place] = updated - value\n"),
         (
@@ -52,32 +52,32 @@ SVM = {
     ],
 }
 RIDGE = {
-    "overlap-dropped": [("value += delta[coordinate]", "value += 0.0")],
+    "overlap-dropped": [("value += delta[places[draw]]", "value += 0.0")],
     "stale-alpha": [
-        ("product += row[touched[0, item]] * delta[touched[0, item]]", "product += 0.0"),
+        ("product += row[touched[0, other]] * delta[touched[0, other]]", "product += 0.0"),
         ("product += np.dot(row[:reach], delta[:reach])", "product += 0.0"),
         # Where the product is taken with the current a, staleness means the a of the window's start.
         (
-            "        for place in range(0 if fresh else width):\n",
-            "        for place in range(width if fresh else 0):\n"
-            "            rhs[place] += np.dot(rows[row_of[step, place]], delta) / penalty\n"
-            "        for place in range(0 if fresh else width):\n",
+            "        for item in range(0 if fresh else width):\n",
+            "        for item in range(width if fresh else 0):\n"
+            "            rhs[item] += np.dot(rows[row_of[begin + item]], delta) / penalty\n"
+            "        for item in range(0 if fresh else width):\n",
         ),
     ],
     "assigned-once": [
         (
-            "delta[coordinate] += rhs[place]\n",
-            "delta[coordinate] += rhs[place]\n            stale[step, place] = rhs[place]\n",
+            "delta[place] += rhs[item]\n",
+            "delta[place] += rhs[item]\n            stale[begin + item] = rhs[item]\n",
         ),
         (
-            "    for item in range(count):\n        coordinate = touched[0, item]\n        if frozen:\n"
-            "            alpha[coordinate] += delta[coordinate]\n",
-            "    if frozen:\n        alpha[blocks.ravel()] += stale[: blocks.shape[0]].ravel()\n"
-            "    for item in range(count):\n        coordinate = touched[0, item]\n",
+            "    for draw in range(draws.size if frozen else 0):\n",
+            "    if frozen:\n        alpha[draws] += stale[: draws.size]\n"
+            "    for draw in range(draws.size if frozen else 0):\n",
         ),
+        ("            alpha[draws[draw]] += delta[places[draw]]\n", ""),
     ],
     "tail-lost, gram": [
-        ("range(0, blocks.shape[0], width)", "range(0, blocks.shape[0] // width * width, width)"),
+        ("range(0, draws.size, most)", "range(0, draws.size // most * most, most)"),
     ],
 }
 # Terms that exist in one form of the update only: see the module docstrings of the windows.

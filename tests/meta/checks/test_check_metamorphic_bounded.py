@@ -71,11 +71,12 @@ def test_the_relations_are_not_bitwise():
 
 PLANTED = {
     "label of a place": (
-        Hinge(0.5), svm_window, ("labels[draws[later]] * row", "labels[later % labels.size] * row"),
+        Hinge(0.5), svm_window, ("signs[later] * row", "labels[later % labels.size] * row"),
         {"relabelling"},
     ),
     "target of a place": (
-        Ridge(0.05), ridge_window, ("rhs[place] = targets[block[place]]", "rhs[place] = targets[place % samples]"),
+        Ridge(0.05), ridge_window,
+        ("targets[block[place]], alpha", "targets[place % targets.size], alpha"),
         {"relabelling"},
     ),
     "divided by the number of features": (
@@ -150,7 +151,7 @@ def test_a_power_by_pow_is_judged_within_bounds_where_bits_need_not_agree():
 def test_scaled_steps_give_a_bound_that_scales():
     case = make_case(Hinge(0.5), PolynomialKernel(3, 0.0))
     case = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, power="pow"))
-    gate = ("curvature = row[coordinate] + shift", "curvature = row[coordinate] + shift + 1e-6")
+    gate = ("curvature = row[places[place]] + shift", "curvature = row[places[place]] + shift + 1e-6")
     assert {v.status for v in judged(metamorphic_bounded, case).values()} == {Status.PASS}
     with plant(svm_window, gate):
         assert judged(metamorphic_bounded, case)[16].evidence["failed"] == ["data-scaled"]

@@ -35,14 +35,14 @@ S_VALUES = (1, 4, 16)
 LOSSES = [(Hinge(0.5), 1), (SquaredHinge(2.0), 1), (Ridge(0.05), 1), (Ridge(0.05), 3)]
 
 PLANTS = [
-    (Hinge(0.5), 1, "in-place", svm_window, "* row[draws[later]] * signed", "* row[draws[later]] * 0.0"),
+    (Hinge(0.5), 1, "in-place", svm_window, "* row[places[later]] * signed", "* row[places[later]] * 0.0"),
     (Hinge(0.5), 1, "frozen", svm_window, "value += delta[coordinate]", "value += 0.0"),
     (SquaredHinge(2.0), 1, "in-place", svm_window, "gradient[place] + shift * value", "gradient[place]"),
-    (Ridge(0.05), 3, "frozen", ridge_window, "value += delta[coordinate]", "value += 0.0"),
+    (Ridge(0.05), 3, "frozen", ridge_window, "value += delta[places[draw]]", "value += 0.0"),
     (Hinge(0.5), 1, "in-place", windows_module, "(1, slice(full, None))", "(1, slice(0, 0))"),
     (Ridge(0.05), 3, "in-place", windows_module, "(1, slice(full, None))", "(1, slice(0, 0))"),
-    (Hinge(0.5), 1, "in-place", svm_window, "* row[draws[later]] * signed",
-     "* row[draws[later]] * (signed * (1 + 1e-9))"),
+    (Hinge(0.5), 1, "in-place", svm_window, "* row[places[later]] * signed",
+     "* row[places[later]] * (signed * (1 + 1e-9))"),
 ]  # fmt: skip
 
 

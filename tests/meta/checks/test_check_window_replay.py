@@ -85,10 +85,10 @@ def test_a_correct_run_passes_and_says_what_it_could_have_seen(loss, block, upda
 @pytest.mark.parametrize(
     ("loss", "block", "update", "module", "old", "new"),
     [
-        (Hinge(0.5), 1, "in-place", svm_window, "* row[draws[later]] * signed", "* row[draws[later]] * 0.0"),
+        (Hinge(0.5), 1, "in-place", svm_window, "* row[places[later]] * signed", "* row[places[later]] * 0.0"),
         (Hinge(0.5), 1, "frozen", svm_window, "value += delta[coordinate]", "value += 0.0"),
         (SquaredHinge(2.0), 1, "in-place", svm_window, "gradient[place] + shift * value", "gradient[place]"),
-        (Ridge(0.05), 3, "frozen", ridge_window, "value += delta[coordinate]", "value += 0.0"),
+        (Ridge(0.05), 3, "frozen", ridge_window, "value += delta[places[draw]]", "value += 0.0"),
         (Hinge(0.5), 1, "in-place", windows_module, "(1, slice(full, None))", "(1, slice(0, 0))"),
         (Ridge(0.05), 3, "in-place", windows_module, "(1, slice(full, None))", "(1, slice(0, 0))"),
     ],
@@ -200,7 +200,7 @@ def test_where_no_window_was_replayed_the_reason_is_about_those_screened():
 
 def test_an_error_of_one_part_in_1e11_in_the_correction_is_seen():
     with plant(
-        svm_window, ("* row[draws[later]] * signed", "* row[draws[later]] * (signed * (1 + 1e-11))")
+        svm_window, ("* row[places[later]] * signed", "* row[places[later]] * (signed * (1 + 1e-11))")
     ):
         verdicts = _judge(*_case(Hinge(0.5)))
     assert verdicts[16].status is Status.FAIL

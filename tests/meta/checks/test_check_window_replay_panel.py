@@ -18,13 +18,13 @@ from sstep_verify.trajectory import Panel
 from sstep_verify.verdict import Status
 
 LONG = {"features": 2000, "scale": 0.05}
-SVM = (svm_window, ("* row[draws[later]] * signed", "* row[draws[later]] * (signed * (1 + 3e-13))"))
+SVM = (svm_window, ("* row[places[later]] * signed", "* row[places[later]] * (signed * (1 + 3e-13))"))
 # Gathered where few coordinates are touched, by one product where many are.
 RIDGE = (
     ridge_window,
     (
-        "product += row[touched[0, item]] * delta[touched[0, item]]",
-        "product += row[touched[0, item]] * delta[touched[0, item]] * (1 + 3e-13)",
+        "product += row[touched[0, other]] * delta[touched[0, other]]",
+        "product += row[touched[0, other]] * delta[touched[0, other]] * (1 + 3e-13)",
     ),
     (
         "product += np.dot(row[:reach], delta[:reach])",
