@@ -55,7 +55,7 @@ PLANTED = {
     "absolute gate on the step": (Hinge(0.5), None, svm_window, GATE, {"data-up"}),
     "constant added to the curvature": (
         SquaredHinge(2.0), None, svm_window,
-        ("curvature = row[coordinate] + shift", "curvature = row[coordinate] + shift + 1e-12"),
+        ("curvature = row[places[place]] + shift", "curvature = row[places[place]] + shift + 1e-12"),
         {"data-up", "data-down"},
     ),
     "absolute floor of a distance": (
@@ -73,7 +73,7 @@ PLANTED = {
     ),
     "one class weighted": (
         Hinge(0.5), None, svm_window,
-        ("curvature = row[coordinate] + shift", "curvature = (row[coordinate] + shift) * (1 + 0.1 * (labels[coordinate] > 0))"),
+        ("curvature = row[places[place]] + shift", "curvature = (row[places[place]] + shift) * (1 + 0.1 * (labels[coordinate] > 0))"),
         {"labels"},
     ),
     "jitter on the kernel": (
