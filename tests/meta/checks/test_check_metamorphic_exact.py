@@ -68,7 +68,7 @@ PLANTED = {
     ),
     "bias": (
         Hinge(0.5), None, svm_window,
-        ("labels[draws[place]] * gradient[place] - 1.0", "labels[draws[place]] * (gradient[place] + 0.1) - 1.0"),
+        ("signs[place] * gradient[place] - 1.0", "signs[place] * (gradient[place] + 0.1) - 1.0"),
         {"labels"},
     ),
     "one class weighted": (
@@ -78,12 +78,12 @@ PLANTED = {
     ),
     "jitter on the kernel": (
         Ridge(0.05), None, ridge_window,
-        ("row[block[other]] / penalty", "(row[block[other]] + 1e-10) / penalty"),
+        ("row[places[other]] / penalty", "(row[places[other]] + 1e-10) / penalty"),
         {"data-up", "data-down"},
     ),
     "constant added to the residual": (
         Ridge(0.05), None, ridge_window,
-        ("rhs[place] = targets[block[place]] -", "rhs[place] = 1e-12 + targets[block[place]] -"),
+        ("rhs[place] = target -", "rhs[place] = 1e-12 + target -"),
         {"targets-up", "targets-down"},
     ),
     "stream begun one too early": (
