@@ -60,13 +60,13 @@ def test_a_trajectory_of_float64_is_seen(place, monkeypatch):
 
 
 def test_the_command_prints_the_digits_and_ends_by_a_disagreement(monkeypatch):
-    done = CliRunner().invoke(command, ["--mpmath", "--digits", "20"])
+    done = CliRunner().invoke(command, ["--witness", "mpmath", "--digits", "20"])
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
     assert len(lines) == 19
     assert all("digits in common with mpmath: optimal value" in line for line in lines[:-1])
     assert lines[-1] == "mpmath agrees with all that Arb proved of 18 drawn problems"
     monkeypatch.setattr(witness, "TRAJECTORY_BITS", 53)
-    refused = CliRunner().invoke(command, ["--mpmath", "--digits", "20"])
+    refused = CliRunner().invoke(command, ["--witness", "mpmath", "--digits", "20"])
     assert isinstance(refused.exception, OracleDisagreementError)
     assert "trajectory to 1" in str(refused.exception)

@@ -36,7 +36,9 @@ OF_A_CERTIFICATE = ("digits", "force", "no_cache", "as_json")
     "--final", metavar="FILE",
     help="Judge this vector, which a solver left: is it the optimum? Nothing is run.",
 )  # fmt: skip
-@click.option("--mpmath", is_flag=True, help="Hold small drawn problems against mpmath, then stop.")
+@click.option(
+    "--witness", type=click.Choice(["mpmath"]), help="Hold small drawn problems against it, then stop."
+)
 @problem_options(required=False)
 @click.option(
     "--digits", type=click.IntRange(1, 130), default=30, show_default=True, help="Decimal digits asked for."
@@ -62,7 +64,7 @@ OF_A_CERTIFICATE = ("digits", "force", "no_cache", "as_json")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object: the certificate, or the proof."
 )
-def command(data, file, final, mpmath, **given):
+def command(data, file, final, witness, **given):
     """Certify the optimum of a K-SVM or K-RR: enclosures with proof, in decimals.
 
     DATA is a LIBSVM file or the name of a data set. The problems have no bias term. --bias 1 offers a
@@ -80,7 +82,7 @@ def command(data, file, final, mpmath, **given):
     Certificates are kept under $XDG_CACHE_HOME, and one found there is proved anew in the same way before
     it is printed; one that cannot be is named, left out, and certified again.
 
-    With --mpmath nothing of yours is certified: small problems of every task and kernel are drawn,
+    With --witness mpmath nothing of yours is certified: small problems of every task and kernel are drawn,
     and optimal value, gap and trajectory, which come from Arb, are computed anew by mpmath; the digits to
     which both agree are printed.
 
@@ -94,7 +96,7 @@ def command(data, file, final, mpmath, **given):
     if file is not None:
         _verify(file, data, given["directory"], given["as_json"])
         return
-    if mpmath:
+    if witness:
         _agree(given["digits"])
         return
     if data is None or given["task"] is None:
