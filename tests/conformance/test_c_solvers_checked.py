@@ -37,7 +37,18 @@ pytestmark = pytest.mark.pool_only
 
 def test_check_judges_every_step_of_the_solver_that_speaks_the_protocol_and_counts(solvers, tmp_path):
     line = shlex.join([str(launcher()), "-n", "{np}", str(solvers["right"]), "{dir}"])
-    words = ["--np", "2", "--profile", "smoke", "--task", "krr", "--s", "7", "--witness", wrapper()]
+    words = [
+        "--np",
+        "2",
+        "--profile",
+        "smoke",
+        "--task",
+        "krr",
+        "--s",
+        "7",
+        "--set",
+        f"witness={wrapper()}",
+    ]
     report = tmp_path / "report"
     code, out, err = command("check", "--exec", line, *words, "--jobs", "1", "--out", str(report))
     assert code == 0, out + err

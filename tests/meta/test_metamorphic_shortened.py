@@ -56,7 +56,7 @@ def test_longer_windows_are_compared_by_their_first_steps(limited, loss, block, 
 
 def test_a_planted_defect_is_seen_in_the_first_steps(limited):
     case = make_case(Ridge(0.05), block=3)
-    edit = ("rhs[place] = targets[block[place]]", "rhs[place] = targets[place % samples]")
+    edit = ("targets[block[place]], alpha", "targets[place % targets.size], alpha")
     with plant(ridge_window, edit):
         verdict = judged(metamorphic_bounded, case)[16]
     assert verdict.status is Status.FAIL

@@ -38,13 +38,8 @@ def run_on(communicator, exchange: str, task: str = "svm"):
 @pytest.fixture
 def of_other_kinds(monkeypatch):
     """Every thread takes itself for another processor, and all but rank 0 make other updates."""
-    made = ThreadCommunicator.__init__
-
-    def mixed(self, *arguments):
-        made(self, *arguments)
-        self.kinds = tuple(f"processor {rank}" for rank in range(self.size))
-
-    monkeypatch.setattr(ThreadCommunicator, "__init__", mixed)
+    kinds = property(lambda self: tuple(f"processor {rank}" for rank in range(self.size)))
+    monkeypatch.setattr(ThreadCommunicator, "kinds", kinds)
     for kind in (SvmRecurrence, RidgeRecurrence):
         monkeypatch.setattr(kind, "window", off_by_bits(kind.window))
 
