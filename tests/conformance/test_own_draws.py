@@ -22,7 +22,7 @@ from sstep_verify.verdict import Status, Verdict
 
 pytestmark = pytest.mark.pool_only
 
-SMOKE = ("--profile", "smoke", "--s", "7", "--out")
+SMOKE = ("--profile", "smoke", "--s", "7", "--jobs", "1", "--out")
 
 
 @pytest.mark.parametrize("form", ["%.17g", "%.17e", "%.4f"])
