@@ -215,8 +215,8 @@ def _download(pinned: Pinned, attempts: list[str]) -> Path:
         raise DataError(f"{pinned.url}: is not the file that was pinned: {error}") from error
     raise InputError(
         f"data set {pinned.name!r} is not at hand: {'; '.join(attempts)}. Ways out: "
-        f"give the folder that holds the file {pinned.name} (or .bz2, .xz, .gz) with --data DIR; "
-        f"or name it in ${FOLDER_VARIABLE}; "
+        f"name the folder that holds the file {pinned.name} (or .bz2, .xz, .gz) in ${FOLDER_VARIABLE}, "
+        "or where a command has --data DIR, by that; "
         f"or fetch {pinned.url} where there is a network (${CACHE_VARIABLE} moves the cache); "
         f"or use a set that needs no file: {', '.join(embedded.NAMES)}"
     )
