@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import click
 
+from sstep_verify.cli.options.values import with_options
+
 
 def processors() -> int:
     """Processors that this process may use."""
@@ -52,12 +54,7 @@ def campaign_options(folder: str, seed: str) -> Callable[[Callable], Callable]:
         click.option("--force", is_flag=True, help="Discard what an interrupted run had finished."),
     )  # fmt: skip
 
-    def decorate(function: Callable) -> Callable:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
+    return with_options(*options)
 
 
 def expecting(definition, asked, units):

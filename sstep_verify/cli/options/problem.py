@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from sstep_verify.cli.options.values import with_options
+
 FORCE = "Replace a file that is there."
 
 FOLDER_OF_DATA = "Folder with the data sets in LIBSVM format."
@@ -41,12 +43,7 @@ def problem_options(*, required: bool) -> Callable[[Callable], Callable]:
         ),
     )  # fmt: skip
 
-    def decorate(function: Callable) -> Callable:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
+    return with_options(*options)
 
 
 def kernel_and_loss(given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from sstep_verify.cli.options.problem import FOLDER_OF_DATA, KERNELS, TASKS, claimed_out
-from sstep_verify.cli.options.values import Delays, Numbers, complete, data_sets
+from sstep_verify.cli.options.values import Delays, Numbers, complete, data_sets, with_options
 
 EXCHANGES = ("allreduce", "reduce-scatter", "gram")
 
@@ -63,12 +63,7 @@ def timing_options(*, s: str, delays: str, several: bool, seconds: float) -> Cal
         ),
     )  # fmt: skip
 
-    def decorate(function: Callable) -> Callable:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
+    return with_options(*options)
 
 
 def perform(name: str, study: Callable[..., Any], given: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Values of options: names that the shell completes, lists of numbers."""
+"""Options of a command together; their values: names that the shell completes, lists of numbers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,17 @@ import click
 from click.shell_completion import CompletionItem
 
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def with_options(*options: Callable[[Callable], Callable]) -> Callable[[Callable], Callable]:
+    """A decorator that gives a command some options, which its help lists in this order."""
+
+    def decorate(function: Callable) -> Callable:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
 
 
 def campaigns() -> Iterable[str]:
