@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from sstep_verify.adapters.program.fixed import Fixed
 from sstep_verify.adapters.program.tables import WAYS, Draws, Printed, Program
 from sstep_verify.adapters.program.translate import Conventions
 from sstep_verify.declaration import PER_WINDOW, Declaration
 from sstep_verify.errors import InputError, closest
 from sstep_verify.inputs import read_whole
 from sstep_verify.inputs.records import build, convert, table_from
-from sstep_verify.problems import Kernel
-from sstep_verify.problems.kernels import KERNELS
-from sstep_verify.problems.losses import TASKS
 
 SUFFIX = ".toml"
 """End of the name of a program file, by which a solver's name is known to be one."""
@@ -32,17 +29,11 @@ KINDS: dict[str, Any] = {
 }  # fmt: skip
 """Tables of a program file that are records."""
 
+UNNAMED = ("program", "conventions", "declaration")
+"""Tables whose keys a setting may give without their name."""
+
 FOLLOWS = ("name", "log", "ranks", "level", "panels", "blocks", "probes", "scaled")
 """Fields of a `Declaration` that follow from what a program does."""
-
-WHOLE = ("degree", "b", "H", "m", "n")
-"""Whole numbers that may be fixed, each at least 1."""
-
-REAL = {"sigma": True, "C": True, "lambda": True, "offset": False}
-"""Real numbers that may be fixed, and whether each must be above 0."""
-
-WORDS = {"task": tuple(TASKS), "kernel": tuple(KERNELS)}
-"""Names that may be fixed: one, or a list."""
 
 
 @dataclass(frozen=True)
@@ -162,62 +153,6 @@ class ProgramFile:
         return made
 
 
-@dataclass(frozen=True)
-class Fixed:
-    """What a program has fixed, such as constants of its source: only problems that have it are made.
-
-    `values` are by the name that stands for them in the braces of a command: task, kernel, degree, offset,
-    sigma, C, lambda, b, H, m, n. What is absent may have any value; an unknown name, or a value out of
-    range, is an InputError.
-    """
-
-    values: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        known = (*WORDS, *WHOLE, *REAL)
-        for name, value in self.values.items():
-            if name not in known:
-                raise InputError(
-                    f"fixed: {name!r} is unknown{closest(name, known)}; known: {', '.join(known)}"
-                )
-            if wanted := self._wanted(name, value):
-                raise InputError(f"fixed: {name} = {value!r:.40}, but it must be {wanted}")
-
-    def _wanted(self, name: str, value: Any) -> str:
-        """What a value must be; empty if it is that."""
-        if name in WORDS:
-            right = self.names(name) and set(self.names(name)) <= set(WORDS[name])
-            return "" if right else f"one or several of {', '.join(WORDS[name])}"
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return "a number"
-        if name in WHOLE:
-            return "" if isinstance(value, int) and 0 < value < 2**31 else "a whole number, 1 to 2^31 - 1"
-        if math.isfinite(value) and (value > 0 or not REAL[name]):
-            return ""
-        return "a number > 0" if REAL[name] else "a finite number"
-
-    def names(self, name: str) -> tuple[str, ...]:
-        """Tasks or kernels that are fixed; all if none is."""
-        value = self.values.get(name, WORDS[name])
-        return tuple(value) if isinstance(value, list | tuple) else (value,)
-
-    def kernel(self, given: Kernel) -> Kernel:
-        """A kernel with the parameters that are fixed."""
-        own = {item.name for item in fields(given)} & {"degree", "offset", "sigma"}
-        return replace(given, **{name: self.values[name] for name in own & set(self.values)})
-
-    def misfit(self, samples: int, features: int) -> str:
-        """The first size of data that is fixed otherwise, as ``m = 4, not 5``; empty if it fits."""
-        sizes = {"m": samples, "n": features}
-        wrong = [name for name, size in sizes.items() if self.values.get(name, size) != size]
-        return f"{wrong[0]} = {self.values[wrong[0]]}, not {sizes[wrong[0]]}" if wrong else ""
-
-    def penalty(self, task: str) -> tuple[float, ...]:
-        """C or lambda of a task, if it is fixed."""
-        name = "lambda" if task == "krr" else "C"
-        return (float(self.values[name]),) if name in self.values else ()
-
-
 def is_program(name: str) -> bool:
     """Whether a solver's name is that of a program file."""
     return name.endswith(SUFFIX)
@@ -281,16 +216,14 @@ def _setting(text: str) -> tuple[str, str, object]:
     name, equals, word = text.partition("=")
     part, _, key = name.rpartition(".")
     tables = {table: [item.name for item in fields(kind)] for table, kind in KINDS.items()}
-    plain = [one for table in ("program", "conventions", "declaration") for one in tables[table]]
+    plain = [one for table in UNNAMED for one in tables[table]]
     if not equals or (key not in tables.get(part, [key]) if part else key not in plain):
         raise InputError(
             f"--set {text!r:.80}: needed is KEY=VALUE, such as writes=final, with a key of a program file"
             f"{closest(key, plain)}; known: {', '.join(dict.fromkeys(plain))}; others as TABLE.KEY "
             "(docs/adapters.md)"
         )
-    part = part or next(
-        table for table in ("program", "conventions", "declaration") if key in tables[table]
-    )
+    part = part or next(table for table in UNNAMED if key in tables[table])
     if key in ("command", "setup") and not word.startswith("["):
         try:
             return part, key, shlex.split(word)
