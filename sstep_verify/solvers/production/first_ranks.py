@@ -58,7 +58,7 @@ class FirstRanks(Recurrence):
         self._take(draws.ravel(), log, self.vector[:0])
 
     def make_up(self, window: int, columns: np.ndarray, log: np.ndarray) -> None:
-        """Take part in what the others wait for where this rank has failed in a window, counted from 0."""
+        """Send and take the numbers of a failed window, unless that was done."""
         if self._taken == window:
             self._take(columns, log, np.zeros(columns.size))
 

@@ -67,6 +67,12 @@ class Recurrence:
         """Make many windows of `width` iterations from kept rows; draws and log (H, b)."""
         self._functions[1](rows, slot_of, draws, width, log, self._slots, *self.state[2:])
 
+    def make_up(self, window: int, columns: np.ndarray, log: np.ndarray) -> None:
+        """Take part in what other ranks wait for where this one has failed in a window; here in nothing.
+
+        `window` is counted from 0; `columns` (c,) and `log` (s * b,) are as of `window`.
+        """
+
 
 class SvmRecurrence(Recurrence):
     """s-step DCD for K-SVM; `vector` is a times the labels.

@@ -8,7 +8,6 @@ from sstep_verify.parallel.clock import RECURRENCE, Clock
 from sstep_verify.parallel.columns import ColumnCache, WindowColumns
 from sstep_verify.parallel.exchanges.exchange import AllreduceExchange, Exchange
 from sstep_verify.parallel.packet import IncoherenceError, Packet, WindowError, sign
-from sstep_verify.solvers.production.first_ranks import FirstRanks
 from sstep_verify.solvers.production.recurrences import Recurrence
 from sstep_verify.trajectory import Panel
 
@@ -103,8 +102,7 @@ class ExchangedWindows:
                 window(own, places, drawn, new)
             except Exception as error:
                 coherent.hold_back(error)
-                if isinstance(recurrence, FirstRanks):
-                    recurrence.make_up(self.made, own, new)
+                recurrence.make_up(self.made, own, new)
             self.made += 1
             if not alone:
                 coherent.sign(recurrence.alpha, own)
