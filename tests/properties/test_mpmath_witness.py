@@ -70,3 +70,17 @@ def test_the_command_prints_the_digits_and_ends_by_a_disagreement(monkeypatch):
     refused = CliRunner().invoke(command, ["--witness", "mpmath", "--digits", "20"])
     assert isinstance(refused.exception, OracleDisagreementError)
     assert "trajectory to 1" in str(refused.exception)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["duke", "--witness", "mpmath"], "DATA does not go with --witness"),
+        (["--witness", "mpmath", "--task", "krr"], "--task does not go with --witness"),
+        (["duke", "--task", "svm-l1", "--witness", "mpmath", "--final", "x"], "does not go with --witness"),
+        (["--verify", "x.json", "--final", "x"], "--final does not go with --verify"),
+    ],
+)
+def test_what_would_not_be_looked_at_is_refused(given, said):
+    done = CliRunner().invoke(command, given)
+    assert (done.exit_code, said in done.output) == (2, True)

@@ -28,6 +28,9 @@ OF_A_VECTOR = ("tolerance", "scale", "signed")
 OF_A_CERTIFICATE = ("digits", "force", "no_cache", "as_json")
 """Options that go with ``--final`` alone, and those that do not."""
 
+GO_WITH = {"file": ("data", "directory", "as_json"), "witness": ("digits",)}
+"""Options, and DATA, that go with ``--verify`` and ``--witness``, which do nothing else."""
+
 
 @click.command("oracle")
 @click.argument("data", metavar="[DATA]", required=False, shell_complete=complete(data_sets))
@@ -92,7 +95,8 @@ def command(data, file, final, witness, **given):
     """
     from sstep_verify.errors import InputError
 
-    _refuse_others(OF_A_CERTIFICATE if final is not None else OF_A_VECTOR, final)
+    chosen = {"file": file, "witness": witness, "final": final}
+    _refuse_others(next((name for name, value in chosen.items() if value is not None), ""))
     if file is not None:
         _verify(file, data, given["directory"], given["as_json"])
         return
@@ -123,14 +127,19 @@ def command(data, file, final, witness, **given):
         sys.exit(3)
 
 
-def _refuse_others(names, final) -> None:
-    """Refuse options that were given and go with a certificate alone, or with a vector alone."""
+def _refuse_others(chosen: str) -> None:
+    """Refuse what was given and does not go with the option chosen, or with certifying where none is."""
     context = click.get_current_context()
-    for option in context.command.params:
-        given = context.get_parameter_source(option.name) is click.core.ParameterSource.COMMANDLINE
-        if option.name in names and given:
-            why = "does not go with --final" if final is not None else "is for --final FILE"
-            raise click.UsageError(f"{option.opts[0]} {why}; drop it")
+    flags = {
+        one.name: one.opts[0] if isinstance(one, click.Option) else "DATA" for one in context.command.params
+    }
+    left_out = OF_A_CERTIFICATE if chosen == "final" else OF_A_VECTOR
+    for name, flag in flags.items():
+        given = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+        fits = name in GO_WITH[chosen] if chosen in GO_WITH else name not in left_out
+        if given and name != chosen and not fits:
+            why = f"does not go with {flags[chosen]}" if chosen else "is for --final FILE"
+            raise click.UsageError(f"{flag} {why}; drop it")
 
 
 def _judge(final, data, kernel, loss, given) -> None:
