@@ -21,8 +21,8 @@ from threadpoolctl import threadpool_limits
 from sstep_verify.errors import SstepVerifyError
 from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
 from sstep_verify.problems.data import datasets
+from sstep_verify.production import ProductionSolver
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production import ProductionSolver
 
 DATA_SETS = {"duke": (1,), "colon-cancer": (1,), "diabetes": (1,), "abalone": (1, 4, 128)}
 """Block sizes (b) by data set; abalone is K-RR, the others K-SVM-L1."""

@@ -20,8 +20,8 @@ import numpy as np
 from grid import Report, parser, quartiles, spread
 from mpi_ranks import Case
 
-from sstep_verify.launch import run
-from sstep_verify.parallel.data.partition import partition_of
+from sstep_verify.production.data.partition import partition_of
+from sstep_verify.ranks import run
 
 LOOK_ALIKE, WIDE = "look-alike", "dense"
 COUNTS = "news20.binary.colnnz.txt.xz"

@@ -31,11 +31,11 @@ from threadpoolctl import threadpool_limits
 
 from sstep_verify.errors import InputError, SstepVerifyError
 from sstep_verify.numerics.kernel_matrix import KernelSums
-from sstep_verify.parallel.communicator import SelfCommunicator
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.data import datasets
-from sstep_verify.solvers.production.settings import Settings
-from sstep_verify.solvers.production.training import Training
+from sstep_verify.production.messages.communicator import SelfCommunicator
+from sstep_verify.production.settings import Settings
+from sstep_verify.production.training import Training
 from sstep_verify.training.decisions import decide
 
 TARGET = 1e-4

@@ -24,9 +24,9 @@ import numpy as np
 from grid import Report, parser
 
 from sstep_verify.errors import MissingExtraError
-from sstep_verify.launch.environment import implementation, launch_variables, launcher
-from sstep_verify.launch.interposer import build_interposer
 from sstep_verify.problems import kernel_from, loss_from
+from sstep_verify.ranks.environment import implementation, launch_variables, launcher
+from sstep_verify.ranks.interposer import build_interposer
 from sstep_verify.timing import ranks
 from sstep_verify.timing.measure import Delay
 

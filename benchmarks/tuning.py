@@ -18,7 +18,7 @@ import tuning_ranks
 from grid import Report, parser
 from tuning_ranks import Cell
 
-from sstep_verify.launch import run
+from sstep_verify.ranks import run
 
 LIMIT = 1800.0
 CALLS = 600

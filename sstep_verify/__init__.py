@@ -26,8 +26,8 @@ if TYPE_CHECKING:
         Ridge,
         SquaredHinge,
     )
+    from sstep_verify.production import ProductionSolver
     from sstep_verify.solver import RunRequest, Solver
-    from sstep_verify.solvers.production import ProductionSolver
     from sstep_verify.trajectory import Trajectory
     from sstep_verify.verdict import Status, Term, Verdict
     from sstep_verify.verifying import Report, parametrize_with_checks, verify
@@ -42,7 +42,7 @@ _ROOMS = {
     ),
     "solver": ("RunRequest", "Solver"),
     "adapters": ("CallableSolver", "ReferenceSolver"),
-    "solvers.production": ("ProductionSolver",),
+    "production": ("ProductionSolver",),
     "trajectory": ("Trajectory",),
     "verdict": ("Status", "Term", "Verdict"),
     "verifying": ("Report", "parametrize_with_checks", "verify"),

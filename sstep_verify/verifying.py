@@ -16,7 +16,7 @@ from sstep_verify.judging import is_whole
 if TYPE_CHECKING:
     from sstep_verify.campaign.model import Definition
     from sstep_verify.campaign.profile import Selection
-    from sstep_verify.reporting.results import Results
+    from sstep_verify.report.results import Results
     from sstep_verify.solver import Solver
 
 
@@ -143,7 +143,7 @@ def verify(
     """
     from sstep_verify.campaign import further
     from sstep_verify.campaign.profile import Selection
-    from sstep_verify.reporting import check_destination
+    from sstep_verify.report import check_destination
 
     given: Sequence[Any] = s
     for number in given:
@@ -163,7 +163,7 @@ def reported(definition: Definition, only: str, out: str | Path | None = None) -
 
     from sstep_verify.campaign.loop.run import run_campaign
     from sstep_verify.campaign.model import Plan
-    from sstep_verify.reporting import write_report
+    from sstep_verify.report import write_report
 
     with threadpool_limits(1), tempfile.TemporaryDirectory(prefix="sstep-verify-") as held:
         results = run_campaign(Plan(definition, None, only, 1, artefacts=Path(held) if out else None))

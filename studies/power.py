@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sstep_verify.power.statement import FILE, NOT_MEASURED, Measured, deciding_digest, measured
 
 if TYPE_CHECKING:
-    from sstep_verify.reporting.results import Results
+    from sstep_verify.report.results import Results
 
 DIGEST, CAMPAIGNS = "modules that decide", "campaigns judged"
 """Parameters of a campaign of power: digest of what was measured, campaigns that judged its corpus."""
@@ -48,8 +48,8 @@ def measured_by(results: Results) -> Measured:
 def main(path: str = "") -> None:
     """Write what a results document measured; without one, fail unless this version was measured."""
     from sstep_verify.outputs.writing import write_text
-    from sstep_verify.reporting import load
-    from sstep_verify.reporting.plain import plain
+    from sstep_verify.report import load
+    from sstep_verify.report.plain import plain
 
     if path:
         write_text(FILE, json.dumps(plain(measured_by(load(path))), indent=1) + "\n")

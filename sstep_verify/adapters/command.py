@@ -21,11 +21,11 @@ from sstep_verify.adapters.training import TrainingSolver, tuned_sequence
 from sstep_verify.costs.messages import Counts
 from sstep_verify.errors import RunError
 from sstep_verify.exchange import write_samples
-from sstep_verify.launch.environment import launch_variables, launcher
 from sstep_verify.problems import Kernel, Problem
+from sstep_verify.production.schedule import Stretch, numbers_of, windows_of
+from sstep_verify.production.settings import OR
+from sstep_verify.ranks.environment import launch_variables, launcher
 from sstep_verify.solver import Observer, RunRequest
-from sstep_verify.solvers.production.schedule import Stretch, numbers_of, windows_of
-from sstep_verify.solvers.production.settings import OR
 from sstep_verify.trajectory import Claim, Trajectory
 
 LIMIT = 300.0

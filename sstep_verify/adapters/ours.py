@@ -16,23 +16,23 @@ import numpy as np
 
 from sstep_verify.adapters.recording import observed
 from sstep_verify.errors import DivergedError, InputError, MissingExtraError, RunError
-from sstep_verify.launch import in_place, run
-from sstep_verify.launch.environment import refuse_too_many
-from sstep_verify.launch.failures import RankError
-from sstep_verify.launch.interposer import (
+from sstep_verify.production.messages.communicator import communicator_of
+from sstep_verify.production.messages.packet import IncoherenceError
+from sstep_verify.production.options import Options
+from sstep_verify.production.solver import ProductionSolver
+from sstep_verify.ranks import in_place, run
+from sstep_verify.ranks.environment import refuse_too_many
+from sstep_verify.ranks.failures import RankError
+from sstep_verify.ranks.interposer import (
     forget_interposed_counts,
     interposed_counts,
     is_interposed,
     preloaded,
     reductions_after_others,
 )
-from sstep_verify.launch.run import LIMIT
-from sstep_verify.parallel.communicator import communicator_of
-from sstep_verify.parallel.packet import IncoherenceError
+from sstep_verify.ranks.run import LIMIT
 from sstep_verify.runs.floating_point import restore
 from sstep_verify.solver import Observer, RunRequest
-from sstep_verify.solvers.production.options import Options
-from sstep_verify.solvers.production.solver import ProductionSolver
 from sstep_verify.trajectory import AFTER_OTHERS, WITNESSED, Trajectory, fingerprint
 
 

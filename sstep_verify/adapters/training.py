@@ -11,14 +11,14 @@ from sstep_verify.adapters.ours import whole_run
 from sstep_verify.adapters.recording import observed
 from sstep_verify.costs.tuning import Tuner
 from sstep_verify.errors import InputError
-from sstep_verify.launch.environment import refuse_too_many
-from sstep_verify.launch.run import LIMIT
-from sstep_verify.parallel.communicator import SelfCommunicator, communicator_of
-from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, padded, partition_of
+from sstep_verify.production.data.partition import column_nonzeros, local_columns, padded, partition_of
+from sstep_verify.production.messages.communicator import SelfCommunicator, communicator_of
+from sstep_verify.production.schedule import Schedule, Stretch
+from sstep_verify.production.settings import Settings
+from sstep_verify.production.training import Place, Training
+from sstep_verify.ranks.environment import refuse_too_many
+from sstep_verify.ranks.run import LIMIT
 from sstep_verify.solver import Declaration, Observer, RunRequest
-from sstep_verify.solvers.production.schedule import Schedule, Stretch
-from sstep_verify.solvers.production.settings import Settings
-from sstep_verify.solvers.production.training import Place, Training
 from sstep_verify.trajectory import Trajectory
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sstep_verify.campaign.messages import State
-from sstep_verify.reporting import results as report
+from sstep_verify.report import results as report
 from sstep_verify.verdict import Verdict
 
 

@@ -67,9 +67,9 @@ def judge(definition, asked: Asked, state=None) -> None:
     from sstep_verify.campaign.statement.files import stated
     from sstep_verify.cli.ranks import ended_by
     from sstep_verify.errors import InputError
-    from sstep_verify.launch.environment import promised_size
     from sstep_verify.outputs import Output, check
-    from sstep_verify.reporting import check_destination
+    from sstep_verify.ranks.environment import promised_size
+    from sstep_verify.report import check_destination
 
     if (size := promised_size()) > 1:
         raise InputError(
@@ -185,7 +185,7 @@ def write_carefully(results, folder: Path, artefacts: Path):
     After an interruption a whole report stays, and so does any if nothing was finished. Where internal
     errors left a run without some of its problems, a whole report is moved aside.
     """
-    from sstep_verify.reporting import write_report
+    from sstep_verify.report import write_report
 
     whole = _is_whole(folder)
     if results.summary.interrupted and (whole or results.is_empty):
@@ -223,8 +223,8 @@ def finish(results, written, named: str | Path) -> None:
     named : str or Path
         The report's folder as its user named it, for commands that work where the user stands.
     """
-    from sstep_verify.reporting.case import PREDICTED
-    from sstep_verify.reporting.stability import stability_sentence
+    from sstep_verify.report.case import PREDICTED
+    from sstep_verify.report.stability import stability_sentence
 
     summary = results.summary
     click.echo(f"{results.campaign.name}: {summary.sentence}")

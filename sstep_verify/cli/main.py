@@ -85,7 +85,7 @@ PATIENCE = 1.0
 
 def is_silent() -> bool:
     """Whether another process of the same job says what is to be said, if this is one of several."""
-    from sstep_verify.launch.environment import is_silent_rank
+    from sstep_verify.ranks.environment import is_silent_rank
 
     return is_silent_rank()
 

@@ -11,7 +11,7 @@ import click
 from tqdm import tqdm
 
 if TYPE_CHECKING:
-    from sstep_verify.launch.watchdog import Unwatched
+    from sstep_verify.ranks.watchdog import Unwatched
 
 
 SILENCE = 30.0

@@ -14,12 +14,12 @@ from typing import Any, Protocol
 import click
 
 from sstep_verify.errors import InputError, MissingExtraError
-from sstep_verify.launch import environment, in_place
-from sstep_verify.launch.monitors import start_monitored
-from sstep_verify.launch.watchdog import Unwatched, Watchdog
-from sstep_verify.parallel.agreement import ReadingError
-from sstep_verify.parallel.communicator import Communicator, SelfCommunicator, communicator_of
-from sstep_verify.parallel.packet import IncoherenceError, WindowError
+from sstep_verify.production.messages.agreement import ReadingError
+from sstep_verify.production.messages.communicator import Communicator, SelfCommunicator, communicator_of
+from sstep_verify.production.messages.packet import IncoherenceError, WindowError
+from sstep_verify.ranks import environment, in_place
+from sstep_verify.ranks.monitors import start_monitored
+from sstep_verify.ranks.watchdog import Unwatched, Watchdog
 
 INPUT, FAILED, INTERRUPTED = 2, 4, 130
 """Exit codes: an error of the input; a rank failed, hangs, or was lost; Ctrl-C."""
@@ -67,7 +67,7 @@ def on_ranks(function: Part, hang_limit: float = 0.0) -> None:
         return
     with start_monitored(environment.start_limit(), in_place.SLOW):
         world = environment.world()
-        from sstep_verify.launch.observed import ObservedComm
+        from sstep_verify.ranks.observed import ObservedComm
 
         job = _Job(world, hang_limit)
     # A launcher hands both signals to all ranks. Rank 0 ends the job, once it has kept what there is; until

@@ -11,8 +11,8 @@ from sstep_verify.campaign.statement import record as statement
 from sstep_verify.campaign.statement.record import Statement
 from sstep_verify.errors import InputError, closest
 from sstep_verify.inputs.records import json_schema, strict
-from sstep_verify.reporting import schema
-from sstep_verify.reporting.results import SCHEMA
+from sstep_verify.report import schema
+from sstep_verify.report.results import SCHEMA
 from sstep_verify.vectors import record
 
 FORMS = {

@@ -5,7 +5,7 @@ Under ``mpiexec -n P python -m pytest`` rank 0 runs the tests, the others serve 
 Only where a project asks for it, by ``--sstep-verify-ranks`` or ``sstep_verify_ranks = true`` in its pytest
 settings: whoever does not gets entries in ``--help`` and nothing else, no import and no change of what
 runs, since other projects' tests communicate on all ranks themselves. In an ordinary process the tests run
-as usual, and `sstep_verify.launch.run` starts a pool of ranks.
+as usual, and `sstep_verify.ranks.run` starts a pool of ranks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SOLVER_OPTIONS = (
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Offer the option and the setting."""
     text = (
-        "Under mpiexec let rank 0 alone run the tests, while the others serve sstep_verify.launch.run. "
+        "Under mpiexec let rank 0 alone run the tests, while the others serve sstep_verify.ranks.run. "
         "Not for tests that communicate on all ranks themselves."
     )
     group = parser.getgroup("sstep-verify", "ranks of sstep_verify")
@@ -46,13 +46,13 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """If asked to, send ranks > 0 into the following loop: no collection and no output there."""
     if not (config.getoption(ASKED) or config.getini(ASKED)):
         return None
-    from sstep_verify.launch.environment import promised_size
+    from sstep_verify.ranks.environment import promised_size
 
     size = promised_size()
     config.pluginmanager.register(RanksInPlace(size), "sstep_verify ranks in place")
     if size == 1:
         return None
-    from sstep_verify.launch.in_place import join
+    from sstep_verify.ranks.in_place import join
 
     # A copy: what is said just before an abort must not stay in a capture file.
     voice = open(os.dup(2), "w", buffering=1)  # noqa: SIM115

@@ -15,12 +15,12 @@ import numpy as np
 import scipy.linalg
 
 from sstep_verify.declaration import Declaration, Precision
-from sstep_verify.parallel.packet import WindowError
 from sstep_verify.problems import IndexStream, Problem
+from sstep_verify.production.messages.packet import WindowError
+from sstep_verify.production.options import Options
+from sstep_verify.production.solver import ProductionSolver
 from sstep_verify.safety.long_rows import LongKernel, LongRows, kernel_rows
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production.options import Options
-from sstep_verify.solvers.production.solver import ProductionSolver
 
 MOST_WINDOWS = 8
 """Windows that are run for each s, where the stream is long enough for as many."""

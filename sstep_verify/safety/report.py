@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from sstep_verify.outputs import csv_text, whole_folder, write_text
-from sstep_verify.reporting.chart import AgainstS, draw_against_s, standalone
-from sstep_verify.reporting.plain import plain
+from sstep_verify.report.chart import AgainstS, draw_against_s, standalone
+from sstep_verify.report.plain import plain
 from sstep_verify.safety.curves import Certificate, Curve, Point
 
 WIDTH = 100

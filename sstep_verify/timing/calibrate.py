@@ -15,13 +15,13 @@ import scipy.sparse as sp
 from sstep_verify.costs.model.machine import Machine
 from sstep_verify.costs.model.prediction import Method, distinct, phases, solve_flops
 from sstep_verify.costs.model.profiles import Profile, uniform_profile
-from sstep_verify.launch import run
-from sstep_verify.parallel.clock import PHASES
-from sstep_verify.parallel.communicator import Communicator, SelfCommunicator, communicator_of
 from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
+from sstep_verify.production.messages.clock import PHASES
+from sstep_verify.production.messages.communicator import Communicator, SelfCommunicator, communicator_of
+from sstep_verify.production.options import Options
+from sstep_verify.production.run import Run
+from sstep_verify.ranks import run
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production.options import Options
-from sstep_verify.solvers.production.run import Run
 from sstep_verify.timing.measure import Tell
 from sstep_verify.timing.ranks import LONGEST, stopwatch
 

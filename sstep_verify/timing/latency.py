@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sstep_verify.outputs import csv_text
-from sstep_verify.reporting.chart import AgainstS, draw_against_s, standalone
+from sstep_verify.report.chart import AgainstS, draw_against_s, standalone
 from sstep_verify.timing.measure import (
     SUBJECT,
     Baseline,

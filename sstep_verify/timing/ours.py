@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sstep_verify.launch import run
-from sstep_verify.launch.interposer import build_interposer
+from sstep_verify.ranks import run
+from sstep_verify.ranks.interposer import build_interposer
 from sstep_verify.timing import ranks as on_ranks
 from sstep_verify.timing.measure import Delay, Sample
 

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sstep_verify.launch.interposer import forget_interposed_counts, interposed_counts, set_delay
-from sstep_verify.parallel.communicator import communicator_of
-from sstep_verify.parallel.data.reading import load_local
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.problems.kernels import Kernel
 from sstep_verify.problems.losses import Loss
+from sstep_verify.production.data.reading import load_local
+from sstep_verify.production.messages.communicator import communicator_of
+from sstep_verify.production.options import Options
+from sstep_verify.production.run import Run
+from sstep_verify.ranks.interposer import forget_interposed_counts, interposed_counts, set_delay
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production.options import Options
-from sstep_verify.solvers.production.run import Run
 from sstep_verify.timing.measure import Delay
 
 LONGEST = 1 << 40

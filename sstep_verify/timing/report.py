@@ -39,7 +39,7 @@ def write(
     folder: Path, name: str, lines: list[str], document: dict[str, Any], more: dict[str, str]
 ) -> None:
     """Write text, JSON (not finite: null) and more by suffix into a folder, which is whole or not there."""
-    from sstep_verify.reporting.plain import plain
+    from sstep_verify.report.plain import plain
 
     content = json.dumps(plain(document), indent=1, ensure_ascii=False, allow_nan=False)
     with whole_folder(folder) as partial:

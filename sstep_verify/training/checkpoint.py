@@ -5,8 +5,8 @@ stream was used; the stream's seed is among the options, so its place is its who
 run keeps (kernel rows, carried weights) is dropped at the end of every interval, interrupted or not, and so
 need not be kept: a resumed run makes the same operations in the same order. It must do so on the same
 number of ranks; to the last bit it does on ranks of the same kinds (processor, BLAS, threads, see
-`parallel.communicator`). Elsewhere it goes on, says so, and names both kinds among its options from then
-on.
+`production.messages.communicator`). Elsewhere it goes on, says so, and names both kinds among its options
+from then on.
 
 Nothing in it is believed without a look: form, ranges and digest are checked here, and training measures
 the dual vector anew before it claims anything of it.
@@ -28,13 +28,13 @@ import numpy as np
 
 from sstep_verify.errors import InputError
 from sstep_verify.outputs import write_whole
-from sstep_verify.parallel.communicator import Communicator
 from sstep_verify.problems import Problem
-from sstep_verify.solvers.production.monitor import Measured, Values
-from sstep_verify.solvers.production.options import EXCHANGES
-from sstep_verify.solvers.production.schedule import Stretch, numbers_of
-from sstep_verify.solvers.production.settings import MACHINE
-from sstep_verify.solvers.production.training import Place
+from sstep_verify.production.messages.communicator import Communicator
+from sstep_verify.production.monitor import Measured, Values
+from sstep_verify.production.options import EXCHANGES
+from sstep_verify.production.schedule import Stretch, numbers_of
+from sstep_verify.production.settings import MACHINE
+from sstep_verify.production.training import Place
 
 FORMAT = "sstep-verify solve checkpoint 3"
 

@@ -11,11 +11,11 @@ from typing import Any
 from sstep_verify.costs.block_size import block_size
 from sstep_verify.costs.tuning import Tuner
 from sstep_verify.errors import InputError
-from sstep_verify.parallel.exchanges.choose import choose_exchange
-from sstep_verify.solvers.production.options import EXCHANGES, MOST, Options
-from sstep_verify.solvers.production.schedule import Schedule, Stretch
-from sstep_verify.solvers.production.settings import ALL_ROWS, OR, Settings
-from sstep_verify.solvers.production.training import Place
+from sstep_verify.production.exchanges.choose import choose_exchange
+from sstep_verify.production.options import EXCHANGES, MOST, Options
+from sstep_verify.production.schedule import Schedule, Stretch
+from sstep_verify.production.settings import ALL_ROWS, OR, Settings
+from sstep_verify.production.training import Place
 
 MEMORY = 1 << 26
 """Words of kernel rows that a rank may keep where nothing else is said."""

@@ -13,12 +13,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from sstep_verify.outputs import claim, write_whole
-from sstep_verify.parallel.agreement import held_by_first_rank, on_first_rank
-from sstep_verify.parallel.communicator import Communicator, listed
+from sstep_verify.production.messages.agreement import held_by_first_rank, on_first_rank
+from sstep_verify.production.messages.communicator import Communicator, listed
+from sstep_verify.production.schedule import Stretch, numbers_of
+from sstep_verify.production.settings import MACHINE, Settings
+from sstep_verify.production.training import Place, Training
 from sstep_verify.provenance import THREAD_VARIABLES
-from sstep_verify.solvers.production.schedule import Stretch, numbers_of
-from sstep_verify.solvers.production.settings import MACHINE, Settings
-from sstep_verify.solvers.production.training import Place, Training
 from sstep_verify.training.checkpoint import (
     Checkpoint,
     Keeper,

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.data.partition import padded, with_zeros
 from sstep_verify.problems import Problem
 from sstep_verify.problems.data.labels import CLASSES
-from sstep_verify.solvers.production.monitor import kernel_rows, linear_product
+from sstep_verify.production.data.partition import padded, with_zeros
+from sstep_verify.production.messages.communicator import Communicator
+from sstep_verify.production.monitor import kernel_rows, linear_product
 from sstep_verify.training.samples import NewSamples
 
 

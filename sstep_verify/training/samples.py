@@ -17,20 +17,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.outputs import Output
-from sstep_verify.parallel.agreement import on_all_ranks
-from sstep_verify.parallel.communicator import Communicator
-from sstep_verify.parallel.data.partition import Partition, padded
-from sstep_verify.parallel.data.reading import LocalData, load_local, with_bias
-from sstep_verify.parallel.data.redistribute import Entries
-from sstep_verify.parallel.data.shares import parse_shares
 from sstep_verify.problems import Problem, RBFKernel
 from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.problems.data import embedded
 from sstep_verify.problems.data.datasets import stored_file
 from sstep_verify.problems.data.svmlight import SUFFIXES, require_content
-from sstep_verify.solvers.production.options import GRAM_ROWS, Options
-from sstep_verify.solvers.production.settings import Settings
-from sstep_verify.solvers.production.training import PROGRESS_DRAWS
+from sstep_verify.production.data.partition import Partition, padded
+from sstep_verify.production.data.reading import LocalData, load_local, with_bias
+from sstep_verify.production.data.redistribute import Entries
+from sstep_verify.production.data.shares import parse_shares
+from sstep_verify.production.messages.agreement import on_all_ranks
+from sstep_verify.production.messages.communicator import Communicator
+from sstep_verify.production.options import GRAM_ROWS, Options
+from sstep_verify.production.settings import Settings
+from sstep_verify.production.training import PROGRESS_DRAWS
 
 READING = 1e7
 """Bytes a second of a file that is read, by ranks that share a slow disk."""
@@ -103,7 +103,7 @@ def read(settings: Settings, communicator: Communicator) -> Samples:
     Raises
     ------
     InputError, DataError, MissingExtraError
-        As `parallel.data.reading.load_local` does; on all ranks.
+        As `production.data.reading.load_local` does; on all ranks.
     ReadingError
         If a rank failed for another reason.
     """
@@ -142,7 +142,7 @@ def read_new_samples(
     Raises
     ------
     DataError
-        As `parallel.data.reading.read_local` does.
+        As `production.data.reading.read_local` does.
     ReadingError
         If a rank failed for another reason.
     """

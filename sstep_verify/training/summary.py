@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from sstep_verify.compiled import compile_seconds
-from sstep_verify.parallel.clock import PANEL, PHASES
-from sstep_verify.parallel.data.partition import Partition
-from sstep_verify.parallel.data.reading import LocalData
 from sstep_verify.problems import Problem
-from sstep_verify.solvers.production.schedule import Schedule
-from sstep_verify.solvers.production.settings import Settings
-from sstep_verify.solvers.production.training import Training
+from sstep_verify.production.data.partition import Partition
+from sstep_verify.production.data.reading import LocalData
+from sstep_verify.production.messages.clock import PANEL, PHASES
+from sstep_verify.production.schedule import Schedule
+from sstep_verify.production.settings import Settings
+from sstep_verify.production.training import Training
 
 
 def history_line(training: Training) -> str:

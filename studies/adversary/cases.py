@@ -23,17 +23,17 @@ from sstep_verify.inputs.records import convert, decode
 from sstep_verify.measures.error import errors_at, loss_factor
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.losses import TASKS
+from sstep_verify.production import ProductionSolver
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import Declaration, RunRequest, Solver
-from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status, worst
 from studies.alarms.judged import NO_RUN, Judged, decided, judged_run
 from studies.alarms.solvers import EVERY, LINEAR, LOGGING, Names, Variant
 from studies.corpus.labelled_set import EQUIVALENT
 from studies.legal.draws import Drawn
 from studies.legal.solver import LegalSolver
-from studies.reporting.sensitivity.alarms import AdversaryDocument, HardCase, ReplayedCase
+from studies.report.sensitivity.alarms import AdversaryDocument, HardCase, ReplayedCase
 
 FILE = "corpus.json"
 

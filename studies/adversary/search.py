@@ -25,7 +25,7 @@ from sstep_verify.scenarios.scenario import ORDERS, STARTS, Scenario
 from sstep_verify.scenarios.spectrum import SHAPES
 from studies.adversary.cases import CARRIED, FACTORED, HIDDEN, LOSS, RATIO, SOLVERS, value_of
 from studies.alarms.solvers import LOGGING, Variant
-from studies.reporting.sensitivity.alarms import HardCase
+from studies.report.sensitivity.alarms import HardCase
 
 POPULATION = 4
 """Points of the evolution a dimension."""

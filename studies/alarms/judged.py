@@ -15,7 +15,7 @@ from sstep_verify.checks.shared.case import Case, merge_requests, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.parallel.packet import WindowError
+from sstep_verify.production.messages.packet import WindowError
 from sstep_verify.runs.make import make_run
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import RunRequest, Solver

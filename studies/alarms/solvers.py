@@ -18,11 +18,11 @@ import scipy.sparse as sp
 from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.problems import Problem
 from sstep_verify.problems.losses import TASKS
+from sstep_verify.production import ProductionSolver
 from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_scenario
 from sstep_verify.scenarios.families import FAMILIES, edge_scenarios
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import Solver
-from sstep_verify.solvers.production import ProductionSolver
 from studies.corpus.labelled_set import RIGHT
 from studies.legal.draws import one_of
 

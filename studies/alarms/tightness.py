@@ -23,7 +23,7 @@ from sstep_verify.checks.steps.rows import entries_key, kept_entries
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.rounding.arithmetic import norm, sum_roundings, unit_roundoff
 from sstep_verify.trajectory import Trajectory
-from studies.reporting.sensitivity.alarms import TightnessRow
+from studies.report.sensitivity.alarms import TightnessRow
 
 ADDED_UP = (trajectory.CHECK, sstep_equals_classical.CHECK, metamorphic_bounded.CHECK, residual_gap.CHECK)
 """Checks whose bound adds up what all steps of a run may err by, or carries it along."""

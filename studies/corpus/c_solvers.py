@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from sstep_verify.adapters.program import ProgramSolver, program_from
 from sstep_verify.errors import MissingExtraError
-from sstep_verify.launch.environment import launcher
+from sstep_verify.ranks.environment import launcher
 from sstep_verify.solver import Solver
 from studies import ROOT
 from studies.corpus.labelled import BLOCKS, LATER, Kind, Labelled

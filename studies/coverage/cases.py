@@ -21,9 +21,9 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.production import ProductionSolver
+from sstep_verify.production.options import Options
 from sstep_verify.solver import Observer, RunRequest, Solver
-from sstep_verify.solvers.production import ProductionSolver
-from sstep_verify.solvers.production.options import Options
 from sstep_verify.trajectory import Trajectory
 from studies.coverage.freedoms import LONG, OWN_EXCHANGES, YES, row_of
 from studies.coverage.rules import options_of

@@ -8,11 +8,11 @@ from statistics import median
 from typing import Any, TypeVar
 
 from sstep_verify import quantities
-from sstep_verify.reporting.plain import grouped
+from sstep_verify.report.plain import grouped
 from studies.limits.outcomes import LIMITS, ActingRuns, DosePair, DoseTrial, LimitOutcome
 from studies.limits.runs import EITHER, JUDGES
 from studies.limits.solver import is_switch
-from studies.reporting.sensitivity.limits import OURS, DoseRow, LimitRow, LimitsDocument, RivalRow
+from studies.report.sensitivity.limits import OURS, DoseRow, LimitRow, LimitsDocument, RivalRow
 from studies.rivals import RIVALS
 
 CONTENT, CONFIDENCE = 0.95, 0.95

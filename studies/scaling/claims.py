@@ -16,7 +16,7 @@ from typing import NamedTuple
 from sstep_verify.costs.model.machine import Machine
 from sstep_verify.costs.model.prediction import Row
 from sstep_verify.costs.model.profiles import Profile
-from studies.reporting.scaling.document import MARKS, PaperClaim
+from studies.report.scaling.document import MARKS, PaperClaim
 from studies.scaling.curve import RANKS, STEPS, ends, published_rows
 from studies.scaling.timed import DATA, KERNELS, TIMED, UNKNOWN, Cell, Timed, program_error
 from studies.scaling.timed import STEPS as LAST

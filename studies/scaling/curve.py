@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from sstep_verify.costs.model.machine import Machine
 from sstep_verify.costs.model.prediction import Method, Row, predict
 from sstep_verify.costs.model.profiles import Profile
-from studies.reporting.scaling.document import ScalingPoint
+from studies.report.scaling.document import ScalingPoint
 from studies.scaling.timed import UNKNOWN, Cell, program_error
 
 RANKS = tuple(1 << power for power in range(13))

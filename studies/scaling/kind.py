@@ -10,8 +10,8 @@ from sstep_verify.campaign.messages import REFUSED, State
 from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepared, Setting, Unit
 from sstep_verify.costs.model.machine import read
 from sstep_verify.errors import InputError, MissingExtraError
-from sstep_verify.reporting import results as report
-from studies.reporting.scaling.document import MARKS, PaperClaim, Scaling
+from sstep_verify.report import results as report
+from studies.report.scaling.document import MARKS, PaperClaim, Scaling
 from studies.scaling.definition import read_scaling, scaling_units
 from studies.scaling.units import ScalingOutcome, execute_unit, load_profile
 

@@ -13,9 +13,9 @@ from sstep_verify.costs.model.machine import Machine, read
 from sstep_verify.costs.model.profiles import Profile, matrix_profile, read_counts, uniform_profile
 from sstep_verify.errors import InputError
 from sstep_verify.problems.data.datasets import FOLDER_VARIABLE, stored_file
-from sstep_verify.reporting import results as report
-from sstep_verify.reporting.case import PREDICTED
-from studies.reporting.scaling.document import PaperClaim, ScalingCurve, ScalingPoint
+from sstep_verify.report import results as report
+from sstep_verify.report.case import PREDICTED
+from studies.report.scaling.document import PaperClaim, ScalingCurve, ScalingPoint
 from studies.scaling.claims import claims_on
 from studies.scaling.curve import points
 from studies.scaling.definition import DataItem, ScalingUnit

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from sstep_verify.campaign.artefact import read_artefact
 from sstep_verify.campaign.messages import heard_by
-from sstep_verify.reporting.plain import grouped
+from sstep_verify.report.plain import grouped
 from studies.corpus.c_solvers import Program, compiler
 from studies.corpus.listing import Edit, Entry, corpus
-from studies.reporting.sensitivity.corpus import Judged
+from studies.report.sensitivity.corpus import Judged
 from studies.sensitivity.cases import CaseFound, judged_cases
 from studies.sensitivity.definition import Piece, Study
 from studies.sensitivity.edited import HangError, judged_edited

@@ -8,7 +8,7 @@ from sstep_verify.problems import IndexStream
 from sstep_verify.verdict import Status
 from studies.corpus.labelled import Labelled
 from studies.corpus.places import PLACES, Steps
-from studies.reporting.sensitivity.corpus import Found, Judged, Opinion
+from studies.report.sensitivity.corpus import Found, Judged, Opinion
 from studies.sensitivity.cases import CaseFound, Said
 
 LONGEST = 300

@@ -10,17 +10,17 @@ from sstep_verify.campaign.messages import State
 from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Setting, Unit
 from sstep_verify.campaign.selection import chosen
 from sstep_verify.power.statement import deciding_digest
-from sstep_verify.reporting import results as report
-from sstep_verify.reporting.plain import grouped
+from sstep_verify.report import results as report
+from sstep_verify.report.plain import grouped
 from studies.adversary import cases as adversary
 from studies.alarms import study as alarms
 from studies.limits import rows as limit_rows
 from studies.limits import study as limits
 from studies.limits.outcomes import LimitOutcome
 from studies.power import CAMPAIGNS, DIGEST, campaigns_judged
-from studies.reporting.sensitivity.alarms import AdversaryDocument
-from studies.reporting.sensitivity.corpus import CorpusDocument, Judged
-from studies.reporting.sensitivity.document import Sensitivity
+from studies.report.sensitivity.alarms import AdversaryDocument
+from studies.report.sensitivity.corpus import CorpusDocument, Judged
+from studies.report.sensitivity.document import Sensitivity
 from studies.sensitivity import corpus
 from studies.sensitivity.definition import Piece, Study, read_study, refuse_twice
 

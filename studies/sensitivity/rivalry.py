@@ -12,7 +12,7 @@ from sstep_verify.campaign.artefact import read_artefact
 from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
-from studies.reporting.sensitivity.corpus import Opinion
+from studies.report.sensitivity.corpus import Opinion
 from studies.rivals import RIVALS, Answers
 
 

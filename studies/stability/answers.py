@@ -15,11 +15,11 @@ from itertools import takewhile
 import numpy as np
 
 from sstep_verify.measures.error import loss_factor
-from sstep_verify.reporting.case import Case
-from sstep_verify.reporting.plain import DIGITS, grouped
+from sstep_verify.report.case import Case
+from sstep_verify.report.plain import DIGITS, grouped
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from studies.reporting.stability.document import TENFOLD, Answer, Growth, SafeBand, StabilityRun, WorseRun
-from studies.reporting.stability.summary import extreme, in_units, middle, precision_of
+from studies.report.stability.document import TENFOLD, Answer, Growth, SafeBand, StabilityRun, WorseRun
+from studies.report.stability.summary import extreme, in_units, middle, precision_of
 
 BAND = 2
 """Width of a band of u * condition, in decades."""

@@ -9,10 +9,10 @@ from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Setti
 from sstep_verify.campaign.summary.summary import roll_up, summarise
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.problems import kernels, loss_from, losses
-from sstep_verify.reporting import results as report
-from sstep_verify.reporting.plain import grouped
+from sstep_verify.report import results as report
+from sstep_verify.report.plain import grouped
 from sstep_verify.verdict import Verdict
-from studies.reporting.stability.document import Stability
+from studies.report.stability.document import Stability
 from studies.stability.answers import answers
 from studies.stability.definition import (
     ScenarioUnit,

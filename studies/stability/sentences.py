@@ -14,12 +14,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from sstep_verify.reporting.case import Case
-from sstep_verify.reporting.numbers import brief
-from sstep_verify.reporting.panels import task_words
+from sstep_verify.report.case import Case
+from sstep_verify.report.numbers import brief
+from sstep_verify.report.panels import task_words
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from studies.reporting.stability.document import TENFOLD, Answer, Growth, StabilityRun
-from studies.reporting.stability.summary import (
+from studies.report.stability.document import TENFOLD, Answer, Growth, StabilityRun
+from studies.report.stability.summary import (
     form_of,
     in_units,
     middle,

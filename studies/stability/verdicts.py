@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sstep_verify.reporting.plain import grouped
+from sstep_verify.report.plain import grouped
 from sstep_verify.verdict import SEVERITY, Status, Term, Verdict
-from studies.reporting.stability.summary import power
+from studies.report.stability.summary import power
 
 DECISIVE = (Status.FAIL, Status.INCONCLUSIVE, Status.PASS)
 """Statuses of single runs of which the first that is met is that of all; VACUOUS where none is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-ROOMS = ("solvers/production", "parallel", "training")
+ROOMS = ("production", "training")
 """Folders of the package that are measured."""
 
 
@@ -15,7 +15,7 @@ def begin() -> None:
 
     import sstep_verify
     from sstep_verify import compiled
-    from sstep_verify.launch import task
+    from sstep_verify.ranks import task
 
     package = Path(sstep_verify.__file__).parent
     measure = coverage.Coverage(

@@ -10,7 +10,7 @@ from pathlib import Path
 from optional_parts import absent
 
 from sstep_verify.errors import MissingExtraError
-from sstep_verify.launch.environment import launch_variables, launcher
+from sstep_verify.ranks.environment import launch_variables, launcher
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CORRECTION = "products[r] += u[drawn[t]] * increments[t];"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sstep_verify.errors import MissingExtraError
-from sstep_verify.launch.environment import launch_variables, launcher
+from sstep_verify.ranks.environment import launch_variables, launcher
 
 SAMPLES = 40
 PROGRAM = [sys.executable, "-m", "sstep_verify"]

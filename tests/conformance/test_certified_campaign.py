@@ -19,9 +19,9 @@ from sstep_verify.campaign.read import read_definition
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.verify.record import CertificateError
-from sstep_verify.reporting import load, write_report
-from sstep_verify.reporting.certified import certified_table
-from sstep_verify.reporting.tables import Of, of
+from sstep_verify.report import load, write_report
+from sstep_verify.report.certified import certified_table
+from sstep_verify.report.tables import Of, of
 
 TOML = """
 [campaign]

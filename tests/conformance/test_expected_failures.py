@@ -15,7 +15,7 @@ from sstep_verify.campaign.summary.expected import ExpectedFailure, read_expecte
 from sstep_verify.campaign.summary.summary import summarise
 from sstep_verify.cli.main import main
 from sstep_verify.errors import InputError
-from sstep_verify.reporting.results import Case
+from sstep_verify.report.results import Case
 from sstep_verify.verdict import Status, Verdict
 
 PROGRAM = Path(__file__).with_name("plain_program.py")

@@ -10,7 +10,7 @@ from command import command
 from planted_report import CASE, verdicts_of
 
 from sstep_verify.campaign.artefact import read_artefact, write_artefact
-from sstep_verify.reporting import load, write_report
+from sstep_verify.report import load, write_report
 
 
 def test_every_failure_leaves_an_artefact_and_no_other_verdict_does(report):

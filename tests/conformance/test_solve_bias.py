@@ -10,7 +10,7 @@ import pytest
 from solve_here import arrays, done, refused
 from solve_runs import solve
 
-from sstep_verify.launch.environment import promised_size
+from sstep_verify.ranks.environment import promised_size
 
 pytestmark = pytest.mark.skipif(promised_size() > 1, reason="starts jobs of its own")
 

@@ -12,7 +12,7 @@ from solve_here import BRIEF, LINEAR, arrays, done, refused
 from solve_runs import SAMPLES, with_points
 
 from sstep_verify.errors import InputError
-from sstep_verify.launch.environment import promised_size
+from sstep_verify.ranks.environment import promised_size
 from sstep_verify.training import checkpoint as files
 from sstep_verify.training import pipeline
 

@@ -10,7 +10,7 @@ import time
 import pytest
 from solve_runs import PROGRAM, SECONDS, mpiexec, solve, with_points
 
-from sstep_verify.launch.environment import launch_variables, promised_size
+from sstep_verify.ranks.environment import launch_variables, promised_size
 
 pytestmark = pytest.mark.skipif(promised_size() > 1, reason="starts jobs of its own")
 
@@ -80,7 +80,7 @@ import sys
 from sstep_verify.cli import ranks
 from sstep_verify.training import pipeline, samples
 from sstep_verify.errors import InputError
-from sstep_verify.parallel.panels.panel import Panel
+from sstep_verify.production.panels.panel import Panel
 ranks.GRACE = 0.5
 if os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK")) == "1":
     def fail(*arguments, **options):

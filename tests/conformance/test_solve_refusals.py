@@ -12,8 +12,8 @@ from command import command
 from solve_here import BRIEF, LINEAR, arrays, done, refused
 from solve_runs import with_points
 
-from sstep_verify.launch.environment import promised_size
 from sstep_verify.outputs import Output, claim
+from sstep_verify.ranks.environment import promised_size
 
 pytestmark = pytest.mark.skipif(promised_size() > 1, reason="runs the command in its own process")
 

@@ -8,7 +8,7 @@ from command import command
 from solve_here import arrays, done, refused
 from solve_runs import with_points
 
-from sstep_verify.launch.environment import promised_size
+from sstep_verify.ranks.environment import promised_size
 from sstep_verify.training import checkpoint as files
 from sstep_verify.training import pipeline
 

@@ -12,7 +12,7 @@ from sstep_verify.campaign.statement import verify
 from sstep_verify.campaign.statement.record import digests_of, statement_from
 from sstep_verify.campaign.statement.verify import StatementError, prove_statement, read_statement
 from sstep_verify.errors import InputError
-from sstep_verify.reporting.plain import plain
+from sstep_verify.report.plain import plain
 
 UNPROVED = ("environment", "solver.name", "solver.program")
 """Fields that no recorded run can show: a digest alone tells that they were changed."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from c_examples import EXAMPLES, needed, wrapper
 
-from sstep_verify.launch.environment import launch_variables
+from sstep_verify.ranks.environment import launch_variables
 
 pytestmark = [pytest.mark.pool_only, pytest.mark.nightly]
 

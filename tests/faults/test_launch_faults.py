@@ -12,7 +12,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from sstep_verify.launch import HangError, MismatchError, RankError, RankLostError, run
+from sstep_verify.ranks import HangError, MismatchError, RankError, RankLostError, run
 
 pytestmark = pytest.mark.pool_only
 

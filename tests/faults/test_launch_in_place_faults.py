@@ -8,7 +8,7 @@ import time
 import pytest
 from launched import SERVED, run_marked
 
-from sstep_verify.launch.environment import launcher
+from sstep_verify.ranks.environment import launcher
 
 pytestmark = pytest.mark.pool_only
 
@@ -17,7 +17,7 @@ MINUTE = 60.0
 SUITE = """
 import launch_faults as faults
 from hypothesis import given, settings, strategies as st
-from sstep_verify.launch import run
+from sstep_verify.ranks import run
 
 P, FAULT, GUILTY, WHERE = {ranks}, {fault!r}, {guilty}, {where}
 
@@ -92,7 +92,7 @@ def test_what_ends_the_job_names_the_guilty_rank(tmp_path, size, fault, guilty, 
 STOPPED = """
 import os, signal
 import launch_faults as faults
-from sstep_verify.launch import join, run
+from sstep_verify.ranks import join, run
 if not join():
     raise SystemExit
 os.kill(run(2, faults.process_of)[1], signal.SIGSTOP)
@@ -123,10 +123,10 @@ def test_a_launcher_of_another_mpi_is_refused(tmp_path):
 
 
 def test_a_script_without_followers_is_told_to_join(tmp_path):
-    script = "import launch_faults as f; from sstep_verify.launch import run; run(2, f.rounds)"
+    script = "import launch_faults as f; from sstep_verify.ranks import run; run(2, f.rounds)"
     code, output, left = run_marked(
         [str(launcher()), "-n", "2", sys.executable, "-c", script], tmp_path, MINUTE
     )
     assert code != 0
-    assert "call sstep_verify.launch.join() on every rank first" in output
+    assert "call sstep_verify.ranks.join() on every rank first" in output
     assert left == []

@@ -11,8 +11,8 @@ import launch_faults as faults
 import pytest
 from launched import run_marked
 
-from sstep_verify.launch import LaunchError, run
-from sstep_verify.launch.environment import START_LIMIT, implementation, launcher
+from sstep_verify.ranks import LaunchError, run
+from sstep_verify.ranks.environment import START_LIMIT, implementation, launcher
 
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
 pytestmark = [
@@ -23,7 +23,7 @@ pytestmark = [
 FOLDER = str(Path(__file__).with_name("start_faults"))
 MINUTE = 60.0
 COMMAND = """
-from sstep_verify.launch import monitors
+from sstep_verify.ranks import monitors
 monitors.SETTLED = 2.0
 from sstep_verify.cli.ranks import on_ranks
 on_ranks(lambda communicator, watchdog: None, 40.0)

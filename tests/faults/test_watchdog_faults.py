@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from launched import run_marked
 
-from sstep_verify.launch.environment import launcher, promised_size
+from sstep_verify.ranks.environment import launcher, promised_size
 
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
 pytestmark = [

@@ -10,7 +10,7 @@ import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sstep_verify.launch.environment import launch_variables
+from sstep_verify.ranks.environment import launch_variables
 
 LEAVE = 10.0
 """Seconds within which everything that a program started must be gone after it."""

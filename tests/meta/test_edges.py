@@ -27,8 +27,8 @@ from sstep_verify.problems import (
     RBFKernel,
     Ridge,
 )
+from sstep_verify.production import ProductionSolver
 from sstep_verify.solver import Declaration
-from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status
 

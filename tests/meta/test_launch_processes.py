@@ -9,14 +9,14 @@ import sys
 import pytest
 from launched import Marked, run_marked
 
-from sstep_verify.launch.environment import launcher
+from sstep_verify.ranks.environment import launcher
 
 pytestmark = pytest.mark.pool_only
 
 RUNNER = """
 import sys
 import launch_faults as faults
-from sstep_verify.launch import run
+from sstep_verify.ranks import run
 print(run(3, faults.rounds), flush=True)
 run(3, faults.rounds, sys.argv[1], 1, 1)
 """
@@ -39,7 +39,7 @@ def test_a_killed_runner_leaves_no_ranks(tmp_path, fault):
 
 
 def test_a_runner_that_ends_takes_its_ranks_along(tmp_path):
-    script = "import launch_faults as f; from sstep_verify.launch import run; print(run(2, f.rounds))"
+    script = "import launch_faults as f; from sstep_verify.ranks import run; print(run(2, f.rounds))"
     code, output, left = run_marked([sys.executable, "-c", script], tmp_path, 60.0, TMPDIR=str(tmp_path))
     assert (code, output, left) == (0, "[8.0, 8.0]\n", [])
     assert list(tmp_path.iterdir()) == []
@@ -50,7 +50,7 @@ def test_a_child_of_the_runner_does_not_keep_its_ranks_alive(tmp_path):
     script = """
 import os, sys
 import launch_faults as f
-from sstep_verify.launch import run
+from sstep_verify.ranks import run
 run(2, f.rounds)
 if os.fork() == 0:
     sys.stdin.read()
@@ -70,7 +70,7 @@ os._exit(7)
 
 
 def test_a_pool_inside_a_job_of_one_process(tmp_path):
-    script = "import launch_faults as f; from sstep_verify.launch import run; print(run(3, f.rounds))"
+    script = "import launch_faults as f; from sstep_verify.ranks import run; print(run(3, f.rounds))"
     command = [str(launcher()), "-n", "1", sys.executable, "-c", script]
     code, output, left = run_marked(command, tmp_path, 60.0)
     assert (code, output.strip(), left) == (0, "[27.0, 27.0, 27.0]", [])

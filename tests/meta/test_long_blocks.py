@@ -7,12 +7,12 @@ from judged import judged, small_case
 from plant import plant
 
 from sstep_verify.checks import step_replay, window_replay
-from sstep_verify.parallel.communicator import SelfCommunicator
 from sstep_verify.problems import LinearKernel, RBFKernel, Ridge
+from sstep_verify.production import recurrences, ridge_window, step_windows
+from sstep_verify.production.messages.communicator import SelfCommunicator
+from sstep_verify.production.options import Options
+from sstep_verify.production.run import Run
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production import recurrences, ridge_window, step_windows
-from sstep_verify.solvers.production.options import Options
-from sstep_verify.solvers.production.run import Run
 from sstep_verify.verdict import Status
 
 EDITS = {

@@ -16,7 +16,6 @@ from sstep_verify.adapters.training import TrainingSolver
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.recorded import message_count, rank_coherence, residual_gap
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.launch import RankError, run
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -27,17 +26,18 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.production.options import Options
+from sstep_verify.ranks import RankError, run
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production.options import Options
 from sstep_verify.verdict import Status
 
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
 
 SAMPLES, FEATURES, ITERATIONS, S = 9, 4, 38, 5
-PARALLEL, PRODUCTION = "sstep_verify.parallel", "sstep_verify.solvers.production"
-EXCHANGES = f"{PARALLEL}.exchanges"
+PRODUCTION = "sstep_verify.production"
+EXCHANGES = f"{PRODUCTION}.exchanges"
 ALLREDUCE, SCATTER = f"{EXCHANGES}.exchange", f"{EXCHANGES}.reduce_scatter"
-PACKET, WINDOWS, GRAM = f"{PARALLEL}.packet", f"{PRODUCTION}.windows", f"{EXCHANGES}.gram"
+PACKET, WINDOWS, GRAM = f"{PRODUCTION}.messages.packet", f"{PRODUCTION}.windows", f"{EXCHANGES}.gram"
 SUPPORT = f"{EXCHANGES}.support"
 UPDATED = "        exchange.moved(columns, change, recurrence.vector)\n"
 """Where the updates of a window have been made."""
@@ -154,7 +154,7 @@ def test_a_status_word_that_is_ignored_lets_all_ranks_go_on():
 
 CUBIC = PolynomialKernel(3, 1.0)
 DEAF = {PACKET: [("if self._flat[words + 1] != size * own:", "if False:")]}
-UNREDUCED = {f"{PARALLEL}.panels.panel": [("        packet.reduce(samples)\n", "")]}
+UNREDUCED = {f"{PRODUCTION}.panels.panel": [("        packet.reduce(samples)\n", "")]}
 WRONG = {
     "kernel function before the reduction": (
         {ALLREDUCE: [("        self._share(columns, self._panel.partial, rows, columns)\n",
@@ -163,17 +163,17 @@ WRONG = {
                      ("        self._panel.finish(rows, columns)\n        self._clock", "        self._clock")]},
         window_replay, CUBIC, {}),
     "a column lost between two ranks": (
-        {f"{PARALLEL}.data.partition": [("int(self.starts[rank + 1]))", "int(self.starts[rank + 1]) - (rank == 0))")]},
+        {f"{PRODUCTION}.data.partition": [("int(self.starts[rank + 1]))", "int(self.starts[rank + 1]) - (rank == 0))")]},
         window_replay, LinearKernel(), {}),
     "a column held twice": (
-        {f"{PARALLEL}.data.partition": [("slice(int(self.starts[rank]),", "slice(max(int(self.starts[rank]) - 1, 0),")]},
+        {f"{PRODUCTION}.data.partition": [("slice(int(self.starts[rank]),", "slice(max(int(self.starts[rank]) - 1, 0),")]},
         window_replay, LinearKernel(), {}),
     "an error swallowed with the status word": (
         {ALLREDUCE: [("self._share(columns, self._panel.partial,",
                       "self._share(columns, lambda *given: rows.fill(0.0) if self._packet.window == 2 else self._panel.partial(*given),")]},
         window_replay, LinearKernel(), {}),
     "a cached row that belongs to another": (
-        {f"{PARALLEL}.columns": [("                slot_of[owner[place]] = -1\n", "                pass\n")]},
+        {f"{PRODUCTION}.panels.columns": [("                slot_of[owner[place]] = -1\n", "                pass\n")]},
         window_replay, LinearKernel(), EXCHANGES["cache"]),
     "a scattered panel in another order": (
         {SCATTER: [("= partial[:, begin:end]", "= partial[:, begin:end][:, ::-1]")]},

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from launched import PYTEST, run_marked
 
-from sstep_verify.launch.environment import launcher
+from sstep_verify.ranks.environment import launcher
 
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
 pytestmark = pytest.mark.pool_only
@@ -34,7 +34,7 @@ def test_nothing_is_imported_and_no_marker_is_declared_unasked(tmp_path):
     (tmp_path / "test_nothing.py").write_text(
         INSTALLED + "import sys\n"
         "def test_nothing(pytestconfig):\n"
-        "    assert not {'mpi4py', 'numpy', 'sstep_verify.launch'} & sys.modules.keys()\n"
+        "    assert not {'mpi4py', 'numpy', 'sstep_verify.ranks'} & sys.modules.keys()\n"
         "    assert not any('pool_only' in line for line in pytestconfig.getini('markers'))\n"
     )
     options = ["-p", "no:hypothesispytest", "-p", "no:timeout"]
@@ -46,7 +46,7 @@ def test_asked_to_by_the_setting_rank_0_runs_the_tests_alone(tmp_path):
     (tmp_path / "pytest.ini").write_text("[pytest]\nsstep_verify_ranks = true\n")
     (tmp_path / "test_served.py").write_text(
         "import launch_faults as faults\n"
-        "from sstep_verify.launch import run\n"
+        "from sstep_verify.ranks import run\n"
         "def test_served():\n    assert run(2, faults.rounds) == [8.0, 8.0]\n"
     )
     code, output, left = run_marked([*MPIEXEC, *PYTEST, "test_served.py"], tmp_path, MINUTE)

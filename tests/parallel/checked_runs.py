@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from sstep_verify.campaign.verdicts.measured import measuring_points
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, merge_requests
-from sstep_verify.launch.environment import promised_size
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
     Hinge,
@@ -24,6 +23,7 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.ranks.environment import promised_size
 from sstep_verify.solver import Solver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.launch import run
-from sstep_verify.launch.interposer import forget_interposed_counts, interposed_counts
-from sstep_verify.parallel.communicator import CountingCommunicator, MpiCommunicator
+from sstep_verify.production.messages.communicator import CountingCommunicator, MpiCommunicator
+from sstep_verify.ranks import run
+from sstep_verify.ranks.interposer import forget_interposed_counts, interposed_counts
 
 
 def place(comm):

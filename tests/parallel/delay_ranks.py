@@ -7,7 +7,7 @@ import time
 import numpy as np
 from mpi4py import MPI
 
-from sstep_verify.launch.interposer import forget_interposed_counts, interposed_counts, set_delay
+from sstep_verify.ranks.interposer import forget_interposed_counts, interposed_counts, set_delay
 
 BLOCKING = (
     "Allreduce", "Reduce_scatter", "Reduce_scatter_block", "Reduce", "Bcast", "Allgather", "Allgatherv",

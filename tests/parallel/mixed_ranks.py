@@ -6,9 +6,9 @@ import pickle
 import sys
 from pathlib import Path
 
-from sstep_verify.launch.environment import world
-from sstep_verify.parallel.communicator import communicator_of
-from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.production import ProductionSolver
+from sstep_verify.production.messages.communicator import communicator_of
+from sstep_verify.ranks.environment import world
 
 
 def main(asked: Path, answer: Path) -> None:

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from sstep_verify.parallel.communicator import communicator_of
-from sstep_verify.parallel.data import redistribute
-from sstep_verify.parallel.data.reading import load_local, read_local, scatter_local
+from sstep_verify.production.data import redistribute
+from sstep_verify.production.data.reading import load_local, read_local, scatter_local
+from sstep_verify.production.messages.communicator import communicator_of
 
 
 def read(comm, path, features=None):
@@ -31,7 +31,7 @@ def read_own(comm, paths):
 
 def read_without_memory(comm, path, guilty):
     """One rank runs out of memory while it parses."""
-    from sstep_verify.parallel.data import shares
+    from sstep_verify.production.data import shares
 
     parse = shares.read_block
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import calibration_ranks as ranks_do
 import pytest
 
-from sstep_verify.launch import run
+from sstep_verify.ranks import run
 from sstep_verify.timing.calibrate import WORDS
 
 

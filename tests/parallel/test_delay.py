@@ -6,9 +6,9 @@ import delay_ranks as ranks_do
 import pytest
 
 from sstep_verify.errors import MissingExtraError
-from sstep_verify.launch import run
-from sstep_verify.launch.failures import LaunchError
-from sstep_verify.launch.interposer import DELAY, build_interposer
+from sstep_verify.ranks import run
+from sstep_verify.ranks.failures import LaunchError
+from sstep_verify.ranks.interposer import DELAY, build_interposer
 
 pytestmark = pytest.mark.pool_only
 

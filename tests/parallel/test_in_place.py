@@ -6,8 +6,8 @@ import collective_ranks as ranks_do
 import pytest
 
 from sstep_verify.errors import InputError
-from sstep_verify.launch import join, run
-from sstep_verify.launch.environment import promised_size
+from sstep_verify.ranks import join, run
+from sstep_verify.ranks.environment import promised_size
 
 pytestmark = pytest.mark.skipif(promised_size() == 1, reason="only under mpiexec")
 

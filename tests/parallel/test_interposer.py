@@ -6,8 +6,8 @@ import collective_ranks as ranks_do
 import pytest
 
 from sstep_verify.errors import MissingExtraError
-from sstep_verify.launch import RankError, interposer, run
-from sstep_verify.launch.interposer import Counted, build_interposer
+from sstep_verify.ranks import RankError, interposer, run
+from sstep_verify.ranks.interposer import Counted, build_interposer
 
 pytestmark = pytest.mark.pool_only
 

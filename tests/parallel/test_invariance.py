@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from sstep_verify.adapters.ours import DistributedSolver
 from sstep_verify.checks.short.runs import ShortTruth
-from sstep_verify.launch import run
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
+from sstep_verify.production.options import Options
+from sstep_verify.ranks import run
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production.options import Options
 
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
 

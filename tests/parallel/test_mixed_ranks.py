@@ -13,9 +13,7 @@ import pytest
 
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, merge_requests
-from sstep_verify.launch.environment import implementation, launch_variables, launcher
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.parallel.packet import IncoherenceError
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -25,7 +23,9 @@ from sstep_verify.problems import (
     RBFKernel,
     Ridge,
 )
-from sstep_verify.solvers.production.options import Options
+from sstep_verify.production.messages.packet import IncoherenceError
+from sstep_verify.production.options import Options
+from sstep_verify.ranks.environment import implementation, launch_variables, launcher
 from sstep_verify.training.checkpoint import read_checkpoint
 from sstep_verify.verdict import Status
 

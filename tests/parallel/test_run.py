@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstep_verify.errors import InputError
-from sstep_verify.launch import RankError, run
+from sstep_verify.ranks import RankError, run
 
 SIZES = [1, 2, 3, 4]
 each_size = pytest.mark.parametrize("ranks", SIZES)

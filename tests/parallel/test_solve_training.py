@@ -11,8 +11,6 @@ import scipy.sparse as sp
 import solve_ranks as ranks_do
 
 from sstep_verify.adapters.training import train_on_rank
-from sstep_verify.launch import RankError, run
-from sstep_verify.parallel.communicator import SelfCommunicator
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -23,8 +21,10 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.production.messages.communicator import SelfCommunicator
+from sstep_verify.production.settings import Settings
+from sstep_verify.ranks import RankError, run
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production.settings import Settings
 
 SAMPLES, FEATURES = 18, 7
 SIZES = (1, 2, 3)

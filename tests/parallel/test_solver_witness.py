@@ -8,11 +8,11 @@ from checked_runs import ITERATIONS, KERNELS, LOSSES, case_of, fits, options_of,
 
 from sstep_verify.checks.recorded.message_count import expected_counts
 from sstep_verify.errors import MissingExtraError
-from sstep_verify.launch import run
-from sstep_verify.launch.interposer import build_interposer
+from sstep_verify.production.options import Options
+from sstep_verify.production.solver import ProductionSolver
+from sstep_verify.ranks import run
+from sstep_verify.ranks.interposer import build_interposer
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production.options import Options
-from sstep_verify.solvers.production.solver import ProductionSolver
 
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
 

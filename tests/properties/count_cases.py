@@ -21,13 +21,6 @@ from sstep_verify.costs.messages import (
 )
 from sstep_verify.costs.windows import cache_misses, distinct_counts, distinct_of, drawn_windows
 from sstep_verify.costs.windows import support_counts as panel_sizes
-from sstep_verify.parallel.data.partition import (
-    Partition,
-    column_nonzeros,
-    local_columns,
-    padded,
-    partition_of,
-)
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -38,9 +31,16 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.production import ProductionSolver
+from sstep_verify.production.data.partition import (
+    Partition,
+    column_nonzeros,
+    local_columns,
+    padded,
+    partition_of,
+)
+from sstep_verify.production.options import GRAM_ROWS
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production import ProductionSolver
-from sstep_verify.solvers.production.options import GRAM_ROWS
 from sstep_verify.trajectory import Trajectory
 
 LOSSES = {"svm-l1": Hinge(1.0), "svm-l2": SquaredHinge(1.0), "krr": Ridge(0.5)}

@@ -10,15 +10,15 @@ import numpy as np
 from counted_numbers import CountedNumber, Tally, counted
 from flops_by_term import Flops, Held, Method, window_flops
 
-from sstep_verify.parallel import clock
-from sstep_verify.parallel.clock import FUNCTION, GRADIENT, PANEL, PHASES, RECURRENCE
-from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.production import block_solve, ridge_window, windows
+from sstep_verify.production.data.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.production.messages import clock
+from sstep_verify.production.messages.clock import FUNCTION, GRADIENT, PANEL, PHASES, RECURRENCE
+from sstep_verify.production.options import Options
+from sstep_verify.production.run import Run
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production import block_solve, ridge_window, windows
-from sstep_verify.solvers.production.options import Options
-from sstep_verify.solvers.production.run import Run
 
-INSIDE = ("sstep_verify.parallel", "sstep_verify.solvers.production")
+INSIDE = ("sstep_verify.production",)
 SKIPPED = ("_request", "_options", "_communicator", "clock")
 MEASURED = ("panel", "function", "functions", "gradient", "recurrence", "solves")
 

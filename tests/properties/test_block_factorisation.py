@@ -18,10 +18,10 @@ from sstep_reference.arithmetic import Float
 
 from sstep_verify.bounds.step.residual import factored, solve_constants, solve_errors
 from sstep_verify.errors import InputError
+from sstep_verify.production import block_solve
 from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.block.factorisation import solve_bound
 from sstep_verify.solver import Declaration
-from sstep_verify.solvers.production import block_solve
 
 TYPES = {"float32": np.float32, "float64": np.float64}
 

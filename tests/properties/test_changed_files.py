@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from artefact_cases import artefact_with, drawn_case, drawn_trajectory
-from reporting.test_reporting_documents import every_status
+from report.test_reporting_documents import every_status
 
 from sstep_verify.campaign.artefact import SUMS, read_artefact, write_artefact
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.certificate.file import decode, document_digest, encode
 from sstep_verify.oracle.verify.record import CertificateError, Interval, RidgeCertificate, Subject
 from sstep_verify.problems import RBFKernel, Ridge
-from sstep_verify.reporting import schema
+from sstep_verify.report import schema
 
 CHANGES = 200
 

@@ -15,12 +15,12 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from simulated_rank import SimulatedCommunicator
 
-from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, partition_of
-from sstep_verify.parallel.panels.kernel_functions import Power
-from sstep_verify.parallel.panels.products import SparseProducts
 from sstep_verify.problems import IndexStream
+from sstep_verify.production.data.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.production.panels.kernel_functions import Power
+from sstep_verify.production.panels.products import SparseProducts
+from sstep_verify.production.recurrences import RidgeRecurrence
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production.recurrences import RidgeRecurrence
 
 
 @st.composite

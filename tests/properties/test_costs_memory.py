@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from memory_held import Sizes, resident
 from simulated_rank import SimulatedCommunicator
 
-from sstep_verify.parallel.data.partition import column_nonzeros, local_columns, padded, partition_of
-from sstep_verify.parallel.exchanges.exchange import AllreduceExchange
-from sstep_verify.parallel.exchanges.gram import GramExchange
-from sstep_verify.parallel.exchanges.reduce_scatter import ReduceScatterExchange
-from sstep_verify.parallel.exchanges.support import SupportExchange
 from sstep_verify.problems import IndexStream
+from sstep_verify.production.data.partition import column_nonzeros, local_columns, padded, partition_of
+from sstep_verify.production.exchanges.exchange import AllreduceExchange
+from sstep_verify.production.exchanges.gram import GramExchange
+from sstep_verify.production.exchanges.reduce_scatter import ReduceScatterExchange
+from sstep_verify.production.exchanges.support import SupportExchange
+from sstep_verify.production.options import Options
+from sstep_verify.production.run import Run
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production.options import Options
-from sstep_verify.solvers.production.run import Run
 
 SKIPPED = ("_communicator", "clock", "_stream")
 

@@ -13,9 +13,9 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from sstep_verify.errors import InputError, ProgramError, RefusedError, closest
-from sstep_verify.launch.interposer import NEMESES
 from sstep_verify.problems import IndexStream
 from sstep_verify.problems.draws import GENERATORS, SEEDS
+from sstep_verify.ranks.interposer import NEMESES
 from sstep_verify.solver import RunRequest, Solver
 
 WRITES = ("log", "trace", "final")

@@ -11,7 +11,7 @@ import numpy as np
 
 from sstep_verify.adapters.program.numbers import content_of
 from sstep_verify.errors import MissingExtraError, ProgramError, RefusedError
-from sstep_verify.launch.interposer import KINDS, NEMESIS, WITNESS, preloaded
+from sstep_verify.ranks.interposer import KINDS, NEMESIS, WITNESS, preloaded
 
 COUNTS = "counters.txt"
 

@@ -9,7 +9,7 @@ from sstep_verify.campaign.artefact.files import EVERY, MALFORMED, Artefact
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.reporting.plain import plain
+from sstep_verify.report.plain import plain
 from sstep_verify.verdict import Status, Verdict
 
 NUMBERS = ("ratio", "measured", "bound", "planned", "executed")

@@ -29,7 +29,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.inputs import open_regular, read_whole
 from sstep_verify.inputs.records import convert, decode, one_line
 from sstep_verify.problems import IndexStream
-from sstep_verify.reporting.plain import plain
+from sstep_verify.report.plain import plain
 from sstep_verify.trajectory import Trajectory
 
 DOCUMENT, PROBLEM, TRAJECTORIES, STREAM = "artefact.json", "problem.npz", "trajectories.npz", "stream.npy"

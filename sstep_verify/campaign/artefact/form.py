@@ -23,8 +23,8 @@ from sstep_verify.errors import InputError
 from sstep_verify.inputs.records import strict
 from sstep_verify.problems.kernels import KERNELS, Kernel
 from sstep_verify.problems.losses import LOSSES, Loss
-from sstep_verify.reporting.plain import plain
-from sstep_verify.reporting.results import VERDICT, Stored
+from sstep_verify.report.plain import plain
+from sstep_verify.report.results import VERDICT, Stored
 from sstep_verify.trajectory import Trajectory
 
 SCHEMA: Literal[3] = 3

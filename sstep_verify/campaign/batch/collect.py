@@ -25,7 +25,7 @@ from sstep_verify.inputs import read_whole
 from sstep_verify.inputs.records import build, decode
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.outputs import Output, check, write_text
-from sstep_verify.reporting.plain import plain
+from sstep_verify.report.plain import plain
 from sstep_verify.solver import Solver
 
 NAME, RUNS = "batch.json", "runs"

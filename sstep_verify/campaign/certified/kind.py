@@ -17,8 +17,8 @@ from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepa
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.memory import GIB, certificate_bytes, gibibytes
 from sstep_verify.problems.data.datasets import DataSet
-from sstep_verify.reporting import results as report
-from sstep_verify.reporting.case import Certified
+from sstep_verify.report import results as report
+from sstep_verify.report.case import Certified
 from sstep_verify.verdict import Status
 
 

@@ -23,8 +23,8 @@ from sstep_verify.problems.data.datasets import DataSet
 from sstep_verify.problems.kernels import identify, shortest
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.provenance import peak_memory
-from sstep_verify.reporting import results as report
-from sstep_verify.reporting.case import CertifiedRow
+from sstep_verify.report import results as report
+from sstep_verify.report.case import CertifiedRow
 from sstep_verify.verdict import Status
 
 

@@ -14,7 +14,7 @@ from sstep_verify.campaign.model import Definition
 from sstep_verify.errors import InputError
 from sstep_verify.inputs.records import convert
 from sstep_verify.provenance import collect
-from sstep_verify.reporting.write import ARTEFACTS
+from sstep_verify.report.write import ARTEFACTS
 
 Outcome = TypeVar("Outcome")
 

@@ -28,7 +28,7 @@ from sstep_verify.campaign.loop.kept import (
 from sstep_verify.errors import InputError
 from sstep_verify.inputs.records import convert
 from sstep_verify.outputs import Output, claim, write_text
-from sstep_verify.reporting.write import ARTEFACTS, copy_artefacts
+from sstep_verify.report.write import ARTEFACTS, copy_artefacts
 
 COPIED = ".artefacts"
 _OURS = re.compile(r"\.?artefacts|[0-9a-f]{32}\.json|\.[0-9a-f]{32}\.json\.[0-9a-f]{8}\.partial")

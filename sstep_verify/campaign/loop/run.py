@@ -16,7 +16,7 @@ from sstep_verify.campaign.messages import Finished, State, Step
 from sstep_verify.campaign.model import Plan, Setting, Unit
 from sstep_verify.errors import InputError
 from sstep_verify.provenance import collect, peak_memory
-from sstep_verify.reporting.results import ERRORS, Campaign, Results
+from sstep_verify.report.results import ERRORS, Campaign, Results
 
 Progress = Callable[[float, int, str], None]
 """Called with (outcomes done and parts of those begun, outcomes planned, what was just done)."""

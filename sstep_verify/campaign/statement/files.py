@@ -19,10 +19,10 @@ from sstep_verify.campaign.summary.headline import right_in_words
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import read_whole
 from sstep_verify.outputs import Output, check, whole_folder, write_text
-from sstep_verify.reporting.badge import badge
+from sstep_verify.report.badge import badge
 
 if TYPE_CHECKING:
-    from sstep_verify.reporting.results import Results
+    from sstep_verify.report.results import Results
 
 ENDING = ".json"
 

@@ -26,9 +26,9 @@ from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.errors import InputError
 from sstep_verify.provenance import without_names
 from sstep_verify.quantities import KERNEL
-from sstep_verify.reporting.numbers import rounded_up
-from sstep_verify.reporting.plain import plain
-from sstep_verify.reporting.results import TOO_FEW, Results
+from sstep_verify.report.numbers import rounded_up
+from sstep_verify.report.plain import plain
+from sstep_verify.report.results import TOO_FEW, Results
 from sstep_verify.specification import specification
 from sstep_verify.verdict import Status
 

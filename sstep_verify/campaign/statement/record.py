@@ -13,7 +13,7 @@ from sstep_verify.campaign.profile import Selection
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.inputs.records import build, decode
-from sstep_verify.reporting.plain import plain
+from sstep_verify.report.plain import plain
 
 SCHEMA: Literal[2] = 2
 

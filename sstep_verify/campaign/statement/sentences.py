@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sstep_verify.campaign.statement.record import SentenceSaid
-from sstep_verify.reporting.results import Case
+from sstep_verify.report.results import Case
 from sstep_verify.specification import Sentence, specification
 from sstep_verify.verdict import Status
 

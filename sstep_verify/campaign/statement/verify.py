@@ -21,9 +21,9 @@ from sstep_verify.errors import InputError, SstepVerifyError
 from sstep_verify.inputs import read_whole
 from sstep_verify.outputs import shortened
 from sstep_verify.provenance import collect
-from sstep_verify.reporting.numbers import neighbours
-from sstep_verify.reporting.plain import plain
-from sstep_verify.reporting.results import Results
+from sstep_verify.report.numbers import neighbours
+from sstep_verify.report.plain import plain
+from sstep_verify.report.results import Results
 from sstep_verify.specification import specification
 
 BY_FLOAT64 = ("ratio", "detection_limit", "value")

@@ -12,7 +12,7 @@ from sstep_verify.checks.registry import CHECKS
 from sstep_verify.errors import InputError, closest
 from sstep_verify.inputs import read_whole
 from sstep_verify.inputs.records import build, table_from
-from sstep_verify.reporting.results import Case, Results
+from sstep_verify.report.results import Case, Results
 from sstep_verify.verdict import Status, Verdict
 
 MOST_BYTES = 1 << 20

@@ -15,8 +15,8 @@ from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
 from sstep_verify.checks.shared.final_vector import OVER
 from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.quantities import KERNEL
-from sstep_verify.reporting.numbers import enclosed, promised
-from sstep_verify.reporting.results import Case
+from sstep_verify.report.numbers import enclosed, promised
+from sstep_verify.report.results import Case
 from sstep_verify.verdict import Status, Verdict
 
 WORDS = (

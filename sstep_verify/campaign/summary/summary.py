@@ -17,7 +17,7 @@ from sstep_verify.checks import metamorphic_bounded, metamorphic_exact
 from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
 from sstep_verify.checks.shared.final_vector import ALONE, EXPLAINED
-from sstep_verify.reporting.results import Case, Summary, tally
+from sstep_verify.report.results import Case, Summary, tally
 from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import Status, Verdict, worst
 

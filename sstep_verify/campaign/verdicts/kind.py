@@ -22,7 +22,7 @@ from sstep_verify.campaign.verdicts.minimums import minimum_table
 from sstep_verify.campaign.verdicts.runs import announce_starts, starts_of
 from sstep_verify.campaign.verdicts.stability import beside_classical
 from sstep_verify.power.statement import power_statement
-from sstep_verify.reporting.results import TOO_FEW, Case
+from sstep_verify.report.results import TOO_FEW, Case
 from sstep_verify.specification import LEVELS
 from sstep_verify.verdict import Verdict
 

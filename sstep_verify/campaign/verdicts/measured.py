@@ -12,7 +12,7 @@ from sstep_verify.measures.gap import GapMeasure
 from sstep_verify.numerics.kernel_matrix import KernelSums
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
-from sstep_verify.reporting.results import ERROR, GAP
+from sstep_verify.report.results import ERROR, GAP
 
 GROWTH = 1.2
 """Ratio of successive iterations at which a run is measured, once they exceed a window."""

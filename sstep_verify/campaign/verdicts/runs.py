@@ -23,8 +23,8 @@ from sstep_verify.checks.shared.case import Case, merge_requests, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.measures.error import drift
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.reporting import results as report
-from sstep_verify.reporting.case import NOTHING_RUN
+from sstep_verify.report import results as report
+from sstep_verify.report.case import NOTHING_RUN
 from sstep_verify.runs.make import asked_of, make_run, unmade
 from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.trajectory import GIVEN, Raised, Trajectory

@@ -15,7 +15,7 @@ from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.errors import InputError
 from sstep_verify.measures.error import against_classical, significant_bits
-from sstep_verify.reporting.case import DRIFT, AgainstClassical, Case
+from sstep_verify.report.case import DRIFT, AgainstClassical, Case
 from sstep_verify.rounding.arithmetic import unit_roundoff
 
 if TYPE_CHECKING:

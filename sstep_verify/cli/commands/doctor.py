@@ -24,7 +24,7 @@ def command(as_json: bool) -> None:
     from sstep_verify import __version__
     from sstep_verify.cli.doctor.mpi import mpi_findings
     from sstep_verify.cli.doctor.parts import part_findings
-    from sstep_verify.launch.environment import is_silent_rank
+    from sstep_verify.ranks.environment import is_silent_rank
 
     if is_silent_rank():
         # MPI begins on all ranks or on none.

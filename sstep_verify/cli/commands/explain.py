@@ -126,7 +126,7 @@ def _judge_again(kept, as_json: bool) -> None:
     from threadpoolctl import threadpool_limits
 
     from sstep_verify.campaign.artefact.again import rejudge
-    from sstep_verify.reporting.plain import plain
+    from sstep_verify.report.plain import plain
 
     with threadpool_limits(1):
         rejudged = rejudge(kept)

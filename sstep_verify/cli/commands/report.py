@@ -25,8 +25,8 @@ def command(results, out, xfails):
     A report that is in the folder is replaced as a whole. The artefacts beside RESULTS.json stay with it.
     """
     from sstep_verify.errors import InputError
-    from sstep_verify.reporting import check_destination, load, write_report
-    from sstep_verify.reporting.write import ARTEFACTS, copy_artefacts
+    from sstep_verify.report import check_destination, load, write_report
+    from sstep_verify.report.write import ARTEFACTS, copy_artefacts
 
     document = load(results)  # Before its folder is looked at: a wrong name is said to be one.
     if xfails is not None:

@@ -78,7 +78,7 @@ def command(data, **given):
         "tolerance": rest["tolerance"],
     }
     if rest["as_json"]:
-        from sstep_verify.reporting.plain import plain
+        from sstep_verify.report.plain import plain
 
         told = document(found) | {"training": plain(training)}
         click.echo(json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False))

@@ -13,8 +13,8 @@ from typing import Any
 
 from sstep_verify.cli.doctor.parts import Finding
 from sstep_verify.errors import InputError, MissingExtraError
-from sstep_verify.launch import LaunchError, environment, in_place, run
-from sstep_verify.launch.monitors import start_monitored
+from sstep_verify.ranks import LaunchError, environment, in_place, run
+from sstep_verify.ranks.monitors import start_monitored
 
 RANKS = 2
 """Ranks of a trial: enough to tell one world from several."""

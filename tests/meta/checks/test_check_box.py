@@ -20,8 +20,8 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.production import ProductionSolver, svm_window
 from sstep_verify.solver import Declaration
-from sstep_verify.solvers.production import ProductionSolver, svm_window
 from sstep_verify.verdict import Status
 
 LOSSES = [Hinge(0.1), SquaredHinge(2.0)]

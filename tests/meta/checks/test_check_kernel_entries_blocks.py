@@ -12,11 +12,11 @@ from plant import plant
 
 from sstep_verify.adapters.ours import DistributedSolver
 from sstep_verify.checks.recorded import kernel_entries as check
-from sstep_verify.parallel.exchanges import gram_local
-from sstep_verify.parallel.exchanges import reduce_scatter as exchange_reduce_scatter
-from sstep_verify.parallel.panels import kernel_functions
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
-from sstep_verify.solvers.production import ProductionSolver
+from sstep_verify.production import ProductionSolver
+from sstep_verify.production.exchanges import gram_local
+from sstep_verify.production.exchanges import reduce_scatter as exchange_reduce_scatter
+from sstep_verify.production.panels import kernel_functions
 from sstep_verify.verdict import Status
 
 KERNELS = [LinearKernel(), PolynomialKernel(2, 1.5), RBFKernel(0.3)]

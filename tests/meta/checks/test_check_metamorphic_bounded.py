@@ -12,7 +12,6 @@ from plant import plant
 from sstep_verify.checks import metamorphic_bounded, metamorphic_exact
 from sstep_verify.checks.metamorphic.exact import metamorphic_key
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.parallel.panels import kernel_functions, products
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,
@@ -22,8 +21,9 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.production import ProductionSolver, ridge_window, solver, svm_window
+from sstep_verify.production.panels import kernel_functions, products
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production import ProductionSolver, ridge_window, solver, svm_window
 from sstep_verify.verdict import Status
 
 LOSSES = [(Hinge(0.5), 1), (SquaredHinge(2.0), 1), (Ridge(0.05), 1), (Ridge(0.05), 3)]

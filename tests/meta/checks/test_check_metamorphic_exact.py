@@ -15,12 +15,12 @@ from plant import plant
 from sstep_verify.checks import metamorphic_exact
 from sstep_verify.checks.metamorphic import exact, scaling_range
 from sstep_verify.checks.metamorphic.exact import compare_bits, metamorphic_key
-from sstep_verify.parallel.panels import kernel_functions
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.problems.transforms import scale_data
+from sstep_verify.production import ProductionSolver, ridge_window, svm_window
+from sstep_verify.production import run as run_module
+from sstep_verify.production.panels import kernel_functions
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production import ProductionSolver, ridge_window, svm_window
-from sstep_verify.solvers.production import run as run_module
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status
 

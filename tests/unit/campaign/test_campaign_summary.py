@@ -11,7 +11,7 @@ from sstep_verify.campaign.summary.summary import roll_up, steps_decided, summar
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.trajectory import ENDS_ALONE
 from sstep_verify.quantities import KERNEL, UPPER
-from sstep_verify.reporting.results import Case
+from sstep_verify.report.results import Case
 from sstep_verify.verdict import Status, Term, Verdict
 
 

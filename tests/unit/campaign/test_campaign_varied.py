@@ -25,9 +25,9 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.problems.data.datasets import load
+from sstep_verify.production.schedule import Schedule, windows_of
+from sstep_verify.production.settings import Settings
 from sstep_verify.runs.make import make_run
-from sstep_verify.solvers.production.schedule import Schedule, windows_of
-from sstep_verify.solvers.production.settings import Settings
 
 SPECS = [spec for group in expand(read_definition("varied")) for spec in group.specs]
 

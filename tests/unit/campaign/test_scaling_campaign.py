@@ -21,10 +21,10 @@ from sstep_verify.campaign.read import parse_definition, read_definition
 from sstep_verify.cli.main import cli
 from sstep_verify.costs.model.machine import read
 from sstep_verify.errors import InputError
-from sstep_verify.reporting import Case, load, write_report
-from sstep_verify.reporting.case import PREDICTED
-from studies.reporting.scaling.curves import dashes
-from studies.reporting.scaling.document import MARKS, ScalingCurve
+from sstep_verify.report import Case, load, write_report
+from sstep_verify.report.case import PREDICTED
+from studies.report.scaling.curves import dashes
+from studies.report.scaling.document import MARKS, ScalingCurve
 from studies.scaling.definition import read_scaling, scaling_units
 from studies.scaling.kind import KIND
 from studies.scaling.timed import Cell, program_error

@@ -15,13 +15,13 @@ from sstep_verify.campaign.read import parse_definition, read_definition
 from sstep_verify.errors import InputError
 from sstep_verify.power import statement
 from sstep_verify.power.statement import measured, power_statement
-from sstep_verify.reporting import load, write_report
+from sstep_verify.report import load, write_report
 from studies import power as studied
 from studies.corpus.listing import corpus
 from studies.power import measured_by
-from studies.reporting.sensitivity.alarms import AdversaryDocument, AlarmsDocument
-from studies.reporting.sensitivity.document import Sensitivity
-from studies.reporting.sensitivity.part import RIVALS
+from studies.report.sensitivity.alarms import AdversaryDocument, AlarmsDocument
+from studies.report.sensitivity.document import Sensitivity
+from studies.report.sensitivity.part import RIVALS
 from studies.sensitivity.definition import STUDIES
 from studies.sensitivity.kind import KIND, sentence
 
@@ -143,7 +143,7 @@ def test_a_figure_is_told_of_what_it_was_measured_with_alone(monkeypatch):
 
 def test_the_digest_is_of_all_that_decides(monkeypatch, tmp_path):
     root = tmp_path / "package"
-    for name in (*statement.DECIDE, "reporting"):
+    for name in (*statement.DECIDE, "report"):
         place = root / name
         if not place.suffix:
             place.mkdir(parents=True)
@@ -158,7 +158,7 @@ def test_the_digest_is_of_all_that_decides(monkeypatch, tmp_path):
         assert digest() != before, name
         place.write_text("1")
     assert digest() == before
-    (root / "reporting" / "part.py").write_text("2")
+    (root / "report" / "part.py").write_text("2")
     assert digest() == before
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from sstep_verify.reporting import Case
-from studies.reporting.stability.curves import frontier_figure
-from studies.reporting.stability.document import SecondLook, StabilityRun
+from sstep_verify.report import Case
+from studies.report.stability.curves import frontier_figure
+from studies.report.stability.document import SecondLook, StabilityRun
 from studies.stability.answers import answers
 
 U = 2.0**-53

@@ -9,7 +9,7 @@ import numpy as np
 from sstep_verify.campaign.model import Assembled, Kind, Unit
 from sstep_verify.campaign.selection import chosen, load_data
 from sstep_verify.campaign.tables import read_table
-from sstep_verify.reporting import results as report
+from sstep_verify.report import results as report
 
 
 @dataclass(frozen=True)

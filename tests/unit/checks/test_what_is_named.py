@@ -26,9 +26,9 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.production import ProductionSolver
 from sstep_verify.quantities import LOWER, UPPER
 from sstep_verify.solver import Declaration
-from sstep_verify.solvers.production import ProductionSolver
 from sstep_verify.verdict import Status
 
 DATA = np.array([[1.0, 0.5], [0.25, 2.0], [0.0, 0.0]])

@@ -9,7 +9,7 @@ from sstep_verify.cli import main
 from sstep_verify.cli import progress as spaced_lines
 from sstep_verify.cli.commands import oracle, run
 from sstep_verify.errors import InputError
-from sstep_verify.launch.environment import PLACES
+from sstep_verify.ranks.environment import PLACES
 
 
 def refusal(command, *words: str) -> str:
@@ -69,7 +69,7 @@ def test_a_part_of_a_campaign_leaves_the_report_of_the_whole_alone(monkeypatch, 
     def stop(out):
         raise ReachedError(out.name)
 
-    monkeypatch.setattr("sstep_verify.reporting.check_destination", stop)
+    monkeypatch.setattr("sstep_verify.report.check_destination", stop)
     with pytest.raises(ReachedError, match=f"^{folder}$"):
         CliRunner().invoke(run.command, ["--only", only], catch_exceptions=False)
 

@@ -17,7 +17,7 @@ from sstep_verify.cli.commands.doctor import command
 from sstep_verify.cli.doctor import mpi, parts
 from sstep_verify.cli.doctor.parts import Finding, Package, package
 from sstep_verify.cli.main import COMMANDS
-from sstep_verify.launch import environment, in_place, pool
+from sstep_verify.ranks import environment, in_place, pool
 
 INDEPENDENT = """#!/bin/sh
 # Starts processes that know nothing of each other, as the mpiexec of a foreign MPI does.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from reporting.test_reporting_documents import verdict
+from report.test_reporting_documents import verdict
 
 from sstep_verify.cli.verdicts import MEANS, WIDTH, WORDS, glossary, in_short
 from sstep_verify.trajectory import RAISED

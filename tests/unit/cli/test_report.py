@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from sstep_verify.cli.commands.report import command
 from sstep_verify.errors import InputError
-from sstep_verify.reporting import Campaign, Case, Results, Summary, load, write_report
+from sstep_verify.report import Campaign, Case, Results, Summary, load, write_report
 
 
 @pytest.fixture

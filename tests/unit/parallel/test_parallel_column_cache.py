@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sstep_verify.checks.recorded.message_count import expected_counts
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
-from sstep_verify.parallel.columns import ColumnCache
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
+from sstep_verify.production.panels.columns import ColumnCache
 from sstep_verify.solver import Declaration
 from sstep_verify.trajectory import Trajectory
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sstep_verify.parallel import columns as columns_module
-from sstep_verify.parallel.columns import WindowColumns, distinct_columns
+from sstep_verify.production.panels import columns as columns_module
+from sstep_verify.production.panels.columns import WindowColumns, distinct_columns
 
 
 def expected(window: np.ndarray) -> tuple[list[int], list[int]]:

@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sstep_verify.parallel.communicator import SelfCommunicator
-from sstep_verify.parallel.packet import LONGEST, TRAILER, IncoherenceError, Packet, WindowError, sign
+from sstep_verify.production.messages.communicator import SelfCommunicator
+from sstep_verify.production.messages.packet import (
+    LONGEST,
+    TRAILER,
+    IncoherenceError,
+    Packet,
+    WindowError,
+    sign,
+)
 from studies.thread_ranks import on_threads
 
 WORDS = 5

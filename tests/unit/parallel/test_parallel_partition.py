@@ -16,15 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstep_verify.errors import InputError
-from sstep_verify.parallel.data import partition as partition_module
-from sstep_verify.parallel.data.partition import (
+from sstep_verify.production.data import partition as partition_module
+from sstep_verify.production.data.partition import (
     balanced_partition,
     column_nonzeros,
     dealt_partition,
     local_columns,
     partition_of,
 )
-from sstep_verify.parallel.data.redistribute import Entries
+from sstep_verify.production.data.redistribute import Entries
 
 COLUMN_COUNTS = "news20.binary.colnnz.txt.xz"
 

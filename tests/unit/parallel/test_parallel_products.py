@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sstep_verify.parallel.panels import few_features, products
-from sstep_verify.parallel.panels.few_features import few_products
-from sstep_verify.parallel.panels.kernel_functions import (
+from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
+from sstep_verify.production.panels import few_features, products
+from sstep_verify.production.panels.few_features import few_products
+from sstep_verify.production.panels.kernel_functions import (
     Gaussian,
     Identity,
     Power,
@@ -18,14 +19,13 @@ from sstep_verify.parallel.panels.kernel_functions import (
     kernel_function_of,
     raise_entries,
 )
-from sstep_verify.parallel.panels.products import (
+from sstep_verify.production.panels.products import (
     DenseProducts,
     FewFeatures,
     SparseProducts,
     products_of,
     scatter_columns,
 )
-from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
 
 U = unit_roundoff("float64")

@@ -37,7 +37,7 @@ from studies.adversary.search import (
     searched,
 )
 from studies.corpus import wrong_rare
-from studies.reporting.sensitivity.alarms import HardCase
+from studies.report.sensitivity.alarms import HardCase
 
 ALIKE = 2.0
 """An exp of another make rounds otherwise: a ratio is told up to this factor elsewhere.

@@ -39,8 +39,8 @@ from studies.coverage.table import (
     pairs_of,
     wanted,
 )
-from studies.reporting.sensitivity.alarms import AlarmUnit
-from studies.reporting.sensitivity.coverage import (
+from studies.report.sensitivity.alarms import AlarmUnit
+from studies.report.sensitivity.coverage import (
     CROSSED,
     ENOUGH,
     CoverageDocument,

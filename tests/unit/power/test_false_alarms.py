@@ -20,7 +20,7 @@ from studies.alarms.solvers import LOGGING, Variant
 from studies.alarms.tightness import tightness_row
 from studies.corpus.labelled_set import WRONG
 from studies.coverage import table
-from studies.reporting.sensitivity.alarms import AlarmsDocument, AlarmUnit
+from studies.report.sensitivity.alarms import AlarmsDocument, AlarmUnit
 from studies.thread_ranks import summed
 
 SMALL = {"steps": 50, "legal orders": 15, "BLAS threads": 1, "design": 9}

@@ -12,9 +12,6 @@ from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.expand import expand, make_case
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.kernel_matrix import kernel_matrix
-from sstep_verify.parallel.communicator import SelfCommunicator
-from sstep_verify.parallel.data.partition import Partition
-from sstep_verify.parallel.data.reading import LocalData, with_bias
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,
@@ -24,6 +21,9 @@ from sstep_verify.problems import (
 )
 from sstep_verify.problems.bias import require_usable, with_constant_feature
 from sstep_verify.problems.data.datasets import load
+from sstep_verify.production.data.partition import Partition
+from sstep_verify.production.data.reading import LocalData, with_bias
+from sstep_verify.production.messages.communicator import SelfCommunicator
 from sstep_verify.solver import Declaration
 
 FAMILY = """

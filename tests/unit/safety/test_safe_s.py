@@ -15,7 +15,7 @@ from sstep_verify.cli import main
 from sstep_verify.cli.commands.safe_s import command
 from sstep_verify.errors import InputError
 from sstep_verify.problems import LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge, loss_from
-from sstep_verify.reporting.chart import AgainstS, draw_against_s
+from sstep_verify.report.chart import AgainstS, draw_against_s
 from sstep_verify.safety import certify, trained_alpha
 from sstep_verify.safety.curves import beyond
 from sstep_verify.safety.every_window import EveryWindow

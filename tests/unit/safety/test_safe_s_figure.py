@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from reporting.drawn import height_scale, read
+from report.drawn import height_scale, read
 
-from sstep_verify.reporting.chart import page_colour
+from sstep_verify.report.chart import page_colour
 from sstep_verify.safety.report import figure
 
 NAMES = ("bound", "classical", "attainable", "measured")

@@ -7,9 +7,9 @@ import pytest
 
 from sstep_verify.adapters import ours
 from sstep_verify.errors import InputError, RunError
-from sstep_verify.launch import RankError
-from sstep_verify.parallel.packet import IncoherenceError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
+from sstep_verify.production.messages.packet import IncoherenceError
+from sstep_verify.ranks import RankError
 from sstep_verify.solver import RunRequest
 
 DATA = np.random.default_rng(5).standard_normal((6, 3))

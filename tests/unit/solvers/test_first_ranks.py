@@ -7,13 +7,13 @@ import threading
 import numpy as np
 import pytest
 
-from sstep_verify.parallel.exchanges.support import SupportPanel
-from sstep_verify.parallel.packet import WindowError
-from sstep_verify.parallel.panels.panel import Panel
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
+from sstep_verify.production import ProductionSolver
+from sstep_verify.production.exchanges.support import SupportPanel
+from sstep_verify.production.messages.packet import WindowError
+from sstep_verify.production.panels.panel import Panel
+from sstep_verify.production.recurrences import RidgeRecurrence, SvmRecurrence
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production import ProductionSolver
-from sstep_verify.solvers.production.recurrences import RidgeRecurrence, SvmRecurrence
 from studies.thread_ranks import ThreadCommunicator, on_threads
 
 SAMPLES, S, ITERATIONS = 12, 4, 24

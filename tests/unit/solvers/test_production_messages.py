@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from production_runs import KERNELS, LOSSES, SAMPLES, problem_of, stream_of
 
-from sstep_verify.parallel.clock import PHASES
-from sstep_verify.parallel.communicator import SelfCommunicator
-from sstep_verify.parallel.packet import TRAILER
 from sstep_verify.problems import IndexStream, RBFKernel
+from sstep_verify.production import ProductionSolver
+from sstep_verify.production.messages.clock import PHASES
+from sstep_verify.production.messages.communicator import SelfCommunicator
+from sstep_verify.production.messages.packet import TRAILER
 from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production import ProductionSolver
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)

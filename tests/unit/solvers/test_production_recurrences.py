@@ -11,7 +11,6 @@ import pytest
 import scipy.sparse as sp
 from sstep_reference import Rational, exact_fraction
 
-from sstep_verify.parallel.exchanges.exchange import AllreduceExchange
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -22,18 +21,19 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
-from sstep_verify.solver import RunRequest
-from sstep_verify.solvers.production import (
+from sstep_verify.production import (
     ProductionSolver,
     block_solve,
     recurrences,
     ridge_window,
     svm_window,
 )
-from sstep_verify.solvers.production.block_solve import solve_in_place
-from sstep_verify.solvers.production.options import Options
-from sstep_verify.solvers.production.ridge_window import row_products
+from sstep_verify.production.block_solve import solve_in_place
+from sstep_verify.production.exchanges.exchange import AllreduceExchange
+from sstep_verify.production.options import Options
+from sstep_verify.production.ridge_window import row_products
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
+from sstep_verify.solver import RunRequest
 
 U = unit_roundoff("float64")
 LOSSES = {"svm-l1": Hinge(1.0), "svm-l2": SquaredHinge(1.0), "krr": Ridge(0.5)}

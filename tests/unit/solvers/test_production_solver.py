@@ -12,12 +12,12 @@ import scipy.sparse as sp
 from production_runs import FORMS, KERNELS, LOSSES, SAMPLES, problem_of, stream_of
 
 from sstep_verify.errors import InputError
-from sstep_verify.parallel.communicator import SelfCommunicator
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
+from sstep_verify.production import ProductionSolver
+from sstep_verify.production import run as run_module
+from sstep_verify.production.messages.communicator import SelfCommunicator
+from sstep_verify.production.options import Options
 from sstep_verify.solver import RunRequest, Solver
-from sstep_verify.solvers.production import ProductionSolver
-from sstep_verify.solvers.production import run as run_module
-from sstep_verify.solvers.production.options import Options
 
 
 def run(task: str, s: int, iterations: int, record=(), start: int = 0, initial=None, **form):

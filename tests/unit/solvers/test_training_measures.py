@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from sstep_verify.errors import InputError
-from sstep_verify.parallel.communicator import SelfCommunicator
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge, SquaredHinge
-from sstep_verify.solvers.production.monitor import Monitor
-from sstep_verify.solvers.production.settings import Settings
-from sstep_verify.solvers.production.training import Training
+from sstep_verify.production.messages.communicator import SelfCommunicator
+from sstep_verify.production.monitor import Monitor
+from sstep_verify.production.settings import Settings
+from sstep_verify.production.training import Training
 
 DATA = np.array([[1.0, 2.0], [0.5, -1.0], [2.0, 1.0]])
 LABELS = np.array([1.0, -1.0, 1.0])

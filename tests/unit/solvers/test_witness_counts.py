@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sstep_verify.adapters.program.witness import Witness
-from sstep_verify.launch.interposer import KINDS
+from sstep_verify.ranks.interposer import KINDS
 
 
 @pytest.mark.parametrize("seed", range(6))

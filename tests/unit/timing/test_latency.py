@@ -9,13 +9,13 @@ from collections import Counter
 
 import pytest
 from click.testing import CliRunner
-from reporting.drawn import height_scale, read
+from report.drawn import height_scale, read
 
 from sstep_verify.cli import main
 from sstep_verify.cli.commands.latency import command
 from sstep_verify.errors import InputError, MissingExtraError
-from sstep_verify.launch.interposer import build_interposer
-from sstep_verify.reporting.chart import page_colour
+from sstep_verify.ranks.interposer import build_interposer
+from sstep_verify.report.chart import page_colour
 from sstep_verify.timing.latency import Latency, study
 from sstep_verify.timing.measure import (
     SUBJECT,

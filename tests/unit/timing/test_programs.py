@@ -12,9 +12,9 @@ import pytest
 from sstep_verify.adapters.program import Program, ProgramFile
 from sstep_verify.adapters.program.tables import Draws, Printed
 from sstep_verify.errors import InputError, MissingExtraError
-from sstep_verify.launch.environment import launcher
-from sstep_verify.launch.interposer import build_interposer
 from sstep_verify.problems import LinearKernel, Problem, kernel_from, loss_from
+from sstep_verify.ranks.environment import launcher
+from sstep_verify.ranks.interposer import build_interposer
 from sstep_verify.timing.measure import Delay
 from sstep_verify.timing.programs import SomeProgram, as_fixed
 from sstep_verify.timing.ranks import Wanted

@@ -10,10 +10,10 @@ import pytest
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, Problem, Ridge, SquaredHinge
-from sstep_verify.solvers.production.monitor import Measured, Values
-from sstep_verify.solvers.production.options import EXCHANGES
-from sstep_verify.solvers.production.schedule import Stretch
-from sstep_verify.solvers.production.training import Place
+from sstep_verify.production.monitor import Measured, Values
+from sstep_verify.production.options import EXCHANGES
+from sstep_verify.production.schedule import Stretch
+from sstep_verify.production.training import Place
 from sstep_verify.training.checkpoint import (
     FORMAT,
     Checkpoint,

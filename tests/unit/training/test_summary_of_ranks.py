@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sstep_verify.parallel.clock import PHASES
+from sstep_verify.production.messages.clock import PHASES
 from sstep_verify.training.summary import summary_lines
 
 

@@ -26,7 +26,7 @@ from sstep_verify.campaign.verdicts.minimal.search import (
 from sstep_verify.checks.shared.case import Case, plain_request
 from sstep_verify.exchange import write_folder
 from sstep_verify.problems.kernels import parameters_of
-from sstep_verify.reporting.write import MINIMAL
+from sstep_verify.report.write import MINIMAL
 from sstep_verify.solver import Solver
 from sstep_verify.verdict import Verdict
 

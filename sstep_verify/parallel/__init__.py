@@ -1,1 +1,0 @@
-"""INSIDE THE RANKS: communicators, local panel products, kernel functions."""

@@ -1,0 +1,244 @@
+"""Data by their columns: no rank ever holds a whole file, and of a whole matrix only the first rank.
+
+A file is shared out by bytes: each rank parses the lines that begin in its share, all together count the
+nonzeros of every column, the counts decide the partition, and the entries travel to the ranks that own
+their columns. Text can be entered anywhere. A compressed file cannot: rank 0 unpacks it once to find the
+length of its text, then every rank unpacks it as far as its share goes and keeps nothing of what it
+skips. The memory is shared out, the unpacking is not: for many ranks, unpack the file before.
+
+Memory of a rank beside what it ends with: the entries it parsed or has under way, 28 bytes each at most,
+the longest line, and some words for each column of the whole matrix while columns are counted.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from sstep_verify.errors import InputError
+from sstep_verify.problems.bias import with_constant_feature
+from sstep_verify.problems.data.datasets import DENSE_ABOVE, TASKS, load, names
+from sstep_verify.problems.data.labels import CLASSES, describe_mapping, two_classes
+from sstep_verify.problems.data.svmlight import CUT, cut_looks_alike, require_content
+from sstep_verify.production.data.partition import Partition, column_nonzeros, partition_of
+from sstep_verify.production.data.redistribute import Entries, pieces, scatter_dense, scatter_sparse
+from sstep_verify.production.data.shares import parse_shares
+from sstep_verify.production.messages.agreement import on_first_rank
+from sstep_verify.production.messages.communicator import Communicator
+
+
+@dataclass(frozen=True, eq=False)
+class LocalData:
+    """One rank's part of a data set.
+
+    Parameters
+    ----------
+    data : ndarray or csr_array, shape (m, n_local)
+        This rank's columns of the data (A), float64, C order if dense; read-only.
+    targets : ndarray, shape (m,)
+        Labels or targets (y) of all samples, on every rank; read-only.
+    features : int
+        Columns of the whole matrix (n).
+    partition : Partition
+        Which rank holds which columns; the same on all ranks.
+    task : {"", "classification", "regression"}
+        Task the targets are made for; empty if they are as they were found.
+    notes : tuple of str
+        What a reader of a report should know, such as the mapping of labels.
+    classes : tuple of float
+        What the labels -1 and +1 stand for where the set was found; for classification.
+    """
+
+    data: np.ndarray | sp.csr_array
+    targets: np.ndarray
+    features: int
+    partition: Partition
+    task: str = ""
+    notes: tuple[str, ...] = ()
+    classes: tuple[float, ...] = CLASSES
+
+    def __post_init__(self):
+        matrix = self.data
+        for part in (matrix.data, matrix.indices, matrix.indptr) if sp.issparse(matrix) else (matrix,):
+            part.setflags(write=False)
+        self.targets.setflags(write=False)
+
+
+def load_local(
+    name_or_path: str | Path,
+    communicator: Communicator,
+    *,
+    directory: str | Path | None = None,
+    task: str | None = None,
+    how: str = "work",
+) -> LocalData:
+    """Load a data set by name, or any LIBSVM file by path, as `problems.data.datasets.load` does.
+
+    A file is read by all ranks together. A named set is loaded, and checked against what is pinned of
+    it, by rank 0, which then hands out the columns.
+
+    Parameters
+    ----------
+    name_or_path, directory, task
+        As for `problems.data.datasets.load`.
+    communicator : Communicator
+        The ranks.
+    how : {"work", "contiguous"}
+        Partition, see `PARTITIONS`.
+
+    Raises
+    ------
+    InputError, DataError, MissingExtraError
+        As `problems.data.datasets.load` does; on all ranks.
+    """
+    if task is not None and task not in TASKS:
+        raise InputError(f"task {task!r} is unknown; known: {', '.join(TASKS)}")
+    named = name_or_path in names() or not os.path.exists(name_or_path)
+    if not communicator.first(named):
+        return _for_task(read_local(name_or_path, communicator, how=how), Path(name_or_path), task)
+    whole: Any = None
+    targets: Any = None
+
+    def loaded() -> dict[str, Any]:
+        nonlocal whole, targets
+        found = load(name_or_path, directory=directory, task=task)
+        whole, targets = found.data, found.targets
+        return {"task": found.task, "notes": found.notes, "classes": found.classes}
+
+    about = on_first_rank(communicator, loaded)
+    return replace(scatter_local(whole, targets, communicator, how), **about)
+
+
+def read_local(
+    path: str | Path, communicator: Communicator, *, features: int | None = None, how: str = "work"
+) -> LocalData:
+    """Read one LIBSVM / svmlight file by all ranks together, each ending with its columns.
+
+    The columns of all ranks side by side are the matrix that `problems.data.datasets.load` makes of the
+    file: zeros written out are dropped, and it is dense if more than half of its values differ from 0.
+    Ranks may outnumber lines and columns.
+
+    Parameters
+    ----------
+    path : str or Path
+        As for `problems.data.svmlight.read_svmlight`; the same file on every rank.
+    communicator : Communicator
+        The ranks.
+    features : int, optional
+        Number of features (n) the file is known to have; without it, the largest index met.
+    how : {"work", "contiguous"}
+        Partition, see `PARTITIONS`.
+
+    Returns
+    -------
+    LocalData
+        Targets are as the file has them.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be used, with the message of the serial reader, or is not the same on all
+        ranks; on all ranks.
+    ReadingError
+        If a rank failed for another reason.
+    """
+    block, reports = parse_shares(Path(path), communicator, features)
+    samples = sum(report.samples for report in reports)
+    require_content(path, sum(r.lines for r in reports), samples, sum(r.stored for r in reports))
+    features = features or max(report.features for report in reports)
+    dense = sum(report.nonzeros for report in reports) > DENSE_ABOVE * samples * features
+    targets = np.concatenate(communicator.allgather(block.targets))
+    matrix: Any = block.matrix
+    matrix.resize((matrix.shape[0], features))
+    del block
+    counts = np.full(features, samples) if dense else _counted(matrix, communicator)
+    partition = partition_of(counts, communicator.size, how)
+    if communicator.size == 1:
+        return LocalData(matrix.toarray() if dense else matrix, targets, features, partition)
+    entries = Entries(matrix, sum(report.samples for report in reports[: communicator.rank]), partition)
+    del matrix, counts
+    entries.exchange(communicator)
+    return LocalData(entries.assembled(samples, communicator.rank, dense), targets, features, partition)
+
+
+def scatter_local(
+    data: np.ndarray | sp.csr_array | None,
+    targets: np.ndarray | None,
+    communicator: Communicator,
+    how: str = "work",
+) -> LocalData:
+    """Hand out the columns of a matrix that rank 0 holds.
+
+    Parameters
+    ----------
+    data : ndarray or csr_array, shape (m, n), or None
+        Samples by features (A) on rank 0, CSR with sorted indices; None on the others.
+    targets : ndarray, shape (m,), or None
+        Labels or targets (y) on rank 0; None on the others.
+    communicator : Communicator
+        The ranks.
+    how : {"work", "contiguous"}
+        Partition, see `PARTITIONS`.
+
+    Returns
+    -------
+    LocalData
+        Dense or CSR as `data`; rank 0 still holds the whole as well.
+    """
+    head = None
+    if data is not None:
+        partition = partition_of(column_nonzeros(data), communicator.size, how)
+        own = np.array(targets, dtype=np.float64)
+        head = (data.shape[1], sp.issparse(data), pieces(data), partition, own)
+    features, sparse, cuts, partition, shared = communicator.first(head)
+    whole: Any = data
+    local = (scatter_sparse if sparse else scatter_dense)(whole, cuts, partition, communicator)
+    return LocalData(local, shared, features, partition)
+
+
+def with_bias(local: LocalData, bias: float, communicator: Communicator) -> LocalData:
+    """The same with a constant feature of this value appended; 0 appends none.
+
+    It is held by the last rank, whatever its load; new samples are read by the features of the file, so
+    they are read before it is appended.
+    """
+    if not bias:
+        return local
+    partition = local.partition.with_column(local.targets.size)
+    last = communicator.rank == communicator.size - 1
+    data = with_constant_feature(local.data, bias) if last else local.data
+    note = f"a constant feature, {bias:g}, stands last in the data, in place of a bias"
+    return replace(
+        local,
+        data=data,
+        features=local.features + 1,
+        partition=partition,
+        notes=(*local.notes, note),
+    )
+
+
+def _counted(matrix: sp.csr_array, communicator: Communicator) -> np.ndarray:
+    """Nonzeros of each column, over all ranks."""
+    counts = column_nonzeros(matrix).astype(np.float64)
+    communicator.allreduce(counts)
+    return counts.astype(np.int64)
+
+
+def _for_task(local: LocalData, path: Path, task: str | None) -> LocalData:
+    """The same with targets made for a task, by the rules of `problems.data.datasets.load`."""
+    if task is None:
+        task = "classification" if np.unique(local.targets).size == 2 else "regression"
+    cut = CUT if cut_looks_alike(path) else ""
+    if task == "regression":
+        return replace(local, task=task, notes=tuple(filter(None, [cut])))
+    try:
+        labels, mapping = two_classes(local.targets)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    notes = tuple(filter(None, [cut, describe_mapping(mapping)]))
+    return replace(local, targets=labels, task=task, notes=notes, classes=tuple(mapping))

@@ -1,0 +1,90 @@
+"""Exchange "gram": for the linear kernel, words that do not depend on the number of samples.
+
+Each rank carries its features of w, the weights (``A'(y a)`` for a K-SVM, ``A'a`` for K-RR). A window needs
+the inner products among its distinct columns and their products with w: ``c**2 + c`` words and the trailer.
+The weights are updated beside the dual vector and drift from it by rounding: declared state, which may be
+formed anew every some windows without any message.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from sstep_verify.production.exchanges.exchange import Exchange
+from sstep_verify.production.exchanges.gram_local import DenseLocal, SparseLocal
+from sstep_verify.production.messages.clock import Clock
+from sstep_verify.production.messages.communicator import Communicator
+from sstep_verify.production.messages.packet import Packet
+
+
+class GramExchange(Exchange):
+    """Inner products among the drawn samples, and carried weights.
+
+    Parameters
+    ----------
+    data : ndarray or csr_array, shape (m, n_local)
+        This rank's columns of the data.
+    packet, communicator, clock, separate
+        As of `Exchange`; the packet holds ``c**2 + c`` words for the largest c.
+    rows : int
+        Largest number of distinct columns of a window.
+    recompute : int
+        Windows after which the weights are formed anew; 0 for never.
+    before : int
+        Windows of the stream before this run, which count as well.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (n_local,)
+        This rank's part of w.
+    """
+
+    def __init__(
+        self,
+        data: np.ndarray | sp.csr_array,
+        packet: Packet,
+        communicator: Communicator,
+        clock: Clock,
+        rows: int,
+        separate: bool,
+        recompute: int = 0,
+        before: int = 0,
+    ):
+        super().__init__(packet, communicator, clock, separate)
+        self._recompute, self._before = recompute, before
+        self._plain = communicator.size == 1 and not separate and not recompute
+        self._local = SparseLocal(data) if sp.issparse(data) else DenseLocal(data, rows)
+        self.weights = np.zeros(data.shape[1])
+
+    def parts(self, columns: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As of `Exchange`, among the coordinates; products are those with w, which stands for `vector`."""
+        self._clock.start()
+        gram, stale = self._packet.square(columns.size)
+        self._share(columns, self._local.among, columns, self.weights, gram, stale)
+        self._reduce(gram.size + columns.size)
+        return gram, stale
+
+    def moved(self, columns: np.ndarray, change: np.ndarray, vector: np.ndarray) -> None:
+        """Add what the changes of `vector` mean for the weights, or form these anew where that is due."""
+        self._local.move(columns, change, self.weights)
+        ended = self._before + self._packet.window + 1
+        if self._recompute and ended % self._recompute == 0:
+            self.restart(vector)
+
+    def together(self, most: int) -> bool:
+        """Whether windows of so many draws may be made many in one call."""
+        return self._plain and self._local.together(most)
+
+    @property
+    def rows(self) -> tuple[np.ndarray | None, ...]:
+        """The last arguments of `rows_among` and `rows_move`."""
+        return self._local.rows
+
+    def restart(self, vector: np.ndarray) -> None:
+        """Form the weights anew from the (weighted) dual vector, shape (m,)."""
+        self._local.weights(vector, self.weights)
+
+    def carried(self) -> dict[str, np.ndarray]:
+        """Weights of the features of this rank."""
+        return {"weights": self.weights}

@@ -1,0 +1,262 @@
+"""One run of the production solver on this rank: set-up, chunks of windows, records."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+
+from sstep_verify.production.data.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.production.exchanges.exchange import AllreduceExchange, Exchange
+from sstep_verify.production.exchanges.gram import GramExchange
+from sstep_verify.production.exchanges.reduce_scatter import ReduceScatterExchange
+from sstep_verify.production.exchanges.support import SupportExchange, SupportPanel
+from sstep_verify.production.first_ranks import FirstRanks
+from sstep_verify.production.gram_windows import LoneGramWindows
+from sstep_verify.production.messages.clock import Clock
+from sstep_verify.production.messages.communicator import (
+    Communicator,
+    CountingCommunicator,
+    SelfCommunicator,
+)
+from sstep_verify.production.messages.packet import Packet
+from sstep_verify.production.options import GRAM_ROWS, Options
+from sstep_verify.production.panels.columns import ColumnCache, WindowColumns
+from sstep_verify.production.panels.panel import Panel
+from sstep_verify.production.recurrences import Recurrence, RidgeRecurrence, recurrence_of
+from sstep_verify.production.step_windows import StepWindows
+from sstep_verify.production.windows import (
+    CachedWindows,
+    Coherent,
+    ExchangedWindows,
+    whole_gram,
+)
+from sstep_verify.solver import RunRequest
+from sstep_verify.trajectory import BROADCASTS, fingerprint
+from sstep_verify.trajectory import Panel as UsedPanel
+
+AnyPanel = TypeVar("AnyPanel", Panel, SupportPanel)
+
+CHUNK_DRAWS = 1 << 9
+"""Coordinates whose windows are prepared in one call: amortises Python over many windows."""
+
+
+class Run:
+    """The state of one run.
+
+    Parameters
+    ----------
+    options : Options
+        How to run.
+    communicator : Communicator
+        The ranks.
+    request : RunRequest
+        What to run.
+    gram : ndarray, shape (m, m), optional
+        A kept Gram matrix that an earlier run formed.
+    tuned : bool
+        Whether windows may be of any s up to the request's, and reductions carry the time word.
+    room : ndarray, optional
+        Memory of an earlier run's packet.
+
+    Attributes
+    ----------
+    gram : ndarray, shape (m, m), or None
+        The Gram matrix, if it is kept.
+    log : ndarray, shape (H, b), or None
+        New values of the drawn coordinates, if asked for.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        communicator: Communicator,
+        request: RunRequest,
+        gram: np.ndarray | None = None,
+        tuned: bool = False,
+        room: np.ndarray | None = None,
+    ):
+        problem, self._request, self._options = request.problem, request, options
+        samples, block = problem.samples, request.stream.block
+        self._communicator = CountingCommunicator(communicator)
+        # No subclass: one may look at every reduction.
+        self._alone = type(communicator) is SelfCommunicator
+        self._order: np.ndarray | None = None
+        self._width = max(min(request.s, request.iterations), 1)
+        self.clock = Clock()
+        most = min(self._width * block, samples)
+        # Fixed for a kept Gram matrix, so that its bits do not depend on the s of the run that formed it.
+        self._rows = min(GRAM_ROWS, samples) if options.keep_gram else most
+        self._packet = Packet(self._communicator, self._payload(most), tuned, room)
+        self.recurrence: Recurrence
+        self.recurrence = recurrence_of(problem, request.first, self._width, block, options)
+        # Where the ranks' arithmetic differs in its last bits rank 0's decides; elsewhere nothing is sent.
+        if communicator.size > 1 and len(set(communicator.kinds)) > 1:
+            carries = options.exchange == "gram"
+            self.recurrence = FirstRanks(self.recurrence, self._communicator, carries)
+        self.log = np.full((request.iterations, block), np.nan) if request.log else None
+        self._chunk = self._chunk_of(self._width)
+        self._tuned = tuned
+        self._unkept = np.empty((max(self._chunk, self._chunk_of(1)) if tuned else self._chunk, block))
+        self.gram = gram
+        self._exchange: Exchange
+        self._windows: ExchangedWindows | CachedWindows
+        if options.exchange == "allreduce":
+            shared = self._packet, self._communicator, self.clock, most, options.separate_timers
+            self._exchange = allreduce = AllreduceExchange(self._panel(Panel), *shared)
+            self._windows = self._windows_of_rows(allreduce, most)
+        else:
+            self._exchange = self._small_exchange(most)
+            self._windows = self._exchanged_windows()
+        self._exchange.restart(self.recurrence.vector)
+
+    def _payload(self, most: int) -> int:
+        """Words of the largest reduction."""
+        samples, kernel = self._request.problem.samples, self._request.problem.kernel
+        norms = samples if kernel.of_distance and self._options.rbf == "norm-expansion" else 0
+        of_rows = self._options.exchange in ("allreduce", "support")
+        window = self._rows * samples if of_rows else most * most + most
+        return max(window, norms)
+
+    def _own_columns(self):
+        data, size = self._request.problem.data, self._communicator.size
+        if self._options.columns == "local" or size == 1:
+            return data
+        partition = partition_of(column_nonzeros(data), size, self._options.partition)
+        self._order = partition.order
+        return local_columns(data, partition.columns(self._communicator.rank))
+
+    def _panel(self, kind: type[AnyPanel]) -> AnyPanel:
+        data, kernel = self._own_columns(), self._request.problem.kernel
+        return kind(data, kernel, self._options.rbf, self._rows, self._packet)
+
+    def _small_exchange(self, most: int) -> Exchange:
+        """The exchange of a run in which no rank has whole rows."""
+        options, request, separate = self._options, self._request, self._options.separate_timers
+        shared = self._packet, self._communicator, self.clock, most, separate
+        if options.exchange == "reduce-scatter":
+            return ReduceScatterExchange(self._panel(Panel), *shared)
+        if options.exchange == "support":
+            return SupportExchange(self._panel(SupportPanel), *shared)
+        before = request.start // request.s
+        return GramExchange(self._own_columns(), *shared, recompute=options.recompute, before=before)
+
+    def _exchanged_windows(self) -> ExchangedWindows:
+        request, recurrence, exchange = self._request, self.recurrence, self._exchange
+        samples, block = request.problem.samples, request.stream.block
+        windows, narrow = self._chunk // self._width, CHUNK_DRAWS if self._tuned else 0
+        columns = WindowColumns(samples, self._width * block, windows, narrow)
+        shared = recurrence, columns, self._coherent(), request.s, self.clock
+        if self._alone and isinstance(exchange, GramExchange):
+            return LoneGramWindows(exchange, *shared, self._communicator)
+        options, ridge = self._options, isinstance(recurrence, RidgeRecurrence)
+        alone = self._communicator.size == 1 and not (options.separate_timers or options.frozen)
+        if ridge and alone and block >= options.long_block and isinstance(exchange, AllreduceExchange):
+            return StepWindows(exchange, *shared, block, request.expose_panels)
+        return ExchangedWindows(exchange, *shared)
+
+    def _windows_of_rows(self, exchange: AllreduceExchange, most: int) -> ExchangedWindows | CachedWindows:
+        """How windows are made where every rank has whole rows, which it may keep."""
+        samples, options = self._request.problem.samples, self._options
+        if not (options.keep_gram or options.cache):
+            return self._exchanged_windows()
+        rows = options.cached_rows(samples)
+        if options.keep_gram:
+            rows = samples
+            if self.gram is None:
+                self.gram = whole_gram(exchange, samples, self._rows)
+        cache = ColumnCache(samples, rows, most, self.gram)
+        return CachedWindows(
+            exchange, cache, self.recurrence, self._coherent(), self._request.s, self.clock
+        )
+
+    def _coherent(self) -> Coherent:
+        return Coherent(self._packet, self._communicator.size)
+
+    @property
+    def exchange(self) -> str:
+        """What is communicated."""
+        return self._options.exchange
+
+    @property
+    def packet(self) -> Packet:
+        """What carries the time word, where s is tuned."""
+        return self._packet
+
+    @property
+    def alpha(self) -> np.ndarray:
+        """The current dual vector, shape (m,)."""
+        return self.recurrence.alpha
+
+    @property
+    def windows(self) -> int:
+        """Windows made so far."""
+        return self._windows.made
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Windows, kernel rows formed, collectives, words handed to them by this rank."""
+        counted = self._communicator
+        found = {
+            "windows": self.windows,
+            "panel columns": self._exchange.columns,
+            "collectives": counted.collectives,
+            "words": counted.words,
+        }
+        return found | ({BROADCASTS: counted.broadcasts} if counted.broadcasts else {})
+
+    def _chunk_of(self, s: int) -> int:
+        """Iterations whose windows of s are prepared in one call."""
+        return max(CHUNK_DRAWS // (s * self._request.stream.block), 1) * s
+
+    def advance(self, begin: int, end: int, s: int | None = None) -> int:
+        """Make iterations begin..end-1 of the request, in windows of s, by default the request's.
+
+        Returns where it ended: after a window that is late no other is made.
+        """
+        start, chunk = self._request.start, self._chunk if s is None else self._chunk_of(s)
+        for first in range(begin, end, chunk):
+            last, made = min(first + chunk, end), self.windows
+            draws = self._request.stream.blocks(start + first, start + last)
+            log = self._unkept[: last - first] if self.log is None else self.log[first:last]
+            self._windows.make(draws, log, s)
+            if self._packet.late:
+                return min(first + (self.windows - made) * (s or self._width), end)
+        return end
+
+    def settle(self, stop: bool) -> tuple[tuple[str, ...], bool]:
+        """Bring all ranks together at a record: digests of a, and whether any rank wants to stop.
+
+        A time that no reduction has told yet is told here.
+
+        Raises
+        ------
+        WindowError
+            If some rank has failed since the last reduction.
+        """
+        if self._communicator.size == 1:
+            return (), stop
+        self._packet.raise_failures()
+        packet = self._packet
+        answers = self._communicator.allgather((fingerprint(self.alpha), stop, packet.time))
+        if packet.time is not None:
+            packet.time, packet.told = None, sum(time for _, _, time in answers)
+        return tuple(digest for digest, *_ in answers), any(wanted for _, wanted, _ in answers)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """What is carried beside a, gathered from all ranks: with exchange gram the weights, (n,)."""
+        return {name: self._gathered(part) for name, part in self._exchange.carried().items()}
+
+    def _gathered(self, part: np.ndarray) -> np.ndarray:
+        """A vector of one number for each feature, of which each rank has those of its columns."""
+        whole = np.concatenate(self._communicator.allgather(part))
+        if self._order is None:
+            return whole
+        by_feature = np.empty_like(whole)
+        by_feature[self._order] = whole
+        return by_feature
+
+    def used_panel(self, begin: int, end: int) -> UsedPanel:
+        """Copy of the kernel entries of the window just made: whole rows, or those among its draws."""
+        start = self._request.start
+        return self._windows.used_panel(self._request.stream.blocks(start + begin, start + end))

@@ -1,0 +1,295 @@
+"""Training: a run made interval by interval, measured at the end of each.
+
+Every interval is a run of its own that begins with the dual vector the last one left, so that a run which
+was killed goes on as if nothing had happened, to the last bit on ranks of the same kinds (see
+`training.checkpoint`). Of what a run keeps only a kept Gram matrix lives longer: it is formed from the data
+alone, in the same order whenever it is formed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections import Counter
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from time import perf_counter_ns, thread_time_ns
+from typing import NamedTuple
+
+import numpy as np
+
+from sstep_verify.errors import DivergedError, InputError
+from sstep_verify.problems import IndexStream, Problem
+from sstep_verify.production.messages.clock import PHASES
+from sstep_verify.production.messages.communicator import Communicator
+from sstep_verify.production.messages.packet import IncoherenceError, WindowError
+from sstep_verify.production.monitor import Measured, Monitor, Values, best_without_progress
+from sstep_verify.production.run import Run
+from sstep_verify.production.schedule import Schedule, Stretch
+from sstep_verify.production.settings import Settings
+from sstep_verify.solver import RunRequest
+from sstep_verify.trajectory import Trajectory
+
+PROGRESS_DRAWS = 1 << 12
+"""Coordinates drawn between two reports of progress."""
+
+
+class Place(NamedTuple):
+    """Where training stands.
+
+    Parameters
+    ----------
+    iteration : int
+        Iterations made, the end of an interval.
+    alpha : ndarray, shape (m,)
+        The dual vector there (a).
+    history : tuple of Measured
+        All measurements up to there; where training goes on, the last is made anew.
+    sequence : tuple of Stretch
+        Where s is tuned: how all iterations up to there were made.
+    """
+
+    iteration: int
+    alpha: np.ndarray
+    history: tuple[Measured, ...] = ()
+    sequence: tuple[Stretch, ...] = ()
+
+
+class Training:
+    """Makes intervals until the tolerance or the last iteration is reached, or float64 attains no more.
+
+    Whoever iterates makes it: what comes is whether an interval has just been ended and measured, or some
+    more windows of it made. All ranks do so together.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem; its data are this rank's columns.
+    stream : IndexStream
+        At least as many blocks as there are to be iterations.
+    settings : Settings
+        How long, and how; complete, and with columns "local".
+    communicator : Communicator
+        The ranks.
+    place : Place, optional
+        Where an earlier training stood at the end of an interval; absent, all begins at 0.
+    schedule : Schedule, optional
+        Where s is tuned: says which s and exchange come next, beginning at the place.
+    log : bool
+        Keep the new value of each drawn coordinate (H x b words).
+
+    Attributes
+    ----------
+    reached : int
+        Iterations made, those before a resumption and of the interval under way included.
+    alpha, history
+        As in `Place`, at the end of the last interval.
+    stopped, attainable : str, float
+        Why training ended, "" while it goes on; if float64 attains no more, the relative value it attains.
+    counters, monitor
+        What was counted of windows, with the set-up of every interval; what measures, and counts apart.
+
+    Raises
+    ------
+    InputError
+        If the problem does not go with the settings, the place is no end of an interval, or, on the way,
+        the dual vector overflows.
+    WindowError, IncoherenceError
+        On the way, see `ProductionSolver.run`; with a note on the iteration from which windows are counted.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        stream: IndexStream,
+        settings: Settings,
+        communicator: Communicator,
+        *,
+        place: Place | None = None,
+        schedule: Schedule | None = None,
+        log: bool = False,
+    ):
+        settings.refuse(problem)
+        if schedule is not None and settings.recompute:
+            raise InputError("recompute counts windows of one s: it does not go with an s that is tuned")
+        place = place or Place(0, np.zeros(problem.samples))
+        settings.refuse_start(place.iteration)
+        self.problem, self.settings, self.schedule = problem, settings, schedule
+        self._stream, self._communicator = stream, communicator
+        self.monitor = Monitor(problem, settings.rbf, communicator, settings.panel_words)
+        self._start, self._first = place.iteration, place.alpha
+        self.reached, self.alpha = self._start, self._first
+        self.history = [found for found in place.history if found.iteration < self._start]
+        self.stopped, self.attainable = "", math.nan
+        self.counters: Counter[str] = Counter()
+        self._seconds = np.zeros(len(PHASES))
+        self._gram: np.ndarray | None = None
+        self._prepared: Run | None = None
+        self._log, self._logs = log, [np.empty((0, stream.block))]
+
+    @property
+    def draws(self) -> int:
+        """Coordinates drawn in the longest window."""
+        return self.settings.width * self._stream.block
+
+    @property
+    def iteration(self) -> int:
+        """Iterations up to the last measurement."""
+        return self.history[-1].iteration
+
+    @property
+    def values(self) -> Values:
+        """The last measurement."""
+        return self.history[-1].values
+
+    @property
+    def place(self) -> Place:
+        """Where it stands, at the end of an interval."""
+        sequence = () if self.schedule is None else tuple(self.schedule.made)
+        return Place(self.iteration, self.alpha, tuple(self.history), sequence)
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """First and last dual vector, with the solver's claims."""
+        made = self.iteration - self._start
+        return Trajectory(
+            s=self.settings.width,
+            start=self._start,
+            iterations=np.array([0, made] if made else [0], dtype=np.int64),
+            alphas=np.array([self._first, self.alpha] if made else [self._first]),
+            counters=dict(self.counters),
+            timers=dict(zip(PHASES, self._seconds.tolist(), strict=True)),
+            stopped=self.stopped,
+            claims=self.values.claims(made),
+            log=np.concatenate(self._logs) if self._log else None,
+        )
+
+    def to_the_end(self) -> Training:
+        """Make all intervals; itself."""
+        for _ in self:
+            pass
+        return self
+
+    def __iter__(self) -> Iterator[bool]:
+        """Make intervals: False after some windows of one, True where it was measured."""
+        end = self.settings.end(self._start)
+        if self.settings.keep_gram and self.alpha.any():
+            # For the first measurement: made of the same operations as in the run that was there before.
+            # The measurement of a = 0 needs no matrix.
+            self._prepared = self._run_of(self._start, end, self._first)
+        self._measure()
+        while not self._is_over():
+            for _ in self.advance(self.settings.end(self.iteration)):
+                yield False
+            self._measure()
+            yield True
+
+    def _measure(self) -> None:
+        values = self.monitor.measure(self.alpha, self._gram)
+        if not math.isfinite(values.gap):
+            raise DivergedError(
+                f"{self.problem.label}: at iteration {self.reached} the duality gap is {values.gap}: "
+                "kernel entries or the dual vector overflow float64; scale the data, or choose another "
+                "kernel"
+            )
+        self.history.append(Measured(self.reached, values))
+
+    def _is_over(self) -> bool:
+        """Whether training ends here; `stopped` says why."""
+        # Tolerance 0 is never reached, not even by a gap of 0: it asks for all iterations.
+        if self.settings.tolerance > 0 and self.values.relative <= self.settings.tolerance:
+            self.stopped = "tolerance"
+        elif self.iteration >= self.settings.end(self.iteration):
+            self.stopped = "iterations"
+        else:
+            best = best_without_progress(self.history, self.settings.tolerance)
+            if best is not None:
+                attainable = self.monitor.attainable(self.alpha, self._gram)
+                if best <= attainable:
+                    self.stopped, self.attainable = "stagnation", attainable
+        return bool(self.stopped)
+
+    def advance(self, end: int) -> Iterator[None]:
+        """Make one interval up to an iteration, unmeasured; comes back after some windows."""
+        begin = self.reached
+        with self._noted(begin):
+            if self.schedule is None:
+                run, self._prepared = self._prepared or self._run_of(begin, end, self.alpha), None
+                width = self.settings.width
+                step = max(PROGRESS_DRAWS // (width * self._stream.block), 1) * width
+                for first in range(0, end - begin, step):
+                    self.reached = begin + run.advance(first, min(first + step, end - begin))
+                    yield
+            else:
+                run = yield from self._advance_tuned(self.schedule, end)
+            digests, _ = run.settle(stop=False)
+            if len(set(digests)) > 1:
+                raise IncoherenceError(run.windows - 1, digests, self._communicator.kinds)
+        if self.schedule is not None and run.packet.told is not None:
+            self.schedule.told(run.packet.told)
+        self._close(run)
+        self.alpha = run.alpha.copy()
+
+    def _advance_tuned(self, schedule: Schedule, end: int) -> Generator[None, None, Run]:
+        """Make one interval as the schedule says; the run that ended it, another one for each exchange."""
+        # One rank alone waits for nobody: its processor time is not touched by other processes.
+        alone = self._communicator.size == 1
+        clock = thread_time_ns if alone else perf_counter_ns
+        origin = shown = self.reached
+        run, self._prepared, alpha = self._prepared, None, self.alpha
+        while self.reached < end:
+            place = self.reached
+            stretch = schedule.next(place, end)
+            if run is None or stretch.exchange != run.exchange:
+                pending = None
+                if run is not None:
+                    pending, alpha = run.packet.time, run.alpha
+                    self._close(run, place - origin)
+                run, origin = self._run_of(place, end, alpha, stretch.exchange), place
+                run.packet.time = pending
+            packet, before = run.packet, clock()
+            packet.watch(schedule.limit)
+            self.reached = origin + run.advance(place - origin, stretch.end - origin, stretch.s)
+            taken = clock() - before
+            if packet.told is not None:
+                schedule.told(packet.told)
+                packet.told = None
+            if schedule.done(stretch._replace(end=self.reached)):
+                if alone:
+                    schedule.told(taken)
+                else:
+                    packet.time = taken
+            if (self.reached - shown) * self._stream.block >= PROGRESS_DRAWS or self.reached == end:
+                shown = self.reached
+                yield
+        assert run is not None
+        return run
+
+    def _close(self, run: Run, made: int | None = None) -> None:
+        """Keep the counts of a run that made some of its iterations, by default all."""
+        self.counters.update(run.counters)
+        self._seconds += run.clock.seconds
+        if run.log is not None:
+            self._logs.append(run.log[:made])
+
+    def _run_of(self, begin: int, end: int, alpha: np.ndarray, exchange: str | None = None) -> Run:
+        width, settings = self.settings.width, self.settings
+        request = RunRequest(self.problem, self._stream, width, end - begin, begin, alpha, log=self._log)
+        options = settings if exchange is None else replace(settings, exchange=exchange)
+        with self._noted(begin):
+            run = Run(options, self._communicator, request, self._gram, self.schedule is not None)
+        if settings.keep_gram:
+            self._gram = run.gram
+        return run
+
+    @contextlib.contextmanager
+    def _noted(self, begin: int) -> Iterator[None]:
+        """Say, with an error that counts windows, from where they are counted."""
+        try:
+            yield
+        except (WindowError, IncoherenceError) as error:
+            if not hasattr(error, "__notes__"):
+                error.add_note(
+                    f"windows are counted from iteration {begin}, {self.settings.width} iterations each"
+                )
+            raise

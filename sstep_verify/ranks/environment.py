@@ -1,0 +1,224 @@
+"""Launcher that belongs to this interpreter, what it needs, and the world it made."""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import resource
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from pathlib import Path
+
+from sstep_verify.errors import InputError, MissingExtraError
+from sstep_verify.ranks.failures import LaunchError
+
+PLACES = (
+    ("PMI_SIZE", "PMI_RANK"),
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+    ("PMIX_SIZE", "PMIX_RANK"),
+    ("MPI_LOCALNRANKS", "MPI_LOCALRANKID"),
+    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
+)
+"""Variables by which launchers tell a process how many of them there are, and its rank among them.
+
+The first pair that is there counts: an ``mpiexec`` may have started its ranks by ``srun``, whose step then
+holds one task a machine. ``srun --mpi=pmix`` sets PMIX_RANK without a size, and the variables of its step.
+Those of a whole SLURM job (SLURM_NTASKS) say nothing of a process: a batch script is one process whatever
+they say.
+"""
+
+LOCAL_SIZES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
+"""Variables by which launchers tell a process how many of its job's processes are on its machine."""
+
+OF_A_RANK = (
+    "PMI_", "PMIX_", "HYDRA_", "HYDI_", "MPI_LOCAL", "OMPI_COMM_WORLD", "PRTE_", "SLURM_STEP_NUM_TASKS",
+    "SLURM_PROCID",
+)  # fmt: skip
+"""Beginnings of the names of variables that make a process take itself for a rank."""
+
+OPEN_MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+"""Open MPI refuses to run as root, or with more ranks than cores, unless told that it may."""
+
+START, START_LIMIT = 40.0, "SSTEP_VERIFY_START_LIMIT"
+"""Seconds within which all ranks must have come together, and the variable that sets others."""
+
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+@functools.cache
+def launcher() -> Path:
+    """The ``mpiexec`` of this interpreter's environment, or the one on the path, or MissingExtraError."""
+    beside = Path(sysconfig.get_path("scripts")) / "mpiexec"
+    found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if found is None:
+        raise MissingExtraError(
+            "no mpiexec beside this Python and none on PATH: it comes with the extra [mpich]. "
+            "Install it with: python -m pip install 'sstep-verify[mpich]'"
+        )
+    return Path(found)
+
+
+@functools.cache
+def implementation() -> str:
+    """Name of the launcher's MPI: "MPICH", "Open MPI", or "unknown"."""
+    answer = subprocess.run([str(launcher()), "--version"], capture_output=True, text=True, check=False)
+    text = answer.stdout + answer.stderr
+    if "HYDRA" in text or "mpich" in text.lower():
+        return "MPICH"
+    return "Open MPI" if "Open MPI" in text or "OpenRTE" in text or "PRRTE" in text else "unknown"
+
+
+def start_limit() -> float:
+    """Seconds within which all ranks must have come together; infinite where the variable says 0."""
+    said = os.environ.get(START_LIMIT, str(START))
+    try:
+        seconds = float(said)
+    except ValueError:
+        seconds = math.nan
+    if not seconds >= 0:
+        raise InputError(f"{START_LIMIT} = {said!r} in the environment is not a number of seconds")
+    return seconds or math.inf
+
+
+def launch_variables() -> dict[str, str]:
+    """Environment for the ranks: one BLAS thread each, and what the launcher needs; ours come second."""
+    variables = {**ONE_THREAD, **os.environ}
+    for name in [*variables]:
+        # A launcher started by a rank must not take itself for that rank.
+        if name.startswith(OF_A_RANK):
+            del variables[name]
+    if implementation() == "Open MPI":
+        variables = {**OPEN_MPI, **variables}
+    return variables
+
+
+def promised_size() -> int:
+    """Processes that a launcher says it started together with this one; 1 without a launcher."""
+    found = _place()
+    return _number(found[0], "number of processes") if found else 1
+
+
+def promised_rank() -> int:
+    """Rank that a launcher says this process has; 0 without a launcher, or if it says nothing."""
+    name = rank_variable()
+    return _number(name, "rank") if name in os.environ else 0
+
+
+def promised_local_size() -> int:
+    """Processes of the job on this machine, as a launcher says; 0 if none says so."""
+    return next((_number(name, "number of processes") for name in LOCAL_SIZES if name in os.environ), 0)
+
+
+def rank_variable() -> str:
+    """Name of the variable that holds this process's rank; empty without a launcher."""
+    found = _place()
+    return "PMIX_RANK" if in_slurm_step() and "PMIX_RANK" in os.environ else found[1] if found else ""
+
+
+def is_silent_rank() -> bool:
+    """Whether this is a rank above 0 of a job, which leaves it to rank 0 to speak for all.
+
+    Answered by variables: where the launcher belongs to another MPI, asking MPI would end this process.
+    """
+    try:
+        return promised_size() > 1 and promised_rank() > 0
+    except InputError:
+        return False
+
+
+def in_slurm_step() -> bool:
+    """Whether ``srun`` itself, and no ``mpiexec``, started this process."""
+    found = _place()
+    return found is not None and found[0] == "SLURM_STEP_NUM_TASKS"
+
+
+def _place() -> tuple[str, str] | None:
+    """The pair of variables by which this process knows its place."""
+    return next((pair for pair in PLACES if pair[0] in os.environ), None)
+
+
+def _number(name: str, meaning: str) -> int:
+    value = os.environ[name]
+    if not value.isdigit():
+        raise InputError(f"{name} = {value!r} in the environment is not a {meaning}")
+    return int(value)
+
+
+def world():
+    """``MPI.COMM_WORLD``, if it is as large as the launcher promised.
+
+    InputError if the launcher belongs to another MPI, so that every process is a world of its own;
+    MissingExtraError if mpi4py is not installed.
+    """
+    from sstep_verify.errors import require
+
+    MPI = require("mpi4py.MPI", "mpi")
+    promised, found = promised_size(), MPI.COMM_WORLD.size
+    if found != promised:
+        library = MPI.Get_library_version().split("\n")[0].strip().rstrip("\0")
+        if in_slurm_step():
+            raise InputError(
+                f"srun started {promised} tasks (SLURM_STEP_NUM_TASKS), but each of them sees a world of "
+                f"{found}: {library} did not find the others by it; start the ranks with mpiexec, or with "
+                "srun --mpi=pmix or --mpi=pmi2, whichever the library was built for"
+            )
+        raise InputError(
+            f"the launcher started {promised} processes, but each of them sees a world of {found}: mpiexec "
+            f"belongs to another MPI than mpi4py, which uses {library}. Start with {launcher()}"
+        )
+    return MPI.COMM_WORLD
+
+
+RANKS_PER_CORE = 16
+"""Ranks that a pool starts for each core, at most: one that waits keeps its core busy."""
+
+FILES_PER_RANK, OTHER_FILES = 4, 64
+"""Files that the runner of a pool holds open for each rank, three of them sockets, and beside them."""
+
+
+def refuse_too_many(ranks: int) -> None:
+    """Refuse a number of ranks that no pool on this machine can have; a job in place has its ranks already.
+
+    InputError if there are too few ranks, or too many for the cores or the open files of this machine.
+    """
+    if ranks < 1:
+        raise InputError(f"ranks = {ranks}, but a call needs at least one")
+    if promised_size() > 1:
+        return
+    cores = len(os.sched_getaffinity(0))
+    if ranks > RANKS_PER_CORE * cores:
+        raise InputError(
+            f"ranks = {ranks}, but ranks that wait keep a core busy: at most {RANKS_PER_CORE} a core, "
+            f"{RANKS_PER_CORE * cores} on the {cores} core(s) here; ask for fewer"
+        )
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = FILES_PER_RANK * ranks + OTHER_FILES
+    if files != resource.RLIM_INFINITY and needed > files:
+        raise InputError(
+            f"ranks = {ranks} take {needed} open files, but this process may have {files}: "
+            "raise the limit (ulimit -n), or ask for fewer"
+        )
+
+
+SOCKET_PATH = 107
+"""Bytes that the path of a Unix socket may have on Linux (unix(7))."""
+
+
+def short_folder() -> str:
+    """The folder for temporary files, or another where that one's path is too long to hold a socket."""
+    tried = [tempfile.gettempdir(), os.environ.get("XDG_RUNTIME_DIR", ""), "/tmp"]
+    for folder in tried:
+        longest = Path(folder) / "sstep-verify-12345678" / "socket"
+        if os.path.isdir(folder) and len(os.fsencode(longest)) <= SOCKET_PATH:
+            return folder
+    raise LaunchError(
+        f"no folder for a socket: {', '.join(filter(None, tried))} are absent or too long ({SOCKET_PATH} "
+        "bytes at most); set TMPDIR to a short one"
+    )

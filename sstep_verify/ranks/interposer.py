@@ -1,0 +1,176 @@
+"""Collectives counted, and made late, outside the program: a shared library between it and the MPI library.
+
+`build_interposer` makes it with the compiler wrapper of the MPI beside this Python; ranks that were started
+with it in LD_PRELOAD read what it counted by `interposed_counts`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from sstep_verify.errors import MissingExtraError
+from sstep_verify.ranks.environment import launcher
+
+SOURCE = Path(__file__).with_name("pmpi_count.c")
+"""Source of the library."""
+
+LIBRARY = "pmpi_count.so"
+"""Name of the library in its folder."""
+
+WITNESS = "SSTEP_VERIFY_WITNESS"
+"""Environment variable that names the folder in which every rank leaves its counts at MPI_Finalize."""
+
+NEMESIS = "SSTEP_VERIFY_NEMESIS"
+"""Environment variable that names what the library does to the program, one of `NEMESES`."""
+
+NEMESES = {
+    "delay": "the last rank comes to every collective a millisecond late",
+    "order": "the ranks stand in another order in every blocking allreduce",
+    "ulp": "the last rank receives the first number of every reduction one ulp off",
+}
+"""What it can do to a program: a right one endures the first two, and rank-coherence sees the third."""
+
+DELAY = "SSTEP_VERIFY_DELAY"
+"""Environment variable that makes every collective late: microseconds for each level of a tree over the
+ranks, and, after a blank, nanoseconds for each byte handed in; see pmpi_delay.h."""
+
+KINDS = ("allreduce", "reduce_scatter", "other")
+"""Kinds of collectives, in the order of the library's numbers."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Collectives of one kind that a process entered.
+
+    Parameters
+    ----------
+    calls : int
+        How many.
+    words : int
+        8-byte words that this process handed in; for a reduce-scatter the whole vector.
+    """
+
+    calls: int
+    words: int
+
+
+def build_interposer(folder: Path, wrapper: str | None = None) -> Path:
+    """Compile the library.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the library is written.
+    wrapper : str, optional
+        Compiler wrapper of the MPI that the ranks use; the one beside our launcher, or on PATH, if absent.
+
+    Returns
+    -------
+    Path
+        The library: hand it to the ranks by ``run(..., variables={"LD_PRELOAD": str(path)})``.
+
+    Raises
+    ------
+    MissingExtraError
+        If there is no compiler, no wrapper for it, or they do not work together.
+    """
+    places = "" if wrapper else os.pathsep.join([str(launcher().parent), os.environ.get("PATH", "")])
+    asked = wrapper or "mpicc"
+    wrapper = shutil.which(asked, path=places or None)
+    if wrapper is None or shutil.which("cc") is None:
+        raise MissingExtraError(
+            f"to count collectives from outside, {asked} (found: {wrapper}) and a C compiler (cc found: "
+            f"{shutil.which('cc')}) are needed; Debian: apt-get install gcc libc6-dev"
+        )
+    library = folder / LIBRARY
+    command = [wrapper, "-O2", "-shared", "-fPIC", "-o", str(library), str(SOURCE), "-lm"]
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        raise MissingExtraError(f"{' '.join(command)} failed with code {made.returncode}:\n{made.stderr}")
+    return library
+
+
+@functools.cache
+def _kept(wrapper: str | None) -> tempfile.TemporaryDirectory[str]:
+    """A folder with the library, kept until this process ends."""
+    room = tempfile.TemporaryDirectory(prefix="sstep-verify-witness-")
+    build_interposer(Path(room.name), wrapper)
+    return room
+
+
+def preloaded(wrapper: str | None = None) -> dict[str, str]:
+    """Variables by which ranks load the library, built once in a process; errors of `build_interposer`."""
+    return {"LD_PRELOAD": str(Path(_kept(wrapper).name) / LIBRARY)}
+
+
+def is_interposed() -> bool:
+    """Whether this process was started with the library."""
+    return hasattr(ctypes.CDLL(None), "pmpi_count_calls")
+
+
+def interposed_counts() -> dict[str, Counted]:
+    """Collectives counted in this process since `forget_interposed_counts`, by kind.
+
+    Raises
+    ------
+    MissingExtraError
+        If this process was started without the library.
+    """
+    library = _loaded()
+    return {
+        kind: Counted(library.pmpi_count_calls(number), library.pmpi_count_bytes(number) // 8)
+        for number, kind in enumerate(KINDS)
+    }
+
+
+def reductions_after_others() -> int:
+    """Reductions of this process before which, since the one before, it entered some other collective.
+
+    Raises
+    ------
+    MissingExtraError
+        If this process was started without the library.
+    """
+    return int(_loaded().pmpi_count_after_others())
+
+
+def forget_interposed_counts() -> None:
+    """Count from zero.
+
+    Raises
+    ------
+    MissingExtraError
+        If this process was started without the library.
+    """
+    _loaded().pmpi_count_reset()
+
+
+def set_delay(microseconds: float, nanoseconds_per_byte: float = 0.0) -> None:
+    """From now on, make every collective of this process late, as `DELAY` does.
+
+    Raises
+    ------
+    MissingExtraError
+        If this process was started without the library.
+    """
+    _loaded().pmpi_delay_set(ctypes.c_double(microseconds), ctypes.c_double(nanoseconds_per_byte))
+
+
+def _loaded() -> ctypes.CDLL:
+    library = ctypes.CDLL(None)  # all that is loaded
+    if not is_interposed():
+        raise MissingExtraError(
+            f"no interposer in this process: LD_PRELOAD = {os.environ.get('LD_PRELOAD', '')!r} loads no "
+            "pmpi_count.so; start the ranks with run(..., variables={'LD_PRELOAD': path})"
+        )
+    for function in (library.pmpi_count_calls, library.pmpi_count_bytes):
+        function.restype, function.argtypes = ctypes.c_longlong, [ctypes.c_int]
+    library.pmpi_count_after_others.restype = ctypes.c_longlong
+    return library

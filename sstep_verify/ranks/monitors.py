@@ -1,0 +1,94 @@
+"""Processes beside the ranks that name a rank which the ranks themselves cannot: their set-up and end."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from sstep_verify.ranks.environment import promised_local_size, promised_rank, promised_size, rank_variable
+
+SETTLED = 8.0
+"""Seconds that ranks may take at least to come together: they load programs from a disk they share."""
+
+
+class Monitor:
+    """One of the two programs, run by its file name, which imports nothing of the package."""
+
+    def __init__(self, script: str, arguments: list[str], voice: IO[str]):
+        program = str(Path(__file__).with_name(script))
+        self._process: subprocess.Popen | None = subprocess.Popen(
+            [sys.executable, "-I", "-S", program, *arguments],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=voice, start_new_session=True,
+        )  # fmt: skip
+
+    def dismiss(self) -> None:
+        """End it: what it waits for has happened, or the end that follows is intended."""
+        process, self._process = self._process, None
+        if process and process.stdin:
+            with contextlib.suppress(BrokenPipeError), process.stdin as door:
+                door.write(b".")
+            process.wait()
+
+
+class FirstExitMonitor:
+    """The monitor of this rank's machine, if this rank is the one that keeps it; see `first_exit_monitor`.
+
+    Making one is a collective call of the job.
+    """
+
+    def __init__(self, comm: Any, voice: IO[str]):
+        from mpi4py import MPI
+
+        machine = comm.Split_type(MPI.COMM_TYPE_SHARED)
+        processes = machine.gather(f"{comm.rank}:{os.getpid()}:{_sign_of_life()}")
+        machine.Free()
+        kept = processes is not None
+        self._monitor = Monitor("first_exit_monitor.py", processes, voice) if kept else None
+
+    def dismiss(self) -> None:
+        """The end that follows is intended."""
+        if self._monitor:
+            self._monitor.dismiss()
+
+
+@functools.cache
+def _sign_of_life() -> int:
+    """Open a pipe that closes as the first of what closes when this process ends; its reading end.
+
+    Its writing end gets the lowest number that is free: call this before MPI, and so the launcher's
+    connection, begins.
+    """
+    lowest, writing = os.pipe()
+    reading = os.dup(lowest)
+    os.dup2(writing, lowest, inheritable=False)
+    os.close(writing)
+    return reading
+
+
+@contextlib.contextmanager
+def start_monitored(limit: float, advice: str, voice: IO[str] | None = None) -> Iterator[None]:
+    """End the job if the block, in which MPI begins, takes too long; see `start_monitor`.
+
+    A rank that waits for others in ``MPI_Init`` runs no Python, and one that is stopped or gone cannot
+    speak: a process beside each rank does, to `voice` or to standard error. Allowed are `limit` seconds,
+    though never less than `SETTLED`, and 0 for any number of them; `advice` is what to do where the ranks
+    were merely slow.
+    """
+    if not 0 < limit < math.inf or promised_size() == 1:
+        yield
+        return
+    _sign_of_life()
+    place = [promised_rank(), promised_size(), promised_local_size(), rank_variable()]
+    told = [str(max(limit, SETTLED)), *map(str, place), advice]
+    monitor = Monitor("start_monitor.py", told, voice or sys.stderr)
+    try:
+        yield
+    finally:
+        monitor.dismiss()

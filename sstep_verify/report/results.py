@@ -1,0 +1,271 @@
+"""Results of a campaign as one document of plain records, which becomes ``results.json``.
+
+Schema version 3. Everything is normalised at construction: numbers that are infinite or undefined
+become None, sequences become tuples (lists inside `facts`, `parameters` and other free parts), so
+that a document equals what is read back from its file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib import import_module
+from types import ModuleType
+from typing import Annotated, Any, Literal
+
+from sstep_verify.errors import InputError, has_studies
+from sstep_verify.inputs.records import convert, strict
+from sstep_verify.report.case import (
+    DRIFT,
+    ERROR,
+    GAP,
+    AgainstClassical,
+    Case,
+    Certified,
+    Line,
+    Run,
+    Series,
+)
+from sstep_verify.report.plain import Record, plain
+from sstep_verify.verdict import SEVERITY, Status, Verdict
+
+__all__ = [
+    "DRIFT",
+    "ERROR",
+    "GAP",
+    "SCHEMA",
+    "Campaign",
+    "Case",
+    "Line",
+    "Results",
+    "Run",
+    "Series",
+    "Summary",
+]
+
+SCHEMA: Literal[3] = 3
+
+ERRORS, TOO_FEW = "errors", "too_few"
+"""Parameters of a campaign that met errors, by their kind; of one that compared too seldom, in lines."""
+
+Stored = Annotated[dict, Verdict]
+"""A Verdict as plain values."""
+
+VERDICT = strict(Verdict, {float: float | None})
+"""Its form in a file, where a number that is infinite or undefined is null."""
+
+
+@dataclass(frozen=True)
+class Campaign(Record):
+    """The campaign as planned.
+
+    Parameters
+    ----------
+    name : str
+        Short name, such as ``paper``.
+    title : str
+        Heading of the report.
+    description : str
+        One paragraph.
+    notes : tuple of str
+        Remarks a reader must see, such as "C and lambda are not stated in the paper".
+    parameters : dict
+        Whatever governs the campaign; `tolerated_vacuous` and `minimum_executed` belong here.
+    """
+
+    name: str
+    title: str = ""
+    description: str = ""
+    notes: tuple[str, ...] = ()
+    parameters: dict[str, object] = field(default_factory=dict)
+
+    def errors(self, *kinds: str) -> list[str]:
+        """The errors of some kinds that were met."""
+        met: Any = self.parameters.get(ERRORS, {})
+        return [line for kind in kinds for line in met.get(kind, ())]
+
+
+@dataclass(frozen=True)
+class Summary(Record):
+    """The outcome of the campaign as a whole.
+
+    Parameters
+    ----------
+    sentence : str
+        The one sentence of the first screen.
+    exit_code : int
+        0 green, 1 a FAIL, 3 inconclusive or too few executed, 4 internal error.
+    counts : dict
+        check -> status -> number of verdicts; see `tally`.
+    coverage : dict
+        check -> planned, executed, vacuous, terms (term -> planned, decided, seen, detection_limit).
+    seconds : float, optional
+        Wall time in seconds.
+    interrupted : bool
+        Whether the campaign was stopped early; what had been done is kept.
+    peak_memory_bytes : int, optional
+        Largest resident memory, in bytes.
+    steps_judged, steps : int
+        Steps (iterations) that the primary gate judged, and that the runs made.
+    right_at : dict
+        Case -> the s, ascending, of which the primary gate passed a complete window and no check says
+        otherwise.
+    vacuous : tuple of str
+        Ids of the cases that are VACUOUS, all of them tolerated unless the sentence says otherwise.
+    power : str
+        One line on what the checks were measured to catch in this campaign
+        (`sstep_verify.power.statement`); empty where that was not measured, or no step was decided.
+    """
+
+    sentence: str
+    exit_code: int
+    counts: dict[str, object] = field(default_factory=dict)
+    coverage: dict[str, object] = field(default_factory=dict)
+    seconds: float | None = None
+    interrupted: bool = False
+    peak_memory_bytes: int | None = None
+    steps_judged: int = 0
+    steps: int = 0
+    right_at: dict[str, object] = field(default_factory=dict)
+    vacuous: tuple[str, ...] = ()
+    power: str = ""
+
+
+STUDIED = ("stability", "scaling", "sensitivity")
+"""Fields that hold what studies add."""
+
+
+@dataclass(frozen=True)
+class Results(Record):
+    """The whole document.
+
+    Parameters
+    ----------
+    campaign : Campaign
+        What was planned.
+    summary : Summary
+        What was shown.
+    provenance : dict
+        From `sstep_verify.provenance.collect`.
+    cases : tuple of Case
+        In the order of the report.
+    verdicts : tuple of dict
+        `Verdict.as_dict()` of each; a Verdict may be given and is converted.
+    schema : int
+        Version of the schema, always 3.
+    certified : Certified, optional
+        What a campaign of certified optima adds; left out of the file where there is none.
+    against_classical : tuple of AgainstClassical
+        What ``check --stability`` adds; likewise.
+    stability, scaling, sensitivity : object, optional
+        What studies add (`part_of`); likewise.
+
+    Raises
+    ------
+    InputError
+        If two cases share an id, or a verdict names an unknown case or lacks a field.
+    """
+
+    campaign: Campaign
+    summary: Summary
+    provenance: dict[str, object] = field(default_factory=dict)
+    cases: tuple[Case, ...] = ()
+    verdicts: tuple[Stored, ...] = ()
+    schema: Literal[3] = SCHEMA
+    certified: Certified | None = None
+    against_classical: tuple[AgainstClassical, ...] = ()
+    stability: Any = None
+    scaling: Any = None
+    sensitivity: Any = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        self._refuse_inconsistent()
+
+    @property
+    def studies(self) -> dict[str, Any]:
+        """The parts that studies have added, by name."""
+        return {name: part for name in STUDIED if (part := getattr(self, name)) is not None}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was finished: no case, and nothing of a study, of which some have no cases."""
+        return not self.cases and all(part == type(part)() for part in self.studies.values())
+
+    def as_dict(self) -> dict:
+        """Plain values for strict JSON."""
+        document = plain(self)
+        for name in ("certified", "against_classical", *STUDIED):
+            if not document[name]:
+                del document[name]
+        return document
+
+    def verdicts_of(self, case: str) -> list[dict]:
+        """Verdicts of one case, in the order of the document."""
+        return [verdict for verdict in self.verdicts if verdict["case"] == case]
+
+    def _refuse_inconsistent(self) -> None:
+        """Refuse what no single record can see: ids that are not unique, names of unknown cases."""
+        known: set[str] = set()
+        for case in self.cases:
+            if case.id in known:
+                raise InputError(f"two cases have the id {case.id!r}; ids must be unique")
+            known.add(case.id)
+        for place, verdict in enumerate(self.verdicts):
+            convert(verdict, VERDICT, f"verdicts[{place}]")
+        named = [(f"verdicts[{place}]", verdict["case"]) for place, verdict in enumerate(self.verdicts)]
+        named += [("a certified row", row.case) for row in (self.certified.rows if self.certified else ())]
+        named += [("a run beside the classical one", row.case) for row in self.against_classical]
+        for part in self.studies.values():
+            named += part.named
+        for who, case_id in named:
+            if case_id not in known:
+                raise InputError(f"{who} names the case {case_id!r}, which is not there")
+
+
+def part_of(name: str) -> ModuleType:
+    """The module of a part that studies add, which stands beside the package, in a clone.
+
+    ``studies.report.NAME.part`` holds ``RECORD``, the dataclass of that field of `Results`, with what it
+    names and what is broken; ``OUTCOMES``, by exit code; ``drawn``, what the page shows of a document; and
+    ``write``, which writes figures and tables. Its templates stand beside.
+
+    Raises
+    ------
+    InputError
+        Where there are no studies.
+    """
+    if not has_studies():
+        raise InputError(f"{name} is what a study adds, which no installed package has; do this in a clone")
+    return import_module(f"studies.report.{name}.part")
+
+
+def tally(verdicts: Iterable[Verdict | dict]) -> dict[str, dict]:
+    """Count verdicts, or their plain values, for the summary: ``Summary(**tally(verdicts), ...)``.
+
+    ``counts``: check -> status -> verdicts (all four statuses, the most severe first).
+    ``coverage``: check -> planned and executed comparisons, vacuous verdicts, and per term planned, decided
+    and seen comparisons and the smallest `detection_limit` (None if never seen).
+    """
+    counts: dict[str, dict[str, int]] = {}
+    coverage: dict[str, dict] = {}
+    for verdict in map(plain, verdicts):
+        row = counts.setdefault(verdict["check"], {status.value: 0 for status in SEVERITY})
+        row[verdict["status"]] += 1
+        cover = coverage.setdefault(
+            verdict["check"], {"planned": 0, "executed": 0, "vacuous": 0, "terms": {}}
+        )
+        cover["planned"] += verdict["planned"]
+        cover["executed"] += verdict["executed"]
+        cover["vacuous"] += verdict["status"] == Status.VACUOUS
+        for term in verdict["terms"]:
+            _add_term(cover["terms"], term)
+    return {"counts": counts, "coverage": coverage}
+
+
+def _add_term(terms: dict[str, dict], term: dict) -> None:
+    total = terms.setdefault(term["name"], {"planned": 0, "decided": 0, "seen": 0, "detection_limit": None})
+    for name in ("planned", "decided", "seen"):
+        total[name] += term[name]
+    seen = [value for value in (total["detection_limit"], term["detection_limit"]) if value is not None]
+    total["detection_limit"] = min(seen, default=None)

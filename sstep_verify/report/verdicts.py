@@ -1,0 +1,170 @@
+"""Verdicts as the page shows them: what failed first and why, a row for each check on each problem."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from sstep_verify.report.case import NOTHING_RUN, Case
+from sstep_verify.report.numbers import count
+from sstep_verify.report.plain import grouped
+from sstep_verify.report.results import Results, tally
+from sstep_verify.report.tables import Column, Table, chip, words
+from sstep_verify.verdict import SEVERITY, Status, worst
+
+CHECKS = {
+    "contract": "A run is what was asked for: length, values, log.",
+    "step-replay": "Every logged step is one classical step from the run's own a, within rounding.",
+    "window-replay": "Every window of s steps ends where exact arithmetic would, within rounding.",
+    "trajectory": "A short run from zero stays near the exact trajectory.",
+    "sstep-equals-classical": "Runs with s > 1 end where the run with s = 1 does, within rounding.",
+    "metamorphic-exact": "Runs that must agree in every bit do.",
+    "metamorphic-bounded": "Two ways to the same window end within the sum of their bounds.",
+    "kernel-entries": "The kernel values that were used are right, within rounding.",
+    "phases": "Gradient, curvature and increment of each step are what comes of what stood before them.",
+    "box": "Every recorded a of a K-SVM lies between 0 and its upper end.",
+    "determinism": "Two runs of the same request end in the same bits.",
+    "optimum": "A run that claims to have converged has.",
+    "claim-honesty": "What a solver reports about its result is true.",
+    "residual-gap": "What is carried along beside a stays what it stands for.",
+    "rank-coherence": "Every rank holds the same a, bit for bit.",
+    "message-count": "There is one communication for every s iterations, counted.",
+}
+"""Each check in one line."""
+
+CAUSES = "likely causes"
+"""Key of the evidence that names mistakes which reproduce what was measured."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Cases that fail in the same way: at the first wrong s, by the first check.
+
+    The causes are mistakes that reproduce what was measured. The sentences of the specification that it
+    breaks are those that the check says which named a cause, else the first; documents of old versions have
+    none. Other checks fail too, and `tried` says whether known mistakes were compared with what failed.
+    """
+
+    check: str
+    s: int
+    causes: tuple[str, ...]
+    sentences: tuple[str, ...]
+    cases: list[Case] = field(default_factory=list)
+    others: dict[str, None] = field(default_factory=dict)
+    tried: bool = False
+
+    @property
+    def of_runs(self) -> bool:
+        """Whether anything was run; a vector that was handed over has no s."""
+        runs = [run for case in self.cases for run in case.runs]
+        return not runs or any(run.stop != NOTHING_RUN for run in runs)
+
+
+def by_case(results: Results) -> dict[str, list[dict]]:
+    """Verdicts of each case, in the order of the document."""
+    found: dict[str, list[dict]] = {case.id: [] for case in results.cases}
+    return found | grouped(results.verdicts, lambda verdict: verdict["case"])
+
+
+def failures(results: Results) -> list[Failure]:
+    """The first failure of each case, alike ones together."""
+    verdicts = by_case(results)
+    alike: dict[tuple[str, int, tuple[str, ...], tuple[str, ...]], list[tuple[Case, list[dict]]]] = {}
+    for case in results.cases:
+        wrong = [verdict for verdict in verdicts[case.id] if verdict["status"] == Status.FAIL]
+        if wrong:
+            s = min(verdict["s"] for verdict in wrong)
+            here = [verdict for verdict in wrong if verdict["s"] == s]
+            told = next((one for one in here if one["evidence"].get(CAUSES)), here[0])
+            causes = tuple(map(str, told["evidence"].get(CAUSES, ())))
+            key = here[0]["check"], s, causes, tuple(told.get("sentences", ()))
+            alike.setdefault(key, []).append((case, wrong))
+    return [
+        Failure(
+            *key,
+            [case for case, _ in members],
+            dict.fromkeys(one["check"] for _, wrong in members for one in wrong if one["check"] != key[0]),
+            any(CAUSES in one["evidence"] for _, wrong in members for one in wrong if one["s"] == key[1]),
+        )
+        for key, members in alike.items()
+    ]
+
+
+def verdict_table(results: Results) -> Table:
+    """A row for each check on each case, over all s: failures first, then as checks and cases come."""
+    members = grouped(results.verdicts, lambda verdict: (verdict["check"], verdict["case"]))
+    checks = list(dict.fromkeys(check for check, _ in members))
+    cases = {case.id: case for case in results.cases}
+    places = {case: place for place, case in enumerate(cases)}
+    rows = sorted(
+        (_row(verdicts, cases[case]) for (_, case), verdicts in members.items()),
+        key=lambda row: (SEVERITY.index(row["status"]), checks.index(row["check"]), places[row["case"]]),
+    )
+    shared_out = len({(row["ranks"], row["exchange"]) for row in rows}) > 1
+    return Table(
+        (
+            words("Problem", "problem", link="case"),
+            Column("b", "block", str),
+            *(Column("P", "ranks", str), words("Exchange", "exchange", str)) * shared_out,
+            words("Check", "check", kind="check"),
+            words("Status", "status", chip, small="tally"),
+            words("s", lambda row: ", ".join(map(str, row["s"])), kind="s"),
+            Column("Worst ratio", "ratio"),
+            words("Quantities", "quantities"),
+            Column(
+                "Executed / planned", lambda row: f"{count(row['executed'])} / {count(row['planned'])}", str
+            ),
+        ),
+        rows,
+        "status",
+    )
+
+
+def _row(verdicts: list[dict], case: Case) -> dict[str, Any]:
+    """One check on one case: the worst status and the largest ratio, and what was compared and visible."""
+    (cover,) = tally(verdicts)["coverage"].values()
+    statuses = [Status(verdict["status"]) for verdict in verdicts]
+    parts = [f"{statuses.count(status)} {status}" for status in Status if status in statuses]
+    return {
+        **{name: verdicts[0][name] for name in ("check", "case", "problem", "block")},
+        **{name: case.facts.get(name, "") for name in ("ranks", "exchange")},
+        "status": worst(statuses),
+        "tally": ", ".join(parts) if len(parts) > 1 else "",
+        "s": sorted({verdict["s"] for verdict in verdicts}),
+        "ratio": max((ratio for ratio in map(ratio_of, verdicts) if ratio is not None), default=None),
+        "quantities": visibility(verdicts),
+        **cover,
+    }
+
+
+def ratio_of(verdict: dict) -> float | None:
+    """Measured / bound; infinite for a FAIL that JSON has no number for, as where the bound is 0."""
+    infinite = verdict["ratio"] is None and verdict["status"] == Status.FAIL
+    return math.inf if infinite else verdict["ratio"]
+
+
+def settled_last(verdicts: list[dict]) -> tuple[list[dict], list[dict]]:
+    """Verdicts that are FAIL or INCONCLUSIVE, the worst and the smallest s first, and the others."""
+    first: list[dict] = []
+    for status in (Status.FAIL, Status.INCONCLUSIVE):
+        first += sorted((v for v in verdicts if v["status"] == status), key=lambda verdict: verdict["s"])
+    return first, [verdict for verdict in verdicts if verdict not in first]
+
+
+def visibility(verdicts: list[dict]) -> str:
+    """How many quantities every run would have seen left out, the worst detection limit, and the others."""
+    worst: dict[str, float] = {}
+    hidden: dict[str, None] = {}
+    for term in (term for verdict in verdicts for term in verdict["terms"]):
+        if not term["seen"]:
+            hidden[term["name"]] = None
+        worst[term["name"]] = max(worst.get(term["name"], 0.0), term["detection_limit"] or 0.0)
+    if not worst:
+        return "–"
+    words = f"{len(worst) - len(hidden)} of {len(worst)} visible in every run"
+    known = {name: value for name, value in worst.items() if value and name not in hidden}
+    if known:  # checks that compare bits or counts have none
+        name = max(known, key=known.__getitem__)
+        words += f", worst detection limit {known[name]:.2g} ({name})"
+    return words + (f"; not visible in some: {', '.join(hidden)}" if hidden else "")

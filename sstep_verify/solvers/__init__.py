@@ -1,1 +1,0 @@
-"""HOW it is solved: the production solver, and adapters around other solvers."""

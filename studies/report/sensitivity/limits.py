@@ -1,0 +1,156 @@
+"""Detection limits as a report has them: its rows, and the part of the document that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sstep_verify.quantities import KERNEL
+from sstep_verify.report.numbers import promised
+
+OURS = "sstep-verify"
+"""Stands for our checks where rivals are named."""
+
+
+@dataclass(frozen=True)
+class LimitRow:
+    """The detection limit of one quantity in one stratum, or over several of them.
+
+    Parameters
+    ----------
+    quantity, precision, task, kernel : str
+        What; task and kernel are empty in a row over all of them.
+    samples, s : int
+        Samples and iterations per window; 0 in a row over all of them.
+    switch : bool
+        Whether the quantity is there or not.
+    draws, acted : int
+        Problems drawn, and those in which the quantity acts.
+    share, share_low, share_high : float
+        Their share, with its 95 % interval (Clopper-Pearson).
+    rank : int or None
+        The limit is the acting run of this rank, by size; None if there are too few for a limit.
+    limit : float or None
+        Relative error that 95 % of acting runs are certain to show, with confidence 95 %; None if there are
+        too few runs, or no such error.
+    median, largest : float or None
+        Over the acting runs; None where nothing smaller than infinity is certain to show.
+    seen : int
+        Acting runs certain to show the quantity left out.
+    """
+
+    quantity: str
+    precision: str
+    task: str
+    kernel: str
+    samples: int
+    s: int
+    switch: bool
+    draws: int
+    acted: int
+    share: float
+    share_low: float
+    share_high: float
+    rank: int | None
+    limit: float | None
+    median: float | None
+    largest: float | None
+    seen: int
+
+
+@dataclass(frozen=True)
+class DoseRow:
+    """How well a check's predictions were met by its verdicts on doses; no quantity is over all of them.
+
+    Of `trials` whose doses can be told apart (of `unresolved` they cannot) the verdict turned within a
+    factor 2 of the prediction in `within`; smallest, median and largest are of found over predicted, None
+    where the verdict never turned, or there are no trials. Of doses certain to show none is missed, by
+    theorem.
+    """
+
+    check: str
+    precision: str
+    quantity: str
+    trials: int
+    within: int
+    smallest: float | None
+    median: float | None
+    largest: float | None
+    unresolved: int
+    certain: int
+    missed: int
+
+
+@dataclass(frozen=True)
+class RivalRow:
+    """The detection limit of one rival, or of our checks, on the dosed runs in which the quantity acts.
+
+    No quantity is over all of them. Of the pairs of problem and quantity `alarms` are those whose right
+    answer it refused, which are not counted further, and `never` those in which it accepted every dose up
+    to 1. The limit, which 95 % of pairs show with confidence 95 %, is the pair of this rank, by size; limit
+    and median are None where doses of 1 are accepted, or there are too few.
+    """
+
+    rival: str
+    precision: str
+    quantity: str
+    pairs: int
+    alarms: int
+    never: int
+    rank: int | None
+    limit: float | None
+    median: float | None
+
+
+@dataclass(frozen=True)
+class LimitsDocument:
+    """The part of a sensitivity report on detection limits.
+
+    Every limit holds for a share of runs, `content`, with a confidence. Overall rows are over all strata,
+    each drawn until the same number of runs acted; of rivals ours stands first. `pairs` of problem and
+    quantity got doses; of `switches`, quantities left out where that was certain to show, none is missed,
+    by theorem; of runs `judged` without an error none failed, else `alarms` holds their ids.
+    """
+
+    content: float
+    confidence: float
+    strata: tuple[LimitRow, ...]
+    overall: tuple[LimitRow, ...]
+    doses: tuple[DoseRow, ...]
+    rivals: tuple[RivalRow, ...]
+    pairs: int
+    switches: int
+    switches_missed: int
+    judged: int
+    alarms: tuple[str, ...]
+
+    @property
+    def sentences(self) -> Iterator[str]:
+        """The float64 limits, rounded up: of the kernel correction, of the worst quantity, of switches."""
+        rows = [row for row in self.overall if row.precision == "float64"]
+        limits = {row.quantity: row.limit for row in rows if row.limit and not row.switch}
+        if limits:
+            worst = max(limits, key=lambda name: limits[name] or 0.0)
+            kernel = f"{promised(limits[KERNEL])} in the kernel correction, " if KERNEL in limits else ""
+            yield (
+                "relative errors seen in 95 % of the float64 runs in which they act, with 95 % confidence: "
+                f"{kernel}{promised(limits[worst])} in the worst quantity ({worst})"
+            )
+        if switches := [row for row in rows if row.switch and row.acted]:
+            names = " or ".join(row.quantity for row in switches)
+            seen, acted = sum(row.seen for row in switches), sum(row.acted for row in switches)
+            yield f"{names} left out: seen in {seen:,} of {acted:,}"
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """What was certain to show and was not seen, and runs without an error that failed, a line each."""
+        unseen, missed = "certain to show, not seen", [row for row in self.doses if row.missed]
+        told = (", ".join(filter(None, (row.check, row.precision, row.quantity))) for row in missed)
+        return (
+            *([f"quantities left out, {unseen}: {self.switches_missed}"] if self.switches_missed else ()),
+            *(
+                f"doses {unseen}: {row.missed} of {row.certain}, {of}"
+                for row, of in zip(missed, told, strict=True)
+            ),
+            *(f"run without an error failed: {one}" for one in self.alarms),
+        )

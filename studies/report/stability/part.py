@@ -1,0 +1,236 @@
+"""The stability part of a report: figures in order, and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from sstep_verify.outputs import write_table
+from sstep_verify.report import page
+from sstep_verify.report.case import Case
+from sstep_verify.report.chart import Figure, write_files
+from sstep_verify.report.numbers import count, short
+from sstep_verify.report.panels import task_words
+from sstep_verify.report.plain import grouped
+from sstep_verify.report.results import Results
+from sstep_verify.report.tables import Column, Table, Value, filed, of, words
+from studies.report.stability.curves import curves_figure, frontier_figure
+from studies.report.stability.document import TENFOLD, Answer, Stability
+from studies.report.stability.heat import HeatMap, full_factor, heat_figure
+from studies.report.stability.summary import (
+    cells,
+    form_of,
+    pooled_name,
+    precision_of,
+    rows,
+    short_name,
+)
+
+RECORD = Stability
+
+OUTCOMES = page.OUTCOMES
+"""Its runs are judged as those of any solver."""
+
+FORM_WORDS = {"in-place": "a updated in place", "frozen": "the paper's form, a frozen within a window"}
+
+
+class Told(NamedTuple):
+    """A row of a table: an answer with one of its runs or bands."""
+
+    answer: Answer
+    row: Any
+
+
+def _interval(low: str, high: str) -> Column:
+    return Column("95 % interval", lambda row: f"{short(of(row, low))} to {short(of(row, high))}", str)
+
+
+def _fewer(value: float | None) -> str | float | None:
+    """The number in fewer characters, if they say the same."""
+    text = f"{value:g}" if value is not None else ""
+    return text if text and float(text) == value else value
+
+
+_WHICH = words("Precision and task", "answer.name")
+
+GROWTH = (
+    _WHICH,
+    Column("Scenarios", "row.scenarios", count),
+    Column("Exponent", "row.exponent"),
+    _interval("row.low", "row.high"),
+    Column("Across", "row.across"),
+    Column("Noise, median", "row.noise"),
+    Column("largest", "row.largest_noise", label="noise, largest"),
+    Column("Exponent of the largest", "row.largest_exponent"),
+    _interval("row.largest_low", "row.largest_high"),
+    Column("Left out", "row.left_out", count),
+)
+
+WORSE = (
+    *filed(precision="answer.precision", task="answer.task"),
+    words("Problem", "row.case", file="case", link="row.case"),
+    *filed(condition=lambda told: _fewer(told.row.condition)),
+    Column("Condition", "row.attained"),
+    Column("", lambda told: _fewer(told.row.attained), file="attained condition"),
+    Column("Seed", "row.seed", str, "seed"),
+    Column("s", "row.s", str, "s"),
+    Column("s-step error", "row.error", short, "error / u"),
+    Column("Classical error", "row.classical", short, "classical error / u"),
+    Column("Loss factor", "row.loss", short, "loss factor"),
+    Column("Noise", "row.noise", short, "noise factor"),
+    words("Beyond it", "row.beyond", lambda beyond: "yes" if beyond else "no", "beyond noise"),
+    *filed(orders="row.orders"),
+    Column(
+        "In the median of orders",
+        lambda told: short(told.row.again) + (f" of {told.row.orders}" if told.row.orders else ""),
+        str,
+    ),
+    Column("", "row.again", file="loss factor of medians over orders"),
+)
+
+SAFE = (
+    _WHICH,
+    Column("u · condition", lambda told: f"{short(told.row.low)} to {short(told.row.high)}", str),
+    Column("Runs for each s", "row.scenarios", count),
+    Column(f"Safe within {short(TENFOLD)}", "row.within_ten", count),
+    Column("Safe within noise", "row.within_noise", count),
+    Column("of s up to", lambda told: told.row.s[-1], count),
+    Column("Largest factor", "row.worst", lambda worst: "∞" if worst is None else short(worst)),
+    Column("Noise floor", "row.noise"),
+    Column("Outside, smallest s", lambda told: told.row.beyond[0], str),
+    Column("largest s", lambda told: told.row.beyond[-1], str, label="outside, largest s"),
+)
+
+SUMMARY = (
+    words("Problem", "case.problem", link="case.id"),
+    Column("b", "case.block", str),
+    Column("Median loss", "loss"),
+    Column("Largest loss", "worst"),
+    words("at", "where", kind="s"),
+    Column("Largest loss over window ends", "largest_worst"),
+    Column("Classical error, smallest condition", "lowest"),
+    Column("largest condition", "highest"),
+    Column("Window ratio", "ratio"),
+)
+
+RUN_COLUMNS = (
+    "case", "condition", "attained condition", "seed", "s", "error", "largest error", "loss factor",
+    "loss factor of the largest error", "window ratio", "noise factor",
+)  # fmt: skip
+_CELL: dict[str, Value] = {
+    "case": "case",
+    "condition": lambda cell: _fewer(cell.condition),
+    "attained condition": lambda cell: _fewer(cell.attained),
+    "s": "s",
+    "seeds": "runs",
+    "median error": "error",
+    "median classical error": "classical",
+    "median loss factor": "loss",
+    "largest loss factor": "worst",
+    "median loss factor of the largest error": "largest_loss",
+    "largest loss factor of the largest error": "largest_worst",
+    "window ratio": "ratio",
+}
+SAFE_COLUMNS = (
+    "precision", "task", "u condition from", "to", "scenarios", "noise floor", "s", "largest loss factor",
+    "factors beyond their own noise", "safe s within noise", "safe s within 10",
+)  # fmt: skip
+
+
+def drawn(results: Results) -> SimpleNamespace:
+    """What the page shows: findings in words, figures and tables.
+
+    ``frontier`` is the largest safe s against u * condition, which a document without answers has not;
+    ``heat`` the loss factor against s and condition, ``curves`` the error against s. Tables: ``growth``
+    with s, the runs that are much ``worse``, the bands of ``safe`` s, and ``rows`` of every problem.
+    """
+    stability: Stability = results.stability
+    told = stability.answers
+    safe = [answer for answer in told if answer.safe]
+    heat, curves = _figures(stability, results.cases)
+    return SimpleNamespace(
+        sentences=stability.sentences,
+        answers=told,
+        frontier=[frontier_figure(safe)] if safe else [],
+        heat=heat,
+        curves=curves,
+        growth=Table(GROWTH, [Told(answer, answer.growth) for answer in told]),
+        worse=Table(WORSE, [Told(answer, run) for answer in told for run in answer.worse]),
+        safe=Table(SAFE, [Told(answer, band) for answer in told for band in answer.safe]),
+        rows=Table(SUMMARY, rows(stability, results.cases)),
+        tenfold=TENFOLD,
+    )
+
+
+def _figures(stability: Stability, known: tuple[Case, ...]) -> tuple[list[Figure], list[Figure]]:
+    """Heat maps, one over everything first where it shows more than those of each problem; and curves."""
+    found = cells(stability)
+    cases = [case for case in known if any(key[0] == case.id for key in found)]
+    full = full_factor(found)
+    heat, curves = [], []
+    pools = {case.id: pooled_name(case) for case in cases}
+    if len(set(pools.values())) < len(cases):
+        maps = {
+            pooled_name(case): HeatMap(
+                pooled_name(case), f"{task_words(case.task)}, {precision_of(case)}", precision_of(case)
+            )
+            for case in cases
+        }
+        grid = tuple(grouped(maps.values(), lambda one: one.precision).values())
+        title = "All kernels, blocks, forms and seeds together"
+        pooled = cells(stability, lambda run: pools[run.case])
+        heat.append(heat_figure("loss-overview", title, grid, pooled, full))
+    keys = (precision_of, form_of, lambda case: case.task)
+    for (precision, form, task), own in _nested(cases, keys):
+        title = f"{task_words(task)}, {precision}, {FORM_WORDS.get(form, form)}"
+        grid = tuple(
+            [HeatMap(case.id, short_name(case), precision) for case in row]
+            for row in grouped(own, lambda case: case.block).values()
+        )
+        heat.append(heat_figure(f"loss-{precision}-{form}-{task}", title, grid, found, full))
+    for (precision, task), own in _nested(cases, (precision_of, lambda case: case.task)):
+        plots = [
+            list(grouped(row, lambda case: case.kernel).values())
+            for row in grouped(own, lambda case: case.block).values()
+        ]
+        title = f"{task_words(task)}, {precision}"
+        curves.append(curves_figure(f"error-{precision}-{task}", title, plots, found))
+    return heat, curves
+
+
+def _nested(cases, keys) -> Iterator[tuple[tuple, list[Case]]]:
+    """Cases by several keys, those of the first together, of the second within them, and so on."""
+    for first, own in grouped(cases, keys[0]).items():
+        for rest, members in _nested(own, keys[1:]) if keys[1:] else [((), own)]:
+            yield (first, *rest), members
+
+
+def write(results: Results, part: SimpleNamespace, folder: Path) -> None:
+    """Write figures to ``figures/`` and all data to ``tables/`` of a report."""
+    tables = folder / "tables"
+    tables.mkdir(parents=True, exist_ok=True)
+    write_files((*part.frontier, *part.heat, *part.curves), folder / "figures")
+    stability: Stability = results.stability
+    write_table(tables / "stability.csv", RUN_COLUMNS, _run_rows(stability))
+    Table(list(filed(**_CELL)), list(cells(stability).values())).write(tables / "stability-cells.csv")
+    part.worse.write(tables / "stability-worse.csv")
+    write_table(tables / "stability-safe.csv", SAFE_COLUMNS, _safe_rows(part.safe.rows))
+
+
+def _safe_rows(told) -> Iterator[tuple]:
+    for answer, band in told:
+        for numbers in zip(band.s, band.largest, band.beyond, strict=True):
+            yield (
+                answer.precision, answer.task, f"{band.low:g}", f"{band.high:g}", band.scenarios,
+                band.noise, *numbers, band.within_noise, band.within_ten,
+            )  # fmt: skip
+
+
+def _run_rows(stability: Stability) -> Iterator[tuple]:
+    for run in stability.runs:
+        ratios = run.ratio or (None,) * len(run.s)
+        values = zip(run.s, run.error, run.largest, run.loss, run.largest_loss, ratios, strict=True)
+        for numbers in values:
+            yield run.case, _fewer(run.condition), _fewer(run.attained), run.seed, *numbers, run.noise

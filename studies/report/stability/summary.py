@@ -1,0 +1,183 @@
+"""Medians and extremes over the runs of a stability campaign, for figures, tables and sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from sstep_verify.report import numbers
+from sstep_verify.report.case import Case
+from sstep_verify.report.panels import task_words
+from sstep_verify.report.plain import grouped
+from sstep_verify.rounding.arithmetic import unit_roundoff
+from studies.report.stability.document import Stability, StabilityRun
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One case, or several, at one condition and one s, over the seeds.
+
+    Parameters
+    ----------
+    case : str
+        Id of the case, or the name of what was pooled.
+    condition : float
+        Prescribed condition number.
+    attained : float
+        Condition number that the data have, as stored in the precision of the run: median over the seeds.
+    s : int
+        Iterations per window.
+    runs : int
+        Runs behind the numbers: one for each seed, of each case where several are pooled.
+    error, classical : float or None
+        Median relative errors at the last iteration, of s-step and of classical.
+    loss, worst : float or None
+        Median and largest loss factor at the last iteration; None where a run broke down.
+    largest_loss, largest_worst : float or None
+        The same for the largest error over the recorded window ends.
+    ratio : float or None
+        Largest measured / bound of the replayed windows.
+    """
+
+    case: str
+    condition: float
+    attained: float
+    s: int
+    runs: int
+    error: float | None
+    classical: float | None
+    loss: float | None
+    worst: float | None
+    largest_loss: float | None
+    largest_worst: float | None
+    ratio: float | None
+
+
+def cells(
+    stability: Stability, name: Callable[[StabilityRun], str] = lambda run: run.case
+) -> dict[tuple[str, float, int], Cell]:
+    """All cells by case (or by another name of a run, which pools), condition and s, in document order."""
+    members = grouped(stability.runs, lambda run: (name(run), run.condition))
+    return {
+        (case, condition, s): _cell(case, condition, s, runs)
+        for (case, condition), runs in members.items()
+        for s in sorted({s for run in runs for s in run.s})
+    }
+
+
+def _cell(case: str, condition: float, s: int, runs: Sequence[StabilityRun]) -> Cell:
+    placed = [(run, run.s.index(s)) for run in runs if s in run.s]
+    losses = [run.loss[place] for run, place in placed]
+    largest = [run.largest_loss[place] for run, place in placed]
+    ratios = [run.ratio[place] for run, place in placed if run.ratio]
+    return Cell(
+        case,
+        condition,
+        middle(run.attained for run in runs) or condition,
+        s,
+        len(placed),
+        middle(run.error[place] for run, place in placed),
+        middle(run.error[0] for run, _ in placed),
+        middle(losses),
+        extreme(losses),
+        middle(largest),
+        extreme(largest),
+        extreme([ratio for ratio in ratios if ratio is not None]),
+    )
+
+
+def pooled_name(case: Case) -> str:
+    """Name under which all cases of a precision and task are pooled."""
+    return f"{precision_of(case)}/{case.task}"
+
+
+def middle(values: Iterable[float | None]) -> float | None:
+    """Median; a run that broke down counts as larger than any number; None if that is the median."""
+    known = [math.inf if value is None else value for value in values]
+    found = median(known) if known else math.inf
+    return found if math.isfinite(found) else None
+
+
+def extreme(values: Sequence[float | None]) -> float | None:
+    """Largest value; None if a run broke down."""
+    return None if None in values else max((value for value in values if value is not None), default=None)
+
+
+def in_units(value: float | None, unit: float) -> float | None:
+    """An error in unit roundoffs; None of a run that broke down."""
+    return None if value is None else value / unit
+
+
+def precision_of(case: Case) -> str:
+    """Precision of the runs of a case."""
+    return str(case.parameters["precision"])
+
+
+def form_of(case: Case) -> str:
+    """Form of the s-step runs of a case: in-place or frozen."""
+    return str(case.parameters["form"])
+
+
+def short_name(case: Case) -> str:
+    """Words for one panel, such as ``K-RR, b = 4, linear``."""
+    block = f", b = {case.block}" if case.task == "krr" else ""
+    return f"{task_words(case.task)}{block}, {case.kernel}"
+
+
+def rows(stability: Stability, cases: Iterable[Case]) -> list[dict[str, object]]:
+    """What the summary shows of each case that has runs, over all conditions, seeds and s > 1.
+
+    Median and largest loss factor, where that is, the largest over the window ends; the median classical
+    error at the smallest and at the largest condition, in unit roundoffs; the largest window ratio.
+    """
+    found = cells(stability)
+    table: list[dict[str, object]] = []
+    for case in cases:
+        own = [cell for cell in found.values() if cell.case == case.id]
+        stepped = [cell for cell in own if cell.s > 1]
+        if not stepped:
+            continue
+        top = max(stepped, key=lambda cell: math.inf if cell.worst is None else cell.worst)
+        ends = [end(cell.condition for cell in own) for end in (min, max)]
+        unit = unit_roundoff(precision_of(case))
+        low, high = (in_units(found[case.id, condition, 1].classical, unit) for condition in ends)
+        table.append(
+            {
+                "case": case,
+                "loss": middle(
+                    loss for run in stability.runs if run.case == case.id for loss in run.loss[1:]
+                ),
+                "worst": top.worst,
+                "where": f"condition {condition_of(top)}, s = {top.s}",
+                "largest_worst": extreme([cell.largest_worst for cell in stepped]),
+                "lowest": low,
+                "highest": high,
+                "ratio": max((cell.ratio for cell in own if cell.ratio is not None), default=None),
+            }
+        )
+    return table
+
+
+def power(value: float) -> str:
+    """A condition number in few characters: ``1``, ``1e4``, ``250``."""
+    return numbers.brief(value, 3)
+
+
+def condition_of(cell: Cell) -> str:
+    """The condition that the data of a cell have: as prescribed, or what rounding the data left of it."""
+    kept = abs(cell.attained - cell.condition) <= 0.05 * cell.condition
+    return power(cell.condition) if kept else power(float(f"{cell.attained:.1g}"))
+
+
+def brief(value: float | None) -> str:
+    """A factor in at most five characters: ``1.3``, ``12``, ``3e4``; ∞ for none."""
+    if value is None:
+        return "∞"
+    if 0.095 <= value < 9.95:
+        return f"{value:.1f}"
+    if 9.95 <= value < 999.5:
+        return f"{value:.0f}"
+    mantissa, exponent = f"{value:.0e}".split("e")
+    return f"{mantissa}e{int(exponent)}" if value else "0"

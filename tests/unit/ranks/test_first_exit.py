@@ -1,0 +1,76 @@
+"""Which rank ended first, as far as that can be known."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sstep_verify.ranks
+
+MONITOR = Path(sstep_verify.ranks.__file__).with_name("first_exit_monitor.py")
+pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="this system has no pidfd_open")
+
+
+def started(
+    program: str = "import os; print(os.pipe()[1], flush=True); input()",
+) -> tuple[subprocess.Popen, int]:
+    """Start a process that holds the writing end of a pipe of its own; it, and the number of that end."""
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return process, int(process.stdout.readline())
+
+
+def ended(process: subprocess.Popen) -> None:
+    """Kill it, and wait until it is gone but not yet fetched, as a rank is whose launcher is slow."""
+    process.kill()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+
+
+def watched(processes) -> list[str]:
+    arguments = [f"{rank}:{process.pid}:{pipe}" for rank, (process, pipe) in enumerate(processes)]
+    return [sys.executable, "-I", "-S", str(MONITOR), *arguments]
+
+
+@pytest.mark.parametrize("lost", [(1,), (2, 0), (0, 1, 2)])
+def test_no_rank_is_called_the_first_where_several_were_gone(lost):
+    processes = [started() for _ in range(3)]
+    ranks = [process for process, _ in processes]
+    for rank in lost:
+        ended(ranks[rank])
+    told = subprocess.run(
+        watched(processes), input="", stderr=subprocess.PIPE, text=True, timeout=60, check=True,
+    ).stderr  # fmt: skip
+    for one in ranks:
+        one.kill()
+        one.communicate()
+    if len(lost) == 1:
+        assert f"lost rank {lost[0]} (process {ranks[lost[0]].pid}): it ended before all others" in told
+    else:
+        named = ", ".join(f"{rank} (process {ranks[rank].pid})" for rank in sorted(lost))
+        assert f"lost ranks {named}: they had ended" in told
+        assert "before all others" not in told
+
+
+def test_a_rank_is_lost_once_its_files_are_closed_before_it_has_ended():
+    """A launcher that sees a rank's connection close kills the others, and those may *end* before it."""
+    program = (
+        "import os, time; print(pipe := os.pipe()[1], flush=True); input(); os.close(pipe); time.sleep(60)"
+    )
+    processes = [started(), started(program), started()]
+    slow, _ = processes[1]
+    monitor = subprocess.Popen(watched(processes), stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    print(file=slow.stdin, flush=True)
+    _, told = monitor.communicate(timeout=60)
+    for process, _ in processes:
+        assert process.poll() is None
+        process.kill()
+        process.communicate()
+    assert f"lost rank 1 (process {slow.pid}): it ended before all others" in told
