@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, Literal
 
+from sstep_verify.checks.step_replay import CHECK as STEPS
+from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.declaration import Precision
+from sstep_verify.recurrence.mutation import off_by
 
 LIMITS: Final = "limits"
 DOSES: Final = "doses"
 """Kinds of unit: detection limits of drawn runs, and trials with doses of an error."""
+
+EITHER = "either"
+"""Name of the two checks together: a campaign is red if one of them is."""
+
+JUDGES = {STEPS: (STEPS,), WINDOWS: (WINDOWS,), EITHER: (STEPS, WINDOWS)}
+"""What is tried by itself, and the checks that it consists of."""
 
 
 @dataclass(frozen=True)
 class LimitUnit:
     """What one process measures at a time, in seconds to a minute.
 
-    Parameters
-    ----------
-    kind : {"limits", "doses"}
-        What is measured.
-    task, kernel : str
-        Task and kind of kernel of the problems drawn.
-    samples, s : tuple of int
-        Numbers of samples (m) and iterations per window to draw from: one each for limits.
-    precisions : tuple of str
-        Precisions in which each problem is solved.
-    seed : int
-        Seed of the draws (PCG64).
-    wanted : int
-        Acting runs per quantity (limits), or pairs of problem and quantity (doses).
-    most : int
-        Problems drawn at most.
+    Problems have one of `samples` (m) and one of `s` iterations a window, a single one each for limits,
+    and are solved in every one of `precisions`. At `most` so many are drawn, until `wanted` runs act per
+    quantity (limits), or that many pairs of problem and quantity had doses.
     """
 
     kind: Literal["limits", "doses"]
@@ -84,18 +81,10 @@ class RivalDose:
 class DoseTrial:
     """Doses of an error in one quantity of one run, judged by one check.
 
-    Parameters
-    ----------
-    check : str
-        What judged.
-    predicted : float
-        The relative error at which the verdict should turn: the bound over the effect.
-    found : float or None
-        The smallest dose tried that failed; None if none up to four times what is certain to show did.
-    resolved : bool
-        Whether doses can be told apart there: a factor next to 1 holds multiples of two roundoffs.
-    certain, missed : int
-        Doses tried of a size that was certain to show, and those of them that did not fail.
+    The verdict should turn at the relative error `predicted`, the bound over the effect; the smallest dose
+    tried that failed is `found`, None if none up to four times what is certain to show did. Doses can be
+    told apart if `resolved`: a factor next to 1 holds multiples of two roundoffs. Of those of a size that
+    was `certain` to show, `missed` did not fail.
     """
 
     check: str
@@ -128,22 +117,11 @@ class DosePair:
 
 @dataclass(frozen=True)
 class LimitOutcome:
-    """What was measured of one unit.
+    """What was measured of one unit: acting runs of limits, pairs of doses.
 
-    Parameters
-    ----------
-    unit : LimitUnit
-        The unit.
-    acting : tuple of ActingRuns
-        Of limits: per quantity and precision.
-    pairs : tuple of DosePair
-        Of doses: per problem and quantity.
-    switches, switches_missed : int
-        Of doses: quantities left out where a verdict was certain to show it, and those of them not failed.
-    judged : int
-        Runs without an error that were judged.
-    alarms : tuple of str
-        Ids of those of them that failed, none of which may.
+    Of doses `switches` counts quantities left out where a verdict was certain to show it, `switches_missed`
+    those of them not failed. Of `judged` runs without an error none may fail: `alarms` are the ids of those
+    that did.
     """
 
     unit: LimitUnit
@@ -153,3 +131,8 @@ class LimitOutcome:
     switches_missed: int = 0
     judged: int = 0
     alarms: tuple[str, ...] = ()
+
+
+def is_switch(quantity: str) -> bool:
+    """Whether a quantity is there or not, so that it has no small error."""
+    return off_by(quantity, Fraction(0)) is None

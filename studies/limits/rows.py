@@ -9,9 +9,16 @@ from typing import Any, TypeVar
 
 from sstep_verify import quantities
 from sstep_verify.report.plain import grouped
-from studies.limits.outcomes import LIMITS, ActingRuns, DosePair, DoseTrial, LimitOutcome
-from studies.limits.runs import EITHER, JUDGES
-from studies.limits.solver import is_switch
+from studies.limits.outcomes import (
+    EITHER,
+    JUDGES,
+    LIMITS,
+    ActingRuns,
+    DosePair,
+    DoseTrial,
+    LimitOutcome,
+    is_switch,
+)
 from studies.report.sensitivity.limits import OURS, DoseRow, LimitRow, LimitsDocument, RivalRow
 from studies.rivals import RIVALS
 
@@ -47,32 +54,20 @@ def summary(outcomes: Sequence[LimitOutcome]) -> LimitsDocument:
     )
 
 
-def tolerance_rank(runs: int, content: float = CONTENT, confidence: float = CONFIDENCE) -> int | None:
+def tolerance_rank(runs: int) -> int | None:
     """Rank of the run, counted from the smallest as 1, that bounds a share of all runs from above.
 
-    With N the number of runs below the quantile of `content`, which is binomial, the value of rank r lies
-    below that quantile iff ``N >= r``; so the smallest r with ``P(N <= r - 1) >= confidence`` is taken. Of
-    59 runs that is the largest, as ``0.95**59 < 0.05``; of fewer there is none.
+    With N the number of runs below the quantile of `CONTENT`, which is binomial, the value of rank r lies
+    below that quantile iff ``N >= r``; so the smallest r with ``P(N <= r - 1) >= CONFIDENCE`` is taken. Of
+    59 independent runs that is the largest, as ``0.95**59 < 0.05``; of fewer there is none.
 
     Source: Wilks, Determination of sample sizes for setting tolerance limits (1941); MIL-HDBK-1823A.
-
-    Parameters
-    ----------
-    runs : int
-        Number of runs, drawn independently.
-    content, confidence : float
-        Share of runs that the limit is to hold for, and confidence in that, both in (0, 1).
-
-    Returns
-    -------
-    int or None
-        None if there are too few runs for any limit.
     """
     if runs < 1:
         return None
     from scipy.stats import binom  # Slow to import, and needed where something is counted.
 
-    rank = int(binom.ppf(confidence, runs, content)) + 1
+    rank = int(binom.ppf(CONFIDENCE, runs, CONTENT)) + 1
     return rank if rank <= runs else None
 
 
@@ -131,10 +126,9 @@ def _limit_row(parts: Sequence[ActingRuns], task: str, kernel: str, samples: int
 def dose_rows(pairs: Sequence[DosePair]) -> tuple[DoseRow, ...]:
     """A row per check and precision over quantities, then one per quantity."""
     trials = [(pair, trial) for pair in pairs for trial in pair.trials]
-    checks = list(JUDGES)
 
     def over(item: tuple[DosePair, DoseTrial]) -> Key:
-        return -checks.index(item[1].check), item[0].precision
+        return -list(JUDGES).index(item[1].check), item[0].precision
 
     def each(item: tuple[DosePair, DoseTrial]) -> Key:
         return *over(item), ORDER.index(item[0].quantity)

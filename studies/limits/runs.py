@@ -1,47 +1,49 @@
-"""A drawn run with or without doses of an error: the verdicts of a user's campaign, and what rivals say."""
+"""Drawn runs with or without doses of an error: the verdicts of a user's campaign, and what rivals say.
+
+A dose is a relative error in one quantity of the steps of a solver.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
+from copy import copy
+from dataclasses import replace
+from fractions import Fraction
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 from sstep_reference import SingularSystemError
+from sstep_reference.arithmetic import Float
+from sstep_reference.kernels import Columns
 
+from sstep_verify import quantities
+from sstep_verify.adapters.recording import record, start_vector
 from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.checks.contract import CHECK as CONTRACT
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, merge_requests
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
-from sstep_verify.declaration import Precision
+from sstep_verify.declaration import Declaration, Precision
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.recurrence.mutation import NONE, Mutation
+from sstep_verify.problems import Problem
+from sstep_verify.recurrence.driver import MutantWindow, drawn_early, run_mutant
+from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
+from sstep_verify.recurrence.steps import Step, finisher_of
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.runs.make import make_run
 from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import SEEN, Status, Verdict
-from studies.limits.outcomes import DoseTrial, RivalDose
-from studies.limits.solver import DosedSolver, dose_of
+from studies.limits.outcomes import JUDGES, DoseTrial, RivalDose, is_switch
 from studies.rivals import RIVALS, Answers, Rival
 
-Runs = dict[str, Trajectory]
-"""By key, as checks ask for them."""
-
-EITHER = "either"
-"""Name of the two checks together: a campaign is red if one of them is."""
-
-JUDGES = {STEPS: (STEPS,), WINDOWS: (WINDOWS,), EITHER: (STEPS, WINDOWS)}
-"""What is tried by itself, and the checks that it consists of."""
-
-OCTAVES = 6
-"""Doses go from what is certain to show over two to this power..."""
-
-ABOVE = 2
-"""...to that times two to this power."""
+OCTAVES, ABOVE = 6, 2
+"""Doses go from what is certain to show over two to the former power to that times two to the latter."""
 
 PARTS = 4
 """Parts of an octave in which the dose is found at which a verdict turns."""
@@ -53,17 +55,97 @@ SMALLEST = 26
 """Rivals are asked about doses of four to the power of minus this, and up to 1."""
 
 
+def dose_of(name: str, relative: float, precision: str) -> tuple[Mutation, float]:
+    """The mutation of a dose in a quantity, and the dose that it is once its factor is rounded.
+
+    Next to 1 a factor knows no errors below the precision's roundoff. A switch is left out, whatever
+    relative error is asked for, which is a dose of 1.
+    """
+    if is_switch(name):
+        return left_out(name), 1.0
+    number = Float(precision).number
+    if name == quantities.LOWER:  # its factor is the error itself
+        held = Fraction(float(number(Fraction(relative))))
+    else:
+        held = Fraction(float(number(1 + Fraction(relative)))) - 1
+    mutation = off_by(name, held) if held else None
+    return mutation or NONE, float(held)
+
+
+class DosedSolver:
+    """The one mutable recurrence over numbers of a precision, as a solver of level L2 of one problem."""
+
+    def __init__(self, problem: Problem, precision: Precision):
+        self._arithmetic, self._mutation = Float(precision), NONE
+        self._kernel: Columns = exact_kernel(problem, self._arithmetic)
+        self._kernel.matrix()
+        self._targets: Any = self._arithmetic.vector(problem.targets)
+        self.declaration = Declaration(
+            name="dosed recurrence",
+            precision=precision,
+            update="frozen",
+            products="rows",
+            increments="summed",
+            rbf="difference",
+            power="multiplication",
+            factorisation="ldl",
+            log=True,
+        )
+
+    def with_dose(self, mutation: Mutation) -> DosedSolver:
+        """The same solver with another mutation, and the kernel columns of this one."""
+        other = copy(self)
+        other._mutation = mutation
+        return other
+
+    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
+        """Make the run; `observe` is called at every recorded iteration and may end it."""
+        begin, end = request.start, request.start + request.iterations
+        drawn, mutation = drawn_early(request.stream.blocks(begin, end).tolist(), self._mutation)
+        logged: list[list[Any]] = []
+
+        finisher = finisher_of(request.problem, self._arithmetic)
+
+        def advance(alpha: np.ndarray, begin: int, end: int) -> np.ndarray:
+            state: Any = self._arithmetic.vector(alpha)
+            blocks = drawn[begin:end]
+            given = self._kernel, self._targets, finisher, alpha, blocks, request.s, mutation
+            with np.errstate(over="ignore"):
+                for one in run_mutant(*given):
+                    state = one.alpha
+                    logged.extend(_values(self._arithmetic, one, mutation, blocks[one.begin : one.end]))
+            return state
+
+        made = record(request, start_vector(request, self.declaration.precision), advance, observe)
+        return replace(made, log=np.array(logged, dtype=np.float64)) if request.log else made
+
+
+def _values(
+    arithmetic: Float, made: MutantWindow, mutation: Mutation, blocks: Sequence[Sequence[int]]
+) -> list[list[Any]]:
+    """What each step left in its coordinates: of the last step of each what the window ends with."""
+    window = made.window
+    if window is None:
+        return [[made.alpha[i] for i in block] for block in blocks]
+    stored = arithmetic.number(mutation.write_back)
+    gained = arithmetic.zeros(len(window.coordinates))
+    values = []
+    last: dict[int, tuple[int, int]] = {}
+    for row, (block, step) in enumerate(zip(window.draws, made.steps, strict=True)):
+        increments = [step.increment] if isinstance(step, Step) else step
+        for column, (place, increment) in enumerate(zip(block, increments, strict=True)):
+            gained[place] = gained[place] + increment
+            last[place] = row, column
+        values.append([window.start[place] + stored * gained[place] for place in block])
+    for place, (row, column) in last.items():
+        values[row][column] = made.reached[place]
+    return values
+
+
 class JudgedRuns:
-    """Runs of one drawn problem in one precision, and the verdicts on them.
+    """Runs of one drawn problem in one precision, with any mutation of their steps, and their verdicts.
 
-    Every window end is recorded, and all else is as campaigns have it.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        The drawn problem.
-    precision : {"float32", "float64"}
-        Precision of the solver.
+    Every window end is recorded, and all else is as campaigns have it; each run is made and judged once.
     """
 
     def __init__(self, scenario: Scenario, precision: Precision):
@@ -82,8 +164,10 @@ class JudgedRuns:
             initial=scenario.initial(),
             diagnose=False,
         )
+        self.made, self.final = cache(self._made), cache(self._final)
+        self.verdict = cache(self._verdict)
 
-    def made(self, mutation: Mutation = NONE) -> Runs | None:
+    def _made(self, mutation: Mutation = NONE) -> dict[str, Trajectory] | None:
         """The run of a mutant, by the keys of all checks; None where it breaks down."""
         solver = self._solver.with_dose(mutation)
         wanted = merge_requests(check.runs(self._case) for check in self._checks.values())
@@ -92,26 +176,23 @@ class JudgedRuns:
         except SingularSystemError:  # by a large error a block system is no longer positive definite
             return None
 
-    def verdict(self, check: str, runs: Runs) -> Verdict:
-        """The verdict of one check."""
-        (verdict,) = self._checks[check].judge(self._case, runs, self._oracle)
-        return verdict
+    def _verdict(self, check: str, mutation: Mutation = NONE) -> Verdict | None:
+        """The verdict of one check on the run of a mutant; None where that breaks down."""
+        runs = self.made(mutation)
+        return None if runs is None else self._checks[check].judge(self._case, runs, self._oracle)[0]
 
     def verdicts(self, mutation: Mutation = NONE) -> list[Verdict]:
         """The verdicts on the run of a mutant: of one that the contract refuses only that, of none none."""
-        runs = self.made(mutation)
-        if runs is None:
-            return []
-        contract = self.verdict(CONTRACT, runs)
-        others = () if contract.status is Status.FAIL else (STEPS, WINDOWS)
-        return [contract, *(self.verdict(check, runs) for check in others)]
+        contract = self.verdict(CONTRACT, mutation)
+        others = () if failed((contract,)) else (STEPS, WINDOWS)
+        return [one for one in (contract, *(self.verdict(check, mutation) for check in others)) if one]
 
     def request(self, s: int) -> RunRequest:
         """The plain run in windows of s."""
         case = self._case
         return RunRequest(self.problem, case.stream, s, case.iterations, initial=case.initial)
 
-    def final(self, mutation: Mutation, s: int) -> np.ndarray:
+    def _final(self, mutation: Mutation, s: int) -> np.ndarray:
         """The a that a mutant ends with, in windows of s; of a run that breaks down no numbers."""
         try:
             return make_run(self._solver.with_dose(mutation), self.request(s)).final
@@ -124,10 +205,53 @@ class JudgedRuns:
         solvers = (ReferenceSolver(kind, "classical") for kind in (self.precision, "longdouble"))
         return tuple(np.asarray(one.run(self.request(1)).final, dtype=np.float64) for one in solvers)
 
+    def trial(self, quantity: str, check: str, certain: float) -> DoseTrial:
+        """Find the dose at which a check's verdict turns, given the error that it was certain to show."""
 
-def failed(verdicts: Collection[Verdict]) -> bool:
+        def dose(place: int) -> tuple[Mutation, float]:
+            return dose_of(quantity, certain * 2.0 ** (place / PARTS), self.precision)
+
+        def turned(place: int) -> bool:
+            return any(failed((self.verdict(one, dose(place)[0]),)) for one in JUDGES[check])
+
+        place = first_true(-OCTAVES * PARTS, ABOVE * PARTS, turned)
+        # Rounded to a factor the dose may be a little below what is certain to show.
+        large = [octave * PARTS for octave in range(ABOVE + 1) if dose(octave * PARTS)[1] >= certain]
+        return DoseTrial(
+            check,
+            predicted=certain / SEEN,
+            found=None if place is None else dose(place)[1],
+            resolved=certain >= RESOLVED * unit_roundoff(self.precision),
+            certain=len(large),
+            missed=sum(not turned(one) for one in large),
+        )
+
+    def accepts(self, rival: Rival, quantity: str, relative: float) -> bool | None:
+        """Whether a rival takes a dose for right."""
+        s, (mutation, _) = self.scenario.s, dose_of(quantity, relative, self.precision)
+        own = self.final(mutation, 1) if rival.asks_own else None
+        trusted, exact = self.trusted
+        final = self.final(mutation, s)
+        return rival.accepts(Answers(self.problem, self.precision, s, final, trusted, own, exact))
+
+    def rivals(self, quantity: str) -> tuple[RivalDose, ...]:
+        """The smallest dose that each rival refuses, to a factor of four."""
+        told = []
+        for rival in RIVALS:
+
+            def refused(place: int, rival: Rival = rival) -> bool:
+                return self.accepts(rival, quantity, 4.0**place) is False
+
+            right = self.accepts(rival, quantity, 0.0)
+            if right is not None:
+                place = first_true(-SMALLEST, 0, refused) if right else None
+                told.append(RivalDose(rival.name, not right, None if place is None else 4.0**place))
+        return tuple(told)
+
+
+def failed(verdicts: Collection[Verdict | None]) -> bool:
     """Whether one of the verdicts is FAIL; where there is none, the run broke down."""
-    return not verdicts or any(one.status is Status.FAIL for one in verdicts)
+    return not verdicts or any(one is None or one.status is Status.FAIL for one in verdicts)
 
 
 def detection_limit(verdicts: Iterable[Verdict], quantity: str) -> float:
@@ -154,67 +278,3 @@ def first_true(low: int, high: int, holds: Callable[[int], bool]) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle + 1, high)
     return low
-
-
-class DosedRuns:
-    """Runs of one problem with doses of an error in one quantity, each made and judged once."""
-
-    def __init__(self, runs: JudgedRuns, quantity: str):
-        self._runs, self._quantity = runs, quantity
-        self._made, self._final = cache(runs.made), cache(runs.final)
-        self._fails = cache(self._fails_uncached)
-
-    def _dose(self, relative: float) -> tuple[Mutation, float]:
-        """The mutation, and the dose that is made of the one asked for."""
-        return dose_of(self._quantity, relative, self._runs.precision)
-
-    def _fails_uncached(self, check: str, mutation: Mutation) -> bool:
-        runs = self._made(mutation)
-        return runs is None or self._runs.verdict(check, runs).status is Status.FAIL
-
-    def failed(self, check: str, relative: float) -> bool:
-        """Whether a check's verdict on a dose is FAIL."""
-        return self._fails(check, self._dose(relative)[0])
-
-    def trial(self, check: str, certain: float) -> DoseTrial:
-        """Find the dose at which a check's verdict turns, given the error that it was certain to show."""
-
-        def dose(place: int) -> float:
-            return self._dose(certain * 2.0 ** (place / PARTS))[1]
-
-        def turned(place: int) -> bool:
-            return any(self.failed(one, certain * 2.0 ** (place / PARTS)) for one in JUDGES[check])
-
-        place = first_true(-OCTAVES * PARTS, ABOVE * PARTS, turned)
-        # Rounded to a factor the dose may be a little below what is certain to show.
-        large = [octave * PARTS for octave in range(ABOVE + 1) if dose(octave * PARTS) >= certain]
-        return DoseTrial(
-            check,
-            predicted=certain / SEEN,
-            found=None if place is None else dose(place),
-            resolved=certain >= RESOLVED * unit_roundoff(self._runs.precision),
-            certain=len(large),
-            missed=sum(not turned(one) for one in large),
-        )
-
-    def accepts(self, rival: Rival, relative: float) -> bool | None:
-        """Whether a rival takes a dose for right."""
-        runs, s, (mutation, _) = self._runs, self._runs.scenario.s, self._dose(relative)
-        own = self._final(mutation, 1) if rival.asks_own else None
-        trusted, exact = runs.trusted
-        final = self._final(mutation, s)
-        return rival.accepts(Answers(runs.problem, runs.precision, s, final, trusted, own, exact))
-
-    def rivals(self) -> tuple[RivalDose, ...]:
-        """The smallest dose that each rival refuses, to a factor of four."""
-        told = []
-        for rival in RIVALS:
-
-            def refused(place: int, rival: Rival = rival) -> bool:
-                return self.accepts(rival, 4.0**place) is False
-
-            right = self.accepts(rival, 0.0)
-            if right is not None:
-                place = first_true(-SMALLEST, 0, refused) if right else None
-                told.append(RivalDose(rival.name, not right, None if place is None else 4.0**place))
-        return tuple(told)

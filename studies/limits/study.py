@@ -22,9 +22,17 @@ from sstep_verify.scenarios.descent import acting_terms
 from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_balanced_scenario
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.verdict import Verdict
-from studies.limits.outcomes import DOSES, LIMITS, ActingRuns, DosePair, LimitOutcome, LimitUnit
-from studies.limits.runs import JUDGES, DosedRuns, JudgedRuns, detection_limit, failed, shown
-from studies.limits.solver import is_switch
+from studies.limits.outcomes import (
+    DOSES,
+    JUDGES,
+    LIMITS,
+    ActingRuns,
+    DosePair,
+    LimitOutcome,
+    LimitUnit,
+    is_switch,
+)
+from studies.limits.runs import JudgedRuns, detection_limit, failed, shown
 
 PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
 
@@ -196,8 +204,7 @@ def _pair(runs: JudgedRuns, verdicts: list[Verdict], name: str) -> DosePair | No
         check: detection_limit([one for one in verdicts if one.check in among], name)
         for check, among in JUDGES.items()
     }
-    dosed = DosedRuns(runs, name)
-    trials = tuple(dosed.trial(check, size) for check, size in told.items() if size <= LINEAR)
+    trials = tuple(runs.trial(name, check, size) for check, size in told.items() if size <= LINEAR)
     if not trials:
         return None
-    return DosePair(runs.scenario.id, runs.precision, name, trials, dosed.rivals())
+    return DosePair(runs.scenario.id, runs.precision, name, trials, runs.rivals(name))

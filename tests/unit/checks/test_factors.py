@@ -17,8 +17,7 @@ from sstep_verify.diagnosis.factors import BOTH, ENOUGH, MOST, ROW, explain, exp
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.scenarios.draws import draw_balanced_scenario
 from sstep_verify.verdict import Status
-from studies.limits.runs import STEPS, JudgedRuns
-from studies.limits.solver import dose_of
+from studies.limits.runs import STEPS, JudgedRuns, dose_of
 from studies.limits.study import acting_in
 
 OFF = {
@@ -59,7 +58,7 @@ def runs():
 )
 def test_the_quantity_and_its_factor_are_told(runs, task, quantity, dose):
     mutation, made = dose_of(quantity, dose, "float64")
-    verdict = runs[task].verdict(STEPS, runs[task].made(mutation))
+    verdict = runs[task].verdict(STEPS, mutation)
     assert verdict.status is Status.FAIL
     told = re.findall(r"(?:: | or )([a-z-]+), delta in \[([^,]+), ([^]]+)\]", verdict.reason)
     assert quantity in [one for one, *_ in told]
@@ -72,7 +71,7 @@ def test_the_quantity_and_its_factor_are_told(runs, task, quantity, dose):
 
 
 def test_a_right_run_names_none(runs):
-    reason = runs["krr"].verdict(STEPS, runs["krr"].made()).reason
+    reason = runs["krr"].verdict(STEPS).reason
     assert "factor" not in reason
 
 
@@ -164,7 +163,7 @@ def test_both_corrections_together_are_one_and_where_too_many_quantities_fit_non
 def test_an_error_of_another_kind_names_none(runs):
     # Every step off by as much as the last: no part of a step is proportional to that.
     judged = runs["svm-l2"]
-    made = judged.made()
+    made = dict(judged.made())
     (key,) = [key for key, run in made.items() if run.log is not None]
     wrong, log = made[key], made[key].log.copy()
     log[5:, 0] += float(Fraction(1, 10**6))

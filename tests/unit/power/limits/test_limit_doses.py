@@ -15,11 +15,9 @@ from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.problems import RBFKernel
 from sstep_verify.recurrence.mutation import NONE, left_out
 from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.verdict import Status
-from studies.limits.outcomes import DosePair, DoseTrial, LimitUnit, RivalDose
+from studies.limits.outcomes import EITHER, DosePair, DoseTrial, LimitUnit, RivalDose, is_switch
 from studies.limits.rows import dose_rows, overall_rows, rival_rows
-from studies.limits.runs import EITHER, DosedRuns, JudgedRuns, detection_limit, failed, first_true, shown
-from studies.limits.solver import dose_of, is_switch
+from studies.limits.runs import JudgedRuns, detection_limit, dose_of, failed, first_true, shown
 from studies.limits.study import acting_in, measure_doses, measure_limits
 from studies.rivals import RIVALS
 
@@ -49,8 +47,7 @@ def test_without_a_dose_every_verdict_passes(task, precision):
 
 def is_red(runs: JudgedRuns, mutation) -> bool:
     """Whether one check fails, the quickest asked first."""
-    made = runs.made(mutation)
-    return any(runs.verdict(check, made).status is Status.FAIL for check in (CONTRACT, STEPS, WINDOWS))
+    return any(failed((runs.verdict(check, mutation),)) for check in (CONTRACT, STEPS, WINDOWS))
 
 
 def test_every_quantity_left_out_that_was_certain_to_show_is_red(runs):
@@ -64,7 +61,7 @@ def test_every_quantity_left_out_that_was_certain_to_show_is_red(runs):
 def test_a_dose_that_is_certain_to_show_is_red_and_a_small_one_is_not(runs):
     (_, *verdicts) = runs.verdicts()
     for name in (quantities.KERNEL, quantities.CURVATURE):
-        trial = DosedRuns(runs, name).trial(EITHER, detection_limit(verdicts, name))
+        trial = runs.trial(name, EITHER, detection_limit(verdicts, name))
         assert trial.within, trial
         assert trial.certain >= 2  # one may be rounded to a factor that is a little too small
         assert trial.missed == 0
@@ -74,8 +71,7 @@ def test_a_dose_that_is_certain_to_show_is_red_and_a_small_one_is_not(runs):
 def test_a_wrong_prediction_is_counted():
     runs, name = JudgedRuns(scenario_of("svm-l2"), "float64"), quantities.KERNEL
     told = detection_limit(runs.verdicts(), name)
-    dosed = DosedRuns(runs, name)
-    pessimist, optimist = dosed.trial(WINDOWS, 32 * told), dosed.trial(EITHER, told / 16)
+    pessimist, optimist = runs.trial(name, WINDOWS, 32 * told), runs.trial(name, EITHER, told / 16)
     assert not pessimist.within
     assert pessimist.missed == 0
     assert optimist.found is None
@@ -154,23 +150,22 @@ def test_doses_of_a_unit_and_what_rivals_make_of_them():
 
 
 def test_own_classical_does_not_see_what_is_wrong_for_every_s(runs):
-    told = {one.rival: one for one in DosedRuns(runs, quantities.CURVATURE).rivals()}
+    told = {one.rival: one for one in runs.rivals(quantities.CURVATURE)}
     assert told["allclose 1e-5"].dose < 1e-2
-    kernel = {one.rival: one for one in DosedRuns(runs, quantities.KERNEL).rivals()}
+    kernel = {one.rival: one for one in runs.rivals(quantities.KERNEL)}
     assert kernel["own classical 1e-8"].dose <= kernel["allclose 1e-5"].dose
 
 
 @pytest.mark.parametrize("quantity", [quantities.CURVATURE, quantities.KERNEL])
 def test_a_rival_refuses_the_dose_that_is_told_and_accepts_a_quarter_of_it(runs, quantity):
-    made = DosedRuns(runs, quantity)
-    told = {one.rival: one.dose for one in made.rivals()}
+    told = {one.rival: one.dose for one in runs.rivals(quantity)}
     found = 0
     for rival in RIVALS:
         if (dose := told.get(rival.name)) is None:
             continue
         assert dose == 4.0 ** round(math.log(dose, 4))
-        assert made.accepts(rival, dose) is False
-        assert made.accepts(rival, dose / 4) is True
+        assert runs.accepts(rival, quantity, dose) is False
+        assert runs.accepts(rival, quantity, dose / 4) is True
         found += 1
     assert found > 3
 

@@ -7,23 +7,21 @@ import math
 import pytest
 from scipy.stats import binomtest
 
-from studies.limits.rows import share_interval, tolerance_limit, tolerance_rank
+from studies.limits.rows import CONFIDENCE, CONTENT, share_interval, tolerance_limit, tolerance_rank
 
 
-def confidence_of(rank: int, runs: int, content: float) -> float:
-    """Probability that fewer than `rank` of some runs lie below the quantile of `content`."""
-    return math.fsum(math.comb(runs, k) * content**k * (1 - content) ** (runs - k) for k in range(rank))
+def confidence_of(rank: int, runs: int) -> float:
+    """Probability that fewer than `rank` of some runs lie below the quantile of `CONTENT`."""
+    return math.fsum(math.comb(runs, k) * CONTENT**k * (1 - CONTENT) ** (runs - k) for k in range(rank))
 
 
 @pytest.mark.parametrize("runs", [1, 10, 58, 59, 60, 92, 93, 94, 200, 1000])
-@pytest.mark.parametrize(("content", "confidence"), [(0.95, 0.95), (0.9, 0.95), (0.95, 0.5), (0.99, 0.9)])
-def test_the_rank_is_the_least_that_gives_the_confidence(runs, content, confidence):
-    rank = tolerance_rank(runs, content, confidence)
+def test_the_rank_is_the_least_that_gives_the_confidence(runs):
+    rank = tolerance_rank(runs)
     if rank is None:
-        assert confidence_of(runs, runs, content) < confidence
+        assert confidence_of(runs, runs) < CONFIDENCE
     else:
-        assert confidence_of(rank, runs, content) >= confidence
-        assert rank == 1 or confidence_of(rank - 1, runs, content) < confidence
+        assert confidence_of(rank, runs) >= CONFIDENCE > confidence_of(rank - 1, runs)
 
 
 def test_of_59_runs_the_largest_is_the_limit_and_of_58_there_is_none():
