@@ -28,7 +28,7 @@ from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import Declaration, RunRequest, Solver
 from sstep_verify.verdict import Status, worst
-from studies.alarms.judged import NO_RUN, Judged, decided, judged_run
+from studies.alarms.groups import NO_RUN, Judged, decided, judged_run
 from studies.alarms.solvers import EVERY, LINEAR, LOGGING, Names, Variant
 from studies.corpus.labelled_set import EQUIVALENT
 from studies.legal.draws import Drawn
@@ -165,13 +165,7 @@ def loss_of(variant: Variant, scenario: Scenario) -> float:
 
 
 def corpus() -> tuple[HardCase, ...]:
-    """The committed cases.
-
-    Raises
-    ------
-    InputError
-        If the file is not what `written` makes.
-    """
+    """The committed cases; InputError if the file is not what `written` makes."""
     content = resources.files(__package__).joinpath(FILE).read_bytes()
     cases: tuple[HardCase, ...] = convert(decode(content, FILE), tuple[HardCase, ...], FILE)
     return cases

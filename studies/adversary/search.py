@@ -6,23 +6,19 @@ A point of the unit cube is a scenario and a correct solver.
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from time import perf_counter
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import scipy.optimize
 
-from sstep_verify.errors import InputError
-from sstep_verify.problems.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
 from sstep_verify.problems.losses import TASKS
-from sstep_verify.scenarios.draws import KERNEL_NAMES
-from sstep_verify.scenarios.scenario import ORDERS, STARTS, Scenario
-from sstep_verify.scenarios.spectrum import SHAPES
+from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_scenario, one_of
+from sstep_verify.scenarios.scenario import Scenario
 from studies.adversary.cases import CARRIED, FACTORED, HIDDEN, LOSS, RATIO, SOLVERS, value_of
 from studies.alarms.solvers import LOGGING, Variant
 from studies.report.sensitivity.alarms import HardCase
@@ -33,26 +29,14 @@ POPULATION = 4
 EXAMPLES = 200
 """Examples of Hypothesis between two looks at the clock."""
 
-SAMPLES, FEATURES, BLOCK, STEPS, ITERATIONS = 24, 8, 8, 64, 64
-"""Largest m, n, b, s and H."""
+LONGEST = 64
+"""Largest s and H."""
 
-PARAMETER, CONDITION, FAR = (-4.0, 4.0), (0.0, 16.0), (-2.0, 6.0)
-"""Decimal exponents of C or lambda, of the condition number, and of an offset."""
+DIMENSIONS = 24
+"""Choices of a solver and a scenario, one each."""
 
-SIGMA = (-3.0, 2.0)
-"""Decimal exponents of sigma."""
-
-CHOICES = (
-    "solver", "samples", "features", "block", "s", "iterations", "seed", "parameter", "spectrum",
-    "condition", "offset", "unit_rows", "duplicates", "constant_features", "start", "order", "kernel",
-    "positive",
-)  # fmt: skip
-"""What is chosen, one dimension each."""
-
-SEEDS = 4096
-"""Seeds of the data: few, so that an optimiser can come back to one."""
-
-Value = TypeVar("Value")
+GRID = 4096
+"""Places of a dimension: few, so that an optimiser can come back to a seed."""
 
 
 class Cell(NamedTuple):
@@ -64,62 +48,17 @@ class Cell(NamedTuple):
     precision: str
 
 
-def scenario_at(cell: Cell, point: Sequence[float]) -> Scenario:
-    """The scenario at a point of the unit cube, of `CHOICES` dimensions."""
-    at = dict(zip(CHOICES, (min(max(float(one), 0.0), 1.0) for one in point), strict=True))
-    samples = whole(at["samples"], 2, SAMPLES)
-    features = whole(at["features"], 1, FEATURES)
-    return Scenario(
-        task=cell.task,
-        kernel=kernel_at(cell.kernel, at["kernel"]),
-        precision=cell.precision,
-        samples=samples,
-        features=features,
-        block=whole(at["block"], 1, min(samples, BLOCK)) if cell.task == "krr" else 1,
-        s=whole(at["s"], 1, STEPS),
-        iterations=whole(at["iterations"], 1, ITERATIONS),
-        seed=whole(at["seed"], 0, SEEDS - 1),
-        parameter=10.0 ** within(at["parameter"], *PARAMETER),
-        spectrum=chosen(at["spectrum"], SHAPES),
-        condition=10.0 ** within(at["condition"], *CONDITION),
-        # The lower third of its range is no offset.
-        offset=10.0 ** within(1.5 * at["offset"] - 0.5, *FAR) if at["offset"] > 1 / 3 else 0.0,
-        unit_rows=at["unit_rows"] > 0.5,
-        duplicates=0.75 * at["duplicates"],
-        constant_features=whole(at["constant_features"], 0, features),
-        start=chosen(at["start"], STARTS),
-        order=chosen(at["order"], ORDERS),
-        positive=within(at["positive"], 0.05, 0.95),
-    )
+class Places:
+    """A chooser of integers, each at a place of its range, 0 to 1, in the order of asking."""
 
+    def __init__(self, point: Sequence[float]):
+        self._left = iter(point)
 
-def kernel_at(name: str, place: float) -> Kernel:
-    """A kernel of a kind; its parameter by a place in [0, 1]."""
-    if name == "rbf":
-        return RBFKernel(10.0 ** within(place, *SIGMA))
-    if name == "polynomial":
-        return PolynomialKernel(whole(place, 2, 4), 10.0 * math.modf(3 * place)[0] ** 2)
-    return LinearKernel()
-
-
-def random_point(generator: np.random.Generator) -> list[float]:
-    """A point of the unit cube."""
-    return generator.random(len(CHOICES)).tolist()
-
-
-def within(place: float, low: float, high: float) -> float:
-    """The number at a place of a range."""
-    return low + place * (high - low)
-
-
-def whole(place: float, low: int, high: int) -> int:
-    """The whole number at a place of a range, both ends included."""
-    return min(low + int(place * (high - low + 1)), high)
-
-
-def chosen(place: float, values: Sequence[Value]) -> Value:
-    """The value at a place of a list."""
-    return values[whole(place, 0, len(values) - 1)]
+    def integers(self, low: int, high: int | None = None) -> int:
+        """That of ``low..high - 1``, or ``0..low - 1``, at the next place; the first if none is left."""
+        low, high = (0, low) if high is None else (low, high)
+        place = int(GRID * min(max(float(next(self._left, 0.0)), 0.0), 1.0)) / GRID
+        return min(low + int(place * (high - low)), high - 1)
 
 
 @cache
@@ -147,10 +86,13 @@ def _has_counterpart(variant: Variant, cell: Cell) -> bool:
     return ours and (cell.kernel != "rbf" or variant.make().declaration.rbf == "difference")
 
 
-def at(cell: Cell, point: list[float]) -> tuple[Variant, Scenario]:
-    """Solver and scenario at a point."""
-    place = min(max(float(point[CHOICES.index("solver")]), 0.0), 1.0)
-    return chosen(place, candidates(cell)), scenario_at(cell, point)
+def at(cell: Cell, point: Sequence[float]) -> tuple[Variant, Scenario]:
+    """Solver and scenario at a point of the unit cube, of so many dimensions."""
+    places = Places(point)
+    solver = one_of(places, candidates(cell))
+    return solver, draw_scenario(
+        places, cell.task, cell.kernel, precision=cell.precision, s=LONGEST, iterations=LONGEST
+    )
 
 
 CELLS = tuple(
@@ -183,14 +125,11 @@ class Best:
     known: dict[tuple[str, str], float] = field(default_factory=dict)
 
     def __call__(self, point: Sequence[float]) -> float:
-        """The measure at a point of the unit cube; 0 where fields of its scenario contradict each other."""
+        """The measure at a point of the unit cube."""
         if perf_counter() > self.until:
             raise _OutOfTimeError
         self.looked += 1
-        try:
-            variant, scenario = at(self.cell, list(point))
-        except InputError:
-            return 0.0
+        variant, scenario = at(self.cell, point)
         key = variant.name, scenario.id
         if key not in self.known:
             self.known[key] = value_of(self.cell.measure, variant, scenario)
@@ -204,12 +143,12 @@ def by_random_draws(best: Best, seed: int) -> None:
     """Draw points until time is out."""
     generator = np.random.Generator(np.random.PCG64(seed))
     while True:
-        best(random_point(generator))
+        best(generator.random(DIMENSIONS).tolist())
 
 
 def by_evolution(best: Best, seed: int) -> None:
     """Differential evolution (SciPy's), begun again with another seed where it has converged."""
-    cube = scipy.optimize.Bounds(np.zeros(len(CHOICES)), np.ones(len(CHOICES)))
+    cube = scipy.optimize.Bounds(np.zeros(DIMENSIONS), np.ones(DIMENSIONS))
 
     def lost(point: np.ndarray) -> float:
         return -best(point.tolist())
@@ -227,7 +166,7 @@ def by_targets(best: Best, seed: int) -> None:
     import hypothesis
     from hypothesis import strategies
 
-    points = strategies.tuples(*[strategies.floats(0.0, 1.0)] * len(CHOICES))
+    points = strategies.tuples(*[strategies.floats(0.0, 1.0)] * DIMENSIONS)
     settings = hypothesis.settings(
         max_examples=EXAMPLES,
         deadline=None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sstep_verify.errors import InputError
 from sstep_verify.inputs.records import convert, decode
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.rounding.arithmetic import unit_roundoff
@@ -27,13 +26,12 @@ from studies.adversary.cases import (
 )
 from studies.adversary.search import (
     CELLS,
-    CHOICES,
+    DIMENSIONS,
     Best,
     Cell,
+    at,
     by_targets,
     candidates,
-    random_point,
-    scenario_at,
     searched,
 )
 from studies.corpus import wrong_rare
@@ -72,20 +70,16 @@ def test_what_is_written_is_read_back():
 
 def test_points_are_scenarios_of_their_cell():
     generator = np.random.Generator(np.random.PCG64(1))
-    made = 0
     for cell in CELLS:
         assert candidates(cell)
-        for _ in range(10):
-            try:
-                scenario = scenario_at(cell, random_point(generator))
-            except InputError:
-                continue
-            made += 1
+        points = generator.random((10, DIMENSIONS)).tolist()
+        found = [at(cell, point) for point in [*points, [0.0] * DIMENSIONS, [1.0] * DIMENSIONS]]
+        for solver, scenario in found:
+            assert solver in candidates(cell)
             assert (scenario.task, scenario.kernel.name) == (cell.task, cell.kernel)
             assert Scenario.from_id(scenario.id) == scenario
-        for place in (0.0, 1.0):
-            scenario_at(cell, [place] * len(CHOICES))
-    assert made > 9 * len(CELLS)
+        assert found[:10] == [at(cell, point) for point in points]
+        assert len({scenario.id for _, scenario in found}) == len(found)
 
 
 class Ticking:
