@@ -26,26 +26,10 @@ BASELINE = 3.0
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What a rival may look at: final answers, and no more.
+    """What a rival may look at: final answers a, shape (m,), after the same iterations, and no more.
 
-    Parameters
-    ----------
-    problem : Problem
-        What was solved.
-    precision : str
-        Precision of the solver under test: float32, float64 or longdouble.
-    s : int
-        Iterations per window of the run that is looked at.
-    final : ndarray, shape (m,)
-        The solver's a after H iterations with this s.
-    trusted_classical : ndarray, shape (m,)
-        The a of the same H iterations of the same stream by another code, the classical method, in the
-        solver's precision or float64.
-    own_classical : ndarray, shape (m,), optional
-        The solver's a after the same iterations with s = 1.
-    exact : ndarray, shape (m,), optional
-        The same iterations in exact arithmetic, rounded to float64; or made in longdouble, where the solver
-        works in float64 or float32.
+    They are those of the solver under test, in its precision and windows of s; of another code by the
+    classical method; of the solver with s = 1; and of exact arithmetic, rounded, or of longdouble.
     """
 
     problem: Problem

@@ -34,16 +34,7 @@ def summed(parts: list[np.ndarray], order: str) -> np.ndarray:
 class ThreadCommunicator(Communicator):
     """One rank of several; counts its collectives, and the words that it hands to those that sum to all.
 
-    Parameters
-    ----------
-    rank : int
-        Which.
-    board : list
-        Where each rank leaves what the others shall see.
-    barrier : threading.Barrier
-        Where all wait for each other.
-    order : str
-        One of `ORDERS`.
+    On the board each rank leaves what the others shall see; at the barrier all wait for each other.
     """
 
     def __init__(
@@ -125,17 +116,7 @@ def on_threads(
 
 
 class ThreadRanksSolver:
-    """The production solver on ranks that are threads of this process.
-
-    Parameters
-    ----------
-    ranks : int
-        How many (P).
-    order : str
-        Order in which what they hand over is summed, one of `ORDERS`.
-    options : Options
-        Of the solver.
-    """
+    """The production solver on P ranks that are threads, whose parts are summed in one of `ORDERS`."""
 
     def __init__(self, ranks: int, order: str, options: Options) -> None:
         self._ranks, self._order, self._options = ranks, order, options

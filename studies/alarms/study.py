@@ -12,10 +12,9 @@ import os
 import subprocess
 import sys
 import zlib
-from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 import numpy as np
@@ -25,8 +24,7 @@ from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.inputs.records import convert, decode
 from sstep_verify.verdict import Status, worst
 from studies import search_path
-from studies.alarms.groups import GROUPS
-from studies.alarms.judged import Judged, decided
+from studies.alarms.groups import GROUPS, Judged, decided
 from studies.alarms.tightness import longest_sum, tightness_row
 from studies.coverage.freedoms import CORE, CORES
 from studies.coverage.table import count, count_run, coverage, numbers
@@ -49,7 +47,7 @@ BOUNDED = tuple(check.id for check in CHECKS.values() if check.bounds and not ch
 
 @dataclass(frozen=True)
 class AlarmOutcome:
-    """What a piece of the study found.
+    """What a run, a piece or all of the study found.
 
     Parameters
     ----------
@@ -84,6 +82,23 @@ class AlarmOutcome:
     planted: dict[str, int] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
 
+    def add(self, found: AlarmOutcome) -> None:
+        """Count what another one found here as well."""
+        self.alarms.extend(found.alarms)
+        for key, cell in found.cells.items():
+            count(self.cells, key, *cell)
+        for name in ("counts", "ratios", "shares", "pairs", "planted", "refused"):
+            _merge(getattr(self, name), getattr(found, name))
+
+
+def _merge(held: dict[str, Any], found: dict[str, Any]) -> None:
+    """Add numbers, or lists, to those that are held by the same names."""
+    for key, value in found.items():
+        if isinstance(value, dict):
+            _merge(held.setdefault(key, {}), value)
+        else:
+            held[key] = held[key] + value if key in held else value
+
 
 def units(runs: int, seed: int, design: int = 0) -> list[AlarmUnit]:
     """The pieces of a study of about so many runs; where numbers overflow none is judged.
@@ -112,40 +127,38 @@ def again(unit: AlarmUnit) -> Judged:
 
 def run(unit: AlarmUnit) -> AlarmOutcome:
     """Make and judge the runs of a piece, in a process of its own where another processor is played."""
-    group = GROUPS[unit.group]
+    group, outcome = GROUPS[unit.group], AlarmOutcome(unit)
     if group.core != os.environ.get(CORE, ""):
         return _elsewhere(unit)
-    outcome = AlarmOutcome(unit)
-    counts = defaultdict[str, Counter[str]](Counter)
-    pairs, tried, refused = Counter[str](), Counter[str](), Counter[str]()
     every = range(unit.first, unit.first + unit.runs)
     for number in every if group.share else numbers(unit.first, unit.runs, outcome.cells):
         one = AlarmUnit(unit.group, unit.seed, number, 1)
-        judged = again(one)
-        counts[judged.variant][_field(judged)] += 1
-        count_run(outcome.cells, pairs, judged.row, judged.ratios)
-        for name, found in judged.planted.items():
-            keys = [name, *(f"{name}, {freedom} = {value}" for freedom, value in judged.row.items())]
-            tried.update(keys)
-            refused.update(keys if found else ())
-        kind = " ".join(judged.row.get(name, "") for name in ("task", "kernel", "precision"))
-        for verdict in judged.verdicts:
-            if verdict.status is Status.FAIL:
-                outcome.alarms.append(
-                    Alarm(one, judged.variant, judged.problem, verdict.check, verdict.reason)
-                )
-            settled = decided(verdict) and verdict.status is not Status.INCONCLUSIVE
-            # What is not replayed may exceed a screen's bound.
-            if judged.case and settled and math.isfinite(verdict.ratio):
-                length, acted = longest_sum(verdict.check, judged.case), verdict.status is Status.PASS
-                held = outcome.ratios.setdefault(f"{verdict.check} {kind}", [])
-                held.append((_short(verdict.ratio), length, acted))
-        for name, share in judged.shares.items():
-            outcome.shares.setdefault(kind, {}).setdefault(name, []).append(_short(share))
-    outcome.pairs.update(pairs)
-    outcome.planted.update(tried)
-    outcome.refused.update(refused)
-    outcome.counts.update({variant: dict(counted) for variant, counted in counts.items()})
+        outcome.add(counted(one, again(one)))
+    return outcome
+
+
+def counted(unit: AlarmUnit, judged: Judged) -> AlarmOutcome:
+    """What one run found."""
+    outcome = AlarmOutcome(unit, counts={judged.variant: {_field(judged): 1}})
+    count_run(outcome.cells, outcome.pairs, judged.row, judged.ratios)
+    for name, found in judged.planted.items():
+        keys = [name, *(f"{name}, {freedom} = {value}" for freedom, value in judged.row.items())]
+        outcome.planted.update(dict.fromkeys(keys, 1))
+        outcome.refused.update(dict.fromkeys(keys if found else (), 1))
+    kind = " ".join(judged.row.get(name, "") for name in ("task", "kernel", "precision"))
+    for verdict in judged.verdicts:
+        if verdict.status is Status.FAIL:
+            outcome.alarms.append(
+                Alarm(unit, judged.variant, judged.problem, verdict.check, verdict.reason)
+            )
+        settled = decided(verdict) and verdict.status is not Status.INCONCLUSIVE
+        # What is not replayed may exceed a screen's bound.
+        if judged.case and settled and math.isfinite(verdict.ratio):
+            length, acted = longest_sum(verdict.check, judged.case), verdict.status is Status.PASS
+            held = outcome.ratios.setdefault(f"{verdict.check} {kind}", [])
+            held.append((_short(verdict.ratio), length, acted))
+    if judged.shares:
+        outcome.shares[kind] = {name: [_short(share)] for name, share in judged.shares.items()}
     return outcome
 
 
@@ -185,34 +198,23 @@ def _field(judged: Judged) -> str:
 
 def summary(outcomes: Sequence[AlarmOutcome]) -> AlarmsDocument:
     """What all pieces of a study say together."""
-    counts = defaultdict[str, Counter[str]](Counter)
-    ratios = defaultdict[str, list[tuple[float, int, bool]]](list)
-    # The only check whose bounds are looked into is step-replay.
-    shares = defaultdict[str, defaultdict[str, list[float]]](lambda: defaultdict(list))
-    cells: Cells = {}
-    pairs, tried, refused = set[str](), Counter[str](), Counter[str]()
+    whole = AlarmOutcome(AlarmUnit("all", 0, 0, 0))
     for outcome in outcomes:
-        for key, found in outcome.cells.items():
-            count(cells, key, *found)
-        pairs.update(outcome.pairs)
-        tried.update(outcome.planted)
-        refused.update(outcome.refused)
-        for variant, counted in outcome.counts.items():
-            counts[variant].update(counted)
-        for key, held in outcome.ratios.items():
-            ratios[key] += held
-        for kind, parts in outcome.shares.items():
-            for name, share in parts.items():
-                shares[f"{STEPS} {kind}"][name] += share
-    variants = tuple(VariantCount(name, **counted) for name, counted in sorted(counts.items()))
-    keys = sorted(ratios, key=str.split)
+        whole.add(outcome)
+    variants = tuple(VariantCount(name, **counted) for name, counted in sorted(whole.counts.items()))
+    tightness = []
+    for key in sorted(whole.ratios, key=str.split):
+        check, _, kind = key.partition(" ")
+        # The only check whose bounds are looked into is step-replay.
+        shares = whole.shares.get(kind, {}) if check == STEPS else {}
+        tightness.append(tightness_row(key, whole.ratios[key], shares))
     return AlarmsDocument(
-        made=sum(counted.total() for counted in counts.values()),
+        made=sum(sum(counted.values()) for counted in whole.counts.values()),
         judged=sum(one.judged for one in variants),
         failed=sum(one.failed for one in variants),
         upper=None,
         variants=variants,
-        alarms=tuple(alarm for outcome in outcomes for alarm in outcome.alarms),
-        tightness=tuple(tightness_row(key, ratios[key], shares[key]) for key in keys),
-        coverage=coverage(cells, pairs, tried, refused) if pairs else None,
+        alarms=tuple(whole.alarms),
+        tightness=tuple(tightness),
+        coverage=coverage(whole.cells, whole.pairs, whole.planted, whole.refused) if whole.pairs else None,
     )

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.declaration import Declaration
+from sstep_verify.declaration import KNOWN, Declaration
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -25,7 +25,7 @@ from sstep_verify.production import ProductionSolver
 from sstep_verify.production.options import Options
 from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.trajectory import Trajectory
-from studies.coverage.freedoms import LONG, OWN_EXCHANGES, YES, row_of
+from studies.coverage.freedoms import LONG, OWN_EXCHANGES, SWITCHES, YES, row_of
 from studies.coverage.rules import options_of
 from studies.legal.draws import ORDERS, Drawn, one_of
 from studies.legal.solver import LegalSolver
@@ -44,18 +44,9 @@ DECLARED_ORDERS = {"pairwise": ("pairwise", "pairwise"), "blocked": ("blocked:3"
 
 @dataclass(frozen=True)
 class Planned:
-    """A solver with a case, and the row that both were read to be of.
+    """A correct solver with a case of a single s, and the row of freedoms that both were read to be of.
 
-    Parameters
-    ----------
-    solver : Solver
-        A correct one.
-    case : Case
-        A case of a single s.
-    row : dict of str to str
-        Values of all freedoms, read from declaration and case.
-    drawn : Drawn or None
-        What the legal solver is; None of the production solver.
+    What was drawn is None of the production solver.
     """
 
     solver: Solver
@@ -74,17 +65,7 @@ def always(request: RunRequest) -> bool:
 
 
 class Either:
-    """A solver some of whose runs are made by another one.
-
-    Parameters
-    ----------
-    solver, other : Solver
-        The solver, and the one that makes those runs.
-    wanted : callable
-        Which runs these are, by request.
-    change : callable, optional
-        What becomes of them then.
-    """
+    """A solver whose runs of wanted requests are made by another one, and changed then if that is said."""
 
     def __init__(self, solver: Solver, other: Solver, wanted: Wanted, change: Change | None = None):
         self._solver, self._other, self._wanted, self._change = solver, other, wanted, change
@@ -151,10 +132,8 @@ def planned(generator: np.random.Generator, row: dict[str, str]) -> Planned:
 def _drawn(generator: np.random.Generator, row: dict[str, str], problem: Problem, stream: Any) -> Drawn:
     summation, order = DECLARED_ORDERS.get(row["summation"], ("any", one_of(generator, ORDERS)))
     number = int(generator.integers(2, 6))
-    switches = ("clamped", "data_rounding", "panels", "blocks", "log", "probes", "scaled")
-    named = ("precision", "update", "products", "increments", "rbf", "power", "factorisation", "exchange")
-    values: dict[str, Any] = {name: row[name] for name in named}
-    values |= {name: row[name] == YES for name in switches}
+    values: dict[str, Any] = {name: row[name] for name in KNOWN if name != "state"}
+    values |= {name: row[name] == YES for name in SWITCHES}
     declared = Declaration(
         "drawn",
         **values,

@@ -1,12 +1,13 @@
 """The freedoms of a solver and of a case, by name, with the values that are told apart.
 
 What a solver may declare is read from the fields of `Declaration`, what a campaign may plan from those of
-`Case`: a field that stands in none of these tables is no freedom that a study covers, and a test says so.
+`Case`: a test says so of one that stands in none of these tables.
 """
 
 from __future__ import annotations
 
 import os
+from dataclasses import fields
 
 import scipy.sparse
 
@@ -21,32 +22,33 @@ SWITCH = (NO, YES)
 OWN_EXCHANGES = ("reduce-scatter", "gram", "support", "kept-gram", "column-cache")
 """Exchanges that the production solver alone makes."""
 
-DECLARED: dict[str, tuple[str, ...]] = {
-    **{name: values for name, values in KNOWN.items() if name not in ("exchange", "state")},
-    "clamped": SWITCH,
-    "function_ulps": ("at most 1", "more"),
-    "data_rounding": SWITCH,
-    "summation": ("any", "pairwise", "blocked"),
-    "panels": SWITCH,
-    "blocks": SWITCH,
-    "log": SWITCH,
-    "probes": SWITCH,
-    "exchange": ("", "allreduce", "per-window", *OWN_EXCHANGES),
-    "gram_rows": SWITCH,
-    "cache_words": SWITCH,
-    "recompute": SWITCH,
-    "ranks": ("1", "several"),
-    "state": ("", "weights", "gradient", "residual"),
-    "scaled": SWITCH,
-    "level": ("0", "1", "2", "3"),
-}
-"""What a solver may declare, by field of `Declaration`."""
-
 NO_FREEDOM = {
     "name": "a name: it stands in messages and nothing is derived from it",
     "options": "shown to readers; of separate timers alone it follows that every window has a barrier",
 }
 """Fields of `Declaration` that are no freedom, and why."""
+
+CHOSEN: dict[str, tuple[str, ...]] = {
+    **KNOWN,
+    "function_ulps": ("at most 1", "more"),
+    "summation": ("any", "pairwise", "blocked"),
+    "exchange": ("", "allreduce", "per-window", *OWN_EXCHANGES),
+    "ranks": ("1", "several"),
+    "state": ("", "weights", "gradient", "residual"),
+    "level": ("0", "1", "2", "3"),
+}
+"""Values of the fields of `Declaration` that are more than there or not."""
+
+SWITCHES = tuple(one.name for one in fields(Declaration) if isinstance(one.default, bool))
+
+DECLARED = {
+    name: CHOSEN.get(name, SWITCH)
+    for name in (
+        *(name for name in KNOWN if name not in ("exchange", "state")),
+        *(one.name for one in fields(Declaration) if one.name not in NO_FREEDOM),
+    )
+}
+"""What a solver may declare, by field of `Declaration`."""
 
 PLANNED: dict[str, tuple[str, ...]] = {
     "block": ("1", "several"),
@@ -67,17 +69,11 @@ PLANNED: dict[str, tuple[str, ...]] = {
 }
 """What a case may be, and how its data are."""
 
-FIELDS = {
-    "problem": ("storage", "range", "data"),
-    "stream": ("block",),
-    "s_values": ("s",),
-    "declaration": tuple(DECLARED),
-    **{name: (name,) for name in ("iterations", "points", "variants", "claims", "windows", "replay_limit")},
-    **{name: (name,) for name in ("start", "initial", "unit")},
-}
-"""Freedoms by the field of `Case` that holds them."""
-
 NO_PLAN = {
+    "problem": "told by task, kernel, storage, range and data",
+    "stream": "told by block",
+    "s_values": "told by s",
+    "declaration": "told by what a solver may declare",
     "id": "a name: it stands in messages",
     "replay_command": "a command: it stands in messages",
     "diagnose": "mistakes are looked for after a verdict, which they do not change",
@@ -86,7 +82,7 @@ NO_PLAN = {
     "short": "the length of short runs: those of a study are shorter than any of it",
     "seed": "the seed of a sample of windows, of the same runs",
 }
-"""Fields of `Case` that are no freedom, and why."""
+"""Fields of `Case` that are no freedom of their own, and why."""
 
 CORES = ("", "Haswell", "Prescott")
 """Processor kinds for which matrices are multiplied, by OpenBLAS's names; its own choice if empty."""

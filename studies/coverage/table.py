@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import combinations, product
 from typing import NamedTuple
@@ -148,12 +148,14 @@ def count(cells: Cells, key: str, decided: int, largest: float) -> None:
     cells[key] = before[0] + decided, max(before[1], largest)
 
 
-def count_run(cells: Cells, pairs: Counter[str], row: Mapping[str, str], told: Mapping[str, float]) -> None:
+def count_run(
+    cells: Cells, pairs: dict[str, int], row: Mapping[str, str], told: Mapping[str, float]
+) -> None:
     """Count a run: its row of freedoms, and the ratio of each check that decided it, infinite if failed."""
     for check, name in product(told, FREEDOMS):
         count(cells, f"{check} {row['task']} {row['kernel']} {name}={row[name]}", 1, told[check])
-    if told:
-        pairs.update(map(named, pairs_of(row)))
+    for pair in pairs_of(row) if told else ():
+        pairs[named(pair)] = pairs.get(named(pair), 0) + 1
 
 
 def rows_of(cells: Cells) -> Iterator[CoverageRow]:
@@ -178,7 +180,7 @@ def rows_of(cells: Cells) -> Iterator[CoverageRow]:
 
 
 def coverage(
-    cells: Cells, pairs: Set[str], tried: Mapping[str, int], refused: Mapping[str, int]
+    cells: Cells, pairs: Container[str], tried: Mapping[str, int], refused: Mapping[str, int]
 ) -> CoverageDocument:
     """The whole table, pairs of freedoms that met in no decided run, and defects made and refused."""
     rows, apart = tuple(rows_of(cells)), design()[1]

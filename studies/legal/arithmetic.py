@@ -11,17 +11,7 @@ from studies.legal.draws import Drawn
 
 
 class Sums:
-    """Sums and inner products in a type and an order.
-
-    Parameters
-    ----------
-    kind : type
-        numpy.float32 or numpy.float64.
-    order : str
-        One of `ORDERS`.
-    rng : numpy.random.Generator
-        Shuffles.
-    """
+    """Sums and inner products in a type of NumPy and one of `ORDERS`; `rng` shuffles."""
 
     def __init__(self, kind: Any, order: str, rng: np.random.Generator) -> None:
         self._kind, self._order, self._rng = kind, order, rng

@@ -20,28 +20,17 @@ DECIMALS = 6
 
 
 class LegalSolver:
-    """The solver of a draw.
+    """The solver of a draw, whose problem and stream are those of each request.
 
-    Parameters
-    ----------
-    drawn : Drawn
-        What is drawn; its problem and stream are those of each request.
-    tolerance : float
-        Gap (K-SVM) or residual (K-RR), as the solver evaluates it, from which on a run says that it ended
-        by its tolerance; none does if negative.
+    A run says that it ended by its tolerance where the gap (K-SVM) or residual (K-RR), as the solver
+    evaluates it, is at most that; none does if negative.
     """
 
     def __init__(self, drawn: Drawn, tolerance: float = -1.0):
         self._drawn, self._tolerance, self.declaration = drawn, tolerance, drawn.declaration
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
-        """Make the run; `observe` is called at every recorded iteration and may end it.
-
-        Raises
-        ------
-        InputError
-            If a factorisation fails.
-        """
+        """Make the run; InputError if a factorisation fails."""
         drawn, declared = replace(self._drawn, problem=request.problem), self.declaration
         own, scale = Steps(drawn), drawn.choices.get("scale", 1)
         initial, steps = start_vector(request, declared.precision), list[Step]()

@@ -13,7 +13,7 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import IndexStream
 from sstep_verify.verdict import Verdict
-from studies.alarms.judged import verdicts_of
+from studies.alarms.groups import verdicts_of
 from studies.legal.draws import BY_VALUE, Drawn, case_of
 from studies.legal.solver import LegalSolver
 

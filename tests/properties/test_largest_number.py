@@ -20,7 +20,7 @@ from sstep_verify.problems import (
 )
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import Declaration
-from studies.alarms.judged import judged_run
+from studies.alarms.groups import judged_run
 from studies.alarms.solvers import Variant
 from studies.corpus.labelled_set import RIGHT
 

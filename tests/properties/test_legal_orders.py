@@ -21,7 +21,7 @@ from sstep_verify.problems import LinearKernel, Problem, Ridge
 from sstep_verify.solver import Declaration
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status
-from studies.alarms.judged import decided
+from studies.alarms.groups import decided
 from studies.legal.draws import case_of, draw
 
 DRAWS = int(os.environ.get("SSTEP_VERIFY_DRAWS", "150"))

@@ -15,7 +15,7 @@ from sstep_verify.inputs.records import convert, decode, strict
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.verdict import Status
 from studies.alarms import groups, study
-from studies.alarms.judged import decided, judged_run
+from studies.alarms.groups import decided, judged_run
 from studies.alarms.solvers import LOGGING, Variant
 from studies.alarms.tightness import tightness_row
 from studies.corpus.labelled_set import WRONG
