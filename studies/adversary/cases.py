@@ -31,7 +31,6 @@ from sstep_verify.verdict import Status, worst
 from studies.alarms.groups import NO_RUN, Judged, decided, judged_run
 from studies.alarms.solvers import EVERY, LINEAR, LOGGING, Names, Variant
 from studies.corpus.labelled_set import EQUIVALENT
-from studies.legal.draws import Drawn
 from studies.legal.solver import LegalSolver
 from studies.report.sensitivity.alarms import AdversaryDocument, HardCase, ReplayedCase
 
@@ -67,14 +66,10 @@ LARGEST_ERROR = 1e6
 
 def _legal(name: str, tasks: Names, kernels: Names, order: str, **declared: Any) -> Variant:
     """A solver of single operations in an order."""
-    factored = declared.get("products", "rows") == "any"
-    choices = {"factored": factored, "reciprocal": False, "divided": "product", "products first": False}
     declaration = Declaration("legal", log=True, function_ulps=4.0, **{"products": "rows", **declared})
-    # Problem, stream and start are those of each request.
-    nothing: Any = None
-    drawn = Drawn(nothing, nothing, nothing, declaration, order, choices)
+    solver = LegalSolver(declaration, order, factored=declaration.products == "any")
     words = " ".join(str(value) for value in declared.values())
-    return Variant(f"legal {name} {words} {order}", lambda: LegalSolver(drawn), tasks, kernels)
+    return Variant(f"legal {name} {words} {order}", lambda: solver, tasks, kernels)
 
 
 STATES: dict[str, tuple[Names, Names]] = {

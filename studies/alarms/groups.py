@@ -19,13 +19,13 @@ from sstep_verify.checks.metamorphic_exact import CHECK as SAME_BITS
 from sstep_verify.checks.recorded.phases import CHECK as PHASES
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, merge_requests, run_key
-from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.production.messages.packet import WindowError
 from sstep_verify.runs.make import make_run
+from sstep_verify.scenarios.draws import one_of
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import RunRequest, Solver
 from sstep_verify.trajectory import Trajectory
@@ -36,8 +36,8 @@ from studies.coverage.cases import Planned, planned
 from studies.coverage.freedoms import CORES, row_of
 from studies.coverage.planted import planted
 from studies.coverage.table import STRIDE, design, drawn_row, wanted
-from studies.legal.draws import BY_VALUE, case_of, draw, one_of
-from studies.legal.solver import LegalSolver
+from studies.legal.arithmetic import BY_VALUE
+from studies.legal.draws import draw
 
 EXACT = 1 / 8
 """Share of the runs judged step by step of which notable steps are replayed exactly."""
@@ -117,18 +117,19 @@ def judged_run(
         replay_limit=1 << 24 if exact else 0,
         initial=scenario.initial() if start else None,
     )
-    # Numbers beyond the range of a type are part of what is drawn.
-    with np.errstate(all="ignore"):
-        verdicts, run = verdicts_of(case, solver, checks_of((CONTRACT, *checks)), Oracle(problem))
-        shares = parts_of_bound(case, run, Oracle(problem)) if parts and run and run.log is not None else {}
+    verdicts, run = verdicts_of(case, solver, checks)
+    shares = parts_of_bound(case, run) if parts and run and run.log is not None else {}
     return Judged(variant.name, scenario.id, row_of(case), verdicts, case, shares)
 
 
+@np.errstate(all="ignore")  # Numbers beyond the range of a type are part of what is drawn.
 def verdicts_of(
-    case: Case, solver: Solver, checks: Sequence[Check], oracle: Oracle
+    case: Case, solver: Solver, named: Sequence[str], oracle: Oracle | None = None
 ) -> tuple[tuple[Verdict, ...], Trajectory | None]:
-    """What checks, the contract first, say of the runs that they ask for; and the plain run, if fit."""
+    """What checks, beside the contract, say of the runs that they ask for; and the plain run, if fit."""
+    contract, *checks = checks_of((CONTRACT, *named))
     runs: dict[str, Trajectory] = {}
+    oracle = oracle or Oracle(case.problem)
 
     def make(wanted: Iterable[Mapping[str, RunRequest]]) -> bool:
         try:
@@ -140,14 +141,13 @@ def verdicts_of(
             return False
         return True
 
-    if not make(check.runs(case) for check in checks):
+    if not make(check.runs(case) for check in (contract, *checks)):
         return (), None
-    broken = [one for one in checks[0].judge(case, runs, oracle) if one.status is Status.FAIL]
-    if broken:
+    if broken := [one for one in contract.judge(case, runs, oracle) if one.status is Status.FAIL]:
         return tuple(broken), None
-    if not make(check.continued(case, runs) for check in checks[1:]):
+    if not make(check.continued(case, runs) for check in checks):
         return (), None
-    verdicts = [one for check in checks[1:] for one in check.judge(case, runs, oracle)]
+    verdicts = [one for check in checks for one in check.judge(case, runs, oracle)]
     return tuple(verdicts), runs[run_key(case.s_values[0])]
 
 
@@ -188,13 +188,10 @@ def with_blas_threads(generator: np.random.Generator, number: int) -> Judged:
 
 def in_legal_orders(generator: np.random.Generator, number: int) -> Judged:
     """A window of a solver of single IEEE operations, over the whole exponent range, and its steps."""
-    drawn = draw(int(generator.integers(SEEDS)))
-    case, declared = case_of(drawn), drawn.declaration
-    with np.errstate(all="ignore"):
-        checks = checks_of((CONTRACT, WINDOWS, STEPS, PHASES))
-        verdicts, _ = verdicts_of(case, LegalSolver(drawn), checks, Oracle(drawn.problem))
-    name = f"order {drawn.order} {declared.precision} {declared.update}"
-    return Judged(name, drawn.problem.name, row_of(case, wide=True), verdicts, case)
+    solver, case = draw(int(generator.integers(SEEDS)))
+    verdicts, _ = verdicts_of(case, solver, (WINDOWS, STEPS, PHASES))
+    name = f"order {solver.order} {case.declaration.precision} {case.declaration.update}"
+    return Judged(name, case.problem.name, row_of(case, wide=True), verdicts, case)
 
 
 def of_a_design(generator: np.random.Generator, number: int) -> Judged:
@@ -209,8 +206,7 @@ def of_a_design(generator: np.random.Generator, number: int) -> Judged:
             return Judged("none", "")
         by_value = aim.check == SAME_BITS and plan.drawn is not None and plan.drawn.order in BY_VALUE
         oracle = Oracle(plan.case.problem)
-        checks = checks_of((CONTRACT, *(() if by_value else (aim.check,))))
-        verdicts, _ = verdicts_of(plan.case, plan.solver, checks, oracle)
+        verdicts, _ = verdicts_of(plan.case, plan.solver, () if by_value else (aim.check,), oracle)
         refused: dict[str, bool] = {}
         for one in verdicts if number % MIRRORED == 0 else ():
             refused |= _refused(one, plan, oracle, generator) if one.status is Status.PASS else {}
@@ -224,9 +220,7 @@ def _refused(
     """Whether a check refuses the run that it passed once there is a defect; empty if it cannot say."""
     defect, wrong = planted(verdict, plan, generator)
     again = {
-        each.status
-        for made in wrong
-        for each in verdicts_of(plan.case, made, checks_of((CONTRACT, verdict.check)), oracle)[0]
+        each.status for made in wrong for each in verdicts_of(plan.case, made, (verdict.check,), oracle)[0]
     }
     # A wrong run takes other ways, on which the defect may not act.
     settled = again & {Status.PASS, Status.FAIL}

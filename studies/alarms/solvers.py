@@ -19,12 +19,11 @@ from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.problems import Problem
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.production import ProductionSolver
-from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_scenario
+from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_scenario, one_of
 from sstep_verify.scenarios.families import FAMILIES, edge_scenarios
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import Solver
 from studies.corpus.labelled_set import RIGHT
-from studies.legal.draws import one_of
 
 Names = tuple[str, ...]
 UPDATES = ("in-place", "frozen")

@@ -72,11 +72,13 @@ def longest_sum(check: str, case: Case) -> int:
     return max(solver, judge, entries)
 
 
-def parts_of_bound(case: Case, run: Trajectory, oracle: Oracle) -> dict[str, float]:
+@np.errstate(all="ignore")
+def parts_of_bound(case: Case, run: Trajectory) -> dict[str, float]:
     """Shares of the bound of the step with the largest ratio; none if it is infinite, or a clip decides it.
 
-    The run has a log; the oracle keeps kernel entries.
+    The run has a log.
     """
+    oracle = Oracle(case.problem)
     judge = StepJudge(case, oracle)
     worst = judge.run(run).worst
     if worst is None:

@@ -14,6 +14,7 @@ from sstep_verify.declaration import KNOWN, Declaration
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
+    Kernel,
     LinearKernel,
     PolynomialKernel,
     Problem,
@@ -23,11 +24,12 @@ from sstep_verify.problems import (
 )
 from sstep_verify.production import ProductionSolver
 from sstep_verify.production.options import Options
+from sstep_verify.scenarios.draws import one_of
 from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.trajectory import Trajectory
 from studies.coverage.freedoms import LONG, OWN_EXCHANGES, SWITCHES, YES, row_of
 from studies.coverage.rules import options_of
-from studies.legal.draws import ORDERS, Drawn, one_of
+from studies.legal.arithmetic import ORDERS
 from studies.legal.solver import LegalSolver
 from studies.thread_ranks import ORDERS as OVER_RANKS
 from studies.thread_ranks import ThreadRanksSolver
@@ -52,7 +54,7 @@ class Planned:
     solver: Solver
     case: Case
     row: dict[str, str]
-    drawn: Drawn | None
+    drawn: LegalSolver | None
 
 
 Change = Callable[[Solver, RunRequest, Trajectory], Trajectory]
@@ -102,11 +104,8 @@ def planned(generator: np.random.Generator, row: dict[str, str]) -> Planned:
         solver = solver if ranks == 1 else ThreadRanksSolver(ranks, one_of(generator, OVER_RANKS), options)
         variant: Any = ProductionSolver(keep_gram=True)
     else:
-        drawn = _drawn(generator, row, problem, stream)
-        solver = LegalSolver(drawn)
-        variant = LegalSolver(
-            replace(drawn, order="reversed" if drawn.order in ORDERS[:4] else drawn.order)
-        )
+        solver = drawn = _drawn(generator, row, problem.kernel)
+        variant = replace(drawn, order="reversed" if drawn.order in ORDERS[:4] else drawn.order)
     ends = tuple(sorted({*range(s, length, s), length})) if row["points"] == "windows" else ()
     case = Case(
         "planned", problem, stream, (s,), length, solver.declaration,
@@ -123,13 +122,13 @@ def planned(generator: np.random.Generator, row: dict[str, str]) -> Planned:
         with np.errstate(all="ignore"):
             end = solver.run(RunRequest(problem, stream, s, length, start, case.initial))
         reached = end.claims[name].value
-        solver = LegalSolver(drawn, reached)
+        solver = replace(drawn, tolerance=reached)
         case = replace(case, claims={name: max(reached, 0.0)})
     values = row_of(case, row["data"], wide, row["written"])
     return Planned(Either(solver, variant, lambda request: bool(request.variant)), case, values, drawn)
 
 
-def _drawn(generator: np.random.Generator, row: dict[str, str], problem: Problem, stream: Any) -> Drawn:
+def _drawn(generator: np.random.Generator, row: dict[str, str], kernel: Kernel) -> LegalSolver:
     summation, order = DECLARED_ORDERS.get(row["summation"], ("any", one_of(generator, ORDERS)))
     number = int(generator.integers(2, 6))
     values: dict[str, Any] = {name: row[name] for name in KNOWN if name != "state"}
@@ -144,15 +143,16 @@ def _drawn(generator: np.random.Generator, row: dict[str, str], problem: Problem
         state=(row["state"],) if row["state"] else (),
         level=int(row["level"]),
     )  # fmt: skip
-    choices = {
-        "factored": row["products"] == "any" and problem.kernel.linear and generator.random() < 0.8,
-        "reciprocal": generator.random() < 0.3,
-        "divided": one_of(generator, ("sum", "product")),
-        "products first": generator.random() < 0.5,
-        "scale": 3 if declared.scaled else 1,
-        "decimals": row["written"] == "decimals",
-    }
-    return Drawn(problem, stream, np.zeros(problem.samples), declared, order, choices)
+    return LegalSolver(
+        declared,
+        order,
+        factored=row["products"] == "any" and kernel.linear and generator.random() < 0.8,
+        reciprocal=generator.random() < 0.3,
+        divided=one_of(generator, ("sum", "product")),
+        products_first=generator.random() < 0.5,
+        scale=3 if declared.scaled else 1,
+        decimals=row["written"] == "decimals",
+    )
 
 
 def _problem(generator: np.random.Generator, row: dict[str, str]) -> Problem:

@@ -15,12 +15,11 @@ import numpy as np
 
 from sstep_verify.quantities import CURVATURE, KERNEL, STALE
 from sstep_verify.recurrence.mutation import Mutation, left_out
+from sstep_verify.scenarios.draws import one_of
 from sstep_verify.solver import RunRequest, Solver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 from studies.coverage.cases import Change, Either, Planned, Wanted, always
-from studies.legal.draws import one_of
-from studies.legal.solver import LegalSolver
 
 STEPS = (STALE, CURVATURE, KERNEL)
 """Quantities of a step that are left out, one at a time; the last only of windows of several steps."""
@@ -128,7 +127,7 @@ def planted(verdict: Verdict, plan: Planned, generator: np.random.Generator) -> 
     mutation, wanted = WHOLE.get(check) or (left_out(one_of(generator, known)), always)
     if drawn.declaration.state and not mutation.stale:
         return "", []  # there is no stale product in a step from what is carried
-    wrong = LegalSolver(replace(drawn, planted=mutation))
+    wrong = replace(drawn, planted=mutation)
     if check == BOUNDED:
         solvers: list[Solver] = [Either(right, right, elsewhere, _alone), Either(right, wrong, elsewhere)]
         return "what other samples or steps give left out", solvers

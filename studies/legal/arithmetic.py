@@ -1,13 +1,43 @@
-"""Sums, and solves of block systems, in an order that is drawn; every operation one IEEE operation."""
+"""What a solver may do as it likes, and by that sums and solves, of single IEEE operations."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from studies.legal.draws import Drawn
+from sstep_verify.declaration import Declaration
+from sstep_verify.recurrence.mutation import NONE, Mutation
+
+ORDERS = ("sequential", "reversed", "shuffled", "ascending", "pairwise", "blocked", "compensated", "fused")
+
+BY_VALUE = ("shuffled", "ascending")
+"""Orders that depend on the terms themselves, or on what was summed before: bits may differ."""
+
+
+@dataclass(eq=False)
+class Drawn:
+    """A solver by what it declares, and by what that leaves open.
+
+    Sums are made in one of `ORDERS`, with `products_first` before constants are added; products with a are
+    formed from the samples if `factored`; a quotient may be a product with a `reciprocal`; lambda divides
+    the sum or each product. The recurrence is made in a over `scale`, and a is printed in `decimals`. A
+    mutation may be planted. A run says that it ended by its tolerance where the gap (K-SVM) or residual
+    (K-RR), as the solver evaluates it, is at most that; none does if negative.
+    """
+
+    declaration: Declaration
+    order: str
+    factored: bool = False
+    reciprocal: bool = False
+    divided: str = "product"
+    products_first: bool = False
+    scale: int = 1
+    decimals: bool = False
+    planted: Mutation = NONE
+    tolerance: float = -1.0
 
 
 class Sums:
@@ -68,7 +98,7 @@ def solved(drawn: Drawn, sums: Sums, kind: Any, system: np.ndarray, right: np.nd
     """Solution by the declared factorisation, None where it breaks down."""
     if drawn.declaration.factorisation == "cholesky":
         return _by_cholesky(sums, system, right)
-    return _by_elimination(kind, system, right, drawn.declaration.factorisation == "lu", drawn.choices)
+    return _by_elimination(drawn, kind, system, right)
 
 
 def _by_cholesky(sums: Sums, system: np.ndarray, right: np.ndarray) -> np.ndarray | None:
@@ -88,9 +118,8 @@ def _by_cholesky(sums: Sums, system: np.ndarray, right: np.ndarray) -> np.ndarra
     return x
 
 
-def _by_elimination(
-    kind: Any, system: np.ndarray, right: np.ndarray, pivoted: bool, choices: dict[str, Any]
-) -> np.ndarray | None:
+def _by_elimination(drawn: Drawn, kind: Any, system: np.ndarray, right: np.ndarray) -> np.ndarray | None:
+    pivoted = drawn.declaration.factorisation == "lu"
     A, x, size = system.copy(), right.copy(), right.size
     for k in range(size):
         best = k + int(np.argmax(np.abs(A[k:, k]))) if pivoted else k
@@ -98,7 +127,7 @@ def _by_elimination(
         if A[k, k] == 0:
             return None
         for i in range(k + 1, size):
-            factor = A[i, k] * (kind(1) / A[k, k]) if choices["reciprocal"] else A[i, k] / A[k, k]
+            factor = A[i, k] * (kind(1) / A[k, k]) if drawn.reciprocal else A[i, k] / A[k, k]
             A[i, k + 1 :] -= factor * A[k, k + 1 :]
             x[i] -= factor * x[k]
     for k in reversed(range(size)):

@@ -7,9 +7,7 @@ are drawn over the whole exponent range of the type.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -26,37 +24,13 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.problems.losses import LEAST_C, MOST_C
-from sstep_verify.recurrence.mutation import NONE, Mutation
 from sstep_verify.solver import Declaration
-
-Value = TypeVar("Value")
-
-ORDERS = ("sequential", "reversed", "shuffled", "ascending", "pairwise", "blocked", "compensated", "fused")
-
-BY_VALUE = ("shuffled", "ascending")
-"""Orders that depend on the terms themselves, or on what was summed before: bits may differ."""
+from studies.legal.arithmetic import ORDERS
+from studies.legal.solver import LegalSolver
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """A problem, one window of it, and the solver that makes it."""
-
-    problem: Problem
-    stream: IndexStream
-    start: np.ndarray
-    declaration: Declaration
-    order: str
-    choices: dict[str, Any]
-    planted: Mutation = NONE
-
-
-def one_of(generator: np.random.Generator, values: Sequence[Value]) -> Value:
-    """One of some values."""
-    return values[int(generator.integers(len(values)))]
-
-
-def draw(seed: int) -> Drawn:
-    """Problem and solver of a seed."""
+def draw(seed: int) -> tuple[LegalSolver, Case]:
+    """Solver of a seed, and a case of one window."""
     rng = np.random.default_rng(seed)
     precision = str(rng.choice(["float32", "float64"]))
     task = str(rng.choice(["svm-l1", "svm-l2", "krr"]))
@@ -102,19 +76,12 @@ def draw(seed: int) -> Drawn:
         "factorisation": str(rng.choice(["cholesky", "ldl", "lu"])),
     }
     declaration = Declaration("drawn", power="multiplication", log=True, probes=True, **freedoms)
-    choices = {
-        "factored": factored, "reciprocal": rng.random() < 0.3, "divided": rng.choice(["sum", "product"]),
-    }  # fmt: skip
+    reciprocal, divided = rng.random() < 0.3, str(rng.choice(["sum", "product"]))
     stream = IndexStream("uniform", samples=m, block=block, length=s, seed=int(rng.integers(1 << 30)))
     problem = Problem(f"drawn {seed}", data, targets, kernel, loss)
-    order, choices["products first"] = str(rng.choice(ORDERS)), rng.random() < 0.5
-    return Drawn(problem, stream, start, declaration, order, choices)
-
-
-def case_of(drawn: Drawn) -> Case:
-    """The window as a case of one run."""
-    s = drawn.stream.length
-    return Case("drawn", drawn.problem, drawn.stream, (s,), s, drawn.declaration, initial=drawn.start)
+    order, first = str(rng.choice(ORDERS)), rng.random() < 0.5
+    solver = LegalSolver(declaration, order, factored, reciprocal, divided, first)
+    return solver, Case("drawn", problem, stream, (s,), s, declaration, initial=start)
 
 
 def _scale(rng: np.random.Generator, precision: str, wide: bool, power: int) -> float:

@@ -12,27 +12,19 @@ from sstep_verify.adapters.recording import kept, record, start_vector
 from sstep_verify.errors import InputError
 from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.trajectory import Claim, Panel, Probes, Trajectory, fingerprint
-from studies.legal.draws import Drawn
+from studies.legal.arithmetic import Drawn
 from studies.legal.steps import Carried, Step, Steps
 
 DECIMALS = 6
 """Of a run that is written down in decimals."""
 
 
-class LegalSolver:
-    """The solver of a draw, whose problem and stream are those of each request.
-
-    A run says that it ended by its tolerance where the gap (K-SVM) or residual (K-RR), as the solver
-    evaluates it, is at most that; none does if negative.
-    """
-
-    def __init__(self, drawn: Drawn, tolerance: float = -1.0):
-        self._drawn, self._tolerance, self.declaration = drawn, tolerance, drawn.declaration
+class LegalSolver(Drawn):
+    """The solver that is drawn."""
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Make the run; InputError if a factorisation fails."""
-        drawn, declared = replace(self._drawn, problem=request.problem), self.declaration
-        own, scale = Steps(drawn), drawn.choices.get("scale", 1)
+        own, declared, scale = Steps(self, request.problem), self.declaration, self.scale
         initial, steps = start_vector(request, declared.precision), list[Step]()
         carried = Carried(own, initial.astype(own.kind)) if declared.state else None
         states = [carried.values] if carried else []
@@ -54,8 +46,8 @@ class LegalSolver:
         made = record(request, initial / scale if scale != 1 else initial, advance, observe)
         if carried:
             made = replace(made, state={carried.name: kept(np.array(states[: len(made.alphas)]))})
-        if scale != 1 or drawn.choices.get("decimals"):
-            made = _written(made, initial, scale, bool(drawn.choices.get("decimals")))
+        if scale != 1 or self.decimals:
+            made = _written(made, initial, scale, self.decimals)
         blocks = request.stream.blocks(request.start, request.start + made.length)
         if request.expose_panels and declared.exposes:
             made = replace(made, panels=dict(_panels(made, blocks, kept(own.matrix), declared.panels)))
@@ -98,7 +90,7 @@ class LegalSolver:
         else:
             residual = own.targets - products / own.penalty - kind(problem.samples) * alpha
             found = {"residual": np.sqrt(sums.dot(residual, residual))}
-        reached = float(found["gap" if problem.is_svm else "residual"]) <= self._tolerance
+        reached = float(found["gap" if problem.is_svm else "residual"]) <= self.tolerance
         claims = {name: Claim(float(value)) for name, value in found.items()}
         return {
             "claims": claims | {"iterations": Claim(made.length)},

@@ -1,6 +1,6 @@
 """Steps of a small correct solver whose every operation is one IEEE operation, in many legal orders.
 
-Nothing here is fast or shares code with what it tests. What a solver does is drawn (draws.py).
+Nothing here is fast or shares code with what it tests.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sstep_verify.adapters.recording import kept
-from sstep_verify.problems import PolynomialKernel, RBFKernel
+from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
 from sstep_verify.recurrence.mutation import NONE
-from studies.legal.arithmetic import Sums, solved
-from studies.legal.draws import Drawn
+from studies.legal.arithmetic import Drawn, Sums, solved
 
 Terms = tuple[list[Any], list[Any]]
 """Terms of a row's product with a, and of its corrections."""
@@ -29,19 +28,19 @@ class Step(NamedTuple):
 
 
 class Steps:
-    """The solver of a draw: its sums, its kernel entries, shape (m, m), and windows of its steps.
+    """A drawn solver of a problem: its sums, its kernel entries, shape (m, m), and windows of its steps.
 
     In the solver's type and times the scale of a, `shift` is the diagonal shift (omega) of a K-SVM, and m
     of a K-RR.
     """
 
-    def __init__(self, drawn: Drawn) -> None:
-        self.drawn, self.declared, self.problem = drawn, drawn.declaration, drawn.problem
+    def __init__(self, drawn: Drawn, problem: Problem) -> None:
+        self.drawn, self.declared, self.problem = drawn, drawn.declaration, problem
         kind: Any = np.dtype(self.declared.precision).type
         self.kind = kind
         # The same bits every time.
         self.sums = Sums(kind, drawn.order, np.random.Generator(np.random.PCG64(0)))
-        self.scale = kind(drawn.choices.get("scale", 1))
+        self.scale = kind(drawn.scale)
         with np.errstate(all="ignore"):
             self.data, self.targets = self.problem.dense.astype(kind), self.problem.targets.astype(kind)
             self.signs = self.targets if self.problem.is_svm else np.ones_like(self.targets)
@@ -122,7 +121,7 @@ class Steps:
             own, others = kind(float(planted.kernel_overlap)), kind(float(planted.kernel))
             stale = [(j, a * kind(float(planted.stale))) for j, a in stale]
             moves = [(j, theta * (own if j == row else others)) for j, theta in moves]
-        if self.drawn.choices["factored"]:
+        if self.drawn.factored:
             moved, features = stale + moves, range(self.data.shape[1])
             signed = [self.signs[j] * a for j, a in moved]
             weights = [self.sums.dot(signed, [self.data[j, k] for j, _ in moved]) for k in features]
@@ -140,7 +139,7 @@ class Steps:
         products, corrections = terms
         if self.declared.summation != "any":
             return sum([*corrections, *constants], self.sums.add(products))
-        if self.drawn.choices["products first"]:
+        if self.drawn.products_first:
             return self.sums.add([self.sums.add([*products, *corrections]), *constants])
         return self.sums.add([*products, *corrections, *constants])
 
@@ -157,7 +156,7 @@ class Steps:
         if self.problem.is_svm:
             own = [self.shift * value] if self.problem.hinge.shift else []
             return self._sum(products, [self.kind(-1), *own])
-        if self.drawn.choices["divided"] == "sum":
+        if self.drawn.divided == "sum":
             products = [-(self._sum(products, []) / self.penalty)], []
         else:
             stale, moved = ([-(one / self.penalty) for one in part] for part in products)
@@ -175,8 +174,7 @@ class Steps:
         if eta == 0:
             new = upper
         else:
-            reciprocal = self.drawn.choices["reciprocal"]
-            quotient = gradient * (kind(1) / eta) if reciprocal else gradient / eta
+            quotient = gradient * (kind(1) / eta) if self.drawn.reciprocal else gradient / eta
             new = np.minimum(np.maximum(value - quotient, lower), upper)
         theta = new - value
         return Step([new if self.declared.update == "in-place" else value + theta], right, [[eta]], [theta])

@@ -22,7 +22,7 @@ from sstep_verify.solver import Declaration
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status
 from studies.alarms.groups import decided
-from studies.legal.draws import case_of, draw
+from studies.legal.draws import draw
 
 DRAWS = int(os.environ.get("SSTEP_VERIFY_DRAWS", "150"))
 
@@ -31,8 +31,8 @@ def test_no_correct_window_and_no_step_of_it_is_failed():
     largest, counts = dict.fromkeys(OWN, (0.0, -1)), Counter()
     for seed in range(DRAWS):
         drawn = draw(seed)
-        for check, told in by_window_and_steps(drawn).items():
-            said = (seed, check, told.reason, drawn.declaration, drawn.order, drawn.choices)
+        for check, told in by_window_and_steps(*drawn).items():
+            said = (seed, check, told.reason, drawn[0])
             counts[check, told.status] += 1
             assert told.status is not Status.FAIL, said
             # Correct runs meet some bounds exactly: the width of the box, or |fl(C) - C| at its end.
@@ -51,7 +51,7 @@ def test_no_check_fails_a_run_of_them():
     counts = Counter()
     for seed in range(0, 5 * DRAWS, 10):
         drawn = draw(seed)
-        for told in by_all_checks(drawn, 1 + seed % LONGEST):
+        for told in by_all_checks(*drawn, 1 + seed % LONGEST):
             counts[told.check, told.status] += 1
             assert told.status is not Status.FAIL, (seed, told.check, told.reason)
     print(f"{DRAWS // 2} runs: {dict(counts)}")
@@ -73,16 +73,16 @@ ONCE_FAILED = {
 @pytest.mark.parametrize("seed", ONCE_FAILED)
 def test_runs_that_were_once_failed_are_not(seed):
     length, why = ONCE_FAILED[seed]
-    told = by_all_checks(draw(seed), length)
+    told = by_all_checks(*draw(seed), length)
     assert told
     assert not any(one.status is Status.FAIL for one in told), why
 
 
 def test_a_window_whose_residuals_overflow_when_added_promises_nothing():
-    drawn = draw(1323769000)  # a factorisation fails; others might end with NaN, or with anything
-    s = drawn.stream.length
-    run = Trajectory(s, 0, np.array([0, s]), np.array([drawn.start, np.full_like(drawn.start, np.nan)]))
-    found = WindowReplays(case_of(drawn), Oracle(drawn.problem)).finding(run, Window(0, s, ()))
+    _, case = draw(1323769000)  # a factorisation fails; others might end with NaN, or with anything
+    s, start = case.iterations, case.initial
+    run = Trajectory(s, 0, np.array([0, s]), np.array([start, np.full_like(start, np.nan)]))
+    found = WindowReplays(case, Oracle(case.problem)).finding(run, Window(0, s, ()))
     assert found.status is Status.VACUOUS
 
 
@@ -98,7 +98,7 @@ FOUND = {
 
 @pytest.mark.parametrize("seed", FOUND)
 def test_steps_that_were_once_failed_are_not(seed):
-    told = by_window_and_steps(draw(seed))
+    told = by_window_and_steps(*draw(seed))
     assert told
     assert not any(one.status is Status.FAIL for one in told.values()), FOUND[seed]
 

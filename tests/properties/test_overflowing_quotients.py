@@ -45,7 +45,7 @@ def test_a_row_that_is_divided_before_it_meets_a_zero_is_not_failed(log):
 
 
 def test_a_tiny_right_hand_side_does_not_hide_that_a_system_overflows():
-    told = by_window_and_steps(draw(2164426677))
+    told = by_window_and_steps(*draw(2164426677))
     assert told["window-replay"].status is Status.VACUOUS
 
 
