@@ -49,27 +49,15 @@ BOUNDED = tuple(check.id for check in CHECKS.values() if check.bounds and not ch
 class AlarmOutcome:
     """What a run, a piece or all of the study found.
 
-    Parameters
-    ----------
-    unit : AlarmUnit
-        The piece.
-    alarms : list of Alarm
-        Its failures.
-    counts : dict of str to dict of str to int
-        By solver, runs by field of `VariantCount`.
-    ratios : dict of str to list of (float, int, bool)
-        By check, task, kernel and precision, of each verdict with a finite bound: measured / bound, to four
-        digits; roundings of the longest sum in the bound, 0 where it is no single sum's; and whether an
-        error in every core quantity of a step would have shown (PASS, not VACUOUS). Of the others many have
-        no rounding at all, such as runs whose every step is clipped.
-    shares : dict of str to dict of str to list of float
-        By task, kernel and precision, then by part, shares of the bounds of the worst steps of some runs.
-    cells : dict
-        Decided runs by check, task, kernel and value of a freedom.
-    pairs : dict of str to int
-        Decided runs by pair of values of two freedoms.
-    planted, refused : dict of str to int
-        Runs with a defect by check, defect and value of a freedom; those of them that the check failed.
+    Runs are counted by solver and field of `VariantCount`; decided ones in cells of check, task, kernel and
+    value of a freedom, and by pair of values of two freedoms; those with a defect by check, defect and
+    value of a freedom, and those of them that the check refused.
+
+    Of each verdict with a finite bound there are, by check, task, kernel and precision, measured / bound;
+    the roundings of the longest sum in the bound, 0 where it is no single sum's; and whether an error in
+    every core quantity of a step would have shown (PASS, not VACUOUS). Of the others many have no rounding
+    at all, such as runs whose every step is clipped. Shares of the bounds of the worst steps of some runs
+    stand by task, kernel and precision, then by part.
     """
 
     unit: AlarmUnit

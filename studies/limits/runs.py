@@ -6,6 +6,7 @@ A dose is a relative error in one quantity of the steps of a solver.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
@@ -272,9 +273,4 @@ def first_true(low: int, high: int, holds: Callable[[int], bool]) -> int | None:
 
     What holds for an integer is taken to hold for all larger ones.
     """
-    if not holds(high):
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle + 1, high)
-    return low
+    return low + bisect_left(range(low, high), True, key=holds) if holds(high) else None
