@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -98,21 +99,12 @@ def on_threads(
 ) -> list[Any]:
     """What ``function(communicator, *arguments)`` returned on each rank, or the error it raised."""
     board, barrier = [None] * ranks, threading.Barrier(ranks)
-    answers: list[Any] = [None] * ranks
-
-    def play(rank: int) -> None:
-        try:
-            answers[rank] = function(ThreadCommunicator(rank, board, barrier, order), *arguments)
-        except Exception as error:
-            answers[rank] = error
-
-    threads = [threading.Thread(target=play, args=(rank,), daemon=True) for rank in range(ranks)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(2 * SECONDS)
-        assert not thread.is_alive(), "a rank does not end"
-    return answers
+    with ThreadPoolExecutor(ranks) as pool:
+        played = [
+            pool.submit(function, ThreadCommunicator(rank, board, barrier, order), *arguments)
+            for rank in range(ranks)
+        ]
+        return [one.exception() or one.result() for one in played]
 
 
 class ThreadRanksSolver:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,8 @@ many of them without any rounding, are left out.
 FEWEST = 20
 """Verdicts below which a median says too little for that."""
 
-QUANTILES = (0.0, 0.25, 0.5, 0.75, 0.99)
+QUANTILES = {"least": 0.0, "lower": 0.25, "median": 0.5, "upper": 0.75, "ninety_ninth": 0.99}
+"""Those of a row, by its fields."""
 
 
 def longest_sum(check: str, case: Case) -> int:
@@ -114,27 +116,20 @@ def tightness_row(
     """
     ratios = np.array([ratio for ratio, _, _ in found])
     acted, lengths = (np.array([one[place] for one in found if one[2]]) for place in (0, 1))
-    least, lower, median, upper, ninety_ninth = [
-        float(np.quantile(acted, part)) if acted.size else None for part in QUANTILES
-    ]
     single = lengths.size > 0 and bool(lengths.all())
     product = float(np.median(acted * lengths)) if single else None
     medians = {name: float(np.median(held)) for name, held in shares.items()}
     largest = max(medians, key=lambda name: medians[name], default="")
     dominates = f"{largest}, {medians[largest]:.0%}" if largest else ""
+    quantiles: Any = {
+        name: float(np.quantile(acted, part)) if acted.size else None for name, part in QUANTILES.items()
+    }
     check, task, kernel, precision = of.split()
     return TightnessRow(
-        check,
-        task,
-        kernel,
-        precision,
+        *(check, task, kernel, precision),
         runs=ratios.size,
         acted=acted.size,
-        least=least,
-        lower=lower,
-        median=median,
-        upper=upper,
-        ninety_ninth=ninety_ninth,
+        **quantiles,
         most=float(ratios.max()),
         length=float(np.median(lengths)) if single else None,
         product=product,

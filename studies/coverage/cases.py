@@ -12,16 +12,14 @@ import scipy.sparse as sp
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.declaration import KNOWN, Declaration
 from sstep_verify.problems import (
-    Hinge,
     IndexStream,
     Kernel,
     LinearKernel,
     PolynomialKernel,
     Problem,
     RBFKernel,
-    Ridge,
-    SquaredHinge,
 )
+from sstep_verify.problems.losses import loss_from
 from sstep_verify.production import ProductionSolver
 from sstep_verify.production.options import Options
 from sstep_verify.scenarios.draws import one_of
@@ -186,11 +184,10 @@ def _problem(generator: np.random.Generator, row: dict[str, str]) -> Problem:
         near = 2.0 ** generator.uniform(-2, 3)
         parameter = float(held(entry / m * near if row["task"] == "krr" else near / entry))
     targets = generator.choice([-1.0, 1.0], size=m)
-    loss: Any = Hinge(parameter) if row["task"] == "svm-l1" else SquaredHinge(parameter)
     if row["task"] == "krr":
-        targets, loss = held(generator.standard_normal(m) * size(2)), Ridge(parameter)
+        targets = held(generator.standard_normal(m) * size(2))
     stored: Any = sp.csr_array(data) if row["storage"] == "csr" else data
-    return Problem("planned", stored, targets, kernel, loss)
+    return Problem("planned", stored, targets, kernel, loss_from(row["task"], parameter))
 
 
 def _start(generator: np.random.Generator, problem: Problem) -> np.ndarray:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -47,18 +48,21 @@ def _digests(solver: Solver, request: RunRequest, made: Trajectory) -> Trajector
     return replace(made, fingerprints=found)
 
 
+def _begun(solver: Solver, request: RunRequest, **changes: Any) -> Trajectory:
+    """A run of no step."""
+    return solver.run(replace(request, iterations=0, record=(), log=False, probes=False, **changes))
+
+
 def _skipped(place: int, solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
     """A carried state that all updates of one coordinate are left out of."""
     held = np.array(made.alphas)
     held[:, place] = held[0, place]
-    begun = replace(request, iterations=0, record=(), log=False, probes=False)
-    formed = [solver.run(replace(begun, initial=one)).state for one in held]
+    formed = [_begun(solver, request, initial=one).state for one in held]
     return replace(made, state={name: np.array([one[name][0] for one in formed]) for name in made.state})
 
 
 def _claims(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
-    earlier = solver.run(replace(request, iterations=0, record=(), log=False, probes=False))
-    return replace(made, claims=earlier.claims)
+    return replace(made, claims=_begun(solver, request).claims)
 
 
 def _alone(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:

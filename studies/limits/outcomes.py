@@ -52,15 +52,14 @@ class LimitUnit:
 class ActingRuns:
     """The drawn runs of one precision in which a quantity of a step acts.
 
-    Of `draws` problems it acts in `acted`, a run each. Per acting run there is the smallest relative error
-    that a verdict was certain to show, None where none was; `seen` counts those of which a verdict was
-    certain to show the quantity left out.
+    Of `draws` problems there is per acting run the smallest relative error that a verdict was certain to
+    show, None where none was; `seen` counts those of which a verdict was certain to show the quantity left
+    out.
     """
 
     quantity: str
     precision: str
     draws: int
-    acted: int
     detection_limit: tuple[float | None, ...]
     seen: int
 

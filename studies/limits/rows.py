@@ -98,9 +98,10 @@ def overall_rows(outcomes: Iterable[LimitOutcome]) -> tuple[LimitRow, ...]:
 
 
 def _limit_row(parts: Sequence[ActingRuns], task: str, kernel: str, samples: int, s: int) -> LimitRow:
-    draws, acted = (sum(getattr(part, name) for part in parts) for name in ("draws", "acted"))
+    draws = sum(part.draws for part in parts)
     sizes = [math.inf if value is None else value for part in parts for value in part.detection_limit]
     rank, limit = tolerance_limit(sizes)
+    acted = len(sizes)
     low, high = share_interval(acted, draws)
     return LimitRow(
         quantity=parts[0].quantity,

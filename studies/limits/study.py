@@ -135,7 +135,7 @@ def measure_limits(unit: LimitUnit) -> LimitOutcome:
                 limits[name, precision].append(limit if math.isfinite(limit) else None)
                 seen[name, precision] += shown(verdicts, name)
     runs = tuple(
-        ActingRuns(name, precision, draws[name], acted[name], tuple(limits[key]), seen[key])
+        ActingRuns(name, precision, draws[name], tuple(limits[key]), seen[key])
         for name in names
         for precision in unit.precisions
         for key in [(name, precision)]

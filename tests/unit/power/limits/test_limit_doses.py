@@ -128,7 +128,6 @@ def replace_runs(one):
     return replace(
         one,
         draws=30 * one.draws,
-        acted=30 * one.acted,
         detection_limit=30 * one.detection_limit,
         seen=30 * one.seen,
     )
