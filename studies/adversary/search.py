@@ -67,8 +67,7 @@ def candidates(cell: Cell) -> tuple[Variant, ...]:
     return tuple(
         one
         for one in SOLVERS.get(cell.measure, LOGGING)
-        if cell.task in one.tasks
-        and cell.kernel in one.kernels
+        if one.solves(cell.task, cell.kernel)
         and one.make().declaration.precision == cell.precision
         and (cell.measure != LOSS or _has_counterpart(one, cell))
     )

@@ -14,6 +14,7 @@ import numpy as np
 from sstep_reference.errors import InvalidInputError
 from threadpoolctl import threadpool_limits
 
+from sstep_verify.campaign.verdicts.expand import stored_as
 from sstep_verify.checks.contract import CHECK as CONTRACT
 from sstep_verify.checks.metamorphic_exact import CHECK as SAME_BITS
 from sstep_verify.checks.recorded.phases import CHECK as PHASES
@@ -30,7 +31,7 @@ from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import RunRequest, Solver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
-from studies.alarms.solvers import LOGGING, SEEDS, SERIAL, Variant, drawn_problem, stored_as
+from studies.alarms.solvers import LOGGING, SEEDS, SERIAL, Variant, drawn_problem
 from studies.alarms.tightness import parts_of_bound
 from studies.coverage.cases import Planned, planned
 from studies.coverage.freedoms import CORES, row_of
@@ -106,7 +107,8 @@ def judged_run(
     float64. With `parts` it is looked at what the bound of the worst step is made of; with `start` the
     run begins from the scenario's start vector.
     """
-    solver, problem = variant.solver(scenario), stored_as(scenario.problem(), variant.storage)
+    solver, problem = variant.solver(scenario), scenario.problem()
+    problem = replace(problem, data=stored_as(problem.data, variant.storage))
     case = Case(
         scenario.id,
         problem,
@@ -168,9 +170,7 @@ class Group:
 def by_steps(generator: np.random.Generator, number: int) -> Judged:
     """Every step of a logged run, in compiled float64; of some runs notable steps exactly as well."""
     variant = LOGGING[number % len(LOGGING)]
-    scenario = drawn_problem(
-        generator, variant.tasks, variant.kernels, variant.make().declaration.precision
-    )
+    scenario = drawn_problem(generator, variant)
     exact = generator.random() < EXACT
     return judged_run(variant, scenario, (STEPS,), exact=exact, parts=number % LOOKED_INTO == 0)
 
@@ -178,7 +178,7 @@ def by_steps(generator: np.random.Generator, number: int) -> Judged:
 def with_blas_threads(generator: np.random.Generator, number: int) -> Judged:
     """Every step of a run whose products are large enough for BLAS to share out to threads."""
     variant, threads = one_of(generator, SERIAL), one_of(generator, THREADS)
-    scenario = drawn_problem(generator, variant.tasks, variant.kernels, "float64")
+    scenario = drawn_problem(generator, variant)
     samples, features = int(generator.integers(128, 257)), int(generator.integers(64, 161))
     scenario = replace(scenario, samples=samples, features=features, s=max(scenario.s, 16), iterations=40)
     with threadpool_limits(limits=threads, user_api="blas"):

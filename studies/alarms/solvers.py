@@ -6,17 +6,15 @@ that a scenario may be, and from edge families with new seeds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from sstep_verify.adapters.reference import ReferenceSolver
-from sstep_verify.problems import Problem
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.production import ProductionSolver
 from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_scenario, one_of
@@ -53,6 +51,10 @@ class Variant:
     kernels: Names = EVERY
     storage: str = ""
     cached: bool = False
+
+    def solves(self, task: str, kernel: str) -> bool:
+        """Whether it solves such problems."""
+        return task in self.tasks and kernel in self.kernels
 
     def solver(self, scenario: Scenario) -> Solver:
         """The solver for a scenario; a cache has room for one window, so that rows are put out of it."""
@@ -107,33 +109,18 @@ LOGGING = (*SERIAL, *REFERENCE, *(one for one in LABELLED if one.make().declarat
 """Variants whose every step is judged."""
 
 
-def drawn_problem(
-    generator: np.random.Generator,
-    tasks: Sequence[str],
-    kernels: Sequence[str],
-    precision: str,
-) -> Scenario:
-    """Draw a scenario for a solver of some tasks, kernels and precision; m is limited but in edge families.
+def drawn_problem(generator: np.random.Generator, variant: Variant) -> Scenario:
+    """Draw a scenario that a solver solves; m is limited but in edge families.
 
     A solver in float32 gets data that float32 holds, or that it is to round; others now and then data of
     the range and digits of float32.
     """
-    held = "float32" if generator.random() < (0.5 if precision == "float32" else 0.15) else "float64"
+    single = variant.make().declaration.precision == "float32"
+    held = "float32" if generator.random() < (0.5 if single else 0.15) else "float64"
     if generator.random() < EDGES:
         family = one_of(generator, FAMILIES)
         edges = edge_scenarios(family, precision=held, seed=int(generator.integers(SEEDS)))
-        fitting = [one for one in edges if one.task in tasks and one.kernel.name in kernels]
-        if fitting:
+        if fitting := [one for one in edges if variant.solves(one.task, one.kernel.name)]:
             return one_of(generator, fitting)
-    task, kernel = one_of(generator, tasks), one_of(generator, kernels)
+    task, kernel = one_of(generator, variant.tasks), one_of(generator, variant.kernels)
     return draw_scenario(generator, task, kernel, precision=held)
-
-
-def stored_as(problem: Problem, storage: str) -> Problem:
-    """The problem with its data as a dense or CSR array; as they are if storage is empty."""
-    data: Any = problem.data
-    if storage == "csr" and not sp.issparse(data):
-        return replace(problem, data=sp.csr_array(data))
-    if storage == "dense" and sp.issparse(data):
-        return replace(problem, data=problem.dense)
-    return problem

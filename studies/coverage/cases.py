@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from sstep_verify.campaign.verdicts.expand import stored_as
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.declaration import KNOWN, Declaration
 from sstep_verify.problems import (
@@ -186,7 +186,7 @@ def _problem(generator: np.random.Generator, row: dict[str, str]) -> Problem:
     targets = generator.choice([-1.0, 1.0], size=m)
     if row["task"] == "krr":
         targets = held(generator.standard_normal(m) * size(2))
-    stored: Any = sp.csr_array(data) if row["storage"] == "csr" else data
+    stored = stored_as(data, row["storage"])
     return Problem("planned", stored, targets, kernel, loss_from(row["task"], parameter))
 
 

@@ -133,7 +133,7 @@ def make_case(
             f"{spec.id}: task {spec.task} needs other targets than {data.name} has ({data.task})"
         )
     loss = loss_from(spec.task, spec.parameter)
-    stored = with_constant_feature(_stored(data.data, family.storage), family.bias)
+    stored = with_constant_feature(stored_as(data.data, family.storage), family.bias)
     problem = Problem(spec.data, stored, data.targets, spec.kernel, loss)
     stream, iterations, unit = _run(spec, problem.samples)
     values = tuple(sorted({*family.s, *family.further}))
@@ -224,7 +224,8 @@ def replay_options(directory: str | None) -> str:
     return shlex.join(["--data", directory]) if directory else ""
 
 
-def _stored(data: Any, storage: str) -> Any:
+def stored_as(data: Any, storage: str) -> Any:
+    """Data as an array of this storage, dense or csr; as they are if it is another word."""
     if storage == "csr":
         return sp.csr_array(data)
     if storage == "dense" and sp.issparse(data):
