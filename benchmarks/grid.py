@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -20,9 +20,14 @@ from sstep_verify.outputs import write_text
 SEED = 20
 """Of everything drawn."""
 
+Columns = Sequence[tuple[str, str, str]]
+"""Of a table: title, width, and how an entry's value is told."""
 
-def parser(text: str | None, name: str, repeats: int = 0, seconds: float = 0.0) -> argparse.ArgumentParser:
-    """Arguments that all have: --data and --out, --repeats and --seconds where timings have them."""
+
+def parser(
+    text: str | None, name: str, repeats: int = 0, seconds: float = 0.0, only: Collection[str] = ()
+) -> argparse.ArgumentParser:
+    """Arguments that all have: --data and --out; --repeats, --seconds, --only where they mean something."""
     arguments = argparse.ArgumentParser(
         description=text, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -34,9 +39,19 @@ def parser(text: str | None, name: str, repeats: int = 0, seconds: float = 0.0) 
         arguments.add_argument(
             "--seconds", type=float, default=seconds, help=f"length of a timing (default: {seconds})"
         )
+    if only:
+        arguments.add_argument("--only", choices=only, action="append", help="one of them; may be repeated")
     out = Path(f"sstep-verify-out/benchmarks/{name}.json")
     arguments.add_argument("--out", type=Path, default=out, help=f"JSON file; text beside it ({out})")
     return arguments
+
+
+def several(arguments: argparse.ArgumentParser) -> argparse.Namespace:
+    """What is asked for, where quartiles are told."""
+    chosen = arguments.parse_args()
+    if chosen.repeats < 5 or not chosen.seconds > 0:
+        arguments.error("needed are at least 5 repeats and a positive length of a timing")
+    return chosen
 
 
 def timed(work: Callable[[], object], clock: Callable[[], float] = perf_counter) -> float:
@@ -56,17 +71,6 @@ def column(rounds: Sequence[Mapping[Any, float]], name: Any) -> np.ndarray:
     return np.array([times[name] for times in rounds])
 
 
-def quartiles(values: Any) -> list[float]:
-    """Lower quartile, median, upper quartile."""
-    return np.quantile(values, (0.25, 0.5, 0.75)).tolist()
-
-
-def spread(values: Sequence[float]) -> str:
-    """Median and quartiles, as a table has them."""
-    low, middle, high = values
-    return f"{middle:.2f} [{low:.2f}, {high:.2f}]"
-
-
 def calibrated(work: Callable[[int], None], most: int, seconds: float) -> int:
     """Number of windows that takes about the given time, after a first call that compiles and warms up."""
     work(1)
@@ -79,29 +83,39 @@ def calibrated(work: Callable[[int], None], most: int, seconds: float) -> int:
 
 
 class Report:
-    """What is said and measured: printed as it comes, and written with where it was made."""
+    """What is said and measured: printed as it comes, and written with where it was made.
 
-    def __init__(self, out: Path, **document: Any):
-        self._out, self.document, self._lines = out, document, []
+    Entries of tables are told by `columns`.
+    """
+
+    def __init__(self, out: Path, columns: Columns = (), **document: Any):
+        self._out, self._columns, self.document = out, columns, document
+        self._lines: list[str] = []
+        self.digests: dict[str, str | None] = {}
 
     def say(self, text: str) -> None:
         """Print a line, and keep it."""
         self._lines.append(text)
         print(text, flush=True)
 
-    def add(self, table: str, entry: dict[str, Any], text: str) -> None:
-        """Keep an entry of a table, and say its line."""
-        self.document.setdefault(table, []).append(entry)
-        self.say(text)
+    def head(self) -> None:
+        """Say the titles of the columns."""
+        self.say("".join(f"{title:{width}}" for title, width, _ in self._columns))
 
-    def write(self, digests: Mapping[str, str | None] | None = None) -> None:
+    def add(self, table: str, entry: dict[str, Any], text: str | None = None, **more: object) -> None:
+        """Keep an entry of a table, and say its line, which may tell more than is kept."""
+        self.document.setdefault(table, []).append(entry)
+        row = (f"{told.format(**entry, **more):{width}}" for _, width, told in self._columns)
+        self.say("".join(row) if text is None else text)
+
+    def write(self) -> None:
         """Write what there is so far, as JSON and as text."""
-        facts = provenance.collect(["python", *sys.argv], seeds={"index stream": SEED}, data=digests or {})
+        facts = provenance.collect(["python", *sys.argv], seeds={"index stream": SEED}, data=self.digests)
         self._out.parent.mkdir(parents=True, exist_ok=True)
         write_text(self._out, json.dumps({**self.document, "provenance": facts}, indent=1) + "\n")
         write_text(self._out.with_suffix(".txt"), "\n".join(self._lines) + "\n")
 
-    def done(self, digests: Mapping[str, str | None] | None = None) -> None:
+    def done(self) -> None:
         """Write all, and print where."""
-        self.write(digests)
+        self.write()
         print(f"{self._out}, {self._out.with_suffix('.txt')}")

@@ -15,8 +15,8 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-from grid import SEED, Report, calibrated, column, quartiles, spread, take_turns, timed
-from microseconds import arguments, cells_of, most_windows
+from grid import SEED, Report, calibrated, column, parser, several, take_turns, timed
+from microseconds import DATA_SETS, cells_of, most_windows
 from threadpoolctl import threadpool_limits
 
 from sstep_verify.checks.shared.case import Case
@@ -25,6 +25,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.production import ProductionSolver
 from sstep_verify.solver import RunRequest
+from sstep_verify.timing.measure import quartiles
 
 TARGET, LOG_TARGET = 3.0, 1.05
 
@@ -70,38 +71,30 @@ def measure(problem: Problem, b: int, s: int, keep: bool, repeats: int, seconds:
     }  # fmt: skip
 
 
-HEADER = (
-    f"{'data':<13}{'kernel':<11}{'b':>4}{'s':>4}  {'Gram':<7}{'bare run':>9}{'judge':>9}"
-    f"{'judge / bare':>22}{'logged / bare':>15}{'entries, s':>12}  target {TARGET:g}, {LOG_TARGET:g}"
-)
-
-
-def line(cell: dict[str, Any]) -> str:
-    """One line of the table."""
-    ratio = spread((cell["ratio_low"], cell["ratio"], cell["ratio_high"]))
-    return (
-        f"{cell['data']:<13}{cell['kernel']:<11}{cell['b']:>4}{cell['s']:>4}  {cell['gram']:<7}"
-        f"{cell['bare']:>9.2f}{cell['judge']:>9.2f}{ratio:>22}{cell['log']:>15.3f}{cell['entries']:>12.2f}"
-        f"  {cell['mark']}"
-    )
+COLUMNS = (
+    ("data", "<13", "{data}"), ("kernel", "<11", "{kernel}"), ("b", ">4", "{b}"), ("s", ">4", "{s}"),
+    ("  Gram", "<9", "  {gram}"), ("bare run", ">9", "{bare:.2f}"), ("judge", ">9", "{judge:.2f}"),
+    ("judge / bare", ">22", "{ratio:.2f} [{ratio_low:.2f}, {ratio_high:.2f}]"),
+    ("logged / bare", ">15", "{log:.3f}"), ("entries, s", ">12", "{entries:.2f}"),
+    (f"  target {TARGET:g}, {LOG_TARGET:g}", "", "  {mark}"),
+)  # fmt: skip
 
 
 def main() -> int:
-    chosen = arguments(__doc__, "judge")
-    digests: dict[str, str | None] = {}
+    chosen = several(parser(__doc__, "judge", 7, 0.05, only=DATA_SETS))
     units = "microseconds of processor time per iteration"
-    report = Report(chosen.out, format="sstep-verify judge 1", units=units, **{"blas threads": 1}, cells=[])
+    document: dict[str, Any] = {"units": units, "blas threads": 1, "cells": []}
+    report = Report(chosen.out, COLUMNS, format="sstep-verify judge 1", **document)
     report.say(f"{units}, medians; one BLAS thread")
-    report.say(HEADER)
+    report.head()
     with threadpool_limits(1):
-        for cell in cells_of(chosen, digests, {}):
+        for cell in cells_of(chosen.only, chosen.data, report):
             for keep in (False, True):
-                measured = measure(*cell, keep, chosen.repeats, chosen.seconds)
-                report.add("cells", measured, line(measured))
+                report.add("cells", measure(*cell, keep, chosen.repeats, chosen.seconds))
                 gc.collect()
     met = sum(cell["mark"] == "met" for cell in report.document["cells"])
     report.say(f"targets met in {met} of {len(report.document['cells'])} cells")
-    report.done(digests)
+    report.done()
     return 0
 
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 import argparse
 import lzma
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import scipy.sparse as sp
+
+from sstep_verify.outputs import write_whole
 
 SAMPLES = 19_996
 SPREAD = 0.8  # standard deviation of the logarithm of a row's share: most texts short, a few very long
@@ -72,24 +75,22 @@ def _rows(counts, columns, shares, generator) -> np.ndarray:
     return rows
 
 
-def write_svmlight(path: str | Path, data: sp.csr_array, labels: np.ndarray) -> None:
+def write_svmlight(file: IO[bytes], data: sp.csr_array, labels: np.ndarray) -> None:
     """Write LIBSVM / svmlight text, values with 6 significant digits."""
-    with open(path, "w", encoding="ascii") as handle:
-        for row, label in enumerate(labels.tolist()):
-            part = slice(data.indptr[row], data.indptr[row + 1])
-            pairs = zip((data.indices[part] + 1).tolist(), data.data[part].tolist(), strict=True)
-            handle.write(f"{label:+.0f} {' '.join(f'{index}:{value:.6g}' for index, value in pairs)}\n")
+    for row, label in enumerate(labels.tolist()):
+        part = slice(data.indptr[row], data.indptr[row + 1])
+        pairs = zip((data.indices[part] + 1).tolist(), data.data[part].tolist(), strict=True)
+        file.write(f"{label:+.0f} {' '.join(f'{index}:{value:.6g}' for index, value in pairs)}\n".encode())
 
 
 def main() -> None:
-    """Write a look-alike."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("counts")
     parser.add_argument("out")
     parser.add_argument("--seed", type=int, default=20)
     options = parser.parse_args()
     data, labels = look_alike(column_counts(options.counts), seed=options.seed)
-    write_svmlight(options.out, data, labels)
+    write_whole(options.out, lambda file: write_svmlight(file, data, labels))
     lengths = np.diff(data.indptr)
     print(f"{options.out}: {data.shape[0]} x {data.shape[1]}, {data.nnz} nonzeros")
     print(

@@ -6,7 +6,6 @@ that a busy machine touches both sides. Usage: ``python benchmarks/microseconds.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +14,7 @@ from typing import Any
 
 import floor
 import numpy as np
-from grid import SEED, Report, calibrated, column, parser, quartiles, spread, take_turns, timed
+from grid import SEED, Report, calibrated, column, parser, several, take_turns, timed
 from threadpoolctl import threadpool_limits
 
 from sstep_verify.errors import SstepVerifyError
@@ -23,6 +22,7 @@ from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_fro
 from sstep_verify.problems.data import datasets
 from sstep_verify.production import ProductionSolver
 from sstep_verify.solver import RunRequest
+from sstep_verify.timing.measure import quartiles
 
 DATA_SETS = {"duke": (1,), "colon-cancer": (1,), "diabetes": (1,), "abalone": (1, 4, 128)}
 """Block sizes (b) by data set; abalone is K-RR, the others K-SVM-L1."""
@@ -77,71 +77,51 @@ def measure(problem: Problem, b: int, s: int, repeats: int, seconds: float) -> d
     }  # fmt: skip
 
 
-HEADER = (
-    f"{'data':<13}{'kernel':<11}{'b':>4}{'s':>4}{'production':>12}{'(IQR)':>9}{'NumPy loop':>12}"
-    f"{'floor':>11}{'ratio to floor':>21}{'target':>8}  {'':<7}{'x NumPy':>8}"
-)
+COLUMNS = (
+    ("data", "<13", "{data}"), ("kernel", "<11", "{kernel}"), ("b", ">4", "{b}"), ("s", ">4", "{s}"),
+    ("production", ">12", "{production:.2f}"), ("(IQR)", ">9", "{spread:.2f}"),
+    ("NumPy loop", ">12", "{numpy_loop:.2f}"), ("floor", ">11", "{floor:.2f}"),
+    ("ratio to floor", ">21", "{ratio:.2f} [{ratio_low:.2f}, {ratio_high:.2f}]"),
+    ("target", ">8", "{aim}"), ("", "<9", "  {mark}"), ("x NumPy", ">8", "{speedup:.1f}"),
+)  # fmt: skip
 
 
-def line(cell: dict[str, Any]) -> str:
-    """One line of the table."""
-    ratio = spread((cell["ratio_low"], cell["ratio"], cell["ratio_high"]))
-    target = "-" if cell["target"] is None else f"{cell['target']:g}"
-    return (
-        f"{cell['data']:<13}{cell['kernel']:<11}{cell['b']:>4}{cell['s']:>4}"
-        f"{cell['production']:>12.2f}{cell['spread']:>9.2f}{cell['numpy_loop']:>12.2f}"
-        f"{cell['floor']:>11.2f}{ratio:>21}{target:>8}  {cell['mark']:<7}{cell['speedup']:>8.1f}"
-    )
-
-
-def cells_of(
-    chosen: argparse.Namespace, digests: dict[str, str | None], skipped: dict[str, str]
-) -> Iterator[tuple[Problem, int, int]]:
+def cells_of(only: list[str] | None, directory: str, report: Report) -> Iterator[tuple[Problem, int, int]]:
     """Problem, b and s of every cell; a problem for each kernel, with the paper's parameters."""
-    for name in chosen.only or DATA_SETS:
+    for name in only or DATA_SETS:
         try:
-            data = datasets.load(name, directory=chosen.data)
+            data = datasets.load(name, directory=directory)
         except SstepVerifyError as error:
-            skipped[name] = str(error)
+            report.document.setdefault("skipped", {})[name] = str(error)
             print(f"{name:<13}skipped: {error}")
             continue
-        digests[name] = data.sha256
+        report.digests[name] = data.sha256
         loss = Ridge(1.0) if data.task == "regression" else Hinge(1.0)
         for kernel in map(kernel_from, KERNELS):
             problem = Problem(name, data.data, data.targets, kernel, loss)
             yield from ((problem, b, s) for b in DATA_SETS[name] for s in WINDOWS)
 
 
-def arguments(text: str | None, name: str) -> argparse.Namespace:
-    """What is asked for, also of judge.py."""
-    known = parser(text, name, 7, 0.05)
-    known.add_argument("--only", choices=DATA_SETS, action="append", help="one data set; may be repeated")
-    chosen = known.parse_args()
-    if chosen.repeats < 5 or not chosen.seconds > 0:
-        known.error("needed are at least 5 repeats and a positive length of a timing")
-    return chosen
-
-
 def main() -> int:
-    chosen = arguments(__doc__, "microseconds")
-    digests: dict[str, str | None] = {}
+    chosen = several(parser(__doc__, "microseconds", 7, 0.05, only=DATA_SETS))
     skipped: dict[str, str] = {}
     report = Report(
-        chosen.out, format="sstep-verify microseconds 1", units="microseconds per iteration",
+        chosen.out, COLUMNS, format="sstep-verify microseconds 1", units="microseconds per iteration",
         skipped=skipped, **{"blas threads": 1}, cells=[],
     )  # fmt: skip
     report.say("microseconds per iteration, medians; one BLAS thread")
-    report.say(HEADER)
+    report.head()
     gc.disable()
     with threadpool_limits(1):
-        for cell in cells_of(chosen, digests, skipped):
+        for cell in cells_of(chosen.only, chosen.data, report):
             measured = measure(*cell, chosen.repeats, chosen.seconds)
-            report.add("cells", measured, line(measured))
+            target = measured["target"]
+            report.add("cells", measured, aim="-" if target is None else f"{target:g}")
     aimed = [cell["mark"] for cell in report.document["cells"] if cell["target"] is not None]
     report.say(
         f"targets met in {aimed.count('met')} of {len(aimed)} cells; {len(skipped)} data sets skipped"
     )
-    report.done(digests)
+    report.done()
     return 0
 
 

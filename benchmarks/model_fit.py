@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
-from model_timings import Array, Timings
+from model_timings import Array, Timings, cell_of
 from scipy.optimize import least_squares, minimize
 
-from sstep_verify.costs.model.machine import Machine
-from sstep_verify.costs.model.published import START, times
+from sstep_verify.costs.machine import Machine
+from sstep_verify.costs.published import START, times
 
 TIMER_WEIGHT, SCALE, SHRINKAGE = 0.5, 0.5, 0.1
 """Of a timer's residual beside the total's; residual from which the loss grows linearly; of the pull of
@@ -37,7 +37,7 @@ def fit(timings: Timings) -> dict[str, float]:
         return dict(zip(START, np.exp(place).tolist(), strict=True))
 
     def residuals(place: Array) -> Array:
-        modelled = times(named(place), timings.runs)
+        modelled = times(named(place), timings)
         timers = np.log((modelled.timers + slack) / (timings.phases + slack))
         whole = np.log(modelled.total / timings.total)
         return np.concatenate([whole, TIMER_WEIGHT * timers.ravel(), SHRINKAGE * (place - origin)])
@@ -71,17 +71,17 @@ class Correction:
     def __init__(self, timings: Timings, residuals: Array, length: float, stiffness: float):
         self._timings, self._length = timings, length
         self._pulls = np.zeros(len(timings))
-        for name in np.unique(timings.data):
-            mine = timings.data == name
-            known = timings.take(mine)
+        for name in np.unique(timings.dataset):
+            mine = timings.dataset == name
+            known = timings[mine]
             self._pulls[mine] = _pulls(self._covariance(known, known), residuals[mine], 1 / stiffness)
 
     def __call__(self, timings: Timings) -> Array:
         """Logarithm of the factor for runs, shape (k,)."""
         curve = np.zeros(len(timings))
-        for name in np.unique(timings.data):
-            asked, mine = timings.data == name, self._timings.data == name
-            near = self._covariance(timings.take(asked), self._timings.take(mine))
+        for name in np.unique(timings.dataset):
+            asked, mine = timings.dataset == name, self._timings.dataset == name
+            near = self._covariance(timings[asked], self._timings[mine])
             curve[asked] = near @ self._pulls[mine]
         return curve
 
@@ -91,10 +91,10 @@ class Correction:
         def same(left: Array, right: Array) -> Array:
             return left[:, None] == right[None]
 
-        program = same(one.method, other.method) & same(one.runs.kernel, other.runs.kernel)
-        parts = 1.0 + program + (program & same(one.runs.block, other.runs.block))
+        program = same(one.method, other.method) & same(one.kernel, other.kernel)
+        parts = 1.0 + program + (program & same(one.block, other.block))
         for name in ("ranks", "s", "block"):
-            left, right = (np.log2(getattr(timings.runs, name)) for timings in (one, other))
+            left, right = (np.log2(timings[name]) for timings in (one, other))
             gap = np.abs(left[:, None] - right[None]) / self._length
             parts = parts * (1 + gap) * np.exp(-gap)
         return parts
@@ -122,8 +122,8 @@ def correction(timings: Timings, residuals: Array) -> Correction:
         """Mean absolute error of the logarithm."""
         left = []
         for known, held in splits:
-            curve = Correction(timings.take(known), residuals[known], *numbers)
-            left.append(np.abs(curve(timings.take(held)) - residuals[held]))
+            curve = Correction(timings[known], residuals[known], *numbers)
+            left.append(np.abs(curve(timings[held]) - residuals[held]))
         return float(np.concatenate(left).mean())
 
     return Correction(timings, residuals, *min(product(LENGTHS, STIFFNESSES), key=off))
@@ -131,18 +131,18 @@ def correction(timings: Timings, residuals: Array) -> Correction:
 
 def modelled(timings: Timings, split: Split, corrected: bool = False) -> Array:
     """Times that the model predicts for what is held out, which it is not given."""
-    fitted, held = (timings.take(which) for which in split)
+    fitted, held = (timings[which] for which in split)
     parameters = fit(fitted)
-    predicted = times(parameters, held.runs).total
+    predicted = times(parameters, held).total
     if corrected:
-        residuals = np.log(fitted.total / times(parameters, fitted.runs).total)
+        residuals = np.log(fitted.total / times(parameters, fitted).total)
         predicted = predicted * np.exp(correction(fitted, residuals)(held))
     return predicted
 
 
 def beyond(timings: Timings) -> Split:
     """Fitted up to 64 ranks, held out above."""
-    small = timings.runs.ranks <= 64
+    small = timings.ranks <= 64
     return np.flatnonzero(small), np.flatnonzero(~small)
 
 
@@ -151,7 +151,7 @@ def between(timings: Timings, first: int = 1, step: int = 2) -> Split:
 
     Or one of every `step`, from the one numbered `first` on: in `step` splits each is held out once.
     """
-    ranks, cells = timings.runs.ranks, timings.cells()
+    ranks, cells = timings.ranks, cell_of(timings)
     held = np.zeros(len(timings), dtype=bool)
     for cell in range(cells.max() + 1):
         mine = cells == cell
@@ -168,8 +168,8 @@ def tenths(timings: Timings) -> Iterator[Split]:
 
 def without(timings: Timings) -> Iterator[tuple[str, Split]]:
     """Each data set held out in turn."""
-    for name in np.unique(timings.data):
-        other = timings.data != name
+    for name in np.unique(timings.dataset):
+        other = timings.dataset != name
         yield str(name), (np.flatnonzero(other), np.flatnonzero(~other))
 
 

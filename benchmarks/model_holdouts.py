@@ -16,21 +16,11 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from model_fit import (
-    Split,
-    between,
-    beyond,
-    errors,
-    fit,
-    modelled,
-    published_machine,
-    tenths,
-    without,
-)  # fmt: skip
-from model_timings import Array, Timings, published_timings
+from model_fit import Split, between, beyond, errors, fit, modelled, published_machine, tenths, without
+from model_timings import Array, Timings, cell_of, published_timings
 
-from sstep_verify.costs.model.machine import write
-from sstep_verify.costs.model.published import START, times
+from sstep_verify.costs.machine import write
+from sstep_verify.costs.published import START, times
 
 FEWEST = 2
 """Rank counts below which Extra-P is asked for no model."""
@@ -41,7 +31,7 @@ FOLDS = 6
 
 def curves(timings: Timings, split: Split, law) -> Array:
     """Of each held-out run, what `law` makes of those fitted of its cell and s; NaN where there is none."""
-    cells, s, ranks = timings.cells(), timings.runs.s, timings.runs.ranks
+    cells, s, ranks = cell_of(timings), timings.s, timings.ranks
     known: dict[tuple[int, float], object] = {}
     predicted = []
     for place in split[1]:
@@ -118,7 +108,7 @@ def best_s(timings: Timings, predicted: Array) -> tuple[Array, Array]:
     ratios, excess : ndarray
         Best s predicted over measured; time measured there over the measured best, less 1. Of s-step runs.
     """
-    ranks, s, cells = timings.runs.ranks, timings.runs.s, timings.cells()
+    ranks, s, cells = timings.ranks, timings.s, cell_of(timings)
     ratios, excess = [], []
     for cell, count in sorted(set(zip(cells.tolist(), ranks.tolist(), strict=True))):
         which = np.flatnonzero((cells == cell) & (ranks == count) & (s > 1))
@@ -141,13 +131,12 @@ def twins(timings: Timings) -> tuple[Array, Array]:
     which, off : ndarray
         Indices of the runs of K-RR that have a twin; relative errors, one run's share of the difference.
     """
-    runs = timings.runs
-    single = runs.block == 1
-    keys = list(zip(timings.data, runs.kernel, runs.s, runs.ranks, strict=True))
+    single = timings.block == 1
+    keys = timings[["dataset", "kernel", "s", "ranks"]].tolist()
     other = {keys[place]: place for place in np.flatnonzero(single & (timings.method == "ksvm"))}
     which = np.array([k for k in np.flatnonzero(single & (timings.method == "krr")) if keys[k] in other])
     ratio = np.log(timings.total[which] / timings.total[[other[keys[k]] for k in which]])
-    lines = np.unique(["|".join(map(str, keys[k][:3])) for k in which], return_inverse=True)[1]
+    lines = np.unique(timings[["dataset", "kernel", "s"]][which], return_inverse=True)[1]
     for one in np.unique(lines):
         ratio[lines == one] -= np.median(ratio[lines == one])
     return which, np.abs(np.expm1(ratio / np.sqrt(2)))
@@ -169,8 +158,8 @@ def say(name: str, timings: Timings, held: Array, predicted: Array | None) -> No
         print(f"| {name} | not installed |", flush=True)
         return
     asked = np.isfinite(predicted)
-    whole = timings.take(held[asked])
-    first, s_step = medians(errors(predicted[asked], whole.total), whole.classical)
+    whole = timings[held[asked]]
+    first, s_step = medians(errors(predicted[asked], whole.total), whole.s == 1)
     ratios, excess = best_s(whole, predicted[asked])
     print(
         f"| {name} | {first:.1f} | {s_step:.1f} | {100 * within_two(ratios):.0f} | "
@@ -183,14 +172,14 @@ def stated_errors(timings: Timings) -> dict[str, float]:
     """What predictions were off by where they were not fitted, by `ERRORS` of the machine, in whole %."""
 
     def off(split: Split) -> tuple[Timings, Array]:
-        return timings.take(split[1]), modelled(timings, split)
+        return timings[split[1]], modelled(timings, split)
 
     held, predicted = off(beyond(timings))
-    classical, s_step = medians(errors(predicted, held.total), held.classical)
+    classical, s_step = medians(errors(predicted, held.total), held.s == 1)
     others = []
     for _, split in without(timings):
         other, away = off(split)
-        others += medians(errors(away, other.total), other.classical)
+        others += medians(errors(away, other.total), other.s == 1)
     stated = (classical, s_step, min(others), max(others), 100 * within_two(best_s(held, predicted)[0]))
     names = ("classical", "s_step", "unfitted_least", "unfitted_most", "best_s")
     return {name: float(round(value)) for name, value in zip(names, stated, strict=True)}
@@ -203,8 +192,8 @@ def table(timings: Timings) -> None:
     split = beyond(timings)
     held = split[1]
     say("P > 64: model", timings, held, modelled(timings, split))
-    for name in np.unique(timings.data[held]):
-        which = held[timings.data[held] == name]
+    for name in np.unique(timings.dataset[held]):
+        which = held[timings.dataset[held] == name]
         say(f"P > 64, {name}: model", timings, which, modelled(timings, (split[0], which)))
     say("P > 64: neighbours continued", timings, held, neighbours(timings, split))
     say("P > 64: Extra-P", timings, held, extrap_times(timings, split))
@@ -231,9 +220,9 @@ def table(timings: Timings) -> None:
     for name, splits in (("one P of six", sixths), ("a tenth of the runs", list(tenths(timings)))):
         together(f"{name}, in turn: model, corrected", splits, corrected)
     which, off = twins(timings)
-    for name in ("", *np.unique(timings.data[which])):
-        mine = (timings.data[which] == name) | (name == "")
-        first, s_step = medians(off[mine], timings.classical[which][mine])
+    for name in ("", *np.unique(timings.dataset[which])):
+        mine = (timings.dataset[which] == name) | (name == "")
+        first, s_step = medians(off[mine], timings.s[which][mine] == 1)
         title = f"one job, by its twin{name and ', '}{name}"
         print(f"| {title} | {first:.1f} | {s_step:.1f} | | | {mine.sum()} pairs |", flush=True)
     for name, split in without(timings):
@@ -250,8 +239,8 @@ def main() -> None:
     print("the correction: 2 numbers, chosen among what is fitted\n")
     if given.write:
         parameters = fit(timings)
-        off = errors(times(parameters, timings.runs).total, timings.total)
-        classical, s_step = medians(off, timings.classical)
+        off = errors(times(parameters, timings).total, timings.total)
+        classical, s_step = medians(off, timings.s == 1)
         print(f"fitted to all: {classical:.1f} / {s_step:.1f} %")
         write(published_machine(parameters, stated_errors(timings)), given.write)
         return

@@ -5,15 +5,14 @@ from __future__ import annotations
 import csv
 import lzma
 from collections import defaultdict
-from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sstep_verify.costs.model.profiles import Profile, read_counts
-from sstep_verify.costs.model.published import Array, Runs, runs_of
+from sstep_verify.costs.profiles import Profile, read_counts
+from sstep_verify.costs.published import Array, Runs, runs_of
 
 TIMINGS_FILE = "perlmutter-timings.csv.xz"
 NEWS_FILE, NEWS_SAMPLES = "news20.binary.colnnz.txt.xz", 19_996
@@ -38,51 +37,18 @@ ADULT = (
 and loss, and the 39 rarer countries are stated as even; the sum is within 0.1 % of a9a's 451,592."""
 
 
-@dataclass(frozen=True, eq=False)
-class Timings:
-    """Runs and how long they took.
+Timings = np.recarray
+"""Runs and how long they took, a row each, shape (k,).
 
-    Parameters
-    ----------
-    data, method : ndarray of str, shape (k,)
-        Data set; ksvm or krr.
-    runs : Runs
-        Their sizes.
-    phases : ndarray, shape (k, 3)
-        Microseconds per iteration on rank 0: panel (kernel_computation), allreduce (allreduce_time),
-        steps (the four others).
-    total : ndarray, shape (k,)
-        Their sum.
-    repeats : ndarray, shape (k,)
-        Runs of which these are the medians.
-    """
+Columns: dataset; method (ksvm or krr); those of `Runs`; phases, microseconds per iteration on rank 0, shape
+(3,): panel (kernel_computation), allreduce (allreduce_time), steps (the four others); total, their sum;
+repeats, runs of which these are the medians.
+"""
 
-    data: Array
-    method: Array
-    runs: Runs
-    phases: Array
-    total: Array
-    repeats: Array
 
-    def __len__(self) -> int:
-        return self.total.size
-
-    def take(self, which: Array) -> Timings:
-        """Some of them, by index or mask."""
-        data, method, runs, *rest = (getattr(self, field.name) for field in fields(self))
-        taken = Runs(*(column[which] for column in runs))
-        return Timings(data[which], method[which], taken, *(column[which] for column in rest))
-
-    @property
-    def classical(self) -> Array:
-        """Which are runs of the classical program."""
-        return self.runs.s == 1
-
-    def cells(self) -> Array:
-        """A number for each combination of data set, method, kernel and block."""
-        columns = (self.data, self.method, self.runs.kernel, self.runs.block)
-        names = ["|".join(map(str, names)) for names in zip(*columns, strict=True)]
-        return np.unique(names, return_inverse=True)[1]
+def cell_of(timings: Timings) -> Array:
+    """A number for each combination of data set, method, kernel and block."""
+    return np.unique(timings[["dataset", "method", "kernel", "block"]], return_inverse=True)[1]
 
 
 def handwritten_profile() -> Profile:
@@ -138,6 +104,9 @@ def timings_of(
     keys: list, profiles: dict[str, Profile], phases: Array, total: Array, repeats: Array
 ) -> Timings:
     """Timings of runs (data, method, kernel, b, P, s, H) on data sets of these profiles."""
-    data, method = (np.array([key[place] for key in keys]) for place in (0, 1))
+    names = [np.array([key[place] for key in keys]) for place in (0, 1)]
     runs = runs_of([(profiles[key[0]], *key[2:]) for key in keys])
-    return Timings(data, method, runs, phases, total, repeats)
+    columns = dict(zip(("dataset", "method", *Runs._fields), (*names, *runs), strict=True))
+    columns |= {"phases": phases, "total": total, "repeats": repeats}
+    kinds = [(name, column.dtype, column.shape[1:]) for name, column in columns.items()]
+    return np.rec.fromarrays([*columns.values()], dtype=kinds)

@@ -17,23 +17,25 @@ from typing import Any
 import lookalike
 import mpi_ranks
 import numpy as np
-from grid import Report, parser, quartiles, spread
+from grid import Report, parser, several
 from mpi_ranks import Case
 
+from sstep_verify.outputs import write_whole
 from sstep_verify.production.data.partition import partition_of
 from sstep_verify.ranks import run
+from sstep_verify.timing.measure import quartiles, spread
 
 LOOK_ALIKE, WIDE = "look-alike", "dense"
 COUNTS = "news20.binary.colnnz.txt.xz"
 DATA_SETS = ("duke", "colon-cancer", "abalone", WIDE, LOOK_ALIKE)
 WIDE_SHAPE, QUICK_SHAPE = (2_000, 100_000), (500, 10_000)
 CACHED = ("duke", "colon-cancer")
+CORES = len(os.sched_getaffinity(0))
 LIMIT = 1800.0
 """Seconds that one call of the ranks may take."""
 
 CLASSICAL_MS, WINDOW_MS, READ_SECONDS = 1.5, 1.0, 60.0
 """Targets on the look-alike at P = 1: milliseconds per iteration for s = 1 and s = 64; seconds to read."""
-
 
 PIECES = ("product", "kernel function", "collective")
 
@@ -71,25 +73,25 @@ processor times. memory: array bytes of a rank over f m n / P + s b m or the exc
 over that and 6 vectors of m words. * more ranks than cores.
 """
 
-HEADER = (
-    f"{'data':<13}{'task':<5}{'kernel':<8}{'b':>2}{'s':>4} {'exchange':<15}{'P':>3}{'us/iter':>11}"
-    f"{'product':>10}{'function':>9}{'collect.':>9}{'ratio':>21}{'target':>7} "
-    f"{'':<7}{'cpu':>6}{'memory':>8}{'vectors':>9}"
-)
+
+COLUMNS = (
+    ("data", "<13", "{data}"), ("task", "<5", "{task}"), ("kernel", "<8", "{kernel}"), ("b", ">2", "{b}"),
+    ("s", ">4", "{s}"), (" exchange", "<16", " {exchange}"), ("P", ">3", "{P}{crowded}"),
+    ("us/iter", ">11", "{wall[run]:.1f}"), ("product", ">10", "{wall[product]:.1f}"),
+    ("function", ">9", "{wall[kernel function]:.1f}"), ("collect.", ">9", "{wall[collective]:.1f}"),
+    ("ratio", ">21", "{ratio}"), ("target", ">7", "{aim:g}"), ("", "<8", " {verdict}"),
+    ("cpu", ">6", "{processor[ratio][1]:.2f}"), ("memory", ">8", "{memory:.2f}"),
+    ("vectors", ">9", "{vectors:.2f}"),
+)  # fmt: skip
 
 
-def line(cell: dict[str, Any], mark: str) -> str:
-    """One line of the table."""
-    wall = cell["wall"]
-    verdict = "-" if cell["target"] is None else "met" if cell["met"] else "MISSED"
-    return (
-        f"{cell['data']:<13}{cell['task']:<5}{cell['kernel']:<8}{cell['b']:>2}{cell['s']:>4} "
-        f"{cell['exchange']:<15}{cell['P']:>2}{mark}{wall['run']:>11.1f}"
-        + "".join(f"{wall[name]:>{width}.1f}" for name, width in zip(PIECES, (10, 9, 9), strict=True))
-        + f"{spread(wall['ratio']):>21}{cell['target'] or 0:>7g} {verdict:<7}"
-        f"{cell['processor']['ratio'][1]:>6.2f}{cell['memory']:>8.2f}"
-        f"{cell['memory, vectors']:>9.2f}"
-    )
+def shown(cell: dict[str, Any]) -> dict[str, Any]:
+    """What a line tells more."""
+    return {
+        "crowded": "*" if cell["P"] > CORES else " ", "ratio": spread(cell["wall"]["ratio"]),
+        "aim": cell["target"] or 0, "vectors": cell["memory, vectors"],
+        "verdict": "-" if cell["target"] is None else "met" if cell["met"] else "MISSED",
+    }  # fmt: skip
 
 
 def cases(name: str, quick: bool) -> list[Case]:
@@ -116,9 +118,8 @@ def prepared(name: str, chosen: argparse.Namespace) -> str | tuple[int, int]:
     path = chosen.out.with_name("look-alike.svm").resolve()
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(path.name + ".part")
-        lookalike.write_svmlight(part, *lookalike.look_alike(lookalike.column_counts(counts_path(chosen))))
-        os.replace(part, path)
+        drawn = lookalike.look_alike(lookalike.column_counts(counts_path(chosen)))
+        write_whole(path, lambda file: lookalike.write_svmlight(file, *drawn))
     return str(path)
 
 
@@ -156,31 +157,23 @@ def cached(report: Report, name: str, ranks: int, repeats: int) -> None:
         )
 
 
-def arguments() -> argparse.Namespace:
-    known = parser(__doc__, "mpi", 7, 0.05)
-    known.add_argument("--only", choices=DATA_SETS, action="append", help="one data set; may be repeated")
+def main() -> int:
+    known = parser(__doc__, "mpi", 7, 0.05, only=DATA_SETS)
     known.add_argument("--ranks", type=int, action="append", help="P; may be repeated (default: 1, 2, 4)")
     known.add_argument("--quick", action="store_true", help="P = 1, fewer cases, smaller dense matrix")
-    chosen = known.parse_args()
-    if chosen.repeats < 5 or not chosen.seconds > 0:
-        known.error("needed are at least 5 repeats and a positive length of a stretch")
+    chosen = several(known)
     if chosen.data:
         os.environ["SSTEP_VERIFY_DATA"] = str(Path(chosen.data).resolve())
-    return chosen
-
-
-def main() -> int:
-    chosen = arguments()
     report = Report(
-        chosen.out, format="sstep-verify mpi benchmark 2", units="microseconds per iteration",
-        cores=len(os.sched_getaffinity(0)), reading=[], cache=[], cells=[], **{"blas threads": 1},
+        chosen.out, COLUMNS, format="sstep-verify mpi benchmark 2", units="microseconds per iteration",
+        cores=CORES, reading=[], cache=[], cells=[], **{"blas threads": 1},
     )  # fmt: skip
     report.say(LEGEND)
     if LOOK_ALIKE in (chosen.only or DATA_SETS):
         imbalance = report.document["imbalance"] = balance(chosen)
         told = ", ".join(f"{name}: {value:.4f}" for name, value in imbalance.items())
         report.say(f"imbalance of the look-alike: {told}")
-    report.say(HEADER)
+    report.head()
     for name in chosen.only or DATA_SETS:
         source = prepared(name, chosen)
         for ranks in chosen.ranks or ([1] if chosen.quick else [1, 2, 4]):
@@ -194,7 +187,6 @@ def main() -> int:
 
 def measure(report: Report, name: str, source, ranks: int, chosen: argparse.Namespace) -> None:
     """All measurements of one data set on some ranks."""
-    mark = "*" if ranks > report.document["cores"] else " "
     loaded = run(ranks, mpi_ranks.load, name, source, limit=LIMIT)[0]
     report.add(
         "reading",
@@ -204,7 +196,7 @@ def measure(report: Report, name: str, source, ranks: int, chosen: argparse.Name
     for case in cases(name, chosen.quick):
         answers = run(ranks, mpi_ranks.measure, case, chosen.repeats, chosen.seconds, limit=LIMIT)
         cell = summarise(case, ranks, answers, run(ranks, mpi_ranks.memory, case, limit=LIMIT))
-        report.add("cells", cell, line(cell, mark))
+        report.add("cells", cell, **shown(cell))
     if name in CACHED:
         cached(report, name, ranks, chosen.repeats)
     if name == LOOK_ALIKE and ranks == 1:

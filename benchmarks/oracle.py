@@ -85,35 +85,27 @@ def measure(name: str, directory: str | None, report: Report) -> None:
                 "mpmath": mpmath[1] * (m / mpmath[0]) ** 3, "mpmath_measured": m <= MOST_MPMATH,
                 "arb": arb[1] * (m / arb[0]) ** 3, "arb_measured": m <= MOST_ARB, "arb_bits": bits,
             }  # fmt: skip
-            report.add("lines", line, row(line))
+            marks = [(line[name], "" if line[f"{name}_measured"] else "~") for name in ("mpmath", "arb")]
+            report.add(
+                "lines", line, seconds=[f"{mark}{taken:.3g} s" for taken, mark in marks],
+                times=[f"{mark}{taken / seconds:.3g} x" for taken, mark in marks],
+            )  # fmt: skip
 
 
-HEADER = (
-    f"{'data':<9}{'kernel':<12}{'m':>5}{'certificate':>13}{'digits':>8}{'mpmath':>13}{'ratio':>13}"
-    f"{'Arb solve':>13}{'ratio':>13}{'bits':>6}"
-)
-
-
-def row(line: dict[str, Any]) -> str:
-    """One line of the table; ``~`` marks what is extrapolated."""
-
-    def rival(name: str) -> str:
-        seconds, mark = line[name], "" if line[f"{name}_measured"] else "~"
-        ratio = seconds / line["certificate"]
-        return f"{mark}{seconds:.3g} s".rjust(13) + f"{mark}{ratio:.3g} x".rjust(13)
-
-    return (
-        f"{line['data']:<9}{line['kernel']:<12}{line['m']:>5}{line['certificate']:>11.3g} s"
-        f"{line['digits']:>8}{rival('mpmath')}{rival('arb')}{line['arb_bits']:>6}"
-    )
+COLUMNS = (
+    ("data", "<9", "{data}"), ("kernel", "<12", "{kernel}"), ("m", ">5", "{m}"),
+    ("certificate", ">13", "{certificate:.3g} s"), ("digits", ">8", "{digits}"),
+    ("mpmath", ">13", "{seconds[0]}"), ("ratio", ">13", "{times[0]}"),
+    ("Arb solve", ">13", "{seconds[1]}"), ("ratio", ">13", "{times[1]}"), ("bits", ">6", "{arb_bits}"),
+)  # fmt: skip
 
 
 def main() -> None:
     arguments = parser(__doc__, "oracle")
     arguments.add_argument("--kernel", choices=KERNELS, action="append", help="one; may be repeated")
     given = arguments.parse_args()
-    report = Report(given.out, schema=1)
-    report.say(HEADER)
+    report = Report(given.out, COLUMNS, schema=1)
+    report.head()
     try:
         with threadpool_limits(1):
             for name in given.kernel or KERNELS:

@@ -209,39 +209,29 @@ def fit_once(text: str) -> None:
         np.savez(out, kept)
 
 
-HEADER = (
-    f"{'data':<15}{'m':>6}{'n':>9}  {'beside':<12}{'fit':>9}{'epochs':>9}{'theirs':>9}"
-    f"{'ratio':>8}{'whole':>9}{'theirs':>9}{'ratio':>8}{'gap':>9}{'theirs':>9}"
-)
-
-
-def row(line: dict[str, Any]) -> str:
-    """A line of the table; ratios above 1 say that ours takes longer."""
-    fit, peer_fit, whole, peer_whole = (
-        line[name][0] for name in ("fit", "peer_fit", "whole", "peer_whole")
-    )
-    return (
-        f"{line['data']:<15}{line['samples']:>6}{line['features']:>9}  {line['peer']:<12}{fit:>9.4f}"
-        f"{line['fit_epochs'][0]:>9.4f}"
-        f"{peer_fit:>9.4f}{fit / peer_fit:>8.2f}{whole:>9.2f}{peer_whole:>9.2f}{whole / peer_whole:>8.2f}"
-        f"{line['gap']:>9.1e}{line['peer_gap']:>9.1e}"
-    )
+COLUMNS = (
+    ("data", "<15", "{data}"), ("m", ">6", "{samples}"), ("n", ">9", "{features}"),
+    ("  beside", "<14", "  {peer}"), ("fit", ">9", "{fit[0]:.4f}"), ("epochs", ">9", "{fit_epochs[0]:.4f}"),
+    ("theirs", ">9", "{peer_fit[0]:.4f}"), ("ratio", ">8", "{ratios[0]:.2f}"),
+    ("whole", ">9", "{whole[0]:.2f}"), ("theirs", ">9", "{peer_whole[0]:.2f}"),
+    ("ratio", ">8", "{ratios[1]:.2f}"), ("gap", ">9", "{gap:.1e}"), ("theirs", ">9", "{peer_gap:.1e}"),
+)  # fmt: skip
+"""Ratios above 1 say that ours takes longer."""
 
 
 def main() -> None:
-    arguments = parser(__doc__, "peers", 5)
+    arguments = parser(__doc__, "peers", 5, only=dict.fromkeys(cell.data for cell in CELLS))
     arguments.add_argument("--lookalike", type=Path, help="file made by benchmarks/lookalike.py")
-    arguments.add_argument("--only", action="append", help="one data set; may be repeated")
     arguments.add_argument("--fit", help=argparse.SUPPRESS)
     given = arguments.parse_args()
     if given.fit:
         fit_once(given.fit)
         return
-    report = Report(given.out, schema=1, lines=[], skipped={})
+    report = Report(given.out, COLUMNS, schema=1, lines=[], skipped={})
     report.say(
         f"seconds to a relative gap or residual of {TARGET:g}, medians of {given.repeats}; one thread"
     )
-    report.say(HEADER)
+    report.head()
     skipped = report.document["skipped"]
     with threadpool_limits(1), tempfile.TemporaryDirectory() as folder:
         for cell in (cell for cell in CELLS if cell.data in (given.only or [cell.data])):
@@ -254,7 +244,8 @@ def main() -> None:
             except SstepVerifyError as error:
                 skipped[f"{cell.data} {cell.peer}"] = str(error)
                 continue
-            report.add("lines", line, row(line))
+            ratios = [line[name][0] / line[f"peer_{name}"][0] for name in ("fit", "whole")]
+            report.add("lines", line, ratios=ratios)
         for name, reason in skipped.items():
             report.say(f"skipped: {name}: {reason}")
     report.done()

@@ -64,22 +64,22 @@ def summarise(cell: Cell, answer: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-HEADER = (
-    f"{'data':<16}{'task':<5}{'kernel':<8}{'b':>2} {'exchange':<15}{'P':>2}{'s = 16':>9}{'best':>9}"
-    f"{'auto':>9}{'ratio':>7}{'least':>7}  best s, and what the tuner found"
-)
+COLUMNS = (
+    ("data", "<16", "{data}"), ("task", "<5", "{task}"), ("kernel", "<8", "{kernel}"), ("b", ">2", "{b}"),
+    (" exchange", "<16", " {exchange}"), ("P", ">2", "{P}"), ("s = 16", ">9", "{rough:.2f}"),
+    ("best", ">9", "{fixed:.2f}"), ("auto", ">9", "{auto:.2f}"), ("ratio", ">7", "{ratio:.3f}"),
+    ("least", ">7", "{least:.3f}"), ("  best s, and what the tuner found", "", "  {first}: {rest}"),
+)  # fmt: skip
 
 
-def line(cell: dict[str, Any]) -> str:
-    found = ", ".join(
-        f"{s} {name}" if cell["exchange"] == "auto" else str(s) for name, s, *_ in cell["found"]
-    )
-    best = f"{cell['best'][1]} {cell['best'][0]}" if cell["exchange"] == "auto" else cell["best"][1]
-    return (
-        f"{cell['data']:<16}{cell['task']:<5}{cell['kernel']:<8}{cell['b']:>2} {cell['exchange']:<15}"
-        f"{cell['P']:>2}{cell['s = 16 us']:>9.2f}{cell['fixed us']:>9.2f}{cell['auto us']:>9.2f}"
-        f"{cell['ratio']:>7.3f}{cell['least']:>7.3f}  {best}: {found}"
-    )
+def shown(cell: dict[str, Any]) -> dict[str, Any]:
+    """What a line tells more: s with its exchange, where that may be chosen."""
+    told = [
+        f"{s} {name}" if cell["exchange"] == "auto" else str(s)
+        for name, s, *_ in (cell["best"], *cell["found"])
+    ]
+    times = {"rough": cell["s = 16 us"], "fixed": cell["fixed us"], "auto": cell["auto us"]}
+    return {**times, "first": told[0], "rest": ", ".join(told[1:])}
 
 
 def jumped(cell: Cell, directory: str, before: float, after: float, report: Report) -> None:
@@ -113,14 +113,14 @@ def main() -> int:
     arguments.add_argument("--ranks", type=int, choices=[1, 2], help="P (default: both)")
     arguments.add_argument("--quick", action="store_true", help="three cells")
     chosen = arguments.parse_args()
-    report = Report(chosen.out, format="sstep-verify tuning benchmark 1", cells=[], jumps=[])
+    report = Report(chosen.out, COLUMNS, format="sstep-verify tuning benchmark 1", cells=[], jumps=[])
     report.say("Microseconds per iteration, medians of interleaved runs; s = 16 from the sweep alone.\n")
-    report.say(HEADER)
+    report.head()
     wanted = [cell for cell in cells() if chosen.ranks in (None, cell.P)]
     for cell in wanted[:: 9 if chosen.quick else 1]:
         given = cell, chosen.data, chosen.repeats, chosen.seconds
         entry = summarise(cell, run(cell.P, tuning_ranks.measure, *given, limit=LIMIT)[0])
-        report.add("cells", entry, line(entry))
+        report.add("cells", entry, **shown(entry))
         report.write()
     ratios, least = ([cell[name] for cell in report.document["cells"]] for name in ("ratio", "least"))
     report.say(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from grid import SEED
 
-from sstep_verify.costs.timings import powers_of_two
+from sstep_verify.costs.known import powers_of_two
 from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
 from sstep_verify.production.data.reading import load_local
 from sstep_verify.production.messages.communicator import communicator_of

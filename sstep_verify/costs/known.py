@@ -1,21 +1,24 @@
-"""What the tuner was told of its candidates, and what follows: how long they take, what a trial may lose.
+"""What the tuner of s tries and is told, and what follows: how long candidates take, what a trial may lose.
 
 Of a candidate counts the lower median of its batches since exploring began; what it took when last tried,
 before that, says only how many windows the next batch has.
+
+Of the one that it settled on batches are long, since each costs some Python, but short until one took what
+is expected, and to be cut after `LATE` times that: when times jump, few windows pass before it is known.
 """
 
 from __future__ import annotations
 
+import math
+from collections import deque
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from sstep_verify.costs.timings import (
-    MOST_WINDOWS,
-    Candidate,
-    Tried,
-    beside,
-    half_interval,
-    middle,
-)
+FLOOR, EARLY = 0.01, (0.45, 0.15)
+"""Least half of an interval over its time, and that of one and of two times, without a spread."""
+
+MOST_WINDOWS = 4096
+"""Of a batch."""
 
 ALIKE = 0.02
 """Share by which candidates may differ and still be alike."""
@@ -24,22 +27,84 @@ SHARE, SHORT, LEAST_QUANTUM = 0.004, 5e-4, 5e4
 """Of what the rest of the training takes: the most that the trials of an s may lose, and a batch; its least
 length, in nanoseconds."""
 
+LATE = 1.5
+CONFIRM, JUMPED, DRIFT, JUMP = 4, 3, 0.3, 2.0
+"""An alarm is `CONFIRM` batches in a row, or `JUMPED` of which the last is `JUMP` times off, that leave
+what is expected by more than `DRIFT` and by more than the interval of 6 MAD."""
+RECENT = 24
+"""Batches from which is drawn what is expected."""
+
+
+class Candidate(NamedTuple):
+    """What may be tried: an exchange, and iterations a window (s)."""
+
+    exchange: str
+    s: int
+
+
+class Batch(NamedTuple):
+    """What to make next: so many windows, cut at the end of one after so many nanoseconds (`limit`).
+
+    The time of a first batch, which compiles and fills caches, does not count.
+    """
+
+    candidate: Candidate
+    windows: int
+    counted: bool = True
+    limit: float = math.inf
+
+
+class Tried(NamedTuple):
+    """What is known of a candidate: batches and nanoseconds per iteration, NaN where none counted."""
+
+    candidate: Candidate
+    batches: int
+    nanoseconds: float
+
+
+def powers_of_two(most: int) -> list[int]:
+    """1, 2, 4, ..., up to `most`."""
+    return [1 << k for k in range(most.bit_length())]
+
+
+def middle(times: Sequence[float]) -> float:
+    """The lower median."""
+    return sorted(times)[(len(times) - 1) // 2]
+
+
+def spread_of(times: Sequence[float]) -> float:
+    """The median absolute deviation from the median."""
+    level = middle(times)
+    return sorted(abs(time - level) for time in times)[len(times) // 2]
+
+
+def half_interval(times: Sequence[float]) -> float:
+    """Half of the confidence interval of a time."""
+    level, count = middle(times), len(times)
+    if count <= len(EARLY):
+        return EARLY[count - 1] * level
+    return max(FLOOR * level, 3 * spread_of(times) / math.sqrt(count))
+
+
+def beside(one: Candidate, best: Candidate) -> bool:
+    """Whether a candidate is a neighbour of the best, and may only seem worse."""
+    return one.exchange == best.exchange and one.s in (best.s // 2, best.s, 2 * best.s)
+
+
+def expected_next(answers: Sequence[float]) -> float:
+    """Time per iteration expected of the next s of a walk: it grows as it did last, at most twofold."""
+    if len(answers) < 2:
+        return answers[-1] if answers else 0.0
+    return answers[-1] * min(max(answers[-1] / answers[-2], 1.0), 2.0)
+
 
 class Known:
     """Times of candidates, in nanoseconds, of a training that is to make so many iterations.
 
     Exchanges are in the order in which they are tried; while exploring a batch is to take a `quantum`.
-
-    Attributes
-    ----------
-    times : dict of Candidate to list of float
-        Nanoseconds per iteration of batches, since exploring began.
-    last : dict of Candidate to tuple
-        Of every candidate that was ever tried, how many batches counted, and its last time.
-    rest : float
-        Iterations that are still to be made.
-    longest : float
-        Of the longest window that is left in an elimination; 0 where batches need not be alike.
+    `times` are nanoseconds per iteration of batches, since exploring began; `last` has of every candidate
+    that was ever tried how many batches counted, and its last time; `rest` are the iterations still to be
+    made; `longest` is the longest window left in an elimination, 0 where batches need not be alike.
     """
 
     def __init__(self, exchanges: Sequence[str], iterations: float, quantum: float):
@@ -127,3 +192,54 @@ class Known:
             one: last for one, (_, last) in self.last.items()
             if one.exchange == near.exchange and not beside(one, near)
         }  # fmt: skip
+
+
+class Settled:
+    """What its batches are, and take.
+
+    Times are nanoseconds per iteration of its batches so far; a short and a long batch are to take so many.
+    Told are how many batches were `seen`, the time that is `expected`, between what a batch takes as
+    `usual`, and the `long` batch.
+    """
+
+    def __init__(self, candidate: Candidate, times: Sequence[float], short: float, long: float):
+        self._candidate, self._quanta = candidate, (short, long)
+        self._recent: deque[float] = deque(maxlen=RECENT)
+        self.seen, self._beyond, self._calm = 0, 0, False
+        self._expect(times)
+
+    @property
+    def batch(self) -> Batch:
+        """The next batch."""
+        return self.long if self._calm else self._short
+
+    def _expect(self, times: Sequence[float]) -> None:
+        """Expect such times."""
+        self.expected, spread = middle(times), spread_of(times)
+        each = self.expected
+        self._short, self.long = (
+            self._batch(each * self._candidate.s, quantum) for quantum in self._quanta
+        )
+        room = max(DRIFT * each, 6 * spread)
+        self.usual = each - min(room, 0.5 * each), each + room
+        self._steady = each / JUMP, JUMP * each + 6 * spread
+
+    def _batch(self, window: float, quantum: float) -> Batch:
+        windows = min(max(int(quantum / window), 1), MOST_WINDOWS)
+        return Batch(self._candidate, windows, True, LATE * windows * window)
+
+    def alarm(self, each: float, caution: int) -> int:
+        """Look at a batch: 1 if times rose, -1 if they fell, by `caution` times the batches of an alarm."""
+        self.seen += 1
+        least, most = self.usual
+        side = 1 if each > most else -1 if each < least else 0
+        self._calm = not side
+        if side:
+            self._beyond = self._beyond + side if self._beyond * side >= 0 else side
+            jumped = not self._steady[0] <= each <= self._steady[1]
+            return side if abs(self._beyond) >= (JUMPED if jumped else CONFIRM) * caution else 0
+        self._beyond = 0
+        self._recent.append(each)
+        if self.seen % (RECENT // 2) == 0:
+            self._expect(self._recent)
+        return 0

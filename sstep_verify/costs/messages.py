@@ -36,7 +36,6 @@ TRAILER = 2
 ALLREDUCE, REDUCE_SCATTER = "allreduce", "reduce_scatter"
 """Names of the two kinds of reductions."""
 
-
 COUNTED = ("windows", "panel columns", "collectives", "words")
 """What a rank counts, in the order of `Counts`."""
 
@@ -49,15 +48,7 @@ class Reduction(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What a rank counts in a run; fields as in the counters of a trajectory.
-
-    Parameters
-    ----------
-    windows, columns : int
-        Windows made, kernel rows formed.
-    collectives, words : int
-        Reductions, and words that each rank hands to them.
-    """
+    """What a rank counts in a run: windows made, kernel rows formed, reductions, words handed to them."""
 
     windows: int
     columns: int

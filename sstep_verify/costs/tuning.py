@@ -20,7 +20,7 @@ interval lies above that of the best, one beside the best, and what was the best
 batches, since one may have been disturbed. Exploring ends when one is left, or all that are left are within
 `ALIKE` of the best, or after `ROUNDS`.
 
-*Settled* on the best (see `settled`). When batches leave what is expected, exploring begins anew from
+*Settled* on the best (see `known.Settled`). When batches leave what is expected, exploring begins anew from
 there, in the same exchange: to larger s first where times rose, to smaller ones where they fell, and the
 other way only if that was in vain; the walk ends at `NEAR` times the best. Without such a cause the
 neighbours are tried again after `AGAIN` windows, of a batch at most `COUNTED`, then after twice as many,
@@ -40,9 +40,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from sstep_verify.costs.known import Known
-from sstep_verify.costs.settled import Settled
-from sstep_verify.costs.timings import Batch, Candidate, Tried, expected_next, middle, powers_of_two
+from sstep_verify.costs.known import (
+    Batch,
+    Candidate,
+    Known,
+    Settled,
+    Tried,
+    expected_next,
+    middle,
+    powers_of_two,
+)
 
 FAR, MISSES, ROUNDS = 4.0, 2, 8
 NEAR, NEAR_ROUNDS, LATE_ROUNDS = 1.25, 4, 2

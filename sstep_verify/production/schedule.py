@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.costs.timings import Batch
+from sstep_verify.costs.known import Batch
 from sstep_verify.costs.tuning import Tuner
 from sstep_verify.production.options import EXCHANGES
 

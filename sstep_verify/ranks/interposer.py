@@ -1,7 +1,8 @@
 """Collectives counted, and made late, outside the program: a shared library between it and the MPI library.
 
 `build_interposer` makes it with the compiler wrapper of the MPI beside this Python; ranks that were started
-with it in LD_PRELOAD read what it counted by `interposed_counts`.
+with it in LD_PRELOAD read what it counted by `interposed_counts`. In a process without it all that ask it
+raise MissingExtraError.
 """
 
 from __future__ import annotations
@@ -47,14 +48,9 @@ KINDS = ("allreduce", "reduce_scatter", "other")
 
 @dataclass(frozen=True)
 class Counted:
-    """Collectives of one kind that a process entered.
+    """Collectives of one kind that a process entered, and the 8-byte words that it handed in.
 
-    Parameters
-    ----------
-    calls : int
-        How many.
-    words : int
-        8-byte words that this process handed in; for a reduce-scatter the whole vector.
+    Of a reduce-scatter they are those of the whole vector.
     """
 
     calls: int
@@ -62,24 +58,10 @@ class Counted:
 
 
 def build_interposer(folder: Path, wrapper: str | None = None) -> Path:
-    """Compile the library.
+    """Compile the library into a folder, for ``run(..., variables={"LD_PRELOAD": str(path)})``.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the library is written.
-    wrapper : str, optional
-        Compiler wrapper of the MPI that the ranks use; the one beside our launcher, or on PATH, if absent.
-
-    Returns
-    -------
-    Path
-        The library: hand it to the ranks by ``run(..., variables={"LD_PRELOAD": str(path)})``.
-
-    Raises
-    ------
-    MissingExtraError
-        If there is no compiler, no wrapper for it, or they do not work together.
+    `wrapper` is the compiler wrapper of the ranks' MPI; the one beside our launcher, or on PATH, if absent.
+    MissingExtraError if there is no compiler, no wrapper for it, or they do not work together.
     """
     places = "" if wrapper else os.pathsep.join([str(launcher().parent), os.environ.get("PATH", "")])
     asked = wrapper or "mpicc"
@@ -116,13 +98,7 @@ def is_interposed() -> bool:
 
 
 def interposed_counts() -> dict[str, Counted]:
-    """Collectives counted in this process since `forget_interposed_counts`, by kind.
-
-    Raises
-    ------
-    MissingExtraError
-        If this process was started without the library.
-    """
+    """Collectives counted in this process since `forget_interposed_counts`, by kind."""
     library = _loaded()
     return {
         kind: Counted(library.pmpi_count_calls(number), library.pmpi_count_bytes(number) // 8)
@@ -131,35 +107,17 @@ def interposed_counts() -> dict[str, Counted]:
 
 
 def reductions_after_others() -> int:
-    """Reductions of this process before which, since the one before, it entered some other collective.
-
-    Raises
-    ------
-    MissingExtraError
-        If this process was started without the library.
-    """
+    """Reductions of this process before which, since the one before, it entered some other collective."""
     return int(_loaded().pmpi_count_after_others())
 
 
 def forget_interposed_counts() -> None:
-    """Count from zero.
-
-    Raises
-    ------
-    MissingExtraError
-        If this process was started without the library.
-    """
+    """Count from zero."""
     _loaded().pmpi_count_reset()
 
 
 def set_delay(microseconds: float, nanoseconds_per_byte: float = 0.0) -> None:
-    """From now on, make every collective of this process late, as `DELAY` does.
-
-    Raises
-    ------
-    MissingExtraError
-        If this process was started without the library.
-    """
+    """From now on, make every collective of this process late, as `DELAY` does."""
     _loaded().pmpi_delay_set(ctypes.c_double(microseconds), ctypes.c_double(nanoseconds_per_byte))
 
 

@@ -48,8 +48,8 @@ from sstep_verify.timing.measure import (
     Subject,
     Tell,
     quartiles,
+    spread,
 )
-from sstep_verify.timing.report import spread
 
 WIDTH = 110
 

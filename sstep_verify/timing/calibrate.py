@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.costs.model.machine import Machine
-from sstep_verify.costs.model.prediction import Method, distinct, phases, solve_flops
-from sstep_verify.costs.model.profiles import Profile, uniform_profile
+from sstep_verify.costs.machine import Machine
+from sstep_verify.costs.prediction import Method, distinct, phases, solve_flops
+from sstep_verify.costs.profiles import Profile, uniform_profile
 from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
 from sstep_verify.production.messages.clock import PHASES
 from sstep_verify.production.messages.communicator import Communicator, SelfCommunicator, communicator_of

@@ -1,14 +1,19 @@
-"""One stopwatch for all studies: cells that take turns, again and again; the delay that is injected."""
+"""All studies: cells that take turns, again and again; the delay that is injected; what a report tells."""
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from sstep_verify.errors import InputError
+from sstep_verify.outputs import whole_folder, write_text
+from sstep_verify.provenance import collect
 
 QUARTILES = (0.25, 0.5, 0.75)
 
@@ -95,12 +100,7 @@ class Baseline(Protocol):
 @dataclass(frozen=True)
 class Plan:
     """How a study is made: s, 1 among them, and delays, 0 among them, both ascending; P; stretches of each
-    cell, and their length, as far as whole windows allow.
-
-    Raises
-    ------
-    InputError
-        If a value cannot be used.
+    cell, and their length, as far as whole windows allow. InputError if a value cannot be used.
     """
 
     s: tuple[int, ...]
@@ -200,3 +200,39 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
     """Lower quartile, median, upper quartile."""
     low, middle, high = np.quantile(values, QUARTILES).tolist()
     return low, middle, high
+
+
+def about(mpi: str, command: list[str]) -> dict[str, Any]:
+    """Machine, MPI and versions."""
+    facts = collect(command)
+    chosen = ("package", "git", "python", "packages", "blas", "machine", "date", "command")
+    return {"mpi": mpi, "load": list(os.getloadavg())} | {name: facts[name] for name in chosen}
+
+
+def in_words(known: dict[str, Any], ranks: int) -> str:
+    """Machine and MPI in one line."""
+    machine = known["machine"]
+    cores = machine["usable_cores"] or machine["cores"]
+    crowded = ", which take turns" if ranks > (cores or ranks) else ""
+    return (
+        f"{machine['cpu']}, {cores} usable cores for {ranks} ranks{crowded}; load {known['load'][0]:.1f} "
+        f"at the beginning; {' '.join(known['mpi'].split())}"
+    )
+
+
+def spread(values: list[float] | tuple[float, ...], digits: int = 2) -> str:
+    """Median and quartiles: ``m [l, h]`` of (l, m, h)."""
+    low, middle, high = (f"{value:.{digits}f}" for value in values)
+    return f"{middle} [{low}, {high}]"
+
+
+def write(
+    folder: Path, name: str, lines: list[str], document: dict[str, Any], more: dict[str, str]
+) -> None:
+    """Write text, JSON (not finite: null) and more by suffix into a folder, which is whole or not there."""
+    from sstep_verify.report.plain import plain
+
+    content = json.dumps(plain(document), indent=1, ensure_ascii=False, allow_nan=False)
+    with whole_folder(folder) as partial:
+        for suffix, text in {"txt": "\n".join(lines) + "\n", "json": content + "\n", **more}.items():
+            write_text(partial / f"{name}.{suffix}", text)

@@ -59,10 +59,7 @@ class DelayedProgram(ProgramSolver):
 class SomeProgram:
     """A program that is to solve a problem in steps of b coordinates.
 
-    Raises
-    ------
-    InputError
-        If it cannot be told an s, has something else fixed than the problem, or its set-up fails.
+    InputError if it cannot be told an s, has something else fixed than the problem, or its set-up fails.
     """
 
     def __init__(self, described: ProgramFile, problem: Problem, block: int = 1):

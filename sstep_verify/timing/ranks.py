@@ -1,10 +1,16 @@
-"""Part of every rank: the stopwatch; its columns, loaded once, stretches at a delay, a collective alone."""
+"""The production solver on ranks that carry the interposer: stretches at a delay, a collective alone.
+
+First the part of every rank, whose columns are loaded once, then `OurSolver`, which calls the ranks.
+"""
 
 from __future__ import annotations
 
 import gc
+import math
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +22,15 @@ from sstep_verify.production.data.reading import load_local
 from sstep_verify.production.messages.communicator import communicator_of
 from sstep_verify.production.options import Options
 from sstep_verify.production.run import Run
-from sstep_verify.ranks.interposer import forget_interposed_counts, interposed_counts, set_delay
+from sstep_verify.ranks import run
+from sstep_verify.ranks.interposer import (
+    build_interposer,
+    forget_interposed_counts,
+    interposed_counts,
+    set_delay,
+)
 from sstep_verify.solver import RunRequest
-from sstep_verify.timing.measure import Delay
+from sstep_verify.timing.measure import Delay, Sample
 
 LONGEST = 1 << 40
 """Iterations of the stream: more than any stretch makes."""
@@ -28,6 +40,18 @@ WARM = 2
 
 SEED = 0
 """Of the drawn coordinates."""
+
+LIMIT = 3600.0
+"""Seconds that one call of the ranks may take."""
+
+PILOT = 256
+"""Iterations, at least, of the first stretch of an s, from which the length of the others follows."""
+
+FEWEST, MOST = 2, 1 << 16
+"""Windows of a stretch."""
+
+CALLS = 20
+"""Collectives alone, at least."""
 
 
 def stopwatch(
@@ -85,15 +109,15 @@ def stretch(comm: Any, s: int, exchange: str, windows: int, delay: Delay) -> tup
     stream = IndexStream("uniform", problem.samples, _held["block"], LONGEST, SEED)
     set_delay(0.0)
     options = Options(exchange=exchange, columns="local")
-    run = Run(options, communicator_of(comm), RunRequest(problem, stream, s, LONGEST))
-    run.advance(0, WARM * s)
+    made = Run(options, communicator_of(comm), RunRequest(problem, stream, s, LONGEST))
+    made.advance(0, WARM * s)
 
     def ready() -> None:
         forget_interposed_counts()
         set_delay(*delay)
 
     try:
-        seconds = stopwatch(comm.Barrier, lambda: run.advance(WARM * s, end), ready)
+        seconds = stopwatch(comm.Barrier, lambda: made.advance(WARM * s, end), ready)
     finally:
         set_delay(0.0)
     counted = interposed_counts().values()
@@ -114,3 +138,49 @@ def alone(comm: Any, delay: Delay, calls: int, words: int = 1) -> float:
         return stopwatch(comm.Barrier, work, lambda: set_delay(delay.microseconds)) / calls
     finally:
         set_delay(0.0)
+
+
+class OurSolver:
+    """The production solver with an exchange; rows are formed anew in every window, none is kept.
+
+    MissingExtraError if the interposer cannot be built.
+    """
+
+    def __init__(self, wanted: Wanted, exchange: str = "allreduce"):
+        self.name, self._wanted, self._exchange = f"our solver, exchange {exchange}", wanted, exchange
+        self._room = tempfile.TemporaryDirectory(prefix="sstep-verify-timing-")
+        self._variables = {"LD_PRELOAD": str(build_interposer(Path(self._room.name)))}
+        self._about: dict[int, dict[str, Any]] = {}
+        self._seconds: dict[tuple[int, int, str], float] = {}
+
+    def _run(self, ranks: int, function: Callable[..., Any], *given: Any) -> list[Any]:
+        return run(ranks, function, *given, limit=LIMIT, variables=self._variables)
+
+    def about(self, ranks: int) -> dict[str, Any]:
+        """Samples, features, and the MPI; the ranks hold the data from now on."""
+        if ranks not in self._about:
+            self._about[ranks] = self._run(ranks, load, self._wanted)[0]
+        return self._about[ranks]
+
+    def sample(
+        self, s: int, ranks: int, delay: Delay, seconds: float, exchange: str | None = None
+    ) -> Sample:
+        """One stretch of about so many seconds, as far as whole windows allow."""
+        self.about(ranks)
+        chosen = exchange or self._exchange
+        key = (s, ranks, chosen)
+        if key not in self._seconds:
+            windows = max(FEWEST, PILOT // s)
+            self._stretch(*key, windows, Delay())  # compiles
+            self._seconds[key] = self._stretch(*key, windows, Delay()).seconds * s
+        one = self._seconds[key] + delay.microseconds * 1e-6 * (ranks > 1)
+        return self._stretch(*key, min(max(math.ceil(seconds / one), FEWEST), MOST), delay)
+
+    def _stretch(self, s: int, ranks: int, exchange: str, windows: int, delay: Delay) -> Sample:
+        of_ranks = self._run(ranks, stretch, s, exchange, windows, delay)
+        return Sample(*(max(one) / (windows * s) for one in zip(*of_ranks, strict=True)))
+
+    def collective(self, ranks: int, delay: Delay, seconds: float) -> float:
+        """Seconds of a collective of one word, nothing else being done."""
+        calls = max(CALLS, math.ceil(seconds / (delay.microseconds * 1e-6 + 1e-4)))
+        return max(self._run(ranks, alone, delay, calls))

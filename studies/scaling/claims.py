@@ -13,9 +13,9 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
-from sstep_verify.costs.model.machine import Machine
-from sstep_verify.costs.model.prediction import Row
-from sstep_verify.costs.model.profiles import Profile
+from sstep_verify.costs.machine import Machine
+from sstep_verify.costs.prediction import Row
+from sstep_verify.costs.profiles import Profile
 from studies.report.scaling.document import MARKS, PaperClaim
 from studies.scaling.curve import RANKS, STEPS, ends, published_rows
 from studies.scaling.timed import DATA, KERNELS, TIMED, UNKNOWN, Cell, Timed, program_error

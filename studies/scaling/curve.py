@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sstep_verify.costs.model.machine import Machine
-from sstep_verify.costs.model.prediction import Method, Row, predict
-from sstep_verify.costs.model.profiles import Profile
+from sstep_verify.costs.machine import Machine
+from sstep_verify.costs.prediction import Method, Row, predict
+from sstep_verify.costs.profiles import Profile
 from studies.report.scaling.document import ScalingPoint
 from studies.scaling.timed import UNKNOWN, Cell, program_error
 

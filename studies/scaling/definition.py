@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from sstep_verify.campaign.selection import chosen_units
 from sstep_verify.campaign.tables import Count, OneOf, Range, limits, read_table, refuse_beyond
-from sstep_verify.costs.model.machine import read
+from sstep_verify.costs.machine import read
 from sstep_verify.errors import InputError
 from sstep_verify.problems.losses import TASKS
 from studies.scaling.curve import RANKS, STEPS

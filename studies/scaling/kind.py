@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from sstep_verify.campaign.messages import REFUSED, State
 from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepared, Setting, Unit
-from sstep_verify.costs.model.machine import read
+from sstep_verify.costs.machine import read
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.report import results as report
 from studies.report.scaling.document import MARKS, PaperClaim, Scaling

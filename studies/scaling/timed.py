@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sstep_verify.costs.model.machine import Machine
+from sstep_verify.costs.machine import Machine
 
 KERNELS = ("linear", "polynomial", "rbf")
 

@@ -9,8 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from sstep_verify.campaign.selection import load_data
-from sstep_verify.costs.model.machine import Machine, read
-from sstep_verify.costs.model.profiles import Profile, matrix_profile, read_counts, uniform_profile
+from sstep_verify.costs.machine import Machine, read
+from sstep_verify.costs.profiles import Profile, matrix_profile, read_counts, uniform_profile
 from sstep_verify.errors import InputError
 from sstep_verify.problems.data.datasets import FOLDER_VARIABLE, stored_file
 from sstep_verify.report import results as report

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.costs.model.prediction import solve_flops
+from sstep_verify.costs.prediction import solve_flops
 from sstep_verify.problems import Kernel, PolynomialKernel
 
 LONG_BLOCK = 96

@@ -34,7 +34,7 @@ def command(machine, ranks, seconds, force):
     """
     from threadpoolctl import threadpool_limits
 
-    from sstep_verify.costs.model.machine import write
+    from sstep_verify.costs.machine import write
     from sstep_verify.outputs import Output, claim
     from sstep_verify.timing.calibrate import calibrate
 

@@ -54,8 +54,8 @@ def command(data, steps, ranks, program, **given):
 
     Exit codes: 0 predicted; 2 usage or input error.
     """
-    from sstep_verify.costs.model.machine import read
-    from sstep_verify.costs.model.prediction import Method, predict
+    from sstep_verify.costs.machine import read
+    from sstep_verify.costs.prediction import Method, predict
     from sstep_verify.errors import InputError
 
     svm = given["task"] != "krr"
@@ -91,7 +91,7 @@ def command(data, steps, ranks, program, **given):
 
 def _profile(data, given):
     """The column profile that the options name."""
-    from sstep_verify.costs.model.profiles import Profile, matrix_profile, read_counts, uniform_profile
+    from sstep_verify.costs.profiles import Profile, matrix_profile, read_counts, uniform_profile
     from sstep_verify.errors import InputError
 
     shape, counts = given["shape"], given["counts"]

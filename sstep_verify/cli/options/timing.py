@@ -76,10 +76,8 @@ def perform(name: str, study: Callable[..., Any], given: dict[str, Any]) -> None
     """
     from sstep_verify.errors import InputError
     from sstep_verify.problems import kernel_from, loss_from
-    from sstep_verify.timing.measure import Delay, Plan
-    from sstep_verify.timing.ours import OurSolver
-    from sstep_verify.timing.ranks import Wanted
-    from sstep_verify.timing.report import about, in_words, write
+    from sstep_verify.timing.measure import Delay, Plan, about, in_words, write
+    from sstep_verify.timing.ranks import OurSolver, Wanted
 
     kernel, loss, block = kernel_from(given["kernel"]), loss_from(given["task"]), given["block"]
     if loss.task != "krr" and block > 1:

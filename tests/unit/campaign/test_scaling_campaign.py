@@ -19,7 +19,7 @@ from sstep_verify.campaign.messages import Finished, State
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.read import parse_definition, read_definition
 from sstep_verify.cli.main import cli
-from sstep_verify.costs.model.machine import read
+from sstep_verify.costs.machine import read
 from sstep_verify.errors import InputError
 from sstep_verify.report import Case, load, write_report
 from sstep_verify.report.case import PREDICTED

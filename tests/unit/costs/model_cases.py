@@ -3,8 +3,8 @@
 import numpy as np
 from model_timings import timings_of
 
-from sstep_verify.costs.model.profiles import Profile, uniform_profile
-from sstep_verify.costs.model.published import START, runs_of, times
+from sstep_verify.costs.profiles import Profile, uniform_profile
+from sstep_verify.costs.published import START, runs_of, times
 
 PROFILES = {
     "even": uniform_profile("even", 60, 5000, 300_000),
@@ -29,3 +29,11 @@ def planted_timings(noise=0.0):
     timers = times(PLANTED, runs).timers
     factors = np.exp(noise * np.random.default_rng(3).standard_normal((len(rows), 1)))
     return timings_of(rows, PROFILES, timers * factors, (timers * factors).sum(axis=1), np.ones(len(rows)))
+
+
+def changed(timings, **columns):
+    """Timings with other values in some columns."""
+    other = timings.copy()
+    for name, values in columns.items():
+        other[name] = values
+    return other

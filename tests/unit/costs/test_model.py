@@ -8,12 +8,12 @@ import model_fit
 import model_holdouts
 import numpy as np
 import pytest
-from model_cases import PLANTED, PROFILES, planted_timings
+from model_cases import PLANTED, PROFILES, changed, planted_timings
 from model_fit import Correction, errors, fit
-from model_timings import TIMINGS_FILE, published_profiles, published_timings
+from model_timings import TIMINGS_FILE, cell_of, published_profiles, published_timings
 
-from sstep_verify.costs.model.profiles import uniform_profile
-from sstep_verify.costs.model.published import START, network, pressure, runs_of, times
+from sstep_verify.costs.profiles import uniform_profile
+from sstep_verify.costs.published import START, network, pressure, runs_of, times
 from sstep_verify.errors import InputError
 
 
@@ -86,7 +86,7 @@ def test_pressure_and_network_grow_with_ranks_and_bytes():
 def test_fit_finds_planted_parameters():
     timings = planted_timings()
     found = fit(timings)
-    assert errors(times(found, timings.runs).total, timings.total).max() < 0.05
+    assert errors(times(found, timings).total, timings.total).max() < 0.05
     for name in ("transpose", "pair", "polynomial", "rbf", "gradient", "step"):
         kept = ("gradient", "clear") if name == "gradient" else (name,)  # Only their sum is seen.
         assert sum(found[k] for k in kept) == pytest.approx(sum(PLANTED[k] for k in kept), rel=0.05)
@@ -94,14 +94,14 @@ def test_fit_finds_planted_parameters():
 
 def test_fit_stays_near_under_noise():
     timings, clean = planted_timings(noise=0.2), planted_timings()
-    assert np.median(errors(times(fit(timings), timings.runs).total, clean.total)) < 0.05
+    assert np.median(errors(times(fit(timings), timings).total, clean.total)) < 0.05
 
 
 @pytest.mark.parametrize("corrected", [False, True])
 def test_what_is_held_out_is_never_seen(corrected):
     timings = planted_timings(noise=0.1)
     split = model_fit.between(timings)
-    spoilt = replace(timings, total=timings.total.copy(), phases=timings.phases.copy())
+    spoilt = timings.copy()
     spoilt.total[split[1]] *= 1e3
     spoilt.phases[split[1]] *= 1e3
     one, other = (model_fit.modelled(given, split, corrected) for given in (timings, spoilt))
@@ -113,20 +113,19 @@ def test_what_is_held_out_is_never_seen(corrected):
 
 def test_splits_hold_out_what_they_say():
     timings = planted_timings()
-    runs_all = timings.runs
     fitted, held = model_fit.beyond(timings)
-    assert runs_all.ranks[fitted].max() == 64 < runs_all.ranks[held].min()
+    assert timings.ranks[fitted].max() == 64 < timings.ranks[held].min()
     fitted, held = model_fit.between(timings, 2)
-    assert set(runs_all.ranks[held]) == {8, 32, 128}
+    assert set(timings.ranks[held]) == {8, 32, 128}
     assert not set(fitted) & set(held)
     name, (fitted, held) = next(iter(model_fit.without(timings)))
-    assert set(timings.data[held]) == {name}
-    assert name not in timings.data[fitted]
+    assert set(timings.dataset[held]) == {name}
+    assert name not in timings.dataset[fitted]
 
 
 def test_neighbours_continue_power_laws():
     timings = planted_timings()
-    powers = replace(timings, total=3.0 * timings.runs.ranks**0.7)
+    powers = changed(timings, total=3.0 * timings.ranks**0.7)
     for split in (model_fit.beyond(powers), model_fit.between(powers)):
         assert model_holdouts.neighbours(powers, split) == pytest.approx(powers.total[split[1]])
 
@@ -134,8 +133,8 @@ def test_neighbours_continue_power_laws():
 def near_and_far(residual=0.3):
     """Known runs of one data set, what they are off by, and others of it out of reach."""
     known = planted_timings()
-    even = known.take((known.data == "even") & (known.runs.ranks <= 64))
-    far = replace(even, runs=even.runs._replace(ranks=even.runs.ranks * 2.0**60))
+    even = known[(known.dataset == "even") & (known.ranks <= 64)]
+    far = changed(even, ranks=even.ranks * 2.0**60)
     return even, np.full(len(even), residual), far
 
 
@@ -145,7 +144,7 @@ def test_correction_is_none_far_away_and_on_other_data(length, stiffness):
     even, residuals, far = near_and_far()
     correction = Correction(even, residuals, length, stiffness)
     known = planted_timings()
-    assert not correction(known.take(known.data == "heavy")).any()
+    assert not correction(known[known.dataset == "heavy"]).any()
     assert correction(even).min() > 0
     assert np.abs(correction(far)).max() < 1e-3
 
@@ -157,7 +156,7 @@ def test_correction_follows_what_is_near():
 
 def test_a_run_pulls_no_harder_the_further_it_is_off():
     even, residuals, _ = near_and_far()
-    wild = (even.runs.ranks == 16) & (even.runs.s == 8) & (even.runs.block == 4)
+    wild = (even.ranks == 16) & (even.s == 8) & (even.block == 4)
     assert wild.any()
     off = [np.where(wild, most, residuals) for most in (3.0, 300.0)]
     one, other = (Correction(even, given, 1.0, 16.0)(even) for given in off)
@@ -167,12 +166,12 @@ def test_a_run_pulls_no_harder_the_further_it_is_off():
 
 def test_correction_is_chosen_by_how_it_tells_of_fitted_rank_counts():
     timings = planted_timings()
-    rising = 0.1 * np.log2(timings.runs.ranks)
+    rising = 0.1 * np.log2(timings.ranks)
     known, held = model_fit.between(timings)
-    chosen = model_fit.correction(timings.take(known), rising[known])
-    left = np.abs(chosen(timings.take(held)) - rising[held])
-    worst = Correction(timings.take(known), rising[known], min(model_fit.LENGTHS), 64.0)
-    assert left.mean() < np.abs(worst(timings.take(held)) - rising[held]).mean()
+    chosen = model_fit.correction(timings[known], rising[known])
+    left = np.abs(chosen(timings[held]) - rising[held])
+    worst = Correction(timings[known], rising[known], min(model_fit.LENGTHS), 64.0)
+    assert left.mean() < np.abs(worst(timings[held]) - rising[held]).mean()
     assert left.mean() < 0.1 * rising[held].mean()
 
 
@@ -180,7 +179,7 @@ def test_every_rank_count_but_the_ends_is_held_out_once():
     timings = planted_timings()
     halves = np.concatenate([model_fit.between(timings, first)[1] for first in (1, 2)])
     sixths = np.concatenate([model_fit.between(timings, first, 6)[1] for first in range(1, 7)])
-    inner = np.flatnonzero((timings.runs.ranks > 2) & (timings.runs.ranks < 512))
+    inner = np.flatnonzero((timings.ranks > 2) & (timings.ranks < 512))
     tenths = [held for fitted, held in model_fit.tenths(timings) if not set(fitted) & set(held)]
     assert len(tenths) == 10
     for held in (halves, sixths, np.concatenate(tenths)):
@@ -191,9 +190,9 @@ def test_twins_differ_by_what_one_of_them_is_off():
     timings = planted_timings()
     which, off = model_holdouts.twins(timings)
     assert set(timings.method[which]) == {"krr"}
-    assert set(timings.runs.block[which]) == {1}
+    assert set(timings.block[which]) == {1}
     assert not off.any()
-    slower = replace(timings, total=np.where(timings.method == "krr", 3.0, 1.0) * timings.total)
+    slower = changed(timings, total=np.where(timings.method == "krr", 3.0, 1.0) * timings.total)
     slower.total[which[0]] *= 2
     off = model_holdouts.twins(slower)[1]
     assert off[0] == pytest.approx(2 ** np.sqrt(0.5) - 1)
@@ -202,11 +201,11 @@ def test_twins_differ_by_what_one_of_them_is_off():
 
 def test_best_s_and_what_another_costs():
     timings = planted_timings()
-    one = timings.take(np.flatnonzero(timings.cells() == 0))
+    one = timings[cell_of(timings) == 0]
     ratios, excess = model_holdouts.best_s(one, one.total)
     assert (ratios == 1).all()
     assert not excess.any()
-    ratios, excess = model_holdouts.best_s(one, 1 / one.runs.s * 1e-6 + (one.runs.s == 64))
+    ratios, excess = model_holdouts.best_s(one, 1 / one.s * 1e-6 + (one.s == 64))
     assert (ratios <= 8).all()
     assert ratios.size == 9
     assert excess.min() >= 0
@@ -237,8 +236,8 @@ def test_published_timings_beyond_64_ranks_are_predicted():
     single = timings.repeats == 1
     assert timings.total[single] == pytest.approx(timings.phases.sum(axis=1)[single], rel=1e-3)
     split = model_fit.beyond(timings)
-    held = timings.take(split[1])
+    held = timings[split[1]]
     off = errors(model_fit.modelled(timings, split), held.total)
     peer = errors(model_holdouts.neighbours(timings, split), held.total)
-    for which in (held.classical, ~held.classical):
+    for which in (held.s == 1, held.s > 1):
         assert np.median(off[which]) <= 0.20 < np.median(peer[which])

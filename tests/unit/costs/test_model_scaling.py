@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from model_timings import TIMINGS_FILE, published_timings
 
-from sstep_verify.costs.model.machine import read
-from sstep_verify.costs.model.profiles import Profile, uniform_profile
+from sstep_verify.costs.machine import read
+from sstep_verify.costs.profiles import Profile, uniform_profile
 from studies.scaling import claims as claims_module
 from studies.scaling.claims import NOT_REPRODUCIBLE, NOT_SUPPORTED, SPEEDUPS, SUPPORTED, claims_on
 from studies.scaling.curve import RANKS
@@ -110,28 +110,29 @@ def test_what_is_said_of_the_published_timings_is_so():
     if not folder or not (Path(folder) / TIMINGS_FILE).exists():
         pytest.skip(f"no {TIMINGS_FILE} in SSTEP_VERIFY_DATA: published timings are not copied here")
     timings = published_timings(folder)
-    runs, total = timings.runs, timings.total
-    assert runs.s.max() == STEPS
+    assert timings.s.max() == STEPS
     found = {}
     for which in range(len(timings)):
         cell = Cell(
-            str(timings.data[which]),
+            str(timings.dataset[which]),
             timings.method[which] == "ksvm",
-            str(runs.kernel[which]),
-            int(runs.block[which]),
+            str(timings.kernel[which]),
+            int(timings.block[which]),
         )
         found.setdefault(cell, []).append(which)
     for cell, (ranks, speedup) in TIMED.items():
         own = np.array(found[cell])
-        first = runs.s[own] == 1
-        assert runs.ranks[own].max() == ranks
-        assert round(float(total[own[first]].min() / total[own[~first]].min()), 2) == speedup
+        first = timings.s[own] == 1
+        assert timings.ranks[own].max() == ranks
+        assert (
+            round(float(timings.total[own[first]].min() / timings.total[own[~first]].min()), 2) == speedup
+        )
     there = Counter(cell.data for cell in found)
     assert all(there[name] == sum(cell.data == name for cell in TIMED) for name in DATA)
     rbf = np.array(found[Cell("duke", True, "rbf")])
-    stepped = rbf[runs.s[rbf] > 1]
-    assert runs.s[stepped[np.argmin(total[stepped])]] == 32
-    own = rbf[runs.ranks[rbf] == 32]
-    kernel = timings.phases[own[np.argsort(runs.s[own])], 0]
+    stepped = rbf[timings.s[rbf] > 1]
+    assert timings.s[stepped[np.argmin(timings.total[stepped])]] == 32
+    own = rbf[timings.ranks[rbf] == 32]
+    kernel = timings.phases[own[np.argsort(timings.s[own])], 0]
     assert (np.diff(kernel) < 0).all()
     assert [round(float(value), 1) for value in kernel[[0, -1]]] == [78.5, 16.1]

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from tuned_clock import Machine, play
 
-from sstep_verify.costs.known import SHARE
-from sstep_verify.costs.settled import JUMP, LATE, Settled
-from sstep_verify.costs.timings import Batch, Candidate, powers_of_two
+from sstep_verify.costs.known import JUMP, LATE, SHARE, Batch, Candidate, Settled, powers_of_two
 from sstep_verify.costs.tuning import Tuner
 
 MACHINES = list(itertools.product((5e2, 2e4, 1e5, 1e6), (1e3, 1e4, 1e5), (1.0, 20.0, 200.0)))

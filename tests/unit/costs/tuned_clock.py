@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sstep_verify.costs.timings import Candidate
+from sstep_verify.costs.known import Candidate
 from sstep_verify.costs.tuning import Tuner
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 
-from sstep_verify.costs.model.published import START, network
+from sstep_verify.costs.published import START, network
 from sstep_verify.errors import InputError
 from sstep_verify.outputs.writing import write_text
 
@@ -129,13 +129,7 @@ QUOTED = str.maketrans({'"': "'", "\\": "/", "\n": " "})
 
 
 def read(source: str) -> Machine:
-    """A machine file, or one that is shipped, by its name.
-
-    Raises
-    ------
-    InputError
-        If there is none, or it is not such a file.
-    """
+    """A machine file, or one that is shipped, by its name; InputError if it is none."""
     path = Path(source)
     if not path.exists() and source in shipped():
         text = (resources.files("sstep_verify.costs") / "machines" / f"{source}.toml").read_text("utf-8")

@@ -14,16 +14,10 @@ from sstep_verify.errors import InputError
 
 
 class Shares(NamedTuple):
-    """What ranks hold of contiguous columns: rank 0, and the rank with most of it.
+    """What ranks hold of contiguous columns: nonzeros of rank 0, and of the rank with most of them.
 
-    Parameters
-    ----------
-    first, most : float
-        Nonzeros.
-    first_pairs, most_pairs : float
-        Pairs of a drawn sample's nonzero with a nonzero in its column, on average over the samples.
-    columns : float
-        Columns of a rank.
+    Pairs are those of a drawn sample's nonzero with a nonzero in its column, on average over the samples;
+    columns those of a rank.
     """
 
     first: float
@@ -35,17 +29,7 @@ class Shares(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """A data set as its cost depends on it.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    samples : int
-        Number of samples (m).
-    counts : ndarray, shape (n,)
-        Nonzeros of each column.
-    """
+    """A data set as its cost depends on it: samples (m), nonzeros of each column (counts, shape (n,))."""
 
     name: str
     samples: int
@@ -85,21 +69,14 @@ def _shares(profile: Profile, ranks: int, balanced: bool) -> Shares:
         return Shares(each, each, work, max(work, float(pairs.max())), features / ranks)
     small, extra = divmod(features, ranks)
     edges = np.arange(ranks + 1) * small + np.minimum(np.arange(ranks + 1), extra)
-    held = np.diff(np.concatenate([[0], np.cumsum(counts)])[edges])
-    worked = np.diff(np.concatenate([[0], np.cumsum(pairs)])[edges])
+    held, worked = (np.diff(np.concatenate([[0], np.cumsum(of)])[edges]) for of in (counts, pairs))
     return Shares(
         float(held[0]), float(held.max()), float(worked[0]), float(worked.max()), features / ranks
     )
 
 
 def uniform_profile(name: str, samples: int, features: int, nonzeros: float) -> Profile:
-    """Every column as full as the others.
-
-    Raises
-    ------
-    InputError
-        If there are more nonzeros than entries, or none.
-    """
+    """Every column as full as the others; InputError if there are more nonzeros than entries, or none."""
     if not 0 < nonzeros <= samples * features:
         raise InputError(f"{nonzeros:g} nonzeros of {samples} x {features} entries; give 1 to m n")
     return Profile(name, samples, np.full(features, nonzeros / features))
@@ -114,10 +91,7 @@ def matrix_profile(name: str, data: Any) -> Profile:
 def read_counts(path: str | Path, samples: int) -> np.ndarray[Any, Any]:
     """Nonzeros of each column from a file, one a line; of its name ``.xz`` it is unpacked.
 
-    Raises
-    ------
-    InputError
-        If it cannot be read, or they are no counts of columns with so many samples.
+    InputError if it cannot be read, or they are no counts of columns with so many samples.
     """
     try:
         with (lzma.open if str(path).endswith(".xz") else open)(path, "rt", encoding="ascii") as lines:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from sstep_verify.costs.machine import Machine
 from sstep_verify.costs.messages import schedule
-from sstep_verify.costs.model.machine import Machine
-from sstep_verify.costs.model.profiles import Profile
-from sstep_verify.costs.model.published import Times, runs_of, times
+from sstep_verify.costs.profiles import Profile
+from sstep_verify.costs.published import Times, runs_of, times
 from sstep_verify.errors import InputError
 
 WORD = 8
@@ -38,19 +38,7 @@ class Phases(NamedTuple):
 
 
 class Method(NamedTuple):
-    """What is run.
-
-    Parameters
-    ----------
-    exchange : {"allreduce", "reduce-scatter", "gram"}
-        What is communicated.
-    kernel : {"linear", "polynomial", "rbf"}
-        The kernel.
-    svm : bool
-        Whether it is a K-SVM.
-    block : int
-        Coordinates a step (b).
-    """
+    """What is run: allreduce, reduce-scatter or gram; linear, polynomial or rbf; K-SVM or K-RR; b."""
 
     exchange: str
     kernel: str
@@ -116,25 +104,9 @@ def predict(
 ) -> list[Row]:
     """Microseconds per iteration by phase, a row for each P and s.
 
-    Parameters
-    ----------
-    machine : Machine
-        The machine.
-    profile : Profile
-        The data.
-    method : Method
-        What is run.
-    ranks, steps : iterable of int
-        P and s.
-    program : {"production", "published"}
-        This package's solver, or the paper's programs.
-    iterations : int
-        Of a run of the paper's programs (H), over which its start is spread.
-
-    Raises
-    ------
-    InputError
-        If the machine or the paper's programs do not go with what is asked.
+    `program` is production, this package's solver, or published, the paper's programs, the start of whose
+    runs is spread over their `iterations` (H). InputError if the machine or the paper's programs do not go
+    with what is asked.
     """
     steps = tuple(steps)
     sizes = [(count, s) for count in ranks for s in steps]

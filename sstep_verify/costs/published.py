@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sstep_verify.costs.model.profiles import Profile
+from sstep_verify.costs.profiles import Profile
 
 Array = np.ndarray[Any, Any]
 
@@ -42,18 +42,9 @@ START: dict[str, float] = {
 
 
 class Runs(NamedTuple):
-    """Sizes of runs, as arrays of equal length.
+    """Sizes of runs, equal arrays: kernel (linear, polynomial or rbf), b, P, s, H, m, n, nonzeros.
 
-    Parameters
-    ----------
-    kernel : ndarray of str
-        linear, polynomial or rbf.
-    block, ranks, s, iterations : ndarray of float
-        b, P, s (1 is the classical program), H.
-    samples, features, nonzeros : ndarray of float
-        m, n, nonzeros.
-    first, most, first_pairs, most_pairs, columns : ndarray of float
-        As in `profiles.Shares`.
+    With s = 1 it is the classical program; the last five are as in `profiles.Shares`.
     """
 
     kernel: Array

@@ -1,1 +1,0 @@
-"""A model of time per iteration by phase, fitted to published timings or to this machine."""
