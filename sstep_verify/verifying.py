@@ -141,15 +141,14 @@ def verify(
     InputError
         If nothing of the profile is left, or the solver, a name or the folder cannot be used.
     """
-    from sstep_verify.campaign import further
-    from sstep_verify.campaign.profile import Selection
+    from sstep_verify.campaign.profile import Selection, new_seed
     from sstep_verify.report import check_destination
 
     given: Sequence[Any] = s
     for number in given:
         if not is_whole(number):
             raise InputError(f"s = {list(given)!r:.80}: {number!r:.40} is no whole number, as 4 is")
-    drawn = None if s else further.new_seed() if seed is None else seed
+    drawn = None if s else new_seed() if seed is None else seed
     chosen = Selection(tuple(ranks), tuple(s), data, tuple(tasks), tuple(kernels), level, shrink, drawn)
     definition = _definition(solver, profile, chosen)
     if out is not None:
@@ -209,7 +208,7 @@ def parametrize_with_checks(
 
 def cases_of(definition: Definition) -> list[str]:
     """Ids of the cases of a campaign."""
-    from sstep_verify.campaign.kinds import units_of
+    from sstep_verify.campaign.read import units_of
 
     return [key for unit in units_of(definition) for key in unit.keys]
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sstep_verify.power.statement import FILE, NOT_MEASURED, Measured, deciding_digest, measured
+from sstep_verify.power import FILE, NOT_MEASURED, Measured, deciding_digest, measured
 
 if TYPE_CHECKING:
     from sstep_verify.report.results import Results

@@ -125,4 +125,4 @@ def pytest_report_header(config):
 @pytest.fixture(autouse=True)
 def no_seed_drawn(monkeypatch):
     """Runs that are given no seed draw no further s: tests are the same whenever they are run."""
-    monkeypatch.setattr("sstep_verify.campaign.further.new_seed", lambda: None)
+    monkeypatch.setattr("sstep_verify.campaign.profile.new_seed", lambda: None)

@@ -1,8 +1,8 @@
 """What a campaign is: its definition, its plan, its units, what they yield. Data only, but for `Kind`.
 
 The loop (`campaign.loop`) has processes, shards, progress, what is kept of an interrupted run. A new kind
-is a file with a class like those of `campaign.verdicts.kind` or `campaign.certified.kind`, a line in
-`campaign.kinds`, and a campaign file with its table.
+is a file with a class like those of `campaign.verdicts.kind` or `campaign.certified`, a line in
+`campaign.read`, and a campaign file with its table.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ class Definition(Head):
     kind : str
         Name of the tables, one of `kinds.KINDS`: a campaign has families of one kind.
     seed : int or None
-        Seed from which further s were drawn (`campaign.further`); None if there are none.
+        Seed from which further s were drawn (`campaign.profile`); None if there are none.
     command : str
         What runs it, as a shell takes it, where that is not ``sstep-verify run SOURCE``.
     expected : tuple
         Failures that are known (`campaign.summary.expected`).
     cut : object
-        Of a profile its name and what it was cut to (`campaign.profile.Cut`); None of a campaign file.
+        Of a profile its name and what it was cut to (`campaign.profile.Chosen`); None of a campaign file.
     """
 
     families: tuple[Any, ...] = ()
@@ -252,8 +252,8 @@ class Kind(Protocol):
         ...
 
     def key(self, outcome: Any) -> str:
-        """Key of an outcome."""
-        ...
+        """Key of an outcome: the id of its case, if the kind does not say otherwise."""
+        return str(outcome.case.id)
 
     def assemble(self, plan: Plan, units: Sequence[Unit], state: State) -> Assembled:
         """Make a report of the outcomes (``state.outcomes``, in the order of the keys)."""

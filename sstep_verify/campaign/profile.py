@@ -1,14 +1,24 @@
-"""Profile: a shipped campaign with somebody's solver in the place of ours, cut to what it is for."""
+"""Profile: a shipped campaign with somebody's solver in the place of ours, cut to what it is for.
+
+And further s of a run, drawn from its seed: a solver that is right at the s of a file alone is not right.
+What a campaign file names stays as it is; each of its families gets one or two more, which are judged by
+those checks alone that decide whether an s is right.
+"""
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator
+import secrets
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from sstep_verify.adapters.program import ProgramFile, is_program, read_program
-from sstep_verify.campaign.further import with_further_s
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.selection import load_data
@@ -18,6 +28,103 @@ from sstep_verify.campaign.verdicts.fitting import edges, fitted, judged, made_f
 from sstep_verify.errors import InputError, closest
 from sstep_verify.solver import Solver
 from sstep_verify.specification import level_of
+
+SHORT = 64
+"""Up to this s, or the largest of the family where that is larger, further ones are drawn."""
+
+WHOLE = 256
+"""Longest run that may be one window."""
+
+SEEDS = 10**6
+"""Seeds that are drawn lie below."""
+
+
+def _primes(most: int) -> list[int]:
+    return [s for s in range(2, most + 1) if all(s % one for one in range(2, int(s**0.5) + 1))]
+
+
+SHARED: dict[str, Callable[[int], Iterable[int]]] = {
+    "odd": lambda most: range(3, most + 1, 2),
+    "even": lambda most: range(2, most + 1, 2),
+    "power of two": lambda most: (2**k for k in range(1, most.bit_length()) if 2**k <= most),
+    "prime": _primes,
+}
+"""Kinds of s, each of which has values of its own to be wrong at, up to the largest."""
+
+LONG: Callable[[int], Iterable[int]] = lambda most: range(most // 2 + 1, most + 1)  # noqa: E731
+
+
+def new_seed() -> int | None:
+    """A seed for a run that was given none; None for no further s."""
+    return secrets.randbelow(SEEDS)
+
+
+def with_further_s(definition: Definition, seed: int | None) -> Definition:
+    """A campaign whose families have further s, drawn from a seed, which its command names.
+
+    The seed is of PCG64; None leaves the campaign as it is, as does one of another kind than verdicts.
+    """
+    if seed is None or definition.kind != "family":
+        return definition
+    cut, again = definition.cut, definition.again
+    if cut is not None:
+        if cut.selection.s:
+            return definition
+        cut = replace(cut, selection=replace(cut.selection, seed=seed))
+    if again.endswith(")"):
+        named = f"{again[:-1]}, seed={seed})"
+    else:
+        options = again.split()
+        told = ("--seed", str(seed)) in itertools.pairwise(options)
+        named = again if told else f"{again} --seed {seed}"
+    families = tuple(replace(one, further=further_s(one, seed)) for one in definition.families)
+    return replace(definition, families=families, seed=seed, cut=cut, command=named)
+
+
+def further_s(family: Family, seed: int) -> tuple[int, ...]:
+    """The s that a seed adds to a family: one beside one or two, two beside more.
+
+    The first is odd, even, a power of two, or a prime, and the same for all families that can have it; the
+    second may also be a long window, or the whole run. Nothing is added where a program says which s it
+    knows, and for training in intervals.
+    """
+    if family.is_vector or family.interval or _known(family):
+        return ()
+    most = min(family.iterations, max(SHORT, *family.s))
+    shared, own = _generator(seed), _generator(seed, zlib.crc32(repr((family.data, family.s)).encode()))
+    kinds = {**SHARED, "long": LONG}
+    if family.iterations <= WHOLE and not family.cache:
+        kinds["whole run"] = lambda _: (family.iterations,)
+    found = _usable(family, set(), _shuffled(shared, SHARED, SHORT), most)
+    if len(family.s) > 2:
+        found |= _usable(family, found, _shuffled(own, kinds, most), family.iterations)
+    return tuple(sorted(found))
+
+
+def _generator(*seed: int) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(seed))
+
+
+def _shuffled(generator: np.random.Generator, kinds: dict[str, Any], most: int) -> list[int]:
+    """The values of one kind, then those of another, each in an order of its own."""
+    names = generator.permutation(sorted(kinds)).tolist()
+    return [s for name in names for s in generator.permutation(list(kinds[name](most))).tolist()]
+
+
+def _usable(family: Family, taken: set[int], values: list[int], most: int) -> set[int]:
+    """The first value that the family has not, and can have."""
+    whole = int(np.lcm.reduce(family.s)) if family.counts == "windows" else 0
+    limit = min(most, max(family.s)) if family.cache else most
+    fits = (s for s in values if s <= limit and s not in taken and s not in family.s and whole % s == 0)
+    return {s for s in [next(fits, 0)] if s}
+
+
+def _known(family: Family) -> tuple[int, ...]:
+    """The values of s that a program says it knows."""
+    if not family.is_program:
+        return ()
+    described = family.given if isinstance(family.given, ProgramFile) else read_program(family.solver)
+    return described.program.s
 
 
 @dataclass(frozen=True)
@@ -53,11 +160,15 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Cut:
-    """A profile, and what it is cut to."""
+class Chosen:
+    """The problems that were asked for, in the words of ``sstep-verify check``.
+
+    A profile by name, what it was cut to, and a part of the ids of the cases (`only`), all if empty.
+    """
 
     profile: str
     selection: Selection
+    only: str = ""
 
 
 def profile_of(
@@ -80,11 +191,14 @@ def profile_of(
     if isinstance(solver, str) and is_program(solver):
         solver = read_program(solver)
     definition, given = read_definition(PROFILES[profile]), None if isinstance(solver, str) else solver
+    program = given if isinstance(given, ProgramFile) else None
     name, stem = _names(solver)
     families = tuple(
-        _fitted(replace(family, solver=name if given is None else stem, given=given, source=source), given)
-        for family in _families(definition.families, chosen, given)
+        replace(family, solver=name if given is None else stem, given=given, source=source)
+        for family in _families(definition.families, chosen, program)
     )
+    if program is not None:
+        families = tuple(fitted(family, program) for family in families)
     if not families:
         raise InputError(
             f"profile {profile}: no problem of it goes with the tasks, kernels and data asked for; leave "
@@ -99,30 +213,19 @@ def profile_of(
         description=f"Solver under test: {name}. {definition.description}",
         families=families,
         command=command,
-        cut=Cut(profile, chosen),
+        cut=Chosen(profile, chosen),
     )
     return with_further_s(made, chosen.seed)
 
 
-def _fitted(family: Family, described: object) -> Family:
-    return fitted(family, described) if isinstance(described, ProgramFile) else family
-
-
-def _made_for(family: Family, described: object) -> Family:
-    return made_for(family, described) if isinstance(described, ProgramFile) else family
-
-
-def _known_s(family: Family, described: object, chosen: Selection) -> tuple[int, ...]:
+def _known_s(family: Family, program: ProgramFile | None, chosen: Selection) -> tuple[int, ...]:
     """The values of s that are run: those asked for, else those that the program knows."""
-    known = described.program.s if isinstance(described, ProgramFile) else ()
-    if not chosen.s:
-        return known or family.s
-    unknown = [s for s in chosen.s if known and s not in known]
-    if unknown:
+    known = program.program.s if program else ()
+    if unknown := [s for s in chosen.s if known and s not in known]:
         raise InputError(
             f"s = {unknown[0]} is asked for, but the program knows s = {', '.join(map(str, known))} only"
         )
-    return chosen.s
+    return chosen.s or known or family.s
 
 
 def _names(solver: Solver | ProgramFile | str) -> tuple[str, str]:
@@ -135,25 +238,26 @@ def _names(solver: Solver | ProgramFile | str) -> tuple[str, str]:
     return name, stem[:48] or "solver"
 
 
-def _task_of_data(name: str, described: object) -> str:
+def _task_of_data(name: str, program: ProgramFile | None) -> str:
     """What the targets of a data set are for; InputError if the program has another size fixed."""
     data = load_data(name, None)
-    if isinstance(described, ProgramFile):
-        misfit = described.fixed_values.misfit(*data.data.shape)
-        if misfit:
-            raise InputError(f"{name}: the program has fixed {misfit}; leave out --on, or fit its file")
+    if program and (misfit := program.fixed_values.misfit(*data.data.shape)):
+        raise InputError(f"{name}: the program has fixed {misfit}; leave out --on, or fit its file")
     return data.task
 
 
-def _families(given: tuple[Family, ...], chosen: Selection, described: object) -> Iterator[Family]:
-    task = _task_of_data(chosen.data, described) if chosen.data else ""
-    for family in (_made_for(one, described) for one in given):
+def _families(
+    given: tuple[Family, ...], chosen: Selection, program: ProgramFile | None
+) -> Iterator[Family]:
+    task = _task_of_data(chosen.data, program) if chosen.data else ""
+    for family in given:
+        family = made_for(family, program) if program else family
         tasks = tuple(one for one in family.task if one in (chosen.tasks or family.task))
         kernels = tuple(one for one in family.kernel if one.name in (chosen.kernels or (one.name,)))
         apart = chosen.data and (edges(family) or (task == "regression") != ("krr" in tasks))
         if not tasks or not kernels or apart:
             continue
-        family = replace(family, task=tasks, kernel=kernels, s=_known_s(family, described, chosen))
+        family = replace(family, task=tasks, kernel=kernels, s=_known_s(family, program, chosen))
         family = replace(family, data=(chosen.data,)) if chosen.data else family
         for place, ranks in enumerate(chosen.ranks):
             checks = tuple(

@@ -3,15 +3,40 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 
-from sstep_verify.campaign.kinds import KINDS, kind_of
-from sstep_verify.campaign.model import Definition, Head
+from sstep_verify.campaign.model import Definition, Head, Kind, Unit
 from sstep_verify.campaign.shipped import shipped
 from sstep_verify.campaign.tables import OneOf
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.errors import InputError, closest, has_studies
 from sstep_verify.inputs.records import build, convert, table_from
+
+STUDIES = {
+    "scenario": "studies.stability.kind",
+    "scaling": "studies.scaling.kind",
+    "sensitivity": "studies.sensitivity.kind",
+}
+
+KINDS = {
+    "family": "sstep_verify.campaign.verdicts.kind",
+    "optimum": "sstep_verify.campaign.certified",
+    **(STUDIES if has_studies() else {}),
+}
+"""Modules of the kinds, those of a clone too, by the names of their tables; each holds one, ``KIND``."""
+
+
+def kind_of(table: str) -> Kind:
+    """The kind of a table, whose module is loaded at first use."""
+    kind: Kind = import_module(KINDS[table]).KIND
+    return kind
+
+
+def units_of(definition: Definition, only: str = "") -> list[Unit]:
+    """The units of a campaign that `only` selects; InputError if there is none."""
+    return kind_of(definition.kind).units(definition, only)
+
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 """Names of campaigns: the default folder of the report is named after them."""

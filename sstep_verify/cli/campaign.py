@@ -59,11 +59,11 @@ def judge(definition, asked: Asked, state=None) -> None:
     InputError
         If options, data or parameters cannot be used.
     """
-    from sstep_verify.campaign.kinds import units_of
     from sstep_verify.campaign.loop.partial import Partial
     from sstep_verify.campaign.loop.pool import ending
     from sstep_verify.campaign.loop.run import Shard
     from sstep_verify.campaign.model import Plan
+    from sstep_verify.campaign.read import units_of
     from sstep_verify.campaign.statement.files import stated
     from sstep_verify.cli.ranks import ended_by
     from sstep_verify.errors import InputError
@@ -138,13 +138,13 @@ def judge(definition, asked: Asked, state=None) -> None:
 
 def _seeded(plan, asked: Asked, partial):
     """The plan with further s: from the seed given, that of the run which is resumed, or one drawn anew."""
-    from sstep_verify.campaign import further
+    from sstep_verify.campaign import profile
 
     seed = asked.seed
     if seed is None and (asked.draws or asked.others):
         kept = partial.seed() if asked.resume else None
-        seed = further.new_seed() if kept is None and asked.draws else kept
-    definition = further.with_further_s(plan.definition, seed)
+        seed = profile.new_seed() if kept is None and asked.draws else kept
+    definition = profile.with_further_s(plan.definition, seed)
     if definition.seed is None:
         return plan
     if asked.seed is None:

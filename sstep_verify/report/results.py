@@ -114,7 +114,7 @@ class Summary(Record):
         Ids of the cases that are VACUOUS, all of them tolerated unless the sentence says otherwise.
     power : str
         One line on what the checks were measured to catch in this campaign
-        (`sstep_verify.power.statement`); empty where that was not measured, or no step was decided.
+        (`sstep_verify.power`); empty where that was not measured, or no step was decided.
     """
 
     sentence: str

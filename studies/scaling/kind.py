@@ -54,10 +54,6 @@ class ScalingKind(Kind):
         """Predict the curve."""
         yield execute_unit(unit.work, setting.directory)
 
-    def key(self, outcome: ScalingOutcome) -> str:
-        """Id of its case."""
-        return outcome.case.id
-
     def assemble(self, plan: Plan, units: Sequence[Unit], state: State) -> Assembled:
         """All curves and claims, with what predictions were off by."""
         outcomes: list[ScalingOutcome] = state.outcomes

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
-from sstep_verify.campaign.artefact.keep import REPLAY
+from sstep_verify.campaign.artefact.verdicts import REPLAY
 from sstep_verify.campaign.messages import Step, heard_by
 from sstep_verify.campaign.model import Definition, Setting, Unit
 from sstep_verify.campaign.summary.summary import telling

@@ -9,7 +9,7 @@ from typing import Any
 from sstep_verify.campaign.messages import State
 from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Setting, Unit
 from sstep_verify.campaign.selection import chosen
-from sstep_verify.power.statement import deciding_digest
+from sstep_verify.power import deciding_digest
 from sstep_verify.report import results as report
 from sstep_verify.report.plain import grouped
 from studies.adversary import cases as adversary

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from sstep_verify.adapters import ReferenceSolver
-from sstep_verify.campaign.artefact.keep import keep_artefacts
+from sstep_verify.campaign.artefact.verdicts import keep_artefacts
 from sstep_verify.campaign.messages import tell
 from sstep_verify.campaign.selection import command_for
 from sstep_verify.checks.contract import CHECK as CONTRACT

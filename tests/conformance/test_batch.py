@@ -23,8 +23,7 @@ from sstep_verify.adapters.program.batch import (
     StoredProgramSolver,
     StoredRun,
 )
-from sstep_verify.campaign.batch.collect import Batch, read_batch
-from sstep_verify.campaign.batch.script import shell_script, slurm_script
+from sstep_verify.campaign.batch import Batch, read_batch, shell_script, slurm_script
 from sstep_verify.campaign.profile import Selection
 from sstep_verify.campaign.summary.expected import UNFILLED
 from sstep_verify.errors import InputError, ProgramError

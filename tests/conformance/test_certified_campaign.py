@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sstep_verify.campaign.certified import kind as certified_kind
+from sstep_verify.campaign import certified as certified_kind
 from sstep_verify.campaign.certified import units as certified_units
 from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.run import run_campaign

@@ -11,11 +11,11 @@ import pytest
 from command import command
 
 from sstep_verify import CallableSolver, Declaration, verify
-from sstep_verify.campaign import further
-from sstep_verify.campaign.further import SHARED, further_s, with_further_s
+from sstep_verify.campaign import profile
 from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.model import Plan
+from sstep_verify.campaign.profile import SHARED, further_s, with_further_s
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.campaign.statement.verify import prove_statement
@@ -61,9 +61,9 @@ def test_a_solver_that_is_right_at_the_s_of_the_profile_alone_is_refused(seed):
 
 def test_a_run_without_a_seed_draws_one(monkeypatch):
     monkeypatch.undo()
-    seeds = {further.new_seed() for _ in range(8)}
+    seeds = {profile.new_seed() for _ in range(8)}
     assert len(seeds) > 1
-    assert all(0 <= seed < further.SEEDS for seed in seeds)
+    assert all(0 <= seed < profile.SEEDS for seed in seeds)
 
 
 @pytest.mark.parametrize("name", sorted({*PROFILES.values(), "varied", "parallel"}))
@@ -112,7 +112,7 @@ def module(tmp_path, monkeypatch):
 
 
 def test_the_seed_is_printed_and_stands_in_report_commands_and_statement(module, monkeypatch):
-    monkeypatch.setattr(further, "new_seed", lambda: 271_828)
+    monkeypatch.setattr(profile, "new_seed", lambda: 271_828)
     small = ("check", "mine:right", "--profile", "smoke", "--task", "svm-l1", "--jobs", "1")
     code, out, err = command(*small, "--statement", "said.json", "--out", "first")
     assert code == 0, out + err
@@ -132,7 +132,7 @@ def test_the_seed_is_printed_and_stands_in_report_commands_and_statement(module,
 
 @pytest.mark.nightly
 def test_a_run_that_is_resumed_keeps_its_seed(module, monkeypatch):
-    monkeypatch.setattr(further, "new_seed", lambda: 31)
+    monkeypatch.setattr(profile, "new_seed", lambda: 31)
     keep = Partial.keep
 
     def interrupted(self, key, outcome):
@@ -143,7 +143,7 @@ def test_a_run_that_is_resumed_keeps_its_seed(module, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Partial, "keep", interrupted)
         command(*small)
-    monkeypatch.setattr(further, "new_seed", lambda: 32)
+    monkeypatch.setattr(profile, "new_seed", lambda: 32)
     code, out, err = command(*small, "--resume")
     assert code == 0, out + err
     assert "seed 31" in err

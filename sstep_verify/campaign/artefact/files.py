@@ -22,8 +22,17 @@ import msgspec
 import numpy as np
 
 from sstep_verify import __version__
-from sstep_verify.campaign.artefact.arrays import Arrays, array_header, load_arrays
-from sstep_verify.campaign.artefact.form import SCHEMA, Document, Drawn, form, from_form, to_plain
+from sstep_verify.campaign.artefact.form import (
+    SCHEMA,
+    Arrays,
+    Document,
+    Drawn,
+    array_header,
+    form,
+    from_form,
+    load_arrays,
+    to_plain,
+)
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import open_regular, read_whole

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from sstep_verify.campaign.artefact.keep import REPLAY
+from sstep_verify.campaign.artefact.verdicts import REPLAY
 from sstep_verify.campaign.model import Definition
 from sstep_verify.errors import InputError
 from sstep_verify.inputs.records import convert

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sstep_verify.campaign.kinds import kind_of, units_of
 from sstep_verify.campaign.loop.kept import identity
 from sstep_verify.campaign.loop.pool import spread
 from sstep_verify.campaign.messages import Finished, State, Step
 from sstep_verify.campaign.model import Plan, Setting, Unit
+from sstep_verify.campaign.read import kind_of, units_of
 from sstep_verify.errors import InputError
 from sstep_verify.provenance import collect, peak_memory
 from sstep_verify.report.results import ERRORS, Campaign, Results

@@ -7,13 +7,14 @@ import os
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sstep_verify.campaign.artefact import EVERY, SUMS, read_artefact
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.statement.make import Runs, judged_of, make_statement, refuse_partial
-from sstep_verify.campaign.statement.record import Chosen, Statement, statement_text
+from sstep_verify.campaign.statement.record import Statement, statement_text
 from sstep_verify.campaign.statement.recorded import MOST_BYTES
 from sstep_verify.campaign.summary.headline import right_in_words
 from sstep_verify.errors import InputError
@@ -95,7 +96,7 @@ def state(definition: Definition, only: str, results: Results, recorded: Path, p
     folder with the runs of every case. InputError if the results do not speak of every problem.
     """
     refuse_partial(results)
-    asked = Chosen(definition.cut.profile, definition.cut.selection, only)
+    asked = replace(definition.cut, only=only)
     made = make_statement(results, judged_of(definition), asked, recorded_in(recorded))
     return write_statement(made, path, recorded)
 

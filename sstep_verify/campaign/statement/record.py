@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from sstep_verify.adapters.program import ProgramFile
 from sstep_verify.adapters.python import is_foreign
-from sstep_verify.campaign.profile import Selection
+from sstep_verify.campaign.profile import Chosen
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.inputs.records import build, decode
@@ -43,18 +43,6 @@ class Judged:
             raise InputError(
                 f"declaration.ranks is {self.declaration.ranks}, but it stands for one rank here"
             )
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """The problems that were asked for, in the words of ``sstep-verify check``.
-
-    A profile by name, what it was cut to, and a part of the ids of the cases (`only`), all if empty.
-    """
-
-    profile: str
-    selection: Selection
-    only: str = ""
 
 
 @dataclass(frozen=True)

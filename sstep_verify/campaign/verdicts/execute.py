@@ -7,25 +7,25 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from sstep_verify.adapters.python import is_foreign
-from sstep_verify.campaign.artefact.keep import REPLAY, keep_artefacts, keep_runs
+from sstep_verify.campaign.artefact.verdicts import REPLAY, keep_artefacts, keep_runs
 from sstep_verify.campaign.messages import REFUSED, Finished, attempted, tell
 from sstep_verify.campaign.model import Setting, Unit
 from sstep_verify.campaign.selection import load_data
 from sstep_verify.campaign.summary.summary import RELATING, roll_up, telling
 from sstep_verify.campaign.verdicts.expand import CaseSpec, Group, make_case, replay_options
-from sstep_verify.campaign.verdicts.measured import Reference, SharedReferences
+from sstep_verify.campaign.verdicts.measured import Reference, SharedReferences, exact_iterations
 from sstep_verify.campaign.verdicts.memory import Memory, memory_of, out_of_range
 from sstep_verify.campaign.verdicts.minimal.example import example_of
-from sstep_verify.campaign.verdicts.minimums import left_out, too_few
 from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 from sstep_verify.campaign.verdicts.runs import (
     RunsMade,
     checks_of_family,
     drift_series,
+    left_out,
     make_runs,
     sound_case,
+    too_few,
 )
-from sstep_verify.campaign.verdicts.stability import exact_iterations
 from sstep_verify.checks import contract, window_replay
 from sstep_verify.checks.registry import APART, case_of, cases_to_judge, with_draws
 from sstep_verify.checks.shared.case import Case

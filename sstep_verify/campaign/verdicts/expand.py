@@ -14,9 +14,8 @@ import scipy.sparse as sp
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.selection import chosen, command_for
 from sstep_verify.campaign.verdicts.family import Family
-from sstep_verify.campaign.verdicts.measured import measuring_points
+from sstep_verify.campaign.verdicts.measured import common_points, measuring_points
 from sstep_verify.campaign.verdicts.solvers import TRAINING, offered
-from sstep_verify.campaign.verdicts.stability import common_points
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError

@@ -113,9 +113,9 @@ class Family(FamilyTable):
     given : ProgramFile, Solver or None
         The program or solver under test, where `solver` is but a name for it.
     stability : bool
-        Whether runs are compared with those of s = 1 against the exact trajectory (`verdicts.stability`).
+        Whether runs are compared with those of s = 1 against the exact trajectory (`verdicts.measured`).
     further : tuple of int
-        Further iterations per window, drawn from the seed of the run (`campaign.further`).
+        Further iterations per window, drawn from the seed of the run (`campaign.profile`).
     source : Source or None
         Where its runs come from; None if it makes them itself. With one, no solver is loaded or started.
     """
@@ -132,30 +132,33 @@ class Family(FamilyTable):
     @property
     def label(self) -> str:
         """What sets the family's runs apart from those of the default solver; empty for it."""
-        parts = [] if self.solver == "production" else [f"{self.solver}-{self.precision}"]
-        parts = [self.solver] if is_foreign(self.solver) else parts
-        parts = [Path(self.solver).stem] if self.is_program or self.given else parts
-        parts += [] if self.storage == "as-is" else [self.storage]
-        parts += [f"bias={shortest(self.bias)}"] if self.bias else []
-        parts += [] if self.update == "in-place" else [self.update]
-        parts += [] if self.rbf == "norm-expansion" else [self.rbf]
-        parts += [f"P={self.ranks}"] if self.ranks > 1 else []
-        exchanges = self.ranks > 1 and not self.is_program
-        parts += [self.exchange] if exchanges or self.exchange != "allreduce" else []
-        parts += [f"recompute={self.recompute}"] if self.recompute else []
-        parts += [f"cache={self.cache}"] if self.cache else []
-        parts += ["timers"] if self.separate_timers else []
-        parts += [f"start={self.start}"] if self.start else []
-        parts += [f"interval={self.interval}"] if self.interval else []
-        parts += ["tuned"] if self.tuned else []
-        parts += ["auto"] if self.auto else []
-        parts += [] if self.stream == "uniform" or self.is_program else [self.stream]
-        parts += [] if self.partition == Options.partition else [self.partition]
-        parts += [] if self.long_block == Options.long_block else [f"long={self.long_block}"]
-        parts += [] if self.panel_words == Options.panel_words else [f"panel={self.panel_words}"]
-        # Of one rank the kept matrix has always been unnamed, as all its runs have it.
-        parts += ["kept"] if self.keep_gram and self.ranks > 1 else []
-        return "-".join(parts)
+        solver = "" if self.solver == "production" else f"{self.solver}-{self.precision}"
+        solver = self.solver if is_foreign(self.solver) else solver
+        solver = Path(self.solver).stem if self.is_program or self.given else solver
+        several = self.ranks > 1
+        parts = (
+            (solver, solver),
+            (self.storage, self.storage != "as-is"),
+            (f"bias={shortest(self.bias)}", self.bias),
+            (self.update, self.update != "in-place"),
+            (self.rbf, self.rbf != "norm-expansion"),
+            (f"P={self.ranks}", several),
+            (self.exchange, (several and not self.is_program) or self.exchange != "allreduce"),
+            (f"recompute={self.recompute}", self.recompute),
+            (f"cache={self.cache}", self.cache),
+            ("timers", self.separate_timers),
+            (f"start={self.start}", self.start),
+            (f"interval={self.interval}", self.interval),
+            ("tuned", self.tuned),
+            ("auto", self.auto),
+            (self.stream, self.stream != "uniform" and not self.is_program),
+            (self.partition, self.partition != Options.partition),
+            (f"long={self.long_block}", self.long_block != Options.long_block),
+            (f"panel={self.panel_words}", self.panel_words != Options.panel_words),
+            # Of one rank the kept matrix has always been unnamed, as all its runs have it.
+            ("kept", self.keep_gram and several),
+        )
+        return "-".join(text for text, said in parts if said)
 
     @property
     def is_program(self) -> bool:

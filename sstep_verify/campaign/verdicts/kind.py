@@ -17,11 +17,10 @@ from sstep_verify.campaign.verdicts.execute import REMARKS, CaseOutcome, execute
 from sstep_verify.campaign.verdicts.expand import expand, expected_cost, make_case
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.fitting import read_family
+from sstep_verify.campaign.verdicts.measured import beside_classical
 from sstep_verify.campaign.verdicts.memory import memory_of, require_cache
-from sstep_verify.campaign.verdicts.minimums import minimum_table
-from sstep_verify.campaign.verdicts.runs import announce_starts, starts_of
-from sstep_verify.campaign.verdicts.stability import beside_classical
-from sstep_verify.power.statement import power_statement
+from sstep_verify.campaign.verdicts.runs import announce_starts, minimum_table, starts_of
+from sstep_verify.power import power_statement
 from sstep_verify.report.results import TOO_FEW, Case
 from sstep_verify.specification import LEVELS
 from sstep_verify.verdict import Verdict
@@ -76,10 +75,6 @@ class Verdicts(Kind):
     def run(self, unit: Unit, setting: Setting) -> Iterator[Finished]:
         """Run the cases of a group, one after the other."""
         return execute_group(unit, setting)
-
-    def key(self, outcome: CaseOutcome) -> str:
-        """Id of its case."""
-        return outcome.case.id
 
     def assemble(self, plan: Plan, units: Sequence[Unit], state: State) -> Assembled:
         """Cases, verdicts, and what they show."""

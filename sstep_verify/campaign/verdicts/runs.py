@@ -1,10 +1,10 @@
-"""Makes the runs that checks ask for, watches the plain ones, and keeps what figures need."""
+"""Makes the runs that checks ask for, watches the plain ones, and says which were compared too little."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import cast
@@ -18,9 +18,10 @@ from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.measured import Monitor, Reference
 from sstep_verify.checks import contract
-from sstep_verify.checks.registry import CHECKS, case_of
+from sstep_verify.checks.registry import CHECKS, case_of, checks_of
 from sstep_verify.checks.shared.case import Case, merge_requests, run_key
 from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.outcome import left_out_for_cost, nothing_compared
 from sstep_verify.measures.error import drift
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.report import results as report
@@ -28,6 +29,7 @@ from sstep_verify.report.case import NOTHING_RUN
 from sstep_verify.runs.make import asked_of, make_run, unmade
 from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.trajectory import GIVEN, Raised, Trajectory
+from sstep_verify.verdict import Verdict
 
 LONG = 60.0
 """Seconds from which on what programs will take is said where results are said."""
@@ -199,3 +201,72 @@ def announce_starts(plan: Plan, starts: int, programs: Iterable[tuple[Family, Ca
         told += f"; of {seconds:.2g} s each or longer, so at least "
         told += f"{least:.0f} s" if least < LONG else f"{least / 60:.0f} minutes"
     (plan.announce if least >= LONG else plan.say)(told)
+
+
+def minimum_table(minimum_windows: int) -> dict[str, int]:
+    """Comparisons that every planned run needs, by check, for the report.
+
+    `minimum_windows` are the fewest windows replayed per run, as the campaign file says.
+    """
+    return {
+        check.id: minimum_windows if check.by_windows else 1
+        for check in CHECKS.values()
+        if check.level is not None
+    }
+
+
+def too_few(
+    case: Case,
+    checks: Sequence[str],
+    verdicts: Sequence[Verdict],
+    trajectories: Mapping[str, Trajectory],
+    minimum_windows: int,
+) -> tuple[str, ...]:
+    """One line per check and run with fewer executed comparisons than its minimum.
+
+    `checks` are the ids of those that judged the case, and gave the `verdicts`; a plain run that ended
+    early has fewer windows to replay than the minimum. A line has check, case, s, executed, planned and
+    needed comparisons.
+    """
+    short = []
+    for check in checks_of(checks):
+        if check.level is None or check.level > case.declaration.level:
+            continue
+        for s in case_of(check, case).s_values:
+            if not (check.applies(case, s) and check.affordable(case, s)):
+                continue
+            needed = 1
+            if check.by_windows:
+                needed = min(minimum_windows, -(-trajectories[run_key(s)].length // s))
+            found = [verdict for verdict in verdicts if verdict.check == check.id and verdict.s == s]
+            # Several verdicts on one run judge different things (residual-gap: every state).
+            executed = min((verdict.executed for verdict in found), default=0)
+            planned = max((verdict.planned for verdict in found), default=needed)
+            if executed < needed:
+                short.append(
+                    f"{check.id}, {case.id}, s = {s}: {executed} of {planned} planned comparisons "
+                    f"executed, {needed} needed"
+                )
+    return tuple(short)
+
+
+def left_out(case: Case, checks: Sequence[str], minimum_windows: int) -> list[Verdict]:
+    """A VACUOUS verdict, nothing executed, on every run that a check leaves out for its cost.
+
+    The replay limit of the campaign file is the only such reason: a window of more kernel entries is
+    neither replayed nor compared entry by entry.
+
+    `minimum_windows` comparisons are planned per run.
+    """
+    return [
+        nothing_compared(
+            check.id,
+            case,
+            s,
+            minimum_windows,
+            left_out_for_cost(case, s),
+        )
+        for check in checks_of(checks)
+        for s in case_of(check, case).s_values
+        if check.applies(case, s) and not check.affordable(case, s)
+    ]

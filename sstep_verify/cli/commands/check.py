@@ -91,7 +91,7 @@ def command(solver, command_line, settings, statement, runs, **given):
     The report, its last line and the exit codes are those of ``sstep-verify run``.
     """  # noqa: D301
     from sstep_verify.campaign.profile import profile_of
-    from sstep_verify.campaign.verdicts.stability import with_stability
+    from sstep_verify.campaign.verdicts.measured import with_stability
     from sstep_verify.cli.campaign import Asked, judge
 
     selection = selection_of(given)
@@ -110,7 +110,7 @@ def command(solver, command_line, settings, statement, runs, **given):
 
 def _judge_runs(folder, described, selection, given) -> None:
     """Write the runs of a folder, or judge those that were made."""
-    from sstep_verify.campaign.batch.collect import RUNS, StoredRuns
+    from sstep_verify.campaign.batch import RUNS, StoredRuns
     from sstep_verify.cli.campaign import Asked, judge
 
     batch = batch_of(folder, described, selection, given)

@@ -125,7 +125,7 @@ def _judge_again(kept, as_json: bool) -> None:
     """Judge an artefact again, say what came of it, and end with its exit code."""
     from threadpoolctl import threadpool_limits
 
-    from sstep_verify.campaign.artefact.again import rejudge
+    from sstep_verify.campaign.artefact.verdicts import rejudge
     from sstep_verify.report.plain import plain
 
     with threadpool_limits(1):

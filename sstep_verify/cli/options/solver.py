@@ -101,7 +101,7 @@ def batch_of(folder: Path, described, selection, given):
     from threadpoolctl import threadpool_limits
 
     from sstep_verify.adapters.program import ProgramFile
-    from sstep_verify.campaign.batch.collect import NAME, Batch, collect, export, read_batch, unmade
+    from sstep_verify.campaign.batch import NAME, Batch, collect, export, read_batch, unmade
     from sstep_verify.errors import InputError
 
     there = (folder / NAME).exists()

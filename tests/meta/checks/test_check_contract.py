@@ -11,8 +11,7 @@ from judged import assert_teaches, small_case
 from sstep_verify.adapters import ReferenceSolver
 from sstep_verify.adapters.python import ForeignSolver
 from sstep_verify.campaign.artefact import read_artefact, write_artefact
-from sstep_verify.campaign.artefact.again import rejudge
-from sstep_verify.campaign.artefact.keep import artefact_of
+from sstep_verify.campaign.artefact.verdicts import artefact_of, rejudge
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import plain_request, run_key
 from sstep_verify.errors import (

@@ -9,7 +9,7 @@ import pytest
 from probing import MISTAKES, ProbingSolver
 
 from sstep_verify.campaign.artefact import read_artefact, write_artefact
-from sstep_verify.campaign.artefact.keep import artefact_of
+from sstep_verify.campaign.artefact.verdicts import artefact_of
 from sstep_verify.checks.recorded import phases
 from sstep_verify.checks.shared.case import Case, merge_requests
 from sstep_verify.oracle.facade import Oracle

@@ -10,7 +10,7 @@ import pytest
 from cancelling import FromSamples, cancelling
 
 from sstep_verify.campaign.artefact import write_artefact
-from sstep_verify.campaign.artefact.keep import artefact_of
+from sstep_verify.campaign.artefact.verdicts import artefact_of
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import Case, run_key

@@ -8,8 +8,7 @@ import pytest
 from artefact_cases import drawn_case
 
 from sstep_verify.campaign.artefact import read_artefact, write_artefact
-from sstep_verify.campaign.artefact.again import rejudge
-from sstep_verify.campaign.artefact.keep import artefact_of, keep_artefacts
+from sstep_verify.campaign.artefact.verdicts import artefact_of, keep_artefacts, rejudge
 from sstep_verify.checks.recorded import message_count
 from sstep_verify.checks.registry import CHECKS, checks_of
 from sstep_verify.checks.shared.case import merge_requests

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sstep_verify.campaign.verdicts.minimums import left_out, minimum_table, too_few
+from sstep_verify.campaign.verdicts.runs import left_out, minimum_table, too_few
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from sstep_verify.campaign.certified.units import optimum_units, read_optimum
+from sstep_verify.campaign.certified import optimum_units, read_optimum
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.errors import InputError
 

@@ -12,12 +12,11 @@ import pytest
 from click.testing import CliRunner
 from model_timings import NEWS_FILE
 
-from sstep_verify.campaign.kinds import units_of
 from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.messages import Finished, State
 from sstep_verify.campaign.model import Plan
-from sstep_verify.campaign.read import parse_definition, read_definition
+from sstep_verify.campaign.read import parse_definition, read_definition, units_of
 from sstep_verify.cli.main import cli
 from sstep_verify.costs.machine import read
 from sstep_verify.errors import InputError

@@ -13,8 +13,7 @@ from sstep_verify.campaign.messages import Finished, State
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.read import parse_definition, read_definition
 from sstep_verify.errors import InputError
-from sstep_verify.power import statement
-from sstep_verify.power.statement import measured, power_statement
+from sstep_verify.power import measured, power_statement, statement
 from sstep_verify.report import load, write_report
 from studies import power as studied
 from studies.corpus.listing import corpus

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sstep_verify.campaign.statement.sentences import ABOUT, NOT_TOLD, sentences_of
+from sstep_verify.campaign.statement.make import ABOUT, NOT_TOLD, sentences_of
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.report.results import Case
 from sstep_verify.specification import specification

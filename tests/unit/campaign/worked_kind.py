@@ -50,9 +50,6 @@ class NormKind(Kind):
             )
         )  # fmt: skip
 
-    def key(self, outcome):
-        return outcome.case.id
-
     def assemble(self, plan, units, state):
         cases = [outcome.case for outcome in state.outcomes]
         code = state.exit_code(failed=False, incomplete=len(cases) < len(units))

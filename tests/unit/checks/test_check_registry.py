@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sstep_verify import checks
-from sstep_verify.campaign.verdicts.minimums import nothing_compared
+from sstep_verify.campaign.verdicts.runs import nothing_compared
 from sstep_verify.checks.registry import CHECKS, MODULES, PRIMARY, checks_of, gates_of
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check

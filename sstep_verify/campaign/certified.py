@@ -1,20 +1,23 @@
-"""Optima to certify: the tables ``[[optimum]]``, their units, and how one is certified and proved anew."""
+"""Campaigns that certify optima; no solver is run: the tables ``[[optimum]]``."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
+from sstep_verify.campaign.messages import REFUSED, State
+from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepared, Setting, Unit
 from sstep_verify.campaign.selection import chosen_units, load_data
 from sstep_verify.campaign.tables import POSITIVE, Memory, OneOf, Range, read_table
 from sstep_verify.errors import InputError, OracleDisagreementError
 from sstep_verify.oracle.balls.decimals import lower_decimal, upper_decimal
 from sstep_verify.oracle.certificate.certify import certify
+from sstep_verify.oracle.memory import GIB, certificate_bytes, gibibytes
 from sstep_verify.oracle.verify import record as words
 from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.oracle.verify.record import Certificate, CertificateError, SvmCertificate
@@ -24,26 +27,15 @@ from sstep_verify.problems.kernels import identify, shortest
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.provenance import peak_memory
 from sstep_verify.report import results as report
-from sstep_verify.report.case import CertifiedRow
+from sstep_verify.report.case import Certified, CertifiedRow
 from sstep_verify.verdict import Status
 
 
 @dataclass(frozen=True)
 class OptimumFamily:
-    """Optima of every data set with every task, kernel and parameter.
+    """Optima of every data set with every task, kernel and parameter, which is lambda (K-RR) or C (K-SVM).
 
-    Parameters
-    ----------
-    data, task : tuple of str
-        Names of data sets or files; tasks, of `TASKS`.
-    kernel : tuple of Kernel
-        Kernels.
-    parameter : tuple of float
-        Values of lambda (K-RR) or C (K-SVM), each > 0.
-    digits : int
-        Decimal digits asked for.
-    memory : float
-        GiB that a process may take for the matrices of an optimum; above it the campaign is refused.
+    Decimal `digits` are asked for; above so many GiB of `memory` a process the campaign is refused.
     """
 
     data: tuple[str, ...]
@@ -78,13 +70,7 @@ class OptimumUnit:
 
 
 def optimum_units(families: Sequence[OptimumFamily], only: str = "") -> list[OptimumUnit]:
-    """All units whose case id `only` selects, in the order of the file.
-
-    Raises
-    ------
-    InputError
-        If two tables hold the same case, or no case is left.
-    """
+    """The units whose case id `only` selects, in order; InputError if two coincide, or there is none."""
     return chosen_units((unit for family in families for unit in _product(family)), only, "[[optimum]]")
 
 
@@ -113,22 +99,15 @@ def read_optimum(table: dict, where: str) -> OptimumFamily:
 class OptimumOutcome:
     """Outcome of one unit: its problem, PASS if all digits asked are certified, else INCONCLUSIVE.
 
-    `row` is what is proved, `sha256` that of the file of the data.
+    `row` is what is proved.
     """
 
     case: report.Case
     row: CertifiedRow
-    sha256: str
 
 
 def execute_unit(unit: OptimumUnit, directory: str | None) -> OptimumOutcome:
-    """Certify one optimum and prove the certificate anew.
-
-    Raises
-    ------
-    OracleDisagreementError
-        If the certificate cannot be proved anew.
-    """
+    """Certify one optimum and prove the certificate anew; OracleDisagreementError if it cannot be."""
     loaded = load_for(unit, directory)
     problem = Problem(loaded.name, loaded.data, loaded.targets, unit.kernel, unit.loss)
     problem = problem.with_finite_kernel()
@@ -142,7 +121,7 @@ def execute_unit(unit: OptimumUnit, directory: str | None) -> OptimumOutcome:
     except CertificateError as error:
         raise OracleDisagreementError(f"{problem.label}: {error}") from error
     row = _row(unit, certificate, seconds, time.perf_counter() - begin, memory)
-    return OptimumOutcome(_case(unit, problem, row), row, loaded.sha256)
+    return OptimumOutcome(_case(unit, problem, row), row)
 
 
 def load_for(unit: OptimumUnit, directory: str | None) -> DataSet:
@@ -224,3 +203,65 @@ def _peak() -> int | None:
         return peak_memory()
     lines = [line.split() for line in status.splitlines() if line.startswith("VmHWM:")]
     return int(lines[0][1]) * 1024 if lines else peak_memory()
+
+
+class CertifiedKind(Kind):
+    """A unit is a problem; an outcome is what is proved of its optimum."""
+
+    outcome = OptimumOutcome
+    read = staticmethod(read_optimum)
+
+    def units(self, definition: Definition, only: str = "") -> list[Unit]:
+        """The problems; K-RR begin first, which have the largest sets."""
+        return [
+            Unit((unit.case,), unit, data=(unit.data,), cost=unit.task == "krr")
+            for unit in optimum_units(definition.families, only)
+        ]
+
+    def prepare(self, plan: Plan, units: list[Unit]) -> Prepared:
+        """Load every data set; say the memory of the largest problem, or refuse it."""
+        found: dict[tuple[str, str], DataSet] = {}
+        needs = []
+        for unit in (unit.work for unit in units):
+            if (unit.data, unit.task) not in found:
+                found[unit.data, unit.task] = load_for(unit, plan.directory)
+            samples = found[unit.data, unit.task].data.shape[0]
+            size = certificate_bytes(samples, svm=unit.task != "krr")
+            line = f"{unit.case}: matrices of m = {samples} samples take about {gibibytes(size)} GiB"
+            if size > unit.memory * GIB:
+                raise InputError(
+                    f"{line}, but its [[optimum]] table allows {unit.memory:g} a process; raise it there "
+                    "(memory = GiB), or leave the data set out"
+                )
+            needs.append((size, line))
+        at_once = f"{plan.jobs} process{'es' * (plan.jobs > 1)} at a time"
+        plan.say(f"memory: {max(needs)[1]} a process, the most of all; {at_once}")
+        return Prepared(units, {name: data.sha256 for (name, _), data in found.items()})
+
+    def run(self, unit: Unit, setting: Setting) -> Iterator[OptimumOutcome]:
+        """Certify the optimum, and prove the certificate anew."""
+        yield execute_unit(unit.work, setting.directory)
+
+    def assemble(self, plan: Plan, units: Sequence[Unit], state: State) -> Assembled:
+        """One table of what is proved."""
+        outcomes, planned = state.outcomes, len(units)
+        enough = [outcome for outcome in outcomes if outcome.case.status == Status.PASS]
+        unique = sum(outcome.row.uniqueness == "unique" for outcome in enough)
+        told = f"{len(enough)} of {planned} optima certified to the digits asked and proved anew"
+        if enough:
+            told += f" ({unique} unique, {len(enough) - unique} with uniqueness not proved)"
+        counts = (len(outcomes) - len(enough), len(state.errors[REFUSED]), len(state.internal))
+        words = zip(counts, ("to fewer digits", "refused", "internal errors"), strict=True)
+        parts = [told, *(f"{count} {what}" for count, what in words if count)]
+        return Assembled(
+            report.Summary(
+                "interrupted: " * state.interrupted + "; ".join(parts),
+                state.exit_code(failed=False, incomplete=len(enough) < planned),
+            ),
+            [outcome.case for outcome in outcomes],
+            parameters={"digits": sorted({unit.work.digits for unit in units})},
+            documents={"certified": Certified(tuple(outcome.row for outcome in outcomes))},
+        )
+
+
+KIND = CertifiedKind()

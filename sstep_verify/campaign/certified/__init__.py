@@ -1,1 +1,0 @@
-"""The kind of campaign that certifies optima; no solver is run."""
