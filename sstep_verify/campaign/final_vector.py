@@ -44,30 +44,12 @@ def final_vector(
     bias: float = 0.0,
     command: str = "",
 ) -> Definition:
-    """The campaign of one vector: whether it is the optimum of a problem.
+    """The campaign of one vector: whether it is the optimum of a problem on a data set or LIBSVM file.
 
-    Parameters
-    ----------
-    written : Written
-        The vector.
-    data : str
-        Data set or LIBSVM file.
-    kernel, loss : Kernel, Loss
-        The problem.
-    directory : str or None
-        Folder of data sets.
-    tolerance : float
-        Relative duality gap (K-SVM) or error ``||a - a*|| / ||a*||`` (K-RR) up to which it is the optimum;
-        what leaves the box of a K-SVM may do so by that times C.
-    bias : float
-        Value of a constant feature that is appended to the data; 0 for none.
-    command : str
-        The command that was given, for replay commands.
-
-    Raises
-    ------
-    InputError
-        If file, data or a value cannot be used, or do not fit each other.
+    Up to a `tolerance` it is: a relative duality gap (K-SVM), or an error ``||a - a*|| / ||a*||`` (K-RR);
+    what leaves the box of a K-SVM may do so by that times C. `bias` is the value of a constant feature that
+    is appended to the data, 0 for none; `command` the one that was given, for replay commands. InputError
+    if file, data or a value cannot be used, or do not fit each other.
     """
     require_usable(bias, kernel)
     loaded = load_data(data, directory, "regression" if loss.task == "krr" else "classification")

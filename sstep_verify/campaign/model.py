@@ -20,20 +20,11 @@ from sstep_verify.verdict import Verdict
 
 @dataclass(frozen=True)
 class Head:
-    """The table ``[campaign]`` of a campaign file.
+    """The table ``[campaign]`` of a campaign file: what the report says of it, and what may stay unshown.
 
-    Parameters
-    ----------
-    name, title, description : str
-        For the report.
-    notes : tuple of str
-        Remarks that the report prints.
-    tolerated_vacuous : tuple of str
-        Ids of the cases that may turn out VACUOUS, or patterns of them (``*``, ``?``); any other makes the
-        campaign incomplete.
-    tolerated_vacuous_per_check : dict of str to tuple of str, or None
-        The same for the verdicts of a check, as ``CASE`` or ``CASE, s=S``; none of a check that is not
-        named. None: not limited by check.
+    `tolerated_vacuous` are ids of the cases that may turn out VACUOUS, or patterns of them (``*``, ``?``);
+    any other makes the campaign incomplete. `tolerated_vacuous_per_check` says the same for the verdicts of
+    a check, as ``CASE`` or ``CASE, s=S``; none of a check that is not named; None: not limited by check.
     """
 
     name: str
@@ -46,24 +37,13 @@ class Head:
 
 @dataclass(frozen=True)
 class Definition(Head):
-    """A campaign as its file says.
+    """A campaign as its file says, and as a command changes it.
 
-    Parameters
-    ----------
-    families : tuple
-        Its tables, as the kind reads them.
-    source : str
-        Where the definition was read from: a name or a path.
-    kind : str
-        Name of the tables, one of `kinds.KINDS`: a campaign has families of one kind.
-    seed : int or None
-        Seed from which further s were drawn (`campaign.profile`); None if there are none.
-    command : str
-        What runs it, as a shell takes it, where that is not ``sstep-verify run SOURCE``.
-    expected : tuple
-        Failures that are known (`campaign.summary.expected`).
-    cut : object
-        Of a profile its name and what it was cut to (`campaign.profile.Chosen`); None of a campaign file.
+    `families` are its tables as the kind reads them, all of one `kind`, which is a name of `read.KINDS`;
+    `source` is the name or path that it was read from, `command` what runs it, as a shell takes it, where
+    that is not ``sstep-verify run SOURCE``. `seed` is that from which further s were drawn
+    (`campaign.profile`), None if there are none; `expected` are failures that are known
+    (`campaign.summary.expected`); `cut` says of a profile what was asked for (`campaign.profile.Chosen`).
     """
 
     families: tuple[Any, ...] = ()
@@ -84,24 +64,12 @@ class Definition(Head):
 class Unit:
     """A piece of a campaign: what one process works on at a time.
 
-    Parameters
-    ----------
-    keys : tuple of str
-        Names of the outcomes that it yields, each once in the campaign.
-    work : object
-        What it is about; for the kind alone, and sent to other processes.
-    cases : tuple of str
-        Ids of its cases, where they are not the keys.
-    data : tuple of str
-        Names of the data sets that it needs, as the campaign file has them.
-    cost : float
-        Rough relative cost; the largest begin first.
-    ranks : int
-        MPI ranks that it starts itself; 1 for none.
-    foreign : bool
-        Whether it runs code that is not of this package, and so always in a process of its own.
-    crashed : tuple
-        Runs that have ended the process that made them: key of the outcome, key of the run, and by what.
+    `keys` are the names of the outcomes that it yields, each once in the campaign, and `cases` the ids of
+    its cases where these are not the keys. `work` is what it is about; for the kind alone, and sent to
+    other processes. `data` are the data sets that it needs, as the campaign file names them; `cost` is
+    rough and relative, the largest begin first. It starts so many MPI `ranks` itself, 1 for none. One that
+    is `foreign` runs code that is not of this package, and so always in a process of its own. Runs that
+    have `crashed` have ended the process that made them: key of the outcome, key of the run, and by what.
     """
 
     keys: tuple[str, ...]
@@ -122,18 +90,9 @@ class Unit:
 class Setting:
     """What every unit of a campaign is run with.
 
-    Parameters
-    ----------
-    again : str
-        The command that runs the campaign, for replay commands.
-    directory : str or None
-        Folder of the data sets.
-    artefacts : Path or None
-        Where an artefact of every FAIL and INCONCLUSIVE is collected; None for nowhere.
-    finished : frozenset of str
-        Keys of outcomes that are not wanted again.
-    runs : bool
-        Whether all runs are collected there too, for a statement.
+    `again` is the command that runs the campaign, for replay commands, `directory` the folder of the data
+    sets. An artefact of every FAIL and INCONCLUSIVE is collected in `artefacts` (None for nowhere) and, if
+    `runs`, all runs, for a statement. Outcomes that are `finished` are not wanted again.
     """
 
     again: str
@@ -147,25 +106,12 @@ class Setting:
 class Plan:
     """What is run and how.
 
-    Parameters
-    ----------
-    definition : Definition
-        The campaign.
-    directory, artefacts, runs
-        See `Setting`.
-    only : str
-        Part of the ids of the cases to run; all if empty.
-    jobs : int
-        Processes; 1 runs in this one.
-    command : tuple of str
-        The command line, for the provenance.
-    partial : campaign.loop.partial.Partial or None
-        Where finished outcomes are kept, and may be found; None for nowhere.
-    say, announce : callable
-        Called with a line of text before the work begins; with one that is to be read even where only
-        results are.
-    shard : campaign.loop.run.Shard or None
-        The part of the campaign that is run; all of it if None.
+    For `directory`, `artefacts` and `runs` see `Setting`. `only` is a part of the ids of the cases to run,
+    all if empty; `jobs` are processes, 1 runs in this one; `command` is the command line, for the
+    provenance. In `partial` (`campaign.loop.partial.Partial`) finished outcomes are kept, and may be found.
+    `say` is called with a line of text before the work begins, `announce` with one that is to be read even
+    where only results are. `shard` (`campaign.loop.run.Shard`) is the part of the campaign that is run, all
+    of it if None.
     """
 
     definition: Definition
@@ -198,20 +144,8 @@ class Prepared:
 class Assembled:
     """What a kind makes of the outcomes; the loop adds times, errors and provenance.
 
-    Parameters
-    ----------
-    summary : Summary
-        Sentence and exit code, and what is counted.
-    cases, verdicts : sequences
-        For the report.
-    notes : sequence of str
-        Remarks, beside those of the campaign file.
-    parameters : mapping
-        What governed the campaign.
-    seeds : mapping of str to int
-        For the provenance.
-    documents : mapping
-        Further parts of `Results`, by their names.
+    `notes` are remarks beside those of the campaign file, `parameters` what governed the campaign, `seeds`
+    for the provenance, `documents` further parts of `Results` by their names.
     """
 
     summary: report.Summary
@@ -226,10 +160,7 @@ class Assembled:
 class Kind(Protocol):
     """A kind of campaign, without state: it is sent to other processes.
 
-    Attributes
-    ----------
-    outcome : type
-        Record that an outcome is; it is kept as JSON, see `campaign.loop.partial`.
+    `outcome` is the record that an outcome is; it is kept as JSON, see `campaign.loop.partial`.
     """
 
     outcome: type

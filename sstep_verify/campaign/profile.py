@@ -131,22 +131,10 @@ def _known(family: Family) -> tuple[int, ...]:
 class Selection:
     """What a solver is for.
 
-    Parameters
-    ----------
-    ranks : tuple of int
-        Numbers of ranks, ascending.
-    s : tuple of int
-        Iterations per window; those of the profile if empty.
-    data : str
-        Data set or file; those of the profile if empty.
-    tasks, kernels : tuple of str
-        Tasks and kernels by name; all if empty.
-    level : int or None
-        Level of the specification up to which it is judged, 0 to 3; all of it if None.
-    shrink : float
-        Seconds that a smaller problem is looked for on which it fails alike; 0 for none.
-    seed : int or None
-        Seed from which further s are drawn, where `s` is empty; None for no further ones.
+    Numbers of `ranks`, ascending; `s`, `data` (a data set or file), `tasks` and `kernels` by name, each as
+    the profile has them if empty; the `level` of the specification up to which it is judged, 0 to 3, all of
+    it if None; `shrink`, the seconds that a smaller problem is looked for on which it fails alike, 0 for
+    none; and the `seed` from which further s are drawn where `s` is empty, None for none.
     """
 
     ranks: tuple[int, ...] = (1,)

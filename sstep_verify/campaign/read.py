@@ -48,10 +48,7 @@ LARGEST = 1 << 20
 def read_definition(name_or_path: str) -> Definition:
     """Read a shipped campaign by name, or any campaign file by path.
 
-    Raises
-    ------
-    InputError
-        If there is none, or the file has a syntax error, an unknown key or an unusable value.
+    InputError if there is none, or the file has a syntax error, an unknown key or an unusable value.
     """
     known = shipped()
     if name_or_path in known:

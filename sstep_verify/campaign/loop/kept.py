@@ -54,14 +54,9 @@ def read_outcome(
 ) -> tuple[Outcome, str]:
     """Read the outcome of a key that was kept in a folder, and give its text too.
 
-    What is `wanted` must be the same as when it was kept; more may have been.
-
-    Raises
-    ------
-    InputError
-        If it is of another identity, was changed, or lacks an artefact.
-    OSError, ValueError, LookupError, TypeError, AttributeError
-        If it cannot be read.
+    What is `wanted` must be the same as when it was kept; more may have been. InputError if it is of
+    another identity, was changed, or lacks an artefact; OSError, ValueError, LookupError, TypeError or
+    AttributeError if it cannot be read.
     """
     document = json.loads(outcome_path(folder, key).read_text("utf-8"))
     found = document["identity"]

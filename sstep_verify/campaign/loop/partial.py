@@ -35,28 +35,14 @@ _OURS = re.compile(r"\.?artefacts|[0-9a-f]{32}\.json|\.[0-9a-f]{32}\.json\.[0-9a
 
 
 class Partial:
-    """What a campaign has finished, in a folder beside its report.
+    """What a campaign has finished, in a folder beside its report, ``OUT.partial``, which need not exist.
 
     Nothing is touched before `open`. Whoever makes one ends it with `reported`, once the report is written,
-    and `close`, always.
-
-    Parameters
-    ----------
-    folder : Path
-        ``OUT.partial``; need not exist.
-    resume : bool
-        Whether what it holds is read back.
-    say : callable
-        Called with each line that the user must read.
-    force : bool
-        Whether what it holds is discarded; if neither, finished problems there are a reason to refuse.
-    stays : bool
-        Whether the folder is itself what is made, as that of a shard is.
-    keeps : bool
-        Whether it is left where problems are finished and the report is not, for a run that resumes.
-    others : sequence of Path
-        Folders of shards and of other runs, from which what is finished is taken too, by a run that
-        resumes; they stay as they are.
+    and `close`, always. What it holds is read back (`resume`) or discarded (`force`); if neither, finished
+    problems there are a reason to refuse. Each line that the user must read is given to `say`. A folder
+    that `stays` is itself what is made, as that of a shard is; if it `keeps`, it is left where problems are
+    finished and the report is not, for a run that resumes. From `others`, folders of shards and other runs,
+    a run that resumes takes what is finished too; they stay as they are.
     """
 
     def __init__(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sstep_verify.campaign.loop.kept import identity
 from sstep_verify.campaign.loop.pool import spread
-from sstep_verify.campaign.messages import Finished, State, Step
+from sstep_verify.campaign.messages import State, Step
 from sstep_verify.campaign.model import Plan, Setting, Unit
 from sstep_verify.campaign.read import kind_of, units_of
 from sstep_verify.errors import InputError
@@ -49,13 +49,7 @@ class Shard:
         return f"{self.index}/{self.count}"
 
     def of(self, units: Sequence[Unit]) -> list[Unit]:
-        """The units of this shard: every N-th, cut up if there are fewer than N.
-
-        Raises
-        ------
-        InputError
-            If there are fewer problems than shards.
-        """
+        """Every N-th unit, cut up if there are fewer; InputError for fewer problems than shards."""
         parts = enough(units, self.count)
         if self.count > len(parts):
             raise InputError(
@@ -75,23 +69,9 @@ def enough(units: Sequence[Unit], workers: int) -> list[Unit]:
 def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
     """Run a campaign to its end, or until interrupted, and sum it up.
 
-    Parameters
-    ----------
-    plan : Plan
-        What is run and how.
-    progress : callable
-        See `Progress`.
-
-    Returns
-    -------
-    Results
-        The document; `summary.exit_code` is the exit code. Only times and memory depend on the processes
-        or shards that made it.
-
-    Raises
-    ------
-    InputError
-        If the campaign's data or parameters cannot be used; found before anything is run.
+    ``summary.exit_code`` of the document is the exit code; only times and memory depend on the processes or
+    shards that made it. InputError, before anything is run, if the campaign's data or parameters cannot be
+    used.
     """
     begin = time.perf_counter()
     units, kind = units_of(plan.definition, plan.only), kind_of(plan.definition.kind)
@@ -109,13 +89,18 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
         found: dict[str, Any] = plan.partial.open(kind.outcome, common, digests, shlex.join(plan.command))
         kept = {key: one for key, one in found.items() if not plan.runs or one.runs}
         state.outcomes += kept.values()
+    setting = Setting(plan.definition.again, plan.directory, plan.artefacts, frozenset(kept), plan.runs)
+    left = enough([unit for unit in units if not kept.keys() >= set(unit.keys)], plan.jobs)
+    left.sort(key=lambda unit: unit.cost, reverse=True)
+    counter = _Counter(units, state, progress)
     try:
-        for message in _messages(plan, units, frozenset(kept), _Counter(units, state, progress)):
+        for message in spread(kind, left, setting, plan.jobs, counter.heard):
             # Kept first: an interrupt between the two takes it from this report, and from no later one.
             if plan.partial and message.outcome is not None and message.keep:
                 outcome = plan.partial.keep(kind.key(message.outcome), message.outcome)
                 message = replace(message, outcome=outcome)
             state.add(message)
+            counter.finish(kind.key(message.outcome) if message.outcome is not None else "")
     except KeyboardInterrupt:
         state.interrupted = True
     seconds = time.perf_counter() - begin
@@ -141,17 +126,6 @@ class _Counter:
         self._begun[step.key] = step.part
         done = len(self._state.outcomes) + sum(self._begun.values())
         self._progress(done, self._planned, f"{step.key}, {step.what}")
-
-
-def _messages(plan: Plan, units: list[Unit], kept: frozenset[str], counter: _Counter) -> Iterator[Finished]:
-    """Messages of all units that are not finished; the counter hears of each once it is filed."""
-    setting = Setting(plan.definition.again, plan.directory, plan.artefacts, kept, plan.runs)
-    left = [unit for unit in units if not kept.issuperset(unit.keys)]
-    left = sorted(enough(left, plan.jobs), key=lambda unit: unit.cost, reverse=True)
-    kind = kind_of(plan.definition.kind)
-    for message in spread(kind, left, setting, plan.jobs, counter.heard):
-        yield message
-        counter.finish(kind.key(message.outcome) if message.outcome is not None else "")
 
 
 def summed_up(plan: Plan, units: list[Unit], data: dict[str, str], state: State, seconds: float) -> Results:

@@ -41,12 +41,8 @@ class StatementError(SstepVerifyError):
 def read_statement(path: str | Path) -> Statement:
     """Read a statement and compare its digests with its fields, its badge and its runs.
 
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is none of this version.
-    StatementError
-        If a field, the badge or a recorded run was changed.
+    InputError if it cannot be read, or is none of this version; StatementError if a field, the badge or a
+    recorded run was changed.
     """
     place, picture, runs = places_of(path)
     statement = statement_from(read_whole(place, MOST_BYTES, "a statement"), str(place))
@@ -97,28 +93,10 @@ def prove_statement(
 ) -> tuple[Statement, list[str]]:
     """Judge every recorded run again, and compare what follows with what is stated.
 
-    Parameters
-    ----------
-    path : str or Path
-        The statement.
-    directory : str or None
-        Folder of the data sets, for a statement on data that do not come with the package.
-    jobs : int
-        Processes.
-    progress : callable
-        See `Progress`.
-
-    Returns
-    -------
-    statement : Statement
-        The statement, proved.
-    differences : list of str
-        Numbers that differ in their last digit; only where versions or machine are others.
-
-    Raises
-    ------
-    InputError, StatementError
-        As `read_statement`, or if what is stated does not follow from the recorded runs.
+    `directory` is that of the data sets, for a statement on data that do not come with the package.
+    Returned are the statement, proved, and the numbers that differ in their last digit; only where versions
+    or machine are others. InputError and StatementError as of `read_statement`, or if what is stated does
+    not follow from the recorded runs.
     """
     stated = read_statement(path)
     if stated.specification != specification().version:
@@ -158,13 +136,7 @@ def remade(stated: Statement, results: Results) -> Statement:
 
 
 def compare(stated: Statement, made: Statement) -> list[str]:
-    """Numbers that differ as another machine may make them differ.
-
-    Raises
-    ------
-    StatementError
-        If anything else differs; the field is named.
-    """
+    """Numbers that differ as on another machine they may; StatementError if anything else does."""
     differences = []
     values = plain(stated), plain(made)
     for item in fields(Statement):

@@ -114,16 +114,11 @@ def _is_of(error: str, case: str) -> bool:
 class Met:
     """What of a run was expected.
 
-    Parameters
-    ----------
-    statuses : set of Status
-        Those that were not expected: of cases, or of single verdicts of a case with others that were.
-    cases : set of str
-        Ids of the cases with an expected failure; what is missing for it is missing of them.
-    not_judged, refused : int, list of str
-        Cases that are expected not to be judged, and were not; errors of other cases that were not judged.
-    lines, stale : list of str
-        Every failure that was met as expected, with its reason; every entry that was not met.
+    `statuses` are those that were not: of cases, or of single verdicts of a case with others that were.
+    `cases` are the ids of those with an expected failure; what is missing for it is missing of them.
+    `not_judged` cases are expected not to be judged, and were not; `refused` are the errors of others.
+    `lines` has every failure that was met as expected, with its reason, `stale` every entry that was not
+    met.
     """
 
     statuses: set[Status]

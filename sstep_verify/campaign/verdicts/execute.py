@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from sstep_verify.adapters.python import is_foreign
-from sstep_verify.campaign.artefact.verdicts import REPLAY, keep_artefacts, keep_runs
+from sstep_verify.campaign.artefact.verdicts import REPLAY, UNSETTLED, keep_artefacts, keep_runs
 from sstep_verify.campaign.messages import REFUSED, Finished, attempted, tell
 from sstep_verify.campaign.model import Setting, Unit
 from sstep_verify.campaign.selection import load_data
@@ -64,12 +64,9 @@ class CaseOutcome:
 def execute_group(unit: Unit, setting: Setting) -> Iterator[Finished]:
     """Run the cases of a group, one after the other; an error in one ends only that one.
 
-    Yields
-    ------
-    Finished
-        With a `CaseOutcome`, or an error that names the case, and perhaps a check that gave no verdict. Of
-        cases that are not wanted, because another unit has them or they are finished, there is none; what
-        the others share is as if they were.
+    What is yielded has a `CaseOutcome`, or an error that names the case, and perhaps a check that gave no
+    verdict. Of cases that are not wanted, because another unit has them or they are finished, there is
+    none; what the others share is as if they were.
     """
     group: Group = unit.work
     data = load_data(group.data, setting.directory, group.family.targets)
@@ -171,13 +168,16 @@ class _Judged:
             if message.outcome is None:
                 self.failures.append(message)
                 continue
-            kept = keep_artefacts(check, drawn, runs, message.outcome, self.setting.artefacts)
-            # After that: what the solver's file might have said is no part of what is judged again.
-            hint = partial(name_conventions, check, drawn, runs, self.solvers[""], kept, oracle)
-            message = attempted(hint, f"{case.id}, conventions that {check.id} may have failed for")
-            if message.outcome is None:
-                self.failures.append(message)
-            verdicts += message.outcome or kept
+            found = message.outcome
+            if any(one.status in UNSETTLED for one in found):
+                found = keep_artefacts(check, drawn, runs, found, self.setting.artefacts)
+                # After that: what the solver's file might have said is no part of what is judged again.
+                hint = partial(name_conventions, check, drawn, runs, self.solvers[""], found, oracle)
+                message = attempted(hint, f"{case.id}, conventions that {check.id} may have failed for")
+                if message.outcome is None:
+                    self.failures.append(message)
+                found = message.outcome or found
+            verdicts += found
         return verdicts
 
     def _smaller(self, verdicts: list[Verdict]) -> tuple[str, str]:

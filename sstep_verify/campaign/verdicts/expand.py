@@ -77,10 +77,7 @@ class Group:
 def expand(definition: Definition, only: str = "") -> list[Group]:
     """All cases of a campaign whose id `only` selects, in groups; see `sstep_verify.campaign.selection`.
 
-    Raises
-    ------
-    InputError
-        If two cases coincide, or no case is left.
+    InputError if two cases coincide, or no case is left.
     """
     specs: dict[str, CaseSpec] = {}
     for spec in (spec for family in definition.families for spec in _product(family)):
@@ -116,15 +113,10 @@ def _product(family: Family) -> Iterator[CaseSpec]:
 def make_case(
     spec: CaseSpec, data: DataSet, declarations: Mapping[str, Declaration], again: str, options: str
 ) -> Case:
-    """The case of a spec on loaded data.
+    """The case of a spec on loaded data; InputError if they do not fit the task, or b > m.
 
     `declarations` are what the solver under test says it is, under the empty name, and its variants by
     theirs; `again` is the command that runs the campaign, `options` are further ones of the replay command.
-
-    Raises
-    ------
-    InputError
-        If the data do not fit the task, or b > m.
     """
     family = spec.family
     if (spec.task == "krr") != (data.task == "regression"):
@@ -179,10 +171,7 @@ def _points(iterations: int, step: int, unit: int) -> tuple[int, ...]:
 def _run(spec: CaseSpec, samples: int) -> tuple[IndexStream, int, int]:
     """Stream and iterations of the plain runs, and of how many iterations they are a whole number.
 
-    Raises
-    ------
-    InputError
-        If no run of some length can be judged, or be made by a program that counts otherwise.
+    InputError if no run of some length can be judged, or be made by a program that counts otherwise.
     """
     family, block = spec.family, spec.block
     windows, epoch = math.lcm(*family.s), max(samples // block, 1)

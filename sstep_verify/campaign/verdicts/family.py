@@ -99,25 +99,12 @@ class FamilyTable(SolverTable):
 class Family(FamilyTable):
     """The same, and what no campaign file says.
 
-    Parameters
-    ----------
-    replacement : bool
-        Whether a program draws the coordinates of a block with replacement; its runs then end before the
-        first block that holds one twice.
-    counts : {"iterations", "windows", "epochs"}
-        What a program counts, so that all its runs are whole numbers of them.
-    level : int or None
-        Level of the specification up to which a solver is judged, where that is not all of it.
-    shrink : float
-        Seconds that a smaller problem which fails alike is looked for, of a case that failed; 0 for none.
-    given : ProgramFile, Solver or None
-        The program or solver under test, where `solver` is but a name for it.
-    stability : bool
-        Whether runs are compared with those of s = 1 against the exact trajectory (`verdicts.measured`).
-    further : tuple of int
-        Further iterations per window, drawn from the seed of the run (`campaign.profile`).
-    source : Source or None
-        Where its runs come from; None if it makes them itself. With one, no solver is loaded or started.
+    A program may draw the coordinates of a block with `replacement`, so that its runs end before the first
+    block that holds one twice, and all its runs are whole numbers of what it `counts` (iterations, windows,
+    epochs). `level` and `shrink` are those of `campaign.profile.Selection`, `further` its s drawn from a
+    seed. `given` is the program or solver under test, where `solver` is but a name for it. With `stability`
+    runs are compared with those of s = 1 against the exact trajectory (`verdicts.measured`). `source` is
+    where the runs come from, None if the solver makes them: with one, none is loaded or started.
     """
 
     replacement: bool = False
@@ -185,10 +172,7 @@ class Family(FamilyTable):
     def solvers(self) -> dict[str, Solver]:
         """The solver under test under the empty name, and its variants by theirs.
 
-        Raises
-        ------
-        InputError
-            If its options do not go together.
+        InputError if its options do not go together.
         """
         made = self._solvers()
         if self.level is not None:

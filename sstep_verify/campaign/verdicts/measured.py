@@ -46,18 +46,11 @@ def measuring_points(iterations: int, s: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Reference:
-    """The measure of one problem.
+    """The measure of one problem: its `name` in figures, and a `short` one in a stop reason.
 
-    Parameters
-    ----------
-    name, short : str
-        Name of the measure in figures, and in a stop reason.
-    measure : callable
-        Maps a to (relative value, attainable relative value); the latter 0 if there is no floor.
-    largest_off_diagonal : float
-        Largest absolute off-diagonal kernel entry, in float64.
-    facts : dict
-        Reference value, enclosure, how it was found.
+    `measure` maps a to (relative value, attainable relative value), the latter 0 if there is no floor;
+    `largest_off_diagonal` is the largest absolute off-diagonal kernel entry, in float64; `facts` are
+    reference value, enclosure, and how it was found.
     """
 
     name: str
@@ -126,22 +119,10 @@ class SharedReferences:
 
 @dataclass
 class Monitor:
-    """Observer of one run.
+    """Observer of one run: measures at some points, and ends it where the tolerance is met.
 
-    Parameters
-    ----------
-    points : frozenset of int
-        Iterations at which to measure.
-    measure : callable
-        Of a `Reference`.
-    tolerance : float
-        Value at which the run ends.
-    name : str
-        Name of the measure, for the stop reason.
-    least : int
-        Iterations before which the run does not end: in a single window from zero no stale product shows.
-    samples : int, optional
-        Length that a must have; not looked at if absent.
+    `name` is that of the measure, for the stop reason. A run does not end before `least` iterations: in a
+    single window from zero no stale product shows. An a of another length than `samples` is not measured.
     """
 
     points: frozenset[int]
@@ -196,12 +177,8 @@ WORK = 1 << 23
 def with_stability(definition: Definition) -> Definition:
     """The campaign, with runs that are compared with those of s = 1 wherever there are both.
 
-    A run that begins late in the stream is not: its exact trajectory is not known.
-
-    Raises
-    ------
-    InputError
-        If there is nothing to compare.
+    A run that begins late in the stream is not: its exact trajectory is not known. InputError if there is
+    nothing to compare.
     """
     families = tuple(
         replace(family, stability=1 in family.s and not family.start) for family in definition.families
@@ -230,12 +207,8 @@ def common_points(points: Mapping[int, tuple[int, ...]]) -> dict[int, tuple[int,
 def beside_classical(cases: Iterable[Case], precisions: Mapping[str, str]) -> tuple[AgainstClassical, ...]:
     """Every s-step run beside the classical run of its case.
 
-    Parameters
-    ----------
-    cases : iterable of Case
-        Cases with the drift of their runs.
-    precisions : mapping of str to str
-        Precision that the solver declares, by the id of the cases that are compared.
+    `precisions` that the solver declares, by the id of the cases that are compared; `cases` have the drift
+    of their runs.
     """
     return tuple(
         _beside(case, s, unit_roundoff(precisions[case.id]))

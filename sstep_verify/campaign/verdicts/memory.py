@@ -64,11 +64,8 @@ class Memory:
 def memory_of(spec: CaseSpec, case: Case) -> Memory:
     """What a case takes; see `Memory`.
 
-    Raises
-    ------
-    InputError
-        If it is more than its family allows, or a check needs an optimum, or the drift of a carried state,
-        that does not fit; the message names the figure and the ways out.
+    InputError if it is more than its family allows, or a check needs an optimum, or the drift of a carried
+    state, that does not fit; the message names the figure and the ways out.
     """
     problem, family = case.problem, spec.family
     m, limit = problem.samples, family.memory_bytes

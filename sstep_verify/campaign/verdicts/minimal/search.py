@@ -176,13 +176,7 @@ class Tries:
     found: Verdict | None = None
 
     def __call__(self, size: Size) -> bool:
-        """Whether the solver fails alike on a size.
-
-        Raises
-        ------
-        OutOfTimeError
-            If the budget is spent.
-        """
+        """Whether the solver fails alike on a size; OutOfTimeError if the budget is spent."""
         if time.monotonic() > self.deadline:
             raise OutOfTimeError
         case = cut_down(self.case, size)
