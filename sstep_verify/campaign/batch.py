@@ -15,7 +15,7 @@ from sstep_verify.adapters.program.batch import ERRORS, EXIT, OUTPUT, PLACE, Sto
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.selection import load_data
-from sstep_verify.campaign.verdicts.expand import Group, expand, make_case
+from sstep_verify.campaign.verdicts.expand import CaseSpec, expand, make_case
 from sstep_verify.campaign.verdicts.family import Source
 from sstep_verify.campaign.verdicts.measured import SharedReferences
 from sstep_verify.campaign.verdicts.memory import memory_of, out_of_range
@@ -189,8 +189,8 @@ def collect(batch: Batch, folder: Path) -> Batch:
     """
     found: list[StoredRun] = []
     source = StoredRuns(str(folder / RUNS), batch.program, found)
-    for group in expand(batch.definition(source, folder), batch.only):
-        _collect_group(group)
+    for unit in expand(batch.definition(source, folder), batch.only):
+        _collect(unit.work)
     known = {run.name for run in batch.runs}
     batch = replace(batch, runs=(*batch.runs, *(run for run in found if run.name not in known)))
     if found:
@@ -201,11 +201,11 @@ def collect(batch: Batch, folder: Path) -> Batch:
     return batch
 
 
-def _collect_group(group: Group) -> None:
-    """Ask for all runs of the cases of a group, as a campaign does; one that is refused asks for none."""
-    family, solvers = group.family, group.family.solvers()
-    data = load_data(group.data, None)
-    for spec in group.specs:
+def _collect(specs: Sequence[CaseSpec]) -> None:
+    """Ask for all runs of the cases of a unit, as a campaign does; one that is refused asks for none."""
+    family, solvers = specs[0].family, specs[0].family.solvers()
+    data = load_data(specs[0].data, None)
+    for spec in specs:
         case = make_case(spec, data, {"": solvers[""].declaration}, "", "")
         if out_of_range(case.problem):
             continue

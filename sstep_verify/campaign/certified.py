@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated
 
 from sstep_verify.campaign.messages import REFUSED, State
-from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepared, Setting, Unit
+from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepared, Unit
 from sstep_verify.campaign.selection import chosen_units, load_data
 from sstep_verify.campaign.tables import POSITIVE, Memory, OneOf, Range, read_table
 from sstep_verify.errors import InputError, OracleDisagreementError
@@ -238,9 +238,9 @@ class CertifiedKind(Kind):
         plan.say(f"memory: {max(needs)[1]} a process, the most of all; {at_once}")
         return Prepared(units, {name: data.sha256 for (name, _), data in found.items()})
 
-    def run(self, unit: Unit, setting: Setting) -> Iterator[OptimumOutcome]:
+    def run(self, unit: Unit, plan: Plan) -> Iterator[OptimumOutcome]:
         """Certify the optimum, and prove the certificate anew."""
-        yield execute_unit(unit.work, setting.directory)
+        yield execute_unit(unit.work, plan.directory)
 
     def assemble(self, plan: Plan, units: Sequence[Unit], state: State) -> Assembled:
         """One table of what is proved."""

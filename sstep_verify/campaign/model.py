@@ -8,7 +8,7 @@ is a file with a class like those of `campaign.verdicts.kind` or `campaign.certi
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -86,32 +86,21 @@ class Unit:
         return [replace(self, keys=(key,)) for key in self.keys]
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What every unit of a campaign is run with.
-
-    `again` is the command that runs the campaign, for replay commands, `directory` the folder of the data
-    sets. An artefact of every FAIL and INCONCLUSIVE is collected in `artefacts` (None for nowhere) and, if
-    `runs`, all runs, for a statement. Outcomes that are `finished` are not wanted again.
-    """
-
-    again: str
-    directory: str | None = None
-    artefacts: Path | None = None
-    finished: frozenset[str] = frozenset()
-    runs: bool = False
+def silent(line: str) -> None:
+    """Say nothing; by its name, so that a plan can be sent to other processes."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is run and how.
+    """What is run and how; without what only its own process can use it is sent to others, with each unit.
 
-    For `directory`, `artefacts` and `runs` see `Setting`. `only` is a part of the ids of the cases to run,
-    all if empty; `jobs` are processes, 1 runs in this one; `command` is the command line, for the
-    provenance. In `partial` (`campaign.loop.partial.Partial`) finished outcomes are kept, and may be found.
-    `say` is called with a line of text before the work begins, `announce` with one that is to be read even
-    where only results are. `shard` (`campaign.loop.run.Shard`) is the part of the campaign that is run, all
-    of it if None.
+    `directory` is the folder of the data sets, `only` a part of the ids of the cases to run, all if empty.
+    `jobs` are processes; 1 runs in this one. `command` is the command line, for the provenance. An artefact
+    of every FAIL and INCONCLUSIVE is collected in `artefacts` (None for nowhere) and, if `runs`, all runs,
+    for a statement. In `partial` (`campaign.loop.partial.Partial`) finished outcomes are kept, and may be
+    found: keys of these are `finished`, and not wanted again. `say` is called with a line of text before
+    the work begins, `announce` with one that is to be read even where only results are. `shard`
+    (`campaign.loop.run.Shard`) is the part of the campaign that is run, all of it if None.
     """
 
     definition: Definition
@@ -121,10 +110,15 @@ class Plan:
     command: tuple[str, ...] = ()
     artefacts: Path | None = None
     partial: Any = None
-    say: Callable[[str], None] = lambda line: None
-    announce: Callable[[str], None] = lambda line: None
+    say: Callable[[str], None] = silent
+    announce: Callable[[str], None] = silent
     shard: Any = None
     runs: bool = False
+    finished: frozenset[str] = frozenset()
+
+    def alone(self, finished: Iterable[str]) -> Plan:
+        """What units are run with, where some outcomes are not wanted again."""
+        return replace(self, partial=None, say=silent, announce=silent, finished=frozenset(finished))
 
 
 @dataclass(frozen=True)
@@ -178,7 +172,7 @@ class Kind(Protocol):
         """Load the data and refuse what cannot be run, with InputError, before anything is."""
         return Prepared(units)
 
-    def run(self, unit: Unit, setting: Setting) -> Iterator[Any]:
+    def run(self, unit: Unit, plan: Plan) -> Iterator[Any]:
         """Yield the outcomes of a unit, or messages (`messages.Finished`), one after the other."""
         ...
 

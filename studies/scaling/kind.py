@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sstep_verify.campaign.messages import REFUSED, State
-from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepared, Setting, Unit
+from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepared, Unit
 from sstep_verify.costs.machine import read
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.report import results as report
@@ -50,9 +50,9 @@ class ScalingKind(Kind):
             found, {name: digest or "stated in the campaign" for name, digest in digests.items()}
         )
 
-    def run(self, unit: Unit, setting: Setting) -> Iterator[ScalingOutcome]:
+    def run(self, unit: Unit, plan: Plan) -> Iterator[ScalingOutcome]:
         """Predict the curve."""
-        yield execute_unit(unit.work, setting.directory)
+        yield execute_unit(unit.work, plan.directory)
 
     def assemble(self, plan: Plan, units: Sequence[Unit], state: State) -> Assembled:
         """All curves and claims, with what predictions were off by."""

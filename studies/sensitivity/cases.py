@@ -10,10 +10,10 @@ from typing import cast
 
 from sstep_verify.campaign.artefact.verdicts import REPLAY
 from sstep_verify.campaign.messages import Step, heard_by
-from sstep_verify.campaign.model import Definition, Setting, Unit
+from sstep_verify.campaign.model import Definition, Plan, Unit
 from sstep_verify.campaign.summary.summary import telling
 from sstep_verify.campaign.verdicts.execute import SHRINKING, execute_group
-from sstep_verify.campaign.verdicts.expand import CaseSpec, Group, expand
+from sstep_verify.campaign.verdicts.expand import CaseSpec, expand
 from sstep_verify.checks import box, contract, step_replay
 from sstep_verify.checks.recorded import message_count, rank_coherence
 from sstep_verify.specification import names_a_part
@@ -92,17 +92,15 @@ def judged_cases(
     all where none of these fails and says which part of the solver is wrong. In so many seconds of
     `shrink` a smaller problem is looked for that fails as the first case that fails does.
     """
-    for group in expand(definition, only):
-        for spec in group.specs:
+    for unit in expand(definition, only):
+        for spec in unit.work:
             family = replace(spec.family, drift=0, shrink=shrink)
             found = CaseFound(spec.id, "")
             if not whole:
                 plain = tuple(check for check in family.checks if check in PLAIN)
-                found = _judged(
-                    definition, group, replace(spec, family=replace(family, checks=plain)), room
-                )
+                found = _judged(definition, replace(spec, family=replace(family, checks=plain)), room)
             if not found.part_named:
-                before, found = found, _judged(definition, group, replace(spec, family=family), room)
+                before, found = found, _judged(definition, replace(spec, family=family), room)
                 known = before.status == Status.FAIL
                 found = replace(found, seconds=before.seconds + (0.0 if known else found.seconds))
             if found.status == Status.FAIL:
@@ -110,7 +108,7 @@ def judged_cases(
             yield found
 
 
-def _judged(definition: Definition, group: Group, spec: CaseSpec, room: Path) -> CaseFound:
+def _judged(definition: Definition, spec: CaseSpec, room: Path) -> CaseFound:
     """One case; the search of a smaller one is no part of its time."""
     found, errors, ends = CaseFound(spec.id, ""), [], []
     begin = time.perf_counter()
@@ -121,10 +119,7 @@ def _judged(definition: Definition, group: Group, spec: CaseSpec, room: Path) ->
 
     with heard_by(heard):
         messages = list(
-            execute_group(
-                Unit((spec.id,), replace(group, specs=(spec,))),
-                Setting(definition.again, artefacts=room, runs=True),
-            )
+            execute_group(Unit((spec.id,), (spec,)), Plan(definition, artefacts=room, runs=True))
         )
     ends.append(time.perf_counter())
     for message in messages:

@@ -138,7 +138,7 @@ def _ranks(campaign: str) -> dict[str, int]:
     from sstep_verify.campaign.read import read_definition
     from sstep_verify.campaign.verdicts.expand import expand
 
-    specs = [spec for group in expand(read_definition(campaign)) for spec in group.specs]
+    specs = [spec for unit in expand(read_definition(campaign)) for spec in unit.work]
     return {spec.id: spec.family.ranks for spec in specs}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sstep_verify.campaign.messages import State
-from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Setting, Unit
+from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Unit
 from sstep_verify.campaign.selection import chosen
 from sstep_verify.power import deciding_digest
 from sstep_verify.report import results as report
@@ -96,10 +96,10 @@ class SensitivityKind(Kind):
         left = [(unit, tuple(key for key in unit.keys if key in wanted)) for unit in found]
         return [Unit(keys, unit.work, cost=unit.cost) for unit, keys in left if keys]
 
-    def run(self, unit: Unit, setting: Setting) -> Iterator[StudyOutcome]:
+    def run(self, unit: Unit, plan: Plan) -> Iterator[StudyOutcome]:
         """Make the pieces that are not finished yet."""
         for key in unit.keys:
-            if key not in setting.finished:
+            if key not in plan.finished:
                 study = _study_of(key)
                 yield StudyOutcome(key, **{study: STUDIES[study].run(unit.work[key])})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sstep_verify.campaign.messages import State
-from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Setting, Unit
+from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Unit
 from sstep_verify.campaign.summary.summary import roll_up, summarise
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.problems import kernels, loss_from, losses
@@ -37,9 +37,9 @@ class StabilityKind(Kind):
             for unit in scenario_units(definition.families, only)
         ]
 
-    def run(self, unit: Unit, setting: Setting) -> Iterator[UnitOutcome]:
+    def run(self, unit: Unit, plan: Plan) -> Iterator[UnitOutcome]:
         """Run the scenario."""
-        yield execute_unit(unit.work, setting.again, setting.artefacts)
+        yield execute_unit(unit.work, plan.definition.again, plan.artefacts)
 
     def key(self, outcome: UnitOutcome) -> str:
         """As `ScenarioUnit.key`."""

@@ -106,9 +106,9 @@ def make_runs(name: str) -> None:
 
     ours.run = training.run = on_thread_ranks
     ours.communicator_of = training.communicator_of = lambda communicator: communicator
-    for group in expand(read_definition(name), CAMPAIGNS.get(name, "")):
-        data = load_data(group.data, None, None)
-        for spec in group.specs:
+    for unit in expand(read_definition(name), CAMPAIGNS.get(name, "")):
+        data = load_data(unit.data[0], None, None)
+        for spec in unit.work:
             begin, family = time.perf_counter(), spec.family
             usual = family.long_block == Options.long_block
             ends = sorted({min(family.s), max(family.s)} if usual else set(family.s))

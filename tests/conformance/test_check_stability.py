@@ -133,9 +133,9 @@ def test_runs_that_begin_late_are_not_compared_and_long_ones_up_to_a_limit():
     definition = with_stability(profile_of("deep", "reference", Selection(), ""))
     assert {family.stability for family in definition.families if family.start} == {False}
     assert {family.stability for family in definition.families if not family.start} == {True}
-    for group in expand(definition, "breast_cancer_scale/rbf"):
-        data = load_data(group.data)
-        for spec in group.specs:
+    for unit in expand(definition, "breast_cancer_scale/rbf"):
+        data = load_data(unit.data[0])
+        for spec in unit.work:
             case = make_case(spec, data, {"": spec.family.solvers()[""].declaration}, "", "")
             assert exact_iterations(spec.family, case) == min(case.iterations, WORK // case.problem.samples)
             assert set(case.points[1]) >= {point for s in case.s_values for point in case.points[s]}

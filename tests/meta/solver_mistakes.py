@@ -30,7 +30,7 @@ SECONDS = 900
 def judge(cases: list[str]) -> str:
     """Case, check and reason of the first FAIL of some cases, in a worker process; else what else was said."""
     from sstep_verify.campaign.loop.pool import spread
-    from sstep_verify.campaign.model import Setting, Unit
+    from sstep_verify.campaign.model import Plan, Unit
     from sstep_verify.campaign.read import read_definition
     from sstep_verify.campaign.verdicts.expand import expand
     from sstep_verify.campaign.verdicts.kind import KIND
@@ -40,18 +40,18 @@ def judge(cases: list[str]) -> str:
         units = []
         for words in cases:
             campaign, case = words.split(" ", 1)
-            for group in expand(read_definition(campaign), case):
-                for spec in group.specs:
+            for unit in expand(read_definition(campaign), case):
+                for spec in unit.work:
                     checks = (
                         tuple(one for one in spec.family.checks if one in QUICK)
                         if quick
                         else spec.family.checks
                     )
                     family = replace(spec.family, drift=0, checks=checks)
-                    alone = replace(group, specs=(replace(spec, family=family),))
+                    alone = (replace(spec, family=family),)
                     # Foreign, so that what ends its process ends no judgement.
                     units.append(Unit((spec.id,), alone, ranks=family.ranks, foreign=True))
-        for message in spread(KIND, units, Setting(""), 1):
+        for message in spread(KIND, units, Plan(read_definition(campaign))):
             if message.outcome is None:
                 told.append(message.error.strip().splitlines()[-1])
             elif message.outcome.case.status == "FAIL":

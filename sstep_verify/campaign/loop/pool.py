@@ -14,7 +14,7 @@ from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 
 from sstep_verify.campaign.messages import INTERNAL, NOTED, REFUSED, Finished, Step, attempted, heard_by
-from sstep_verify.campaign.model import Kind, Setting, Unit
+from sstep_verify.campaign.model import Kind, Plan, Unit
 
 POLL_SECONDS = 0.2
 GRACE_SECONDS = 5.0
@@ -27,27 +27,27 @@ Heard = Callable[[Step], None]
 
 
 def spread(
-    kind: Kind, units: Sequence[Unit], setting: Setting, jobs: int, heard: Heard = lambda _: None
+    kind: Kind, units: Sequence[Unit], plan: Plan, heard: Heard = lambda _: None
 ) -> Iterator[Finished]:
     """Run units of a kind and yield their messages, in any order.
 
-    They begin in their order, in so many processes; 1 works in this one, unless a unit runs foreign code.
-    `heard` hears how far outcomes have come.
+    They begin in their order, in as many processes as jobs; 1 works in this one, unless a unit runs foreign
+    code. `heard` hears how far outcomes have come.
     """
-    if jobs == 1 and not any(unit.foreign for unit in units):
+    if plan.jobs == 1 and not any(unit.foreign for unit in units):
         with heard_by(heard):
             for unit in units:
-                yield from run_unit(kind, unit, setting)
+                yield from run_unit(kind, unit, plan)
         return
     for variable in THREAD_VARIABLES:
         os.environ.setdefault(variable, "1")
-    waiting = deque((unit, setting) for unit in units)
-    workers = [_Worker(kind, heard) for _ in range(min(jobs, len(units)))]
+    waiting = deque(units)
+    workers = [_Worker(kind, heard) for _ in range(min(plan.jobs, len(units)))]
     try:
         while waiting or any(worker.busy for worker in workers):
             for worker in workers:
                 if waiting and not worker.busy:
-                    worker.begin(*waiting.popleft())
+                    worker.begin(waiting.popleft(), plan)
             busy = [worker for worker in workers if worker.busy]
             ready = wait([worker.pipe for worker in busy], POLL_SECONDS)
             for worker in busy:
@@ -65,10 +65,10 @@ def spread(
             worker.end()
 
 
-def run_unit(kind: Kind, unit: Unit, setting: Setting) -> Iterator[Finished]:
+def run_unit(kind: Kind, unit: Unit, plan: Plan) -> Iterator[Finished]:
     """Run a unit; an error ends this unit, not the campaign."""
     more = f" and {len(unit.keys) - 1} more" if unit.keys[1:] else ""
-    begun, end = iter(kind.run(unit, setting)), object()
+    begun, end = iter(kind.run(unit, plan)), object()
     while (message := attempted(lambda: next(begun, end), unit.keys[0] + more)).outcome is not end:
         yield message
 
@@ -90,22 +90,22 @@ class _Worker:
         self.process.start()
         other.close()  # So that the end of the process is the end of the pipe.
 
-    def begin(self, unit: Unit, setting: Setting) -> None:
+    def begin(self, unit: Unit, plan: Plan) -> None:
         """Hand a unit over."""
         self.busy, self._step, self._deadline = True, None, 0.0
-        self._unit, self._setting, self._done = unit, setting, set(setting.finished)
+        self._unit, self._done = unit, set(plan.finished)
         if not self.process.is_alive():  # It ended with nothing to do, so that no problem is lost by it.
             self.end()
             self._start()
         with contextlib.suppress(OSError):  # of a process that is gone, whose end `hear` finds
-            self.pipe.send((unit, setting))
+            self.pipe.send((unit, plan))
 
     @property
     def overdue(self) -> bool:
         """Whether what it does now takes longer than it may."""
         return bool(self._deadline) and time.monotonic() > self._deadline
 
-    def hear(self, waiting: deque[tuple[Unit, Setting]]) -> Iterator[Finished]:
+    def hear(self, waiting: deque[Unit]) -> Iterator[Finished]:
         """Take one message; of a process that is lost, give the rest of its unit back."""
         try:
             if self.overdue and not self.pipe.poll():
@@ -127,7 +127,7 @@ class _Worker:
                 self._done.add(self._kind.key(message.outcome))
             yield message
 
-    def _lost(self, waiting: deque[tuple[Unit, Setting]]) -> Iterator[Finished]:
+    def _lost(self, waiting: deque[Unit]) -> Iterator[Finished]:
         overdue, step = self.overdue, self._step
         self.process.join(GRACE_SECONDS)
         code = self.process.exitcode
@@ -138,11 +138,11 @@ class _Worker:
         told = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
         if step and step.run and code is not None and -code in CRASHES:
             crashed = (*self._unit.crashed, (step.key, step.run, told))
-            waiting.appendleft((replace(self._unit, keys=tuple(left), crashed=crashed), self._setting))
+            waiting.appendleft(replace(self._unit, keys=tuple(left), crashed=crashed))
             return
         lost = [step.key] if step and step.key in left else left
         if rest := [key for key in left if key not in lost]:
-            waiting.appendleft((replace(self._unit, keys=tuple(rest)), self._setting))
+            waiting.appendleft(replace(self._unit, keys=tuple(rest)))
         where = f"{lost[0] if lost else self._unit.keys[0]}{f', {step.what}' if step else ''}"
         if overdue and step:
             told = f"did not end within {step.limit:g} s (time_limit), so its process was ended"

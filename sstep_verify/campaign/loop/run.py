@@ -12,7 +12,7 @@ from typing import Any
 from sstep_verify.campaign.loop.kept import identity
 from sstep_verify.campaign.loop.pool import spread
 from sstep_verify.campaign.messages import State, Step
-from sstep_verify.campaign.model import Plan, Setting, Unit
+from sstep_verify.campaign.model import Plan, Unit
 from sstep_verify.campaign.read import kind_of, units_of
 from sstep_verify.errors import InputError
 from sstep_verify.provenance import collect, peak_memory
@@ -89,12 +89,11 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
         found: dict[str, Any] = plan.partial.open(kind.outcome, common, digests, shlex.join(plan.command))
         kept = {key: one for key, one in found.items() if not plan.runs or one.runs}
         state.outcomes += kept.values()
-    setting = Setting(plan.definition.again, plan.directory, plan.artefacts, frozenset(kept), plan.runs)
     left = enough([unit for unit in units if not kept.keys() >= set(unit.keys)], plan.jobs)
     left.sort(key=lambda unit: unit.cost, reverse=True)
     counter = _Counter(units, state, progress)
     try:
-        for message in spread(kind, left, setting, plan.jobs, counter.heard):
+        for message in spread(kind, left, plan.alone(kept), counter.heard):
             # Kept first: an interrupt between the two takes it from this report, and from no later one.
             if plan.partial and message.outcome is not None and message.keep:
                 outcome = plan.partial.keep(kind.key(message.outcome), message.outcome)

@@ -9,10 +9,10 @@ from functools import partial
 from sstep_verify.adapters.python import is_foreign
 from sstep_verify.campaign.artefact.verdicts import REPLAY, UNSETTLED, keep_artefacts, keep_runs
 from sstep_verify.campaign.messages import REFUSED, Finished, attempted, tell
-from sstep_verify.campaign.model import Setting, Unit
+from sstep_verify.campaign.model import Plan, Unit
 from sstep_verify.campaign.selection import load_data
 from sstep_verify.campaign.summary.summary import RELATING, roll_up, telling
-from sstep_verify.campaign.verdicts.expand import CaseSpec, Group, make_case, replay_options
+from sstep_verify.campaign.verdicts.expand import CaseSpec, make_case, replay_options
 from sstep_verify.campaign.verdicts.measured import Reference, SharedReferences, exact_iterations
 from sstep_verify.campaign.verdicts.memory import Memory, memory_of, out_of_range
 from sstep_verify.campaign.verdicts.minimal.example import example_of
@@ -61,21 +61,22 @@ class CaseOutcome:
     smaller: str = ""
 
 
-def execute_group(unit: Unit, setting: Setting) -> Iterator[Finished]:
-    """Run the cases of a group, one after the other; an error in one ends only that one.
+def execute_group(unit: Unit, plan: Plan) -> Iterator[Finished]:
+    """Run the cases of a unit, one after the other; an error in one ends only that one.
 
     What is yielded has a `CaseOutcome`, or an error that names the case, and perhaps a check that gave no
     verdict. Of cases that are not wanted, because another unit has them or they are finished, there is
     none; what the others share is as if they were.
     """
-    group: Group = unit.work
-    data = load_data(group.data, setting.directory, group.family.targets)
-    solvers = group.family.solvers()
+    specs: tuple[CaseSpec, ...] = unit.work
+    family = specs[0].family
+    data = load_data(specs[0].data, plan.directory, family.targets)
+    solvers = family.solvers()
     declarations = {name: solver.declaration for name, solver in solvers.items()}
-    options, shared = replay_options(setting.directory), None
-    for spec in group.specs:
-        wanted = spec.id in unit.keys and spec.id not in setting.finished
-        case = make_case(spec, data, declarations, setting.again, options)
+    options, shared = replay_options(plan.directory), None
+    for spec in specs:
+        wanted = spec.id in unit.keys and spec.id not in plan.finished
+        case = make_case(spec, data, declarations, plan.definition.again, options)
         if told := out_of_range(case.problem):
             if wanted:
                 yield Finished(error=f"{spec.id}: {told}", kind=REFUSED)
@@ -85,7 +86,7 @@ def execute_group(unit: Unit, setting: Setting) -> Iterator[Finished]:
         if not wanted:
             continue
         crashed = {run: told for key, run, told in unit.crashed if key == spec.id}
-        judged = _Judged(spec, case, solvers, shared, setting, crashed)
+        judged = _Judged(spec, case, solvers, shared, plan, crashed)
         message = attempted(judged.outcome, spec.id)
         yield from judged.failures
         yield replace(message, keep=not judged.failures)
@@ -99,7 +100,7 @@ class _Judged:
     case: Case
     solvers: dict[str, Solver]
     shared: SharedReferences
-    setting: Setting
+    plan: Plan
     crashed: dict[str, str]
     failures: list[Finished] = field(default_factory=list)
 
@@ -154,7 +155,7 @@ class _Judged:
             lines=tuple(lines),
         )
         short = too_few(case, ids, verdicts, made.trajectories, family.minimum_windows)
-        kept = self.setting.artefacts if self.setting.runs else None
+        kept = self.plan.artefacts if self.plan.runs else None
         runs = keep_runs(case, made.trajectories, kept) if kept else ""
         return CaseOutcome(outcome, tuple(verdicts), short, runs, smaller)
 
@@ -170,7 +171,7 @@ class _Judged:
                 continue
             found = message.outcome
             if any(one.status in UNSETTLED for one in found):
-                found = keep_artefacts(check, drawn, runs, found, self.setting.artefacts)
+                found = keep_artefacts(check, drawn, runs, found, self.plan.artefacts)
                 # After that: what the solver's file might have said is no part of what is judged again.
                 hint = partial(name_conventions, check, drawn, runs, self.solvers[""], found, oracle)
                 message = attempted(hint, f"{case.id}, conventions that {check.id} may have failed for")
@@ -183,7 +184,7 @@ class _Judged:
     def _smaller(self, verdicts: list[Verdict]) -> tuple[str, str]:
         """A smaller problem that fails alike: its size, what is told of it; the verdicts stay."""
         failed = telling([verdict for verdict in verdicts if verdict.status is Status.FAIL])
-        artefacts, family = self.setting.artefacts, self.spec.family
+        artefacts, family = self.plan.artefacts, self.spec.family
         kept = artefacts / failed.replay.removeprefix(REPLAY) if artefacts is not None else None
         if kept is not None and not kept.is_dir():
             kept = None

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.campaign.model import Definition
+from sstep_verify.adapters.python import is_foreign
+from sstep_verify.campaign.model import Definition, Unit
 from sstep_verify.campaign.selection import chosen, command_for
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.measured import common_points, measuring_points
@@ -57,25 +58,11 @@ class CaseSpec:
         return "/".join([*words, self.family.label] if self.family.label else words)
 
 
-@dataclass(frozen=True)
-class Group:
-    """Cases of a family on the same data and kernel: they share kernel matrices and optimum searches."""
+def expand(definition: Definition, only: str = "") -> list[Unit]:
+    """All cases of a campaign whose id `only` selects (`sstep_verify.campaign.selection`), in units.
 
-    specs: tuple[CaseSpec, ...]
-
-    @property
-    def family(self) -> Family:
-        """Their family."""
-        return self.specs[0].family
-
-    @property
-    def data(self) -> str:
-        """Name of the data set."""
-        return self.specs[0].data
-
-
-def expand(definition: Definition, only: str = "") -> list[Group]:
-    """All cases of a campaign whose id `only` selects, in groups; see `sstep_verify.campaign.selection`.
+    The work of a unit are the specs of a family's cases on the same data and kernel: they share kernel
+    matrices and optimum searches.
 
     InputError if two cases coincide, or no case is left.
     """
@@ -96,7 +83,13 @@ def expand(definition: Definition, only: str = "") -> list[Group]:
     for spec in specs.values():
         if spec.id in wanted:
             groups.setdefault((spec.data, spec.kernel, id(spec.family)), []).append(spec)
-    return [Group(tuple(specs)) for specs in groups.values()]
+    return [_unit(tuple(specs)) for specs in groups.values()]
+
+
+def _unit(specs: tuple[CaseSpec, ...]) -> Unit:
+    data, family = specs[0].data, specs[0].family
+    foreign = is_foreign(family.solver) and not family.source
+    return Unit(tuple(spec.id for spec in specs), specs, data=(data,), ranks=family.ranks, foreign=foreign)
 
 
 def _product(family: Family) -> Iterator[CaseSpec]:
@@ -221,15 +214,15 @@ def stored_as(data: Any, storage: str) -> Any:
     return data
 
 
-def expected_cost(group: Group, samples: int) -> float:
-    """Rough relative cost of a group, to begin with the largest.
+def expected_cost(specs: Sequence[CaseSpec], samples: int) -> float:
+    """Rough relative cost of the cases of a unit, to begin with the largest.
 
     Replays cost kernel columns and, per step of a window, products over its distinct coordinates; runs
     cost one row product per iteration, at about a thousandth of that per entry.
     """
-    slowness = {"linear": 1, "polynomial": 2, "rbf": 3}[group.specs[0].kernel.name]
+    slowness = {"linear": 1, "polynomial": 2, "rbf": 3}[specs[0].kernel.name]
     total = 0.0
-    for spec in group.specs:
+    for spec in specs:
         for s in (*spec.family.s, *spec.family.further):
             drawn = s * spec.block
             distinct = min(drawn, samples)

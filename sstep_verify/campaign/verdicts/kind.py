@@ -10,7 +10,7 @@ from typing import cast
 from sstep_verify.adapters.program import ProgramSolver, digests, set_up
 from sstep_verify.adapters.python import digest_of_code, is_foreign
 from sstep_verify.campaign.messages import Finished, State
-from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepared, Setting, Unit
+from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepared, Unit
 from sstep_verify.campaign.selection import load_data
 from sstep_verify.campaign.summary.summary import steps_decided, summarise
 from sstep_verify.campaign.verdicts.execute import REMARKS, CaseOutcome, execute_group
@@ -27,23 +27,14 @@ from sstep_verify.verdict import Verdict
 
 
 class Verdicts(Kind):
-    """A unit is a group of cases on the same data and kernel; an outcome is that of one case."""
+    """A unit are the cases of a family on the same data and kernel; an outcome is that of one case."""
 
     outcome = CaseOutcome
     read = staticmethod(read_family)
 
     def units(self, definition: Definition, only: str = "") -> list[Unit]:
-        """The groups."""
-        return [
-            Unit(
-                keys=tuple(spec.id for spec in group.specs),
-                work=group,
-                data=(group.data,),
-                ranks=group.family.ranks,
-                foreign=is_foreign(group.family.solver) and not group.family.source,
-            )
-            for group in expand(definition, only)
-        ]
+        """The cases, those on the same data and kernel together."""
+        return expand(definition, only)
 
     def prepare(self, plan: Plan, units: list[Unit]) -> Prepared:
         """Load every data set and build every case once, so that bad input ends the run at once."""
@@ -51,20 +42,19 @@ class Verdicts(Kind):
         code, starts = _code(units), 0
         first: dict[str, tuple] = {}
         for unit in units:
-            group = unit.work
-            if group.data not in loaded:
-                wanted = group.family.targets
-                loaded[group.data] = load_data(group.data, plan.directory, wanted)
-            data = loaded[group.data]
-            declaration = group.family.solvers()[""].declaration
-            for spec in (spec for spec in group.specs if spec.id in unit.keys):
+            name, family = unit.data[0], unit.work[0].family
+            if name not in loaded:
+                loaded[name] = load_data(name, plan.directory, family.targets)
+            data = loaded[name]
+            declaration = family.solvers()[""].declaration
+            for spec in (spec for spec in unit.work if spec.id in unit.keys):
                 case = make_case(spec, data, {"": declaration}, plan.definition.again, "")
                 require_cache(spec, case)
                 if spec.family.is_program and not spec.family.source:
                     first.setdefault(declaration.name, (spec.family, case))
                     starts += starts_of(spec.family, case)
                 takes.append((memory_of(spec, case), spec.id))
-            cost = expected_cost(group, data.data.shape[0])
+            cost = expected_cost(unit.work, data.data.shape[0])
             prepared.append(replace(unit, cost=cost))
         largest, name = max(takes, key=lambda item: item[0].total)
         plan.say(f"memory: {name} {largest.words}; {plan.jobs} process{'es' * (plan.jobs > 1)} at a time")
@@ -72,9 +62,9 @@ class Verdicts(Kind):
             announce_starts(plan, starts, first.values())
         return Prepared(prepared, {name: data.sha256 for name, data in loaded.items()}, code)
 
-    def run(self, unit: Unit, setting: Setting) -> Iterator[Finished]:
-        """Run the cases of a group, one after the other."""
-        return execute_group(unit, setting)
+    def run(self, unit: Unit, plan: Plan) -> Iterator[Finished]:
+        """Run the cases, one after the other."""
+        return execute_group(unit, plan)
 
     def assemble(self, plan: Plan, units: Sequence[Unit], state: State) -> Assembled:
         """Cases, verdicts, and what they show."""
@@ -83,6 +73,7 @@ class Verdicts(Kind):
         verdicts = [verdict for outcome in state.outcomes for verdict in outcome.verdicts]
         short = [line for outcome in state.outcomes for line in outcome.too_few]
         families: tuple[Family, ...] = definition.families
+        under_test = [unit.work[0].family for unit in units]
         limited = definition.tolerated_vacuous_per_check
         summary = summarise(
             definition,
@@ -112,14 +103,14 @@ class Verdicts(Kind):
             },
             documents={"against_classical": beside_classical(cases, _compared(units))},
             seeds=({} if definition.seed is None else {"further s": definition.seed})
-            | {f"streams, seed {seed}": seed for seed in sorted({unit.work.family.seed for unit in units})},
+            | {f"streams, seed {seed}": seed for seed in sorted({one.seed for one in under_test})},
         )
 
 
 def _code(units: list[Unit]) -> dict[str, str]:
     """Digests of what is under test and not ours; programs are set up first."""
     found: dict[str, str] = {}
-    families = (unit.work.family for unit in units)
+    families = (unit.work[0].family for unit in units)
     for family in (one for one in families if one.source is None):
         solver = family.solvers()[""]
         if isinstance(solver, ProgramSolver) and f"program file {family.solver}" not in found:
@@ -136,9 +127,11 @@ def _code(units: list[Unit]) -> dict[str, str]:
 
 def _compared(units: Sequence[Unit]) -> dict[str, str]:
     """Precisions by the ids of the cases whose runs are compared with those of s = 1."""
-    compared = [unit for unit in units if unit.work.family.stability]
     return {
-        key: unit.work.family.solvers()[""].declaration.precision for unit in compared for key in unit.keys
+        key: family.solvers()[""].declaration.precision
+        for unit in units
+        if (family := unit.work[0].family).stability
+        for key in unit.keys
     }
 
 

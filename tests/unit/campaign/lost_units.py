@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from sstep_verify.campaign.messages import Finished, tell
 
 
-def work(unit, setting):
+def work(unit, plan):
     """Yield every key of a unit, unless its name says something else."""
     for key in unit.keys:
         tell(key, 0.5, "run s=4", 0.3 if key == "hangs" else 0.0, "s=4")

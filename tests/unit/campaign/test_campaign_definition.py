@@ -34,7 +34,7 @@ def campaign(tmp_path):
 
 @pytest.mark.parametrize("name", [name for name in shipped() if read_definition(name).kind == "family"])
 def test_a_shipped_campaign_expands_to_distinct_cases(name):
-    ids = [spec.id for group in expand(read_definition(name)) for spec in group.specs]
+    ids = [spec.id for unit in expand(read_definition(name)) for spec in unit.work]
     assert len(ids) == len(set(ids)) > 0
 
 
@@ -99,7 +99,7 @@ def test_an_absent_file_is_named(tmp_path):
 
 def test_only_selects_by_id_and_says_when_nothing_is_left():
     definition = read_definition("embedded")
-    kept = [spec.id for group in expand(definition, "rbf,sigma=1/svm-l2") for spec in group.specs]
+    kept = [spec.id for unit in expand(definition, "rbf,sigma=1/svm-l2") for spec in unit.work]
     assert kept == ["breast_cancer_scale/rbf,sigma=1/svm-l2/C=1"]
     with pytest.raises(InputError, match="no case"):
         expand(definition, "nothing-like-this")
@@ -112,14 +112,14 @@ parameter = [1.0, 1.0000001, 1e-5]"""
     definition = read_definition(
         campaign(GOOD.replace('kernel = [{ name = "rbf", sigma = 0.5 }]', kernels))
     )
-    ids = [spec.id for group in expand(definition) for spec in group.specs]
+    ids = [spec.id for unit in expand(definition) for spec in unit.work]
     assert len(set(ids)) == 12
     assert ids[:3] == [
         f"breast_cancer_scale/rbf,sigma=0.5/svm-l1/C={C}" for C in ("1", "1.0000001", "1e-05")
     ]
     assert ids[-1] == "breast_cancer_scale/polynomial,degree=3,offset=1/svm-l1/C=1e-05"
-    (group,) = expand(definition, "sigma=0.5/svm-l1/C=1")
-    assert [spec.id for spec in group.specs] == ids[:1]
+    (unit,) = expand(definition, "sigma=0.5/svm-l1/C=1")
+    assert [spec.id for spec in unit.work] == ids[:1]
 
 
 def test_two_families_with_the_same_case_are_refused(campaign):
@@ -130,13 +130,13 @@ def test_two_families_with_the_same_case_are_refused(campaign):
 
 def test_a_task_that_does_not_fit_the_data_is_refused(campaign):
     text = GOOD.replace("breast_cancer_scale", "diabetes_regression_scale")
-    (group,) = expand(read_definition(campaign(text)))
+    (unit,) = expand(read_definition(campaign(text)))
     with pytest.raises(InputError, match="regression"):
-        make_case(group.specs[0], load(group.data), {"": Declaration("x")}, "mine", "")
+        make_case(unit.work[0], load(unit.data[0]), {"": Declaration("x")}, "mine", "")
 
 
 def test_a_block_larger_than_the_data_is_refused(campaign):
     text = GOOD.replace("breast_cancer_scale", "diabetes_regression_scale").replace("svm-l1", "krr")
-    (group,) = expand(read_definition(campaign(text + "block = [443]\n")))
+    (unit,) = expand(read_definition(campaign(text + "block = [443]\n")))
     with pytest.raises(InputError, match=r"b = 443.*m = 442"):
-        make_case(group.specs[0], load(group.data), {"": Declaration("x")}, "mine", "")
+        make_case(unit.work[0], load(unit.data[0]), {"": Declaration("x")}, "mine", "")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sstep_verify.campaign.model import Setting, Unit
+from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.execute import _told, execute_group
 from sstep_verify.campaign.verdicts.expand import expand
@@ -77,10 +77,8 @@ def asked(tmp_path, monkeypatch):
 
         for name, check in CHECKS.items():
             monkeypatch.setitem(CHECKS, name, replace(check, judge=judge_of(name)))
-        for group in expand(definition, ""):
-            (message,) = execute_group(
-                Unit(tuple(spec.id for spec in group.specs), group), Setting(definition.again)
-            )
+        for unit in expand(definition, ""):
+            (message,) = execute_group(unit, Plan(definition))
             assert not message.error
         return found
 

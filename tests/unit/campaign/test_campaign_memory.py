@@ -111,8 +111,8 @@ def test_the_matrix_of_a_large_set_is_never_asked_for():
 
 def _spec(checks: str):
     with TemporaryDirectory() as folder:
-        (group,) = expand(read_definition(_campaign(Path(folder), 4.0, checks)))
-    return group.specs[0]
+        (unit,) = expand(read_definition(_campaign(Path(folder), 4.0, checks)))
+    return unit.work[0]
 
 
 def test_a_variant_that_keeps_the_matrix_is_offered_where_it_fits():
@@ -124,16 +124,16 @@ def test_a_variant_that_keeps_the_matrix_is_offered_where_it_fits():
 
 @pytest.mark.parametrize("name", [name for name in shipped() if read_definition(name).kind == "family"])
 def test_every_shipped_campaign_fits_and_keeps_its_matrices(name):
-    for group in expand(read_definition(name)):
-        pinned = registry().get(group.data)
+    for unit in expand(read_definition(name)):
+        pinned = registry().get(unit.data[0])
         if pinned is None:
-            assert embedded.knows(group.data)
-            data = load(group.data)
+            assert embedded.knows(unit.data[0])
+            data = load(unit.data[0])
         else:
             shape = (pinned.samples, pinned.features)
             targets = np.ones(pinned.samples)
-            data = DataSet(group.data, sp.csr_array(shape), targets, pinned.task, "", "")
-        for spec in group.specs:
+            data = DataSet(unit.data[0], sp.csr_array(shape), targets, pinned.task, "", "")
+        for spec in unit.work:
             declared = {"": spec.family.solvers()[""].declaration}
             # A family that lowers its limit wants it so.
             assert (

@@ -126,7 +126,7 @@ def test_every_run_of_the_shipped_solver_in_its_campaigns_is_made_again(name):
 
 
 def test_the_shipped_campaign_has_each_exchange_on_two_and_four_ranks():
-    specs = [spec for group in expand(read_definition("parallel")) for spec in group.specs]
+    specs = [spec for unit in expand(read_definition("parallel")) for spec in unit.work]
     exchanges = {
         spec.family.solvers()[""].declaration.exchange
         for spec in specs

@@ -14,7 +14,7 @@ from campaign.lost_units import KIND
 
 from sstep_verify.campaign.loop.pool import spread
 from sstep_verify.campaign.messages import INTERNAL, NOTED, REFUSED, Step
-from sstep_verify.campaign.model import Setting, Unit
+from sstep_verify.campaign.model import Definition, Plan, Unit
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 
@@ -22,10 +22,10 @@ ENDLESS = """
 import os, time
 from pathlib import Path
 from types import SimpleNamespace
-from sstep_verify.campaign.model import Setting, Unit
+from sstep_verify.campaign.model import Definition, Plan, Unit
 from sstep_verify.campaign.loop.pool import spread
 
-def work(unit, setting):
+def work(unit, plan):
     Path(unit.keys[0]).write_text(str(os.getpid()))
     time.sleep(600)
     yield
@@ -34,9 +34,13 @@ KIND = SimpleNamespace(run=work, key=str)
 
 if __name__ == "__main__":
     units = [Unit(("one.pid",), None), Unit(("two.pid",), None)]
-    for _ in spread(KIND, units, Setting("mine"), 2):
+    for _ in spread(KIND, units, Plan(Definition("mine", "mine", ""), jobs=2)):
         pass
 """
+
+
+def plan(jobs):
+    return Plan(Definition("mine", "mine", ""), jobs=jobs)
 
 
 def _running(process: int) -> bool:
@@ -81,7 +85,7 @@ def test_a_unit_that_loses_its_process_loses_one_outcome(foreign):
     heard: list[Step] = []
     units = [Unit(("first", "leaves", "last"), None, foreign=foreign)]
     # A foreign unit has a process of its own even where the campaign has one.
-    found = list(spread(KIND, units, Setting("mine"), 1 if foreign else 2, heard.append))
+    found = list(spread(KIND, units, plan(1 if foreign else 2), heard.append))
     assert [message.outcome for message in found if message.outcome] == ["first", "last"]
     (lost,) = [message for message in found if message.error]
     assert lost.kind == (REFUSED if foreign else INTERNAL)
@@ -93,7 +97,7 @@ def test_a_unit_that_loses_its_process_loses_one_outcome(foreign):
 @pytest.mark.parametrize("foreign", [True, False])
 def test_a_run_that_crashes_is_not_made_again_but_its_outcome_is(foreign):
     units = [Unit(("first", "crashes", "last"), None, foreign=foreign)]
-    found = list(spread(KIND, units, Setting("mine"), 1 if foreign else 2))
+    found = list(spread(KIND, units, plan(1 if foreign else 2)))
     assert not [message.error for message in found if message.error]
     crashed = (("crashes", "s=4", "signal 11"),)
     assert [message.outcome for message in found] == ["first", f"crashes {crashed}", "last"]
@@ -101,20 +105,20 @@ def test_a_run_that_crashes_is_not_made_again_but_its_outcome_is(foreign):
 
 def test_a_process_that_dies_with_nothing_to_do_loses_nothing_and_is_told():
     units = [Unit(("dies later",), None), Unit(("slow",), None)]
-    found = list(spread(KIND, units, Setting("mine"), 2))
+    found = list(spread(KIND, units, plan(2)))
     assert {message.outcome for message in found if message.outcome} == {"dies later", "slow"}
     (note,) = [message for message in found if message.error]
     assert note.kind == NOTED
     assert "exit code 3" in note.error
     # One that another lost process leaves work for is begun anew before it gets it.
     units = [Unit(("dies later",), None), Unit(("slow leaves", "last"), None)]
-    found = list(spread(KIND, units, Setting("mine"), 2))
+    found = list(spread(KIND, units, plan(2)))
     assert {message.outcome for message in found if message.outcome} == {"dies later", "last"}
 
 
 def test_a_unit_that_takes_too_long_loses_one_outcome():
     units = [Unit(("hangs", "last"), None, foreign=True)]
-    found = list(spread(KIND, units, Setting("mine"), 1))
+    found = list(spread(KIND, units, plan(1)))
     assert {message.outcome or message.error for message in found} == {
         "hangs, run s=4: did not end within 0.3 s (time_limit), so its process was ended", "last",
     }  # fmt: skip

@@ -29,7 +29,7 @@ from sstep_verify.production.schedule import Schedule, windows_of
 from sstep_verify.production.settings import Settings
 from sstep_verify.runs.make import make_run
 
-SPECS = [spec for group in expand(read_definition("varied")) for spec in group.specs]
+SPECS = [spec for unit in expand(read_definition("varied")) for spec in unit.work]
 
 
 def values(name: str) -> set:

@@ -29,7 +29,7 @@ OTHERS = {
 
 
 def _cases(name):
-    return [spec for group in expand(read_definition(name)) for spec in group.specs]
+    return [spec for unit in expand(read_definition(name)) for spec in unit.work]
 
 
 def test_every_shipped_campaign_with_verdicts_claims_kernels_or_says_why_not():
@@ -90,4 +90,4 @@ def test_labels_inside_the_kernel_are_refused_by_ci():
 def test_data_of_a_users_own_take_the_place_of_every_set_but_those_made_for_what_they_hold():
     given = profile_of("ci", ProductionSolver(), Selection(data="wide"), "check")
     assert {family.data for family in given.families} == {("wide",)}
-    assert not set(EDGES) & {spec.data for group in expand(given) for spec in group.specs}
+    assert not set(EDGES) & {spec.data for unit in expand(given) for spec in unit.work}

@@ -37,7 +37,7 @@ def test_every_profile_can_be_asked_of_every_kind_of_program(tmp_path, profile, 
         head = f'[program]\nname = "p"\ncommand = ["p", "{{dir}}", "{{np}}"]\n{KINDS[kind]}'
         path.write_text(head + TABLES[first] + TABLES[second])
         definition = profile_of(profile, read_program(str(path)), Selection(ranks=ranks), "again")
-        ids = [spec.id for group in expand(definition) for spec in group.specs]
+        ids = [spec.id for unit in expand(definition) for spec in unit.work]
         assert ids
         assert len(ids) == len(set(ids))
         judged += 1

@@ -39,8 +39,8 @@ class NormKind(Kind):
         wanted = chosen(only, names)
         return [Unit(keys=(name,), work=name) for name in names if name in wanted]
 
-    def run(self, unit, setting):
-        loaded = load_data(unit.work, setting.directory)
+    def run(self, unit, plan):
+        loaded = load_data(unit.work, plan.directory)
         largest = np.sqrt(np.asarray((loaded.data * loaded.data).sum(axis=1)).max())
         samples, features = loaded.data.shape
         yield NormOutcome(

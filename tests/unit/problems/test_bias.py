@@ -90,7 +90,7 @@ def test_an_unusable_bias_is_refused(bias, kernel, named):
 def test_a_family_with_a_bias_is_another_case_on_other_data(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(FAMILY, encoding="utf-8")
-    specs = [spec for group in expand(read_definition(str(path))) for spec in group.specs]
+    specs = [spec for unit in expand(read_definition(str(path))) for spec in unit.work]
     plain = "breast_cancer_scale/linear/svm-l1/C=1"
     assert [spec.id for spec in specs] == [f"{plain}/bias=1", plain]
     data = load("breast_cancer_scale")

@@ -47,11 +47,11 @@ def file(folder: Path, tables: str = "", writes: str = "final", **variables: str
 def ran(path: str, task: str, check: str, s: int = 7, short: int = 21):
     """Case, runs and solver of one check on the problem of a task that profile smoke has for a program."""
     definition = profile_of("smoke", path, Selection(s=(s,), tasks=(task,)), "")
-    (group,) = expand(definition)
-    (spec,) = group.specs
+    (unit,) = expand(definition)
+    (spec,) = unit.work
     assert check in spec.family.checks
     solver = spec.family.solvers()[""]
-    case = make_case(spec, load_data(group.data, None), {"": solver.declaration}, "", "")
+    case = make_case(spec, load_data(unit.data[0], None), {"": solver.declaration}, "", "")
     case = replace(case, short=max(short // case.unit, 1) * case.unit)
     runs = {key: make_run(solver, request) for key, request in CHECKS[check].runs(case).items()}
     assert not [told for key in runs if (told := contract.broken(case, key, runs[key]))]
