@@ -12,7 +12,7 @@ from typing import Annotated
 
 from sstep_verify.campaign.messages import REFUSED, State
 from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepared, Unit
-from sstep_verify.campaign.selection import chosen_units, load_data
+from sstep_verify.campaign.selection import case_id, case_in_report, chosen_units, load_data
 from sstep_verify.campaign.tables import POSITIVE, Memory, OneOf, Range, read_table
 from sstep_verify.errors import InputError, OracleDisagreementError
 from sstep_verify.oracle.balls.decimals import lower_decimal, upper_decimal
@@ -21,9 +21,8 @@ from sstep_verify.oracle.memory import GIB, certificate_bytes, gibibytes
 from sstep_verify.oracle.verify import record as words
 from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.oracle.verify.record import Certificate, CertificateError, SvmCertificate
-from sstep_verify.problems import Kernel, Loss, Problem, kernels, loss_from, losses
+from sstep_verify.problems import Kernel, Loss, Problem, loss_from
 from sstep_verify.problems.data.datasets import DataSet
-from sstep_verify.problems.kernels import identify, shortest
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.provenance import peak_memory
 from sstep_verify.report import results as report
@@ -60,8 +59,7 @@ class OptimumUnit:
     @property
     def case(self) -> str:
         """Id of its case, such as ``duke/rbf,sigma=1/svm-l1/C=10``."""
-        name = "lambda" if self.task == "krr" else "C"
-        return f"{self.data}/{identify(self.kernel)}/{self.task}/{name}={shortest(self.parameter)}"
+        return case_id(self.data, self.kernel, self.task, self.parameter)
 
     @property
     def loss(self) -> Loss:
@@ -163,19 +161,12 @@ def _row(
 
 def _case(unit: OptimumUnit, problem: Problem, row: CertifiedRow) -> report.Case:
     enough = row.digits >= unit.digits
-    return report.Case(
+    return case_in_report(
+        problem,
         id=unit.case,
-        problem=problem.label,
-        dataset=problem.name,
-        kernel=kernels.describe(problem.kernel),
-        loss=losses.describe(problem.loss),
-        task=unit.task,
-        samples=problem.samples,
-        features=problem.features,
         block=1,
         status=Status.PASS if enough else Status.INCONCLUSIVE,
         reason=f"{row.digits} digits certified, {unit.digits} asked; proved anew",
-        parameters={"lambda" if unit.task == "krr" else "C": unit.parameter},
         facts={
             "optimal value": row.objective,
             "radius": row.radius,

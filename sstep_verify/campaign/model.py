@@ -43,7 +43,7 @@ class Definition(Head):
     `source` is the name or path that it was read from, `command` what runs it, as a shell takes it, where
     that is not ``sstep-verify run SOURCE``. `seed` is that from which further s were drawn
     (`campaign.profile`), None if there are none; `expected` are failures that are known
-    (`campaign.summary.expected`); `cut` says of a profile what was asked for (`campaign.profile.Chosen`).
+    (`campaign.expected`); `cut` says of a profile what was asked for (`campaign.profile.Chosen`).
     """
 
     families: tuple[Any, ...] = ()

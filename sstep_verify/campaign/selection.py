@@ -1,4 +1,4 @@
-"""Which cases of a campaign are run, by a part of their ids, and on which data."""
+"""Cases of a campaign: their ids, which of them are run, on which data, and what a report says of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sstep_verify.errors import InputError, closest
+from sstep_verify.problems import Kernel, Problem, losses
 from sstep_verify.problems.data.datasets import DataSet, knows, load
+from sstep_verify.problems.kernels import describe, identify, shortest
+from sstep_verify.problems.losses import LOSSES
+from sstep_verify.report.case import Case
 
 Unit = TypeVar("Unit", bound=Any)
 
@@ -57,6 +61,26 @@ def command_for(again: str, case_id: str) -> str:
     if again.endswith(")"):
         return f"{again[:-1]}, only={case_id!r})"
     return f"{again} --only {shlex.quote(case_id)}"
+
+
+def case_id(data: str, kernel: Kernel, task: str, parameter: float, *more: str) -> str:
+    """Unique name: ``duke/rbf,sigma=1/svm-l1/C=1`` or ``abalone/linear/krr/lambda=1/b=128``."""
+    return "/".join((data, identify(kernel), task, f"{LOSSES[task].symbol}={shortest(parameter)}", *more))
+
+
+def case_in_report(problem: Problem, **found: Any) -> Case:
+    """A case of the report: what its problem says, and what was found."""
+    return Case(
+        problem=problem.label,
+        dataset=problem.name,
+        kernel=describe(problem.kernel),
+        loss=losses.describe(problem.loss),
+        task=problem.loss.task,
+        samples=problem.samples,
+        features=problem.features,
+        parameters={problem.loss.symbol: problem.loss.parameter},
+        **found,
+    )
 
 
 def load_data(name: str, directory: str | None, task: str | None = None) -> DataSet:

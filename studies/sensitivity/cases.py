@@ -11,7 +11,7 @@ from typing import cast
 from sstep_verify.campaign.artefact.verdicts import REPLAY
 from sstep_verify.campaign.messages import Step, heard_by
 from sstep_verify.campaign.model import Definition, Plan, Unit
-from sstep_verify.campaign.summary.summary import telling
+from sstep_verify.campaign.summary import telling
 from sstep_verify.campaign.verdicts.execute import SHRINKING, execute_group
 from sstep_verify.campaign.verdicts.expand import CaseSpec, expand
 from sstep_verify.checks import box, contract, step_replay

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sstep_verify.campaign.messages import State
 from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Unit
-from sstep_verify.campaign.summary.summary import roll_up, summarise
+from sstep_verify.campaign.summary import roll_up, summarise
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.problems import kernels, loss_from, losses
 from sstep_verify.report import results as report

@@ -24,8 +24,8 @@ from sstep_verify.adapters.program.batch import (
     StoredRun,
 )
 from sstep_verify.campaign.batch import Batch, read_batch, shell_script, slurm_script
+from sstep_verify.campaign.expected import UNFILLED
 from sstep_verify.campaign.profile import Selection
-from sstep_verify.campaign.summary.expected import UNFILLED
 from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.solver import RunRequest

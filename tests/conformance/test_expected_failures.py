@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from sstep_verify.campaign.expected import ExpectedFailure, read_expected
 from sstep_verify.campaign.messages import REFUSED, Finished, State
 from sstep_verify.campaign.model import Definition
-from sstep_verify.campaign.summary.expected import ExpectedFailure, read_expected
-from sstep_verify.campaign.summary.summary import summarise
+from sstep_verify.campaign.summary import summarise
 from sstep_verify.cli.main import main
 from sstep_verify.errors import InputError
 from sstep_verify.report.results import Case

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sstep_verify.campaign.artefact import EVERY, SUMS, read_artefact
+from sstep_verify.campaign.headline import right_in_words
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.statement.make import Runs, judged_of, make_statement, refuse_partial
 from sstep_verify.campaign.statement.record import Statement, statement_text
 from sstep_verify.campaign.statement.recorded import MOST_BYTES
-from sstep_verify.campaign.summary.headline import right_in_words
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import read_whole
 from sstep_verify.outputs import Output, check, whole_folder, write_text

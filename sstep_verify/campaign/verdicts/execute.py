@@ -10,12 +10,12 @@ from sstep_verify.adapters.python import is_foreign
 from sstep_verify.campaign.artefact.verdicts import REPLAY, UNSETTLED, keep_artefacts, keep_runs
 from sstep_verify.campaign.messages import REFUSED, Finished, attempted, tell
 from sstep_verify.campaign.model import Plan, Unit
-from sstep_verify.campaign.selection import load_data
-from sstep_verify.campaign.summary.summary import RELATING, roll_up, telling
+from sstep_verify.campaign.selection import case_in_report, load_data
+from sstep_verify.campaign.summary import RELATING, roll_up, telling
 from sstep_verify.campaign.verdicts.expand import CaseSpec, make_case, replay_options
 from sstep_verify.campaign.verdicts.measured import Reference, SharedReferences, exact_iterations
 from sstep_verify.campaign.verdicts.memory import Memory, memory_of, out_of_range
-from sstep_verify.campaign.verdicts.minimal.example import example_of
+from sstep_verify.campaign.verdicts.minimal_example import example_of
 from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 from sstep_verify.campaign.verdicts.runs import (
     RunsMade,
@@ -32,7 +32,6 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.outcome import nothing_compared
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.problems import kernels, losses
 from sstep_verify.problems.draws import GENERATORS
 from sstep_verify.report import results as report
 from sstep_verify.solver import Declaration, Solver
@@ -135,20 +134,13 @@ class _Judged:
         if made.attainable:
             lines.append(report.Line("attainable gap of float64", made.attainable))
         remarks = list(getattr(solver, "remarks", ()))
-        outcome = report.Case(
+        outcome = case_in_report(
+            case.problem,
             id=case.id,
-            problem=case.problem.label,
-            dataset=spec.data,
-            kernel=kernels.describe(spec.kernel),
-            loss=losses.describe(case.problem.loss),
-            task=spec.task,
-            samples=case.problem.samples,
-            features=case.problem.features,
             block=spec.block,
             status=status,
             s=case.s_values,
             reason=reason,
-            parameters={"lambda" if spec.task == "krr" else "C": spec.parameter},
             facts=_facts(case, reference, memory_of(spec, case)) | ({REMARKS: remarks} if remarks else {}),
             runs=tuple(made.runs),
             series=(*made.series, *drifts),

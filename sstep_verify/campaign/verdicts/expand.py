@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from sstep_verify.adapters.python import is_foreign
 from sstep_verify.campaign.model import Definition, Unit
-from sstep_verify.campaign.selection import chosen, command_for
+from sstep_verify.campaign.selection import case_id, chosen, command_for
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.measured import common_points, measuring_points
 from sstep_verify.campaign.verdicts.solvers import TRAINING, offered
@@ -23,7 +23,6 @@ from sstep_verify.errors import InputError
 from sstep_verify.problems import IndexStream, Kernel, Problem, loss_from
 from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.problems.data.datasets import DataSet
-from sstep_verify.problems.kernels import identify, shortest
 from sstep_verify.problems.streams import distinct_length
 from sstep_verify.rounding.arithmetic import norm
 from sstep_verify.solver import Declaration
@@ -51,11 +50,10 @@ class CaseSpec:
 
     @property
     def id(self) -> str:
-        """Unique name: ``duke/rbf,sigma=1/svm-l1/C=1`` or ``abalone/linear/krr/lambda=1/b=128``."""
-        name = "lambda" if self.task == "krr" else "C"
-        words = [self.data, identify(self.kernel), self.task, f"{name}={shortest(self.parameter)}"]
-        words += [f"b={self.block}"] if self.task == "krr" else []
-        return "/".join([*words, self.family.label] if self.family.label else words)
+        """Unique name, see `case_id`."""
+        more = [f"b={self.block}"] if self.task == "krr" else []
+        more += [self.family.label] if self.family.label else []
+        return case_id(self.data, self.kernel, self.task, self.parameter, *more)
 
 
 def expand(definition: Definition, only: str = "") -> list[Unit]:

@@ -12,7 +12,7 @@ from sstep_verify.adapters.python import digest_of_code, is_foreign
 from sstep_verify.campaign.messages import Finished, State
 from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepared, Unit
 from sstep_verify.campaign.selection import load_data
-from sstep_verify.campaign.summary.summary import steps_decided, summarise
+from sstep_verify.campaign.summary import steps_decided, summarise
 from sstep_verify.campaign.verdicts.execute import REMARKS, CaseOutcome, execute_group
 from sstep_verify.campaign.verdicts.expand import expand, expected_cost, make_case
 from sstep_verify.campaign.verdicts.family import Family

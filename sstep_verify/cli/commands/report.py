@@ -47,7 +47,7 @@ def command(results, out, xfails):
 
 def _list_failures(document, path) -> None:
     """Write what failed as a list of expected failures, with the reasons that a list there gives."""
-    from sstep_verify.campaign.summary.expected import expected_text, planned_ids, read_expected
+    from sstep_verify.campaign.expected import expected_text, planned_ids, read_expected
     from sstep_verify.outputs import Output, check, write_text
 
     target = check(Output("--xfails", path, replace=True))

@@ -61,8 +61,8 @@ def expecting(definition, asked, units):
     """The campaign with the failures that are expected of the cases that are run."""
     if not asked.xfails:
         return definition
+    from sstep_verify.campaign.expected import read_expected
     from sstep_verify.campaign.read import units_of
-    from sstep_verify.campaign.summary.expected import read_expected
     from sstep_verify.errors import InputError
 
     if definition.kind != "family" or asked.shard:

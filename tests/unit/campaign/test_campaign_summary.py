@@ -7,7 +7,7 @@ import pytest
 
 from sstep_verify.campaign.messages import DISAGREEMENT, INTERNAL, REFUSED, Finished, State
 from sstep_verify.campaign.model import Definition
-from sstep_verify.campaign.summary.summary import roll_up, steps_decided, summarise
+from sstep_verify.campaign.summary import roll_up, steps_decided, summarise
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.trajectory import ENDS_ALONE
 from sstep_verify.quantities import KERNEL, UPPER

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sstep_verify.campaign.summary.headline import MOST_GROUPS, headline, right_in_words, s_in_words
+from sstep_verify.campaign.headline import MOST_GROUPS, headline, right_in_words, s_in_words
 from sstep_verify.quantities import KERNEL
 from sstep_verify.verdict import Status, Term, Verdict
 

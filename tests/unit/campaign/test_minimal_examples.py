@@ -16,8 +16,8 @@ from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts import execute
-from sstep_verify.campaign.verdicts.minimal import example
-from sstep_verify.campaign.verdicts.minimal.search import OutOfTimeError, Size, smallest
+from sstep_verify.campaign.verdicts import minimal_example as example
+from sstep_verify.campaign.verdicts.minimal_search import OutOfTimeError, Size, smallest
 
 WHOLE = Size(tuple(range(32)), tuple(range(9)), 205, 7, 3)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sstep_verify.adapters.program import ProgramSolver
 from sstep_verify.adapters.program.tables import places_of
-from sstep_verify.campaign.verdicts.minimal.search import (
+from sstep_verify.campaign.verdicts.minimal_search import (
     OutOfTimeError,
     Size,
     Tries,

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
+from sstep_verify.campaign.expected import meet
+from sstep_verify.campaign.headline import headline, passes, right_at, s_in_words
 from sstep_verify.campaign.messages import REFUSED, State
 from sstep_verify.campaign.model import Definition
-from sstep_verify.campaign.summary.expected import meet
-from sstep_verify.campaign.summary.headline import headline, passes, right_at, s_in_words
 from sstep_verify.checks import metamorphic_bounded, metamorphic_exact
 from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector

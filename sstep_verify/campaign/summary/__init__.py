@@ -1,1 +1,0 @@
-"""Sums up the verdicts of a campaign: status of each case, one sentence, exit code."""
