@@ -38,16 +38,9 @@ def judged(problem, solver, s_values, iterations, checks=(window_replay,), block
     stream = IndexStream("uniform", samples=problem.samples, block=block, length=iterations, seed=seed)
     ends = {s: tuple(range(s, iterations, s)) for s in s_values}
     case = Case(
-        "edge",
-        problem,
-        stream,
-        s_values,
-        iterations,
-        solver.declaration,
-        points=ends,
-        short=60,
+        "edge", problem, stream, s_values, iterations, solver.declaration, points=ends, short=60,
         diagnose=False,
-    )
+    )  # fmt: skip
     oracle, found = Oracle(problem), {}
     for check in checks:
         runs = {key: solver.run(request) for key, request in check.DECLARED.runs(case).items()}

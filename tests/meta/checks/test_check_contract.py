@@ -71,11 +71,6 @@ def with_value(run, place, value):
     return replace(run, alphas=alphas)
 
 
-def narrow(run):
-    """The run held in float32."""
-    return replace(run, alphas=run.alphas.astype(np.float32))
-
-
 PLANTED = {
     "fewer iterations": (lambda run: cut(run, 3), "of 75 iterations were made"),
     "no state at all": (lambda run: cut(run, 0), "0 of 75 iterations"),
@@ -92,7 +87,7 @@ PLANTED = {
     "another first a": (lambda run: with_value(run, (0, 3), 0.5), "the first a differs from a0: coordinate 3"),
     "a shorter a": (lambda run: replace(run, alphas=run.alphas[:, :-1]), "a has the shape"),
     "a state too many": (lambda run: replace(run, alphas=np.vstack([run.alphas, run.alphas[-1:]])), "a has the shape"),
-    "a narrower type": (narrow, "a is held in float32"),
+    "a narrower type": (lambda run: replace(run, alphas=run.alphas.astype(np.float32)), "a is held in float32"),
     "integers": (lambda run: replace(run, alphas=run.alphas.astype(int)), "a is held in int64"),
     "NaN": (lambda run: with_value(run, (-1, 2), np.nan), "a is not finite, first at iteration 75: nan"),
     "infinite": (lambda run: with_value(run, (2, 0), np.inf), "a is not finite"),

@@ -16,7 +16,6 @@ from click.testing import CliRunner
 from sstep_verify.cli.commands.doctor import command
 from sstep_verify.cli.doctor import mpi, parts
 from sstep_verify.cli.doctor.parts import Finding, Package, package
-from sstep_verify.cli.main import COMMANDS
 from sstep_verify.ranks import environment, in_place, pool
 
 INDEPENDENT = """#!/bin/sh
@@ -101,10 +100,6 @@ def test_only_what_is_wrong_makes_the_exit_code_2(monkeypatch, state, code):
     result = CliRunner().invoke(command, [])
     assert result.exit_code == code
     assert result.output.splitlines()[1] == f"{state:8}{'part':18}2. Do: x"
-
-
-def test_the_command_is_listed():
-    assert "doctor" in COMMANDS
 
 
 def test_no_mpiexec_is_missing_with_the_command_that_installs_it(scripts, monkeypatch):

@@ -1,0 +1,195 @@
+"""The page of a report: its words, tables and links, from nothing outside; and what its tables sum up."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import junitparser
+import pytest
+from test_reporting_documents import NASTY, case, document, every_status, verdict
+
+from sstep_verify.report import load, numbers, page, verdicts, write_report
+from sstep_verify.report.results import GAP, Series
+from sstep_verify.specification import text_of
+from sstep_verify.verdict import Status
+
+
+class Page(HTMLParser):
+    """Collects tags, addresses, ids and visible text of a page."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.tags, self.addresses, self.ids, self.text, self.depth = [], [], [], "", []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        values = dict(attrs)
+        self.addresses += [values[name] for name in ("href", "src", "xlink:href") if name in values]
+        self.ids += [values["id"]] if "id" in values else []
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def page_of(results, folder) -> Page:
+    write_report(results, folder)
+    return Page((folder / "index.html").read_text(encoding="utf-8"))
+
+
+def html_of(results, folder) -> str:
+    return (write_report(results, folder) / "index.html").read_text(encoding="utf-8")
+
+
+def test_no_page_says_that_nothing_failed_above_a_failure_that_was_expected(tmp_path):
+    known = [{"id": "a", "kind": "step-replay: FAIL", "reason": "known"}]
+    made = document([case("a", Status.FAIL)], [verdict("a", Status.FAIL)], exit_code=0)
+    for expected, said in ((known, False), ([], True)):
+        parameters = {**made.campaign.parameters, "expected_failures": expected}
+        told = replace(made, campaign=replace(made.campaign, parameters=parameters))
+        text = html_of(told, tmp_path / "report")
+        assert ("No FAIL" in text) == said
+        assert ("No failure but those that were expected (1)" in text) != said
+
+
+def test_broken_sentences_stand_in_junit_and_at_the_head_of_the_page(tmp_path):
+    broken = verdict("a", Status.FAIL, sentences=("S-3.6", "S-3.5"))
+    written = write_report(document([case("a", Status.FAIL)], [broken], exit_code=1), tmp_path / "report")
+    (_, suite) = junitparser.JUnitXml.fromfile(str(written / "junit.xml"))
+    (test,) = suite
+    values = {item.name: item.value for item in test.child(junitparser.Properties)}
+    assert values["sentences"] == "S-3.6, S-3.5"
+    text = Page((written / "index.html").read_text(encoding="utf-8")).text
+    assert f"Breaks S-3.6: {text_of('S-3.6')} S-3.5: {text_of('S-3.5')}" in text
+    assert load(written / "results.json").verdicts[0]["sentences"] == ["S-3.6", "S-3.5"]
+
+
+def test_page_needs_nothing_from_outside_and_every_link_leads_somewhere(tmp_path):
+    found = page_of(every_status(), tmp_path / "report")
+    assert len(found.ids) == len(set(found.ids))
+    for address in found.addresses:
+        if address.startswith("#"):
+            assert address[1:] in found.ids
+        else:
+            assert (tmp_path / "report" / address).is_file(), address
+    text = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    assert not re.search(r"url\(\s*['\"]?(?!#)|@import|<link|<iframe|<img", text)
+
+
+def test_first_screen_says_outcome_sentence_and_what_is_missing(tmp_path):
+    results = every_status()
+    results = replace(results, summary=replace(results.summary, interrupted=True))
+    text = page_of(results, tmp_path / "report").text
+    head = text[: text.index("Environment")]
+    for words in ("FAIL", results.summary.sentence, "Interrupted.", "C is not stated", "exit code 1"):
+        assert words in head
+
+
+@pytest.mark.parametrize(
+    ("statuses", "code", "outcome"),
+    [
+        ((Status.VACUOUS,), 0, "VACUOUS"),
+        ((Status.VACUOUS, Status.PASS), 0, "PASS"),
+        ((Status.VACUOUS,), 3, "INCONCLUSIVE"),
+        ((), 4, "ERROR"),
+    ],
+)
+def test_a_campaign_on_which_no_mistake_would_have_shown_is_no_pass(statuses, code, outcome):
+    results = document([case(str(place), status) for place, status in enumerate(statuses)], [])
+    results = replace(results, summary=replace(results.summary, exit_code=code))
+    assert page.outcome_of(results, page.OUTCOMES)[0] == outcome
+
+
+def test_each_problem_has_its_facts_runs_reasons_and_replay_commands(tmp_path):
+    text = page_of(every_status(), tmp_path / "report").text
+    for status in Status:
+        assert f"reason of {status}" in text
+        assert f"sstep-verify run --only {status.lower()} --s 2" in text
+    for words in ("active set in balls", "tolerance reached", "9e-09", "K is the identity in float64"):
+        assert words in text
+    for word in ("ratio", "detection limit", "VACUOUS", "attainable gap", "drift", "window"):
+        assert word in text[text.rindex("Glossary") :]
+
+
+def test_hostile_names_stay_text_everywhere(tmp_path):
+    nasty = case(
+        NASTY,
+        Status.FAIL,
+        problem=NASTY,
+        dataset=NASTY,
+        kernel=NASTY,
+        reason=NASTY,
+        facts={NASTY: {NASTY: [NASTY]}},
+    )
+    made = document(
+        [nasty], [verdict(NASTY, Status.FAIL, problem=NASTY, reason=NASTY, replay=NASTY, check=NASTY)]
+    )
+    made = replace(made, provenance={NASTY: NASTY})
+    found = page_of(made, tmp_path / "report")
+    assert found.tags.count("script") == 1
+    assert "<script>alert('x')</script>" in found.text
+    junitparser.JUnitXml.fromfile(str(tmp_path / "report" / "junit.xml"))
+    assert load(tmp_path / "report" / "results.json") == made
+
+
+def test_empty_campaign_and_case_without_figures_make_a_page(tmp_path):
+    found = page_of(document([], [], exit_code=3), tmp_path / "empty")
+    assert "INCONCLUSIVE" in found.text
+    assert "No check was executed." in found.text
+    found = page_of(document([case("a", series=(), runs=(), facts={})], []), tmp_path / "bare")
+    assert "No check was executed on this problem." in found.text
+    assert "svg" not in found.tags
+
+
+def test_a_row_sums_up_all_s_by_the_worst():
+    made = document(
+        [case("a")], [verdict("a"), verdict("a", Status.VACUOUS, s=16), verdict("a", s=4, ratio=0.5)]
+    )
+    (row,) = verdicts.verdict_table(made).rows
+    assert [row[name] for name in ("status", "tally", "s", "ratio")] == [
+        "VACUOUS",
+        "2 PASS, 1 VACUOUS",
+        [2, 4, 16],
+        0.5,
+    ]
+    assert [row[name] for name in ("planned", "executed", "vacuous")] == [36, 36, 1]
+    assert row["quantities"] == "0 of 1 visible in every run; not visible in some: overlap"
+
+
+def test_a_fail_over_a_bound_of_zero_has_an_infinite_ratio_and_no_smaller_one_hides_it(tmp_path):
+    made = document(
+        [case("a", Status.FAIL)],
+        [verdict("a"), verdict("a", Status.FAIL, s=4, ratio=math.inf)],
+        exit_code=1,
+    )
+    (row,) = verdicts.verdict_table(made).rows
+    assert row["ratio"] == math.inf
+    assert html_of(made, tmp_path / "report").count("∞") == 2
+
+
+def test_the_worst_detection_limit_is_that_of_the_run_that_saw_least():
+    sharp, dull = verdict("a").as_dict(), verdict("a", s=4).as_dict()
+    dull["terms"][0]["detection_limit"] = 2e-3
+    words = "1 of 1 visible in every run, worst detection limit 0.002 (overlap)"
+    assert verdicts.visibility([sharp, dull]) == words
+    assert verdicts.visibility([]) == "–"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(None, "–"), (0.1234, "0.123 s"), (59.9, "59.9 s"), (185, "3 min 5 s"), (7800, "2 h 10 min")],
+)
+def test_durations_are_words(seconds, words):
+    assert numbers.duration(seconds) == words
+
+
+def test_a_large_campaign_stays_a_modest_page(tmp_path):
+    points = tuple(range(1, 301))  # a campaign measures geometrically, so it has no more
+    series = tuple(Series(GAP, s, points, tuple(1.0 / x for x in points)) for s in (1, 2, 16, 64, 256))
+    cases = [case(f"case {k}", dataset=f"data {k}", series=series) for k in range(6)]
+    write_report(document(cases, [verdict(item.id) for item in cases]), tmp_path / "report")
+    # 6 MB for 100 problems with two figures each
+    assert (tmp_path / "report" / "index.html").stat().st_size < len(cases) * 6_000_000 / 200 + 30_000
