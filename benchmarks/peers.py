@@ -33,6 +33,7 @@ from sstep_verify.errors import InputError, SstepVerifyError
 from sstep_verify.numerics.kernel_matrix import KernelSums
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.data import datasets
+from sstep_verify.problems.kernels import identify
 from sstep_verify.production.messages.communicator import SelfCommunicator
 from sstep_verify.production.settings import Settings
 from sstep_verify.production.training import Training
@@ -72,12 +73,11 @@ class Cell:
 
     def command(self, file: str, out: str) -> list[str]:
         """The command line that solves it."""
-        kernel = ["--kernel", "rbf", "--sigma", repr(self.sigma)] if self.sigma else ["--kernel", "linear"]
         parameter = "--lambda" if self.task == "krr" else "--C"
         return [
-            sys.executable, "-m", "sstep_verify", "solve", file, "--task", self.task, *kernel, parameter,
-            repr(self.parameter), "--block", str(self.block), "--tolerance", repr(TARGET), "--iterations",
-            str(10**9), "--out", out, "--force",
+            sys.executable, "-m", "sstep_verify", "solve", file, "--task", self.task, "--kernel",
+            identify(self.kernel), parameter, repr(self.parameter), "--block", str(self.block),
+            "--tolerance", repr(TARGET), "--iterations", str(10**9), "--out", out, "--force",
         ]  # fmt: skip
 
 

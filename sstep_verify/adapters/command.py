@@ -21,7 +21,8 @@ from sstep_verify.adapters.training import TrainingSolver, tuned_sequence
 from sstep_verify.costs.messages import Counts
 from sstep_verify.errors import RunError
 from sstep_verify.exchange import write_samples
-from sstep_verify.problems import Kernel, Problem
+from sstep_verify.problems import Problem
+from sstep_verify.problems.kernels import identify
 from sstep_verify.production.schedule import Stretch, numbers_of, windows_of
 from sstep_verify.production.settings import OR
 from sstep_verify.ranks.environment import launch_variables, launcher
@@ -119,8 +120,9 @@ class CommandSolver(TrainingSolver):
         s = "auto" if options.tuned else request.s
         words: list[object] = [
             sys.executable, "-m", "sstep_verify", "solve", data, "--out", room / "result",
-            "--task", problem.loss.task, "--s", s, *_kernel_words(problem.kernel), "--block", stream.block,
-            "--stream", stream.kind, "--seed", stream.seed, "--interval", self._interval * request.s,
+            "--task", problem.loss.task, "--s", s, "--block", stream.block,
+            "--kernel", identify(problem.kernel), "--stream", stream.kind, "--seed", stream.seed,
+            "--interval", self._interval * request.s,
             "--tolerance", options.tolerance, "--partition", options.partition, "--timers", timers,
             "--bias", self._bias,
         ]  # fmt: skip
@@ -161,15 +163,6 @@ def _require_same_windows(given: bytes | None, result: bytes) -> None:
 def _windows(file: Mapping[str, np.ndarray]) -> list[tuple[int, int, str]]:
     """Windows by the stretches in a file, as if no interval ended within one."""
     return list(windows_of([Stretch(*row) for row in file["sequence"].tolist()], 1 << 62))
-
-
-def _kernel_words(kernel: Kernel) -> list[object]:
-    """Options of the command for a kernel."""
-    words: list[object] = ["--kernel", kernel.name]
-    for name in ("degree", "offset", "sigma"):
-        if hasattr(kernel, name):
-            words += [f"--{name}", getattr(kernel, name)]
-    return words
 
 
 def _trajectory(request: RunRequest, room: Path, interval: int, said: str) -> Trajectory:

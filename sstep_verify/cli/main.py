@@ -75,6 +75,12 @@ FORMER = {
 }
 """What was a command, and is part of another one."""
 
+FORMER_OPTIONS = {
+    "--sigma": "--kernel rbf,sigma=NUMBER",
+    "--degree": "--kernel polynomial,degree=NUMBER",
+    "--offset": "--kernel polynomial,offset=NUMBER",
+}
+"""What was an option of commands with a kernel, and is a word of another one."""
 
 COLLECTED_AT = 10_000
 """Objects made after which Python looks for garbage among them, in place of 700."""
@@ -232,7 +238,7 @@ def main() -> None:
     except click.Abort:
         _refuse(130, lambda: click.echo("aborted", err=True))
     except click.ClickException as refusal:
-        _refuse(2, refusal.show)
+        _refuse(2, _successor(refusal).show)
     except BrokenPipeError:
         # Whoever read the output has enough of it; what is still held back must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -246,6 +252,16 @@ def main() -> None:
             line = "internal error: this is a defect of sstep_verify, not of the solver tested"
         click.echo(line, err=True)
         sys.exit(code)
+
+
+def _successor(refusal: click.ClickException) -> click.ClickException:
+    """A refusal; where it is of an option that is a word of another one now, with that one."""
+    if not isinstance(refusal, click.NoSuchOption) or refusal.option_name not in FORMER_OPTIONS:
+        return refusal
+    if not refusal.ctx or all(option.name != "kernel" for option in refusal.ctx.command.params):
+        return refusal
+    name = refusal.option_name
+    return click.UsageError(f"no such option {name}; it is a word now: {FORMER_OPTIONS[name]}", refusal.ctx)
 
 
 def told(error: Exception) -> tuple[str, int]:

@@ -18,7 +18,7 @@ from sstep_verify.problems.data.datasets import load
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "adapters" / "kernel_ridge" / "fit.py"
 RIDGE = ["small_regression", "--task", "krr", "--lambda", "0.1"]
-SVM = ["small", "--task", "svm-l1", "--kernel", "rbf", "--sigma", "0.5", "--C", "2"]
+SVM = ["small", "--task", "svm-l1", "--kernel", "rbf,sigma=0.5", "--C", "2"]
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ def test_kernel_ridge_of_scikit_learn_is_another_convention(run, tmp_path):
     words = ["train.svm", "0.1", "0.5", "coefficients.txt"]
     subprocess.run([sys.executable, str(EXAMPLE), *words], check=True, timeout=100)
     vector = np.loadtxt("coefficients.txt")
-    asked = ["train.svm", "--task", "krr", "--lambda", "0.1", "--kernel", "rbf", "--sigma", "0.5"]
+    asked = ["train.svm", "--task", "krr", "--lambda", "0.1", "--kernel", "rbf,sigma=0.5"]
     code, told, _ = run(vector, *asked)
     assert code == 1
     assert "c = 1/lambda = 10" in told

@@ -27,7 +27,7 @@ def folder(tmp_path, monkeypatch):
 
 def test_history_is_whole_and_bits_are_the_same_after_interruptions(monkeypatch):
     words = (
-        "solve", "F", "--task", "svm-l2", "--kernel", "rbf", "--sigma", "0.5", "--iterations", "1760", "--interval",
+        "solve", "F", "--task", "svm-l2", "--kernel", "rbf,sigma=0.5", "--iterations", "1760", "--interval",
         "160", "--tolerance", "0", "--checkpoint-seconds", "0",
     )  # fmt: skip
     done(*words, "--out", "whole.npz")
@@ -147,7 +147,7 @@ def test_values_of_a_checkpoint_are_measured_anew():
 
 def test_more_iterations_go_on_although_the_cache_would_now_be_chosen_otherwise():
     words = (
-        "solve", "F", "--task", "svm-l1", "--kernel", "rbf", "--sigma", "0.1", "--tolerance", "0", "--out", "r.npz",
+        "solve", "F", "--task", "svm-l1", "--kernel", "rbf,sigma=0.1", "--tolerance", "0", "--out", "r.npz",
     )  # fmt: skip
     assert "all kernel rows kept" not in done(*words, "--iterations", "32", "--interval", "16")
     out = done(*words, "--iterations", "800", "--resume")

@@ -18,7 +18,7 @@ from sstep_verify.training.checkpoint import read_checkpoint
 pytestmark = pytest.mark.skipif(promised_size() > 1, reason="starts jobs of its own")
 
 LONG = [
-    "points", "--task", "svm-l2", "--kernel", "rbf", "--sigma", "0.5", "--s", "2", "--exchange", "allreduce",
+    "points", "--task", "svm-l2", "--kernel", "rbf,sigma=0.5", "--s", "2", "--exchange", "allreduce",
     "--cache", "1200", "--iterations", "8000", "--interval", "1000", "--tolerance", "0",
 ]  # fmt: skip
 

@@ -79,15 +79,19 @@ def test_one_run_at_a_time_writes_a_result():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--task", "svm-l1", "--sigma", "3"), "--sigma 3.0: --kernel linear does not use it; drop it, or give --kernel rbf"),
-        (("--task", "svm-l1", "--sigma", "-3"), "--sigma -3.0: --kernel linear"),
-        (("--task", "svm-l1", "--kernel", "rbf", "--sigma", "-3"), "sigma = -3.0"),
-        (("--task", "svm-l1", "--kernel", "rbf", "--degree", "3"), "--degree 3: --kernel rbf does not use it"),
-        (("--task", "svm-l1", "--offset", "0"), "--offset 0.0: --kernel linear does not use it"),
+        (("--task", "svm-l1", "--sigma", "3"), "no such option --sigma; it is a word now: --kernel rbf,sigma=NUMBER"),
+        (("--task", "svm-l1", "--kernel", "linear,sigma=3"), "linear has no 'sigma'; drop it, or give --kernel rbf"),
+        (("--task", "svm-l1", "--kernel", "rdf"), "--kernel rdf: 'rdf' is unknown (did you mean 'rbf'?)"),
+        (("--task", "svm-l1", "--kernel", "rbf,sigma=1,sigma=1"), "sigma is there twice"),
+        (("--task", "svm-l1", "--kernel", "rbf,sigma"), "sigma is '', which is no number"),
+        (("--task", "svm-l1", "--kernel", "rbf,width=2"), "rbf has no 'width'; drop it"),
+        (("--task", "svm-l1", "--kernel", "rbf,sigma=-3"), "sigma = -3.0"),
+        (("--task", "svm-l1", "--kernel", "rbf,degree=3"), "rbf has no 'degree'; drop it, or give --kernel polynomial"),
+        (("--task", "svm-l1", "--offset", "0"), "no such option --offset; it is a word now: --kernel polynomial,offset=NUMBER"),
         (("--task", "svm-l1", "--lambda", "1"), "--lambda 1.0: --task svm-l1 does not use it"),
         (("--task", "krr", "--C", "1"), "--C 1.0: --task krr does not use it; drop it, or give --task svm-l1 or svm-l2"),
-        (("--task", "krr", "--kernel", "polynomial", "--degree", "2147483648"), "degree = 2147483648"),
-        (("--task", "krr", "--kernel", "polynomial", "--degree", "1180591620717411303424"), "degree = 1180591620717411303424"),
+        (("--task", "krr", "--kernel", "polynomial,degree=2147483648"), "degree = 2147483648"),
+        (("--task", "krr", "--kernel", "polynomial,degree=1180591620717411303424"), "degree = 1180591620717411303424"),
     ],
 )  # fmt: skip
 def test_options_that_are_not_used_or_lead_nowhere(options, words):
@@ -146,16 +150,14 @@ def test_a_small_penalty_is_trained_and_not_claimed():
     assert "tolerance reached" in out
 
 
-@pytest.mark.parametrize(
-    "kernel", [("linear",), ("rbf", "--sigma", "0.3"), ("polynomial", "--degree", "2")]
-)
+@pytest.mark.parametrize("kernel", ["linear", "rbf,sigma=0.3", "polynomial,degree=2"])
 def test_a_test_file_may_have_more_features(kernel):
     """As a training file gives it that has those features too, all of them 0."""
     lines = Path("F").read_text("ascii").splitlines()
     Path("broad").write_text("\n".join([lines[0] + " 9:0", *lines[1:]]) + "\n", encoding="ascii")
     Path("T").write_text("1 1:1 9:2\n-1 4:1 5:1 9:-1\n1 2:0.5\n", encoding="ascii")
     for data in ("F", "broad"):
-        words = ("solve", data, "--task", "svm-l1", "--kernel", *kernel, *BRIEF)
+        words = ("solve", data, "--task", "svm-l1", "--kernel", kernel, *BRIEF)
         out = done(*words, "--out", f"{data}.npz", "--test", "T", "--predictions", f"{data}.txt")
         assert "accuracy" in out
     narrow, wide = (np.loadtxt(f"{name}.txt")[:, 1] for name in ("F", "broad"))
@@ -176,7 +178,7 @@ def test_resume_replaces_nothing_that_no_earlier_run_left(folder, option):
     [
         (["solve", "F", "--task", "svm-l1", "--out", "there"], "--out there: is there already; name another, or pass --force"),
         (["solve", "F", "--task", "svm-l1", "--out", "no/r"], "/no is no folder to write in"),
-        (["solve", "F", "--task", "svm-l1", "--kernel", "rbf", "--sigma", "-1", "--out", "r"], "sigma = -1.0"),
+        (["solve", "F", "--task", "svm-l1", "--kernel", "rbf,sigma=-1", "--out", "r"], "sigma = -1.0"),
         (["solve", "F", "--task", "krr", "--block", "41", "--out", "r"], "b = 41"),
         (["solve", "F", "--task", "svm-l1", "--test", "G", "--out", "r"], "--test and --predictions go together"),
     ],

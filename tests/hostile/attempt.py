@@ -56,12 +56,10 @@ def asked(words: tuple[str, ...]) -> Asked:
 
     task = _option(words, "--task", "")
     found = datasets.load(words[1], task="regression" if task == "krr" else "classification")
-    kernel = {
-        "name": _option(words, "--kernel", "linear"),
-        "sigma": float(_option(words, "--sigma", "1")),
-        "degree": int(_option(words, "--degree", "3")),
-        "offset": float(_option(words, "--offset", "0")),
-    }
+    name, *given = _option(words, "--kernel", "linear").split(",")
+    kernel = {"name": name, "sigma": 1.0, "degree": 3, "offset": 0.0}
+    for key, number in (word.split("=") for word in given):
+        kernel[key] = int(number) if key == "degree" else float(number)
     data = found.data
     if sp.issparse(data):  # No kernel depends on a feature that no sample has.
         data = data[:, np.unique(data.indices)].toarray()

@@ -63,10 +63,10 @@ def _packed(draw: Draw, file: Path) -> str:
 
 
 OPTIONS = {
-    "solve": ("--sigma", "--degree", "--offset", "--C", "--lambda", "--bias", "--block", "--s", "--iterations",
+    "solve": ("sigma", "degree", "offset", "--C", "--lambda", "--bias", "--block", "--s", "--iterations",
               "--tolerance", "--seed", "--exchange", "--cache", "--interval", "--timers", "--hang-limit", "--kernel",
               "--task", "--test", "--predictions", "--data"),
-    "oracle": ("--sigma", "--degree", "--offset", "--C", "--lambda", "--bias", "--digits", "--memory", "--kernel",
+    "oracle": ("sigma", "degree", "offset", "--C", "--lambda", "--bias", "--digits", "--memory", "--kernel",
                "--task", "--verify", "--data"),
     "run": ("--data", "--only", "--jobs"),
 }  # fmt: skip
@@ -97,6 +97,8 @@ def options(draw: Draw) -> Try:
         value = pick(draw, nasty.NUMBERS)
         if name in ("--data", "--test", "--predictions", "--verify") and draw.random() < 0.7:
             value = pick(draw, ("good", "gone", ".", "/dev/null", "c.json", "p.txt"))
+        if name in ("sigma", "degree", "offset"):
+            name, value = "--kernel", f"{kernel},{name}={value}"
         if name in words:
             del words[words.index(name) : words.index(name) + 2]
         words += [str(name), value]

@@ -117,7 +117,7 @@ def finals(draw: Draw) -> Try:
     text = "".join(f"{value:.17g}\n" for value in alpha.tolist())
     Path("f.txt").write_bytes(nasty.spoil_lines(draw, text) if way == 3 and text else text.encode())
     if way == 4:
-        name = pick(draw, ("--C", "--scale", "--tolerance", "--bias", "--kernel", "--sigma", "--lambda"))
+        name = pick(draw, ("--C", "--scale", "--tolerance", "--bias", "--kernel", "--lambda"))
         words += [name, pick(draw, nasty.NUMBERS).replace("\0", "") or "0"]
     if way == 5:
         words[2] = pick(draw, ("good", "c.npz", "gone", ".", "/dev/zero", "c.json", "v", ""))

@@ -24,9 +24,9 @@ sys.path[:0] = [str(Path(__file__).parent)]
 
 from materials import CAMPAIGN, data_lines  # noqa: E402
 
-SOLVE = "solve big --task svm-l1 --kernel rbf --sigma 0.5 --iterations 12800 --interval 640 --tolerance 0 --s 16 --out o.npz"
+SOLVE = "solve big --task svm-l1 --kernel rbf,sigma=0.5 --iterations 12800 --interval 640 --tolerance 0 --s 16 --out o.npz"
 RUN = "run c.toml --jobs 1 --out rep"
-ORACLE = "oracle big --task svm-l1 --kernel rbf --sigma 0.5 --digits 30 --no-cache --out o.json"
+ORACLE = "oracle big --task svm-l1 --kernel rbf,sigma=0.5 --digits 30 --no-cache --out o.json"
 
 CHAINS = {
     "solve": (SOLVE, "--resume", {"o.npz", "o.npz.checkpoint"}),

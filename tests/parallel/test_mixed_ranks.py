@@ -113,7 +113,7 @@ def test_solve_goes_on_where_nodes_differ_and_says_so(tmp_path):
     lines = [f"{1 if k % 3 else -1} 1:{k / 7} 2:{(k * k) % 11 / 5} 3:1" for k in range(40)]
     (tmp_path / "F").write_text("\n".join(lines) + "\n")
     options = [
-        "-m", "sstep_verify", "solve", "F", "--task", "svm-l1", "--kernel", "rbf", "--sigma", "0.5", "--exchange",
+        "-m", "sstep_verify", "solve", "F", "--task", "svm-l1", "--kernel", "rbf,sigma=0.5", "--exchange",
         "allreduce", "--iterations", "320", "--interval", "160", "--tolerance", "0", "--out", "r.npz",
     ]  # fmt: skip
     found = ended(words_of(CORES[:2], *options), tmp_path)

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from sstep_verify.cli.options.problem import FOLDER_OF_DATA, KERNELS, TASKS
+from sstep_verify.cli.options.problem import FOLDER_OF_DATA, TASKS, kernel_of, kernel_option
 from sstep_verify.cli.options.timing import EXCHANGES
 from sstep_verify.cli.options.values import Numbers, Shape, complete, data_sets
 
@@ -25,7 +25,7 @@ from sstep_verify.cli.options.values import Numbers, Shape, complete, data_sets
     "--counts", metavar="FILE", help="With --shape M: nonzeros of each column, one a line (also .xz)."
 )
 @click.option("--task", type=click.Choice(TASKS), default="svm-l1", show_default=True)
-@click.option("--kernel", type=click.Choice(KERNELS), default="linear", show_default=True)
+@kernel_option
 @click.option(
     "--block", type=click.IntRange(min=1), default=1, show_default=True, help="K-RR: coordinates a step."
 )
@@ -63,11 +63,12 @@ def command(data, steps, ranks, program, **given):
         raise InputError(
             f"--block {given['block']}: K-SVM makes steps of one coordinate; drop it, or --task krr"
         )
-    if given["exchange"] == "gram" and given["kernel"] != "linear":
+    kernel = kernel_of(given["kernel"]).name
+    if given["exchange"] == "gram" and kernel != "linear":
         raise InputError("--exchange gram is for --kernel linear; take allreduce")
     machine = read(given["machine"])
     profile = _profile(data, given)
-    method = Method(given["exchange"], given["kernel"], svm, given["block"])
+    method = Method(given["exchange"], kernel, svm, given["block"])
     rows = predict(machine, profile, method, ranks, steps, program)
     best = {p: min((row for row in rows if row["P"] == p), key=lambda row: row["total"]) for p in ranks}
     if given["as_json"]:

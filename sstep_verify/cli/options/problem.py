@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import click
 
-from sstep_verify.cli.options.values import with_options
+from sstep_verify.cli.options.values import complete, with_options
 
 FORCE = "Replace a file that is there."
 
@@ -18,23 +19,24 @@ FOLDER_OF_DATA = "Folder with the data sets in LIBSVM format."
 TASKS, KERNELS = ("svm-l1", "svm-l2", "krr"), ("linear", "polynomial", "rbf")
 
 USED_BY = {
-    "sigma": ("--sigma", "kernel", ("rbf",)),
-    "degree": ("--degree", "kernel", ("polynomial",)),
-    "offset": ("--offset", "kernel", ("polynomial",)),
-    "penalty_c": ("--C", "task", ("svm-l1", "svm-l2")),
-    "penalty": ("--lambda", "task", ("krr",)),
+    "penalty_c": ("--C", ("svm-l1", "svm-l2")),
+    "penalty": ("--lambda", ("krr",)),
 }
-"""Parameters, their options, and which kernels or tasks use them."""
+"""Parameters of a loss, their options, and which tasks use them."""
+
+kernel_option = click.option(
+    "--kernel", default="linear", show_default=True, metavar="NAME[,KEY=NUMBER]",
+    shell_complete=complete(lambda: KERNELS),
+    help="linear; polynomial,degree=3,offset=0; or rbf,sigma=1, the inverse squared width. These numbers "
+    "hold where none are given.",
+)  # fmt: skip
 
 
 def problem_options(*, required: bool) -> Callable[[Callable], Callable]:
     """Decorate a command with the options of a problem: task, kernel, parameters, bias."""
     options = (
         click.option("--task", type=click.Choice(TASKS), required=required, help="What to solve."),
-        click.option("--kernel", type=click.Choice(KERNELS), default="linear", show_default=True),
-        click.option("--sigma", type=float, help="rbf: inverse squared width  [default: 1.0]"),
-        click.option("--degree", type=int, help="polynomial: exponent  [default: 3]"),
-        click.option("--offset", type=float, help="polynomial: constant  [default: 0.0]"),
+        kernel_option,
         click.option("--C", "penalty_c", type=float, help="K-SVM: penalty  [default: 1.0]"),
         click.option("--lambda", "penalty", type=float, help="K-RR: regularisation  [default: 1.0]"),
         click.option(
@@ -55,21 +57,53 @@ def kernel_and_loss(given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
         If a value is out of range, or an option was given that the kernel or task does not use.
     """
     from sstep_verify.errors import InputError
-    from sstep_verify.problems import kernel_from, loss_from
+    from sstep_verify.problems import loss_from
 
     rest = dict(given)
-    parameters = {name: rest.pop(name) for name in USED_BY}
-    named = {"kernel": rest.pop("kernel"), "task": rest.pop("task")}
-    for name, (option, chosen, users) in USED_BY.items():
-        if parameters[name] is not None and named[chosen] not in users:
+    task, kernel = rest.pop("task"), kernel_of(rest.pop("kernel"))
+    scale = []
+    for name, (option, users) in USED_BY.items():
+        if (value := rest.pop(name)) is None:
+            continue
+        if task not in users:
             raise InputError(
-                f"{option} {parameters[name]}: --{chosen} {named[chosen]} does not use it; drop it, or "
-                f"give --{chosen} {' or '.join(users)}"
+                f"{option} {value}: --task {task} does not use it; drop it, or give --task "
+                f"{' or '.join(users)}"
             )
-    found = {name: value for name, value in parameters.items() if value is not None}
-    shape = {name: found[name] for name in ("sigma", "degree", "offset") if name in found}
-    scale = [found[name] for name in ("penalty_c", "penalty") if name in found]
-    return kernel_from(named["kernel"], **shape), loss_from(named["task"], *scale), rest
+        scale.append(value)
+    return kernel, loss_from(task, *scale), rest
+
+
+def kernel_of(text: str) -> Any:
+    """The kernel that a text such as ``rbf,sigma=0.5`` names, as the id of a case does.
+
+    Raises
+    ------
+    InputError
+        If there is no such kernel, it has no such parameter, or a value is none or out of range.
+    """
+    from sstep_verify.errors import InputError, closest
+    from sstep_verify.problems import kernel_from
+    from sstep_verify.problems.kernels import KERNELS as KNOWN
+
+    where, (name, *words) = f"--kernel {text:.80}", text.split(",")
+    if name not in KNOWN:
+        known = f"{closest(name, KNOWN)}; known: {', '.join(KNOWN)}"
+        raise InputError(f"{where}: {name!r:.40} is unknown{known}")
+    parameters: dict[str, float] = {}
+    for word in words:
+        key, _, number = word.partition("=")
+        users = [one for one, kind in KNOWN.items() if key in {item.name for item in fields(kind)}]
+        if name not in users:
+            way_out = f", or give --kernel {' or '.join(users)}" if users else ""
+            raise InputError(f"{where}: {name} has no {key!r:.40}; drop it{way_out}")
+        if key in parameters:
+            raise InputError(f"{where}: {key} is there twice")
+        try:
+            parameters[key] = int(number) if number.isdecimal() and len(number) < 40 else float(number)
+        except ValueError as error:
+            raise InputError(f"{where}: {key} is {number!r:.40}, which is no number") from error
+    return kernel_from(name, **parameters)
 
 
 def loaded_for(data: str, task: str, directory: str | None) -> Any:

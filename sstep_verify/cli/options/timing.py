@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from sstep_verify.cli.options.problem import FOLDER_OF_DATA, KERNELS, TASKS, claimed_out
+from sstep_verify.cli.options.problem import FOLDER_OF_DATA, TASKS, claimed_out, kernel_of, kernel_option
 from sstep_verify.cli.options.values import Delays, Numbers, complete, data_sets, with_options
 
 EXCHANGES = ("allreduce", "reduce-scatter", "gram")
@@ -19,7 +19,7 @@ def timing_options(*, s: str, delays: str, several: bool, seconds: float) -> Cal
     options = (
         click.argument("data", metavar="DATA", shell_complete=complete(data_sets)),
         click.option("--task", type=click.Choice(TASKS), required=True, help="What is solved."),
-        click.option("--kernel", type=click.Choice(KERNELS), default="linear", show_default=True),
+        kernel_option,
         click.option(
             "--block", type=click.IntRange(min=1), default=1, show_default=True,
             help="K-RR: coordinates a step.",
@@ -75,11 +75,11 @@ def perform(name: str, study: Callable[..., Any], given: dict[str, Any]) -> None
         If the options do not go together.
     """
     from sstep_verify.errors import InputError
-    from sstep_verify.problems import kernel_from, loss_from
+    from sstep_verify.problems import loss_from
     from sstep_verify.timing.measure import Delay, Plan, about, in_words, write
     from sstep_verify.timing.ranks import OurSolver, Wanted
 
-    kernel, loss, block = kernel_from(given["kernel"]), loss_from(given["task"]), given["block"]
+    kernel, loss, block = kernel_of(given["kernel"]), loss_from(given["task"]), given["block"]
     if loss.task != "krr" and block > 1:
         raise InputError(f"--block {block}: a K-SVM draws one coordinate a step; it is for --task krr")
     if given["exchange"] == "gram" and not kernel.linear:
@@ -128,13 +128,14 @@ def _program(wanted, line: str | None, settings: tuple[str, ...]):
 
 def _in_words(wanted, known: dict[str, Any]) -> str:
     """What is solved."""
+    from sstep_verify.problems.kernels import identify
     from sstep_verify.problems.losses import describe
 
     name = wanted.data.rsplit("/", 1)[-1]
     block = f", b = {wanted.block}" if wanted.block > 1 else ""
     return (
         f"{name} ({known['samples']} x {known['features']}), {describe(wanted.loss)}, "
-        f"{wanted.kernel.name} kernel{block}"
+        f"{identify(wanted.kernel)} kernel{block}"
     )
 
 
