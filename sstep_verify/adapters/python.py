@@ -120,16 +120,8 @@ def _makes_one(found: object) -> bool:
 def load_solver(name: str) -> Solver:
     """The solver that a Python object is, or makes when called without arguments.
 
-    Parameters
-    ----------
-    name : str
-        ``module:object``; the module is looked for in the working folder too, and the object may be an
-        attribute of another (``module:Class.make``).
-
-    Raises
-    ------
-    InputError
-        If the module cannot be imported, has no such object, or the object is no solver.
+    The module of ``module:object`` is looked for in the working folder too, and the object may be an
+    attribute of another (``module:Class.make``). InputError if there is none, or it is no solver.
     """
     module_name, _, path = name.partition(":")
     where = f"solver {name!r}"

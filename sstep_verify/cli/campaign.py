@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from sstep_verify.cli.options.campaign import expecting, processors
+from sstep_verify.cli.options import processors
 
 
 @dataclass(frozen=True)
@@ -44,27 +44,16 @@ class Asked:
 def judge(definition, asked: Asked, state=None) -> None:
     """Run a campaign, write its report or shard, say what it showed, and end with its exit code.
 
-    Parameters
-    ----------
-    definition : Definition
-        The campaign.
-    asked : Asked
-        The options.
-    state : callable, optional
-        Given the campaign, the results and the folder with all recorded runs, writes a statement; for
-        ``check``.
-
-    Raises
-    ------
-    InputError
-        If options, data or parameters cannot be used.
+    For ``check``, `state` writes a statement, given the campaign, the results and the folder with all
+    recorded runs. InputError if options, data or parameters cannot be used.
     """
     from sstep_verify.campaign.loop.partial import Partial
     from sstep_verify.campaign.loop.pool import ending
-    from sstep_verify.campaign.loop.run import Shard
+    from sstep_verify.campaign.loop.run import Shard, run_campaign
     from sstep_verify.campaign.model import Plan
     from sstep_verify.campaign.read import units_of
     from sstep_verify.campaign.statement.files import stated
+    from sstep_verify.cli.progress import of_problems
     from sstep_verify.cli.ranks import ended_by
     from sstep_verify.errors import InputError
     from sstep_verify.outputs import Output, check
@@ -83,25 +72,19 @@ def judge(definition, asked: Asked, state=None) -> None:
     if asked.out is not None:
         check(Output("--out", asked.out, replace=True, folder=True))
     part, others = Shard.parse(asked.shard) if asked.shard else None, [Path(one) for one in asked.others]
-    plan = Plan(
-        definition,
-        asked.directory,
-        asked.only,
-        asked.jobs or processors(),
-        ("sstep-verify", *sys.argv[1:]),
-        say=_say,
-        announce=click.echo,
-        shard=part,
-    )
     units = units_of(definition, asked.only)
     if asked.list_cases:
         for case in dict.fromkeys(case for unit in units for case in unit.cases or unit.keys):
             click.echo(case)
         return
-    definition = expecting(definition, asked, units)
-    plan = replace(plan, definition=definition, runs=state is not None)
-    if any(unit.ranks > 1 for unit in units):
-        plan = replace(plan, jobs=1)  # One MPI job at a time: ranks that wait keep a core busy.
+    definition = _expecting(definition, asked, units)
+    # One MPI job at a time: ranks that wait keep a core busy.
+    jobs = 1 if any(unit.ranks > 1 for unit in units) else asked.jobs or processors()
+    command = ("sstep-verify", *sys.argv[1:])
+    plan = Plan(
+        definition, asked.directory, asked.only, jobs, command, say=_say, announce=click.echo, shard=part,
+        runs=state is not None,
+    )  # fmt: skip
     name = f"{definition.name}-part" if asked.only else definition.name
     if part:
         folder = Path(asked.out or Path("sstep-verify-out") / f"{name}.shard-{part.index}-of-{part.count}")
@@ -115,8 +98,8 @@ def judge(definition, asked: Asked, state=None) -> None:
     try:
         plan = _seeded(plan, asked, partial)
         definition = plan.definition
-        with ended_by(ending, signal.SIGTERM, *hung_up):
-            results = _run(replace(plan, partial=partial, artefacts=partial.artefacts))
+        with ended_by(ending, signal.SIGTERM, *hung_up), of_problems() as progress:
+            results = run_campaign(replace(plan, partial=partial, artefacts=partial.artefacts), progress)
         if part:
             written = None
         else:
@@ -134,6 +117,22 @@ def judge(definition, asked: Asked, state=None) -> None:
     if refused:
         click.echo(f"no statement was written: {refused}", err=True)
     finish(results, written, asked.out or folder)
+
+
+def _expecting(definition, asked, units):
+    """The campaign with the failures that are expected of the cases that are run."""
+    if not asked.xfails:
+        return definition
+    from sstep_verify.campaign.expected import read_expected
+    from sstep_verify.campaign.read import units_of
+    from sstep_verify.errors import InputError
+
+    if definition.kind != "family" or asked.shard:
+        raise InputError("--xfails is for whole runs of campaigns with verdicts")
+    every = {key for unit in units_of(definition) for key in unit.keys}
+    planned = {key for unit in units for key in unit.keys}
+    known = read_expected(asked.xfails, every)
+    return replace(definition, expected=tuple(one for one in known if one.id in planned))
 
 
 def _seeded(plan, asked: Asked, partial):
@@ -157,26 +156,6 @@ def _say(line: str) -> None:
     from tqdm import tqdm
 
     tqdm.write(line, file=sys.stderr)
-
-
-def _run(plan):
-    from threadpoolctl import threadpool_limits
-    from tqdm import tqdm
-
-    from sstep_verify.campaign.loop.run import run_campaign
-    from sstep_verify.cli.progress import SpacedLines
-
-    form = "{l_bar}{bar}| {n:.1f} of {total_fmt} [{elapsed} so far, {remaining} left]{postfix}"
-    with tqdm(bar_format=form, disable=None, leave=False) as bar, threadpool_limits(1):
-        lines = SpacedLines(bar.disable)
-
-        def progress(done: float, planned: int, case: str) -> None:
-            lines.say(f"{done:.1f} of {planned} problems, {case}", done / planned)
-            bar.total = planned
-            bar.set_postfix_str(case, refresh=False)
-            bar.update(done - bar.n)
-
-        return run_campaign(plan, progress)
 
 
 def write_carefully(results, folder: Path, artefacts: Path):
@@ -214,14 +193,8 @@ def _is_whole(folder: Path) -> bool:
 def finish(results, written, named: str | Path) -> None:
     """Say what was shown, and end with its exit code.
 
-    Parameters
-    ----------
-    results : Results
-        The document.
-    written : Path or None
-        Folder of its report; None if an interruption has left things as they were.
-    named : str or Path
-        The report's folder as its user named it, for commands that work where the user stands.
+    `written` is the folder of the report, None if an interruption has left things as they were; `named` is
+    it as its user named it, for commands that work where the user stands.
     """
     from sstep_verify.report.case import PREDICTED
     from sstep_verify.report.stability import stability_sentence

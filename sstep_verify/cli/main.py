@@ -66,6 +66,9 @@ PERF = {
 }
 """Commands of the group ``perf``."""
 
+PLACES = {"autopsy": "timing", "calibrate": "predict", "latency": "timing", "predict": "predict"}
+"""Modules that hold several commands."""
+
 FORMER = {
     "export": "check --runs DIR",
     "judge": "check --runs DIR",
@@ -113,14 +116,9 @@ def _refuse(code: int, show: Callable[[], None]) -> NoReturn:
 
 
 class LazyGroup(click.Group):
-    """A group whose commands live in ``sstep_verify.cli.commands.NAME`` and load at first use.
+    """A group whose commands live in ``sstep_verify.cli.commands`` and load at first use.
 
-    Parameters
-    ----------
-    known : dict of str to str
-        Names of the commands, and what each is for.
-    **given
-        What a group of click takes.
+    `known` says by name what each is for; the rest is what a group of click takes.
     """
 
     def __init__(self, *, known: dict[str, str], **given: Any):
@@ -137,8 +135,9 @@ class LazyGroup(click.Group):
             return None
         if cmd_name == "perf":
             return LazyGroup(known=PERF, name=cmd_name, help=COMMANDS[cmd_name])
-        module = importlib.import_module(f"sstep_verify.cli.commands.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
+        place = PLACES.get(cmd_name, cmd_name.replace("-", "_"))
+        module = importlib.import_module(f"sstep_verify.cli.commands.{place}")
+        command: click.Command = getattr(module, cmd_name if cmd_name in PLACES else "command")
         if is_silent():
             quietly = functools.partial(_parsed_quietly, command.make_context)
             command.make_context = quietly  # type: ignore[method-assign]
@@ -184,13 +183,7 @@ def cli() -> None:
 
 
 class Escaping:
-    """A stream of text that shows what a terminal would obey, of arguments, names and words of programs.
-
-    Parameters
-    ----------
-    inner : text stream
-        Where it writes to.
-    """
+    """A stream of text that shows what a terminal would obey, of arguments, names and words of programs."""
 
     def __init__(self, inner: Any):
         self._inner = inner
@@ -261,7 +254,7 @@ def _successor(refusal: click.ClickException) -> click.ClickException:
     if not refusal.ctx or all(option.name != "kernel" for option in refusal.ctx.command.params):
         return refusal
     name = refusal.option_name
-    return click.UsageError(f"no such option {name}; it is a word now: {FORMER_OPTIONS[name]}", refusal.ctx)
+    return click.ClickException(f"no such option {name}; it is a word now: {FORMER_OPTIONS[name]}")
 
 
 def told(error: Exception) -> tuple[str, int]:

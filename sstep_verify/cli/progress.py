@@ -1,13 +1,14 @@
-"""Progress on a terminal, or in the log of a job: spaced lines, and what ``sstep-verify solve`` tells."""
+"""Progress on a terminal, or in the log of a job: of a campaign's problems, and of training."""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import click
+from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 if TYPE_CHECKING:
@@ -19,13 +20,7 @@ SILENCE = 30.0
 
 
 class SpacedLines:
-    """Prints one line now and then on standard error.
-
-    Parameters
-    ----------
-    wanted : bool
-        Whether to print at all.
-    """
+    """Prints one line now and then on standard error, if any is wanted."""
 
     def __init__(self, wanted: bool):
         self._wanted = wanted
@@ -34,12 +29,7 @@ class SpacedLines:
     def say(self, line: str, part: float = 0.0) -> None:
         """Print a line, if the last one, or the beginning, was `SILENCE` seconds ago.
 
-        Parameters
-        ----------
-        line : str
-            The line.
-        part : float
-            Part of the work that is done, 0 to 1, for the time left; 0 if that is not known.
+        `part` of the work is done, 0 to 1, from which follows the time left; 0 if that is not known.
         """
         now = time.monotonic()
         if self._wanted and now - self._last > SILENCE:
@@ -48,16 +38,27 @@ class SpacedLines:
             self._last = now
 
 
-class Progress:
-    """Listens to training; see `sstep_verify.training.Listener`.
+@contextlib.contextmanager
+def of_problems() -> Iterator[Callable[[float, int, str], None]]:
+    """A bar of problems, elsewhere than on a terminal lines; told are those done, all, and the one at hand.
 
-    Parameters
-    ----------
-    watchdog : Unwatched
-        Told what is to come, and every step.
-    shown : bool
-        Whether this process says anything.
+    Meanwhile BLAS has one thread, for the processes share out the problems.
     """
+    form = "{l_bar}{bar}| {n:.1f} of {total_fmt} [{elapsed} so far, {remaining} left]{postfix}"
+    with tqdm(bar_format=form, disable=None, leave=False) as bar, threadpool_limits(1):
+        lines = SpacedLines(bar.disable)
+
+        def progress(done: float, planned: int, case: str) -> None:
+            lines.say(f"{done:.1f} of {planned} problems, {case}", done / planned)
+            bar.total = planned
+            bar.set_postfix_str(case, refresh=False)
+            bar.update(done - bar.n)
+
+        yield progress
+
+
+class Progress:
+    """Listens to training, tells the watchdog of every step, and says how far it is if that is shown."""
 
     def __init__(self, watchdog: Unwatched, shown: bool):
         self._watchdog, self._shown = watchdog, shown

@@ -8,8 +8,8 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import click
 
@@ -34,32 +34,16 @@ GRACE = 10.0
 """Seconds that a rank with an error waits for the others to come to the same end."""
 
 
-class Part(Protocol):
-    """Work of a command on every rank."""
-
-    def __call__(self, communicator: Communicator, watchdog: Unwatched) -> None:
-        """Do it."""
-        ...
-
-
-def on_ranks(function: Part, hang_limit: float = 0.0) -> None:
+def on_ranks(function: Callable[[Communicator, Unwatched], None], hang_limit: float) -> None:
     """Call a function on every rank of this job, or in this process where there is no job.
 
     Errors that all ranks raise together are told once, by rank 0. One that a rank raises alone ends the
     job: the others may be waiting for it in a collective, and would for ever. A rank that is killed, or
     that keeps the others waiting, is named, and ends the job as well.
 
-    Parameters
-    ----------
-    function : callable
-        Gets the communicator, and the watchdog, to which it announces its work.
-    hang_limit : float
-        Seconds without progress of any rank after which the job is ended, at least; 0 for never.
-
-    Raises
-    ------
-    SystemExit
-        On several ranks: code 2 for errors of the input, 4 for others.
+    The function gets the communicator, and the watchdog, to which it announces its work; after `hang_limit`
+    seconds, at least, without progress of any rank the job is ended, never if that is 0. On several ranks
+    it exits with code 2 for errors of the input, and 4 for others.
     """
     if not in_place.active():
         with ended_by(signal.default_int_handler, signal.SIGTERM):

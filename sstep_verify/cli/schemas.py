@@ -27,13 +27,7 @@ vector, ``vectors.json``."""
 
 
 def schema_of(name: str) -> dict[str, Any]:
-    """The JSON schema of a form, with its version in ``$id``.
-
-    Raises
-    ------
-    InputError
-        If the form is unknown.
-    """
+    """The JSON schema of a form, with its version in ``$id``."""
     if name not in FORMS:
         raise InputError(f"form {name!r:.60} is unknown{closest(name, FORMS)}; known: {', '.join(FORMS)}")
     made, version = FORMS[name]

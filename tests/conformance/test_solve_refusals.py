@@ -77,9 +77,18 @@ def test_one_run_at_a_time_writes_a_result():
 
 
 @pytest.mark.parametrize(
+    ("option", "now"),
+    [("--sigma", "rbf,sigma"), ("--degree", "polynomial,degree"), ("--offset", "polynomial,offset")],
+)
+def test_a_former_option_is_answered_with_its_successor(option, now):
+    code, out, err = command("solve", "F", "--task", "svm-l1", option, "3", "--out", "r.npz")
+    assert (code, out) == (2, "")
+    assert f"no such option {option}; it is a word now: --kernel {now}=NUMBER" in err
+
+
+@pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--task", "svm-l1", "--sigma", "3"), "no such option --sigma; it is a word now: --kernel rbf,sigma=NUMBER"),
         (("--task", "svm-l1", "--kernel", "linear,sigma=3"), "linear has no 'sigma'; drop it, or give --kernel rbf"),
         (("--task", "svm-l1", "--kernel", "rdf"), "--kernel rdf: 'rdf' is unknown (did you mean 'rbf'?)"),
         (("--task", "svm-l1", "--kernel", "rbf,sigma=1,sigma=1"), "sigma is there twice"),
@@ -87,7 +96,6 @@ def test_one_run_at_a_time_writes_a_result():
         (("--task", "svm-l1", "--kernel", "rbf,width=2"), "rbf has no 'width'; drop it"),
         (("--task", "svm-l1", "--kernel", "rbf,sigma=-3"), "sigma = -3.0"),
         (("--task", "svm-l1", "--kernel", "rbf,degree=3"), "rbf has no 'degree'; drop it, or give --kernel polynomial"),
-        (("--task", "svm-l1", "--offset", "0"), "no such option --offset; it is a word now: --kernel polynomial,offset=NUMBER"),
         (("--task", "svm-l1", "--lambda", "1"), "--lambda 1.0: --task svm-l1 does not use it"),
         (("--task", "krr", "--C", "1"), "--C 1.0: --task krr does not use it; drop it, or give --task svm-l1 or svm-l2"),
         (("--task", "krr", "--kernel", "polynomial,degree=2147483648"), "degree = 2147483648"),

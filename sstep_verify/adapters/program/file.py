@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from sstep_verify.adapters.program.fixed import Fixed
-from sstep_verify.adapters.program.tables import WAYS, Draws, Printed, Program
+from sstep_verify.adapters.program.tables import WAYS, Draws, Fixed, Printed, Program
 from sstep_verify.adapters.program.translate import Conventions
 from sstep_verify.declaration import PER_WINDOW, Declaration
 from sstep_verify.errors import InputError, closest
@@ -159,19 +158,9 @@ def is_program(name: str) -> bool:
 
 
 def read_program(path: str | Path, settings: Sequence[str] = ()) -> ProgramFile:
-    """Read a program file.
+    """Read a program file; `settings` hold in place of what it says, see `program_from`.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    settings : sequence of str
-        What holds in place of what it says, see `program_from`.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, is no TOML, or holds an unknown key or an unusable value.
+    InputError if it cannot be read, is no TOML, or holds an unknown key or an unusable value.
     """
     content = read_whole(path, LARGEST, "a program file")
     return _described(table_from(content, str(path), "a program file"), settings, str(path))
@@ -180,18 +169,8 @@ def read_program(path: str | Path, settings: Sequence[str] = ()) -> ProgramFile:
 def program_from(command: Sequence[str], settings: Sequence[str] = ()) -> ProgramFile:
     """A program described by its command instead of a file; it is named after the last file named there.
 
-    Parameters
-    ----------
-    command : sequence of str
-        See `Program`.
-    settings : sequence of str
-        What a file would say besides, as ``KEY=VALUE``: a key of its tables [program], [conventions] and
-        [declaration], or ``TABLE.KEY`` for any; values as TOML has them, or words.
-
-    Raises
-    ------
-    InputError
-        As `read_program`.
+    `settings` are what a file would say besides, as ``KEY=VALUE``: a key of its tables [program],
+    [conventions] and [declaration], or ``TABLE.KEY`` for any; values as TOML has them, or words.
     """
     files = [word for word in command if Path(word).is_file()] or list(command[:1])
     name = Path(files[-1]).stem if files else ""

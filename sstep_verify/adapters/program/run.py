@@ -17,12 +17,15 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from sstep_verify.adapters.program.tables import Program
-from sstep_verify.errors import InputError
+import numpy as np
+
+from sstep_verify.adapters.program.tables import WAYS, Program
+from sstep_verify.errors import InputError, ProgramError, RefusedError
+from sstep_verify.solver import RunRequest, Solver
 
 REFUSED = 65
 """Exit code of a program that refuses its input (EX_DATAERR of sysexits.h)."""
@@ -35,6 +38,9 @@ SETUP_LIMIT = 600.0
 
 GRACE = 2.0
 """Seconds between the request to end and the end of a process group."""
+
+TRIES = 4
+"""Other indices that are tried on a program before it is said not to read them."""
 
 PR_SET_CHILD_SUBREAPER = 36
 """Of Linux: who is orphaned below this process becomes its child, in whichever session it is."""
@@ -237,3 +243,31 @@ def digests(program: Program) -> dict[str, str]:
             with open(path, "rb") as file:
                 found[word] = hashlib.file_digest(file, "sha256").hexdigest()
     return found
+
+
+def seconds_of_a_start(solver: Solver, request: RunRequest) -> float:
+    """Start a program that leaves its result a few times, with other indices each time; seconds of a start.
+
+    The program is to take its coordinates from the exchange folder; the request is a short run from zero.
+    If a run fails the seconds are 0, and nothing is said of it here. An InputError says that all end in the
+    same a, which is not 0, whatever the indices.
+    """
+    own = set(request.stream.blocks(0, 1)[0].tolist())
+    others = (replace(request.stream, relabel=seed) for seed in range(1, 64))
+    streams = [one for one in others if set(one.blocks(0, 1)[0].tolist()) != own]
+    found: list[np.ndarray] = []
+    begin = time.perf_counter()
+    try:
+        for stream in [request.stream, *streams[: TRIES - 1]]:
+            found.append(solver.run(replace(request, stream=stream)).final)
+            if not np.array_equal(found[0], found[-1]) or not found[0].any():
+                break
+    except (ProgramError, RefusedError):
+        return 0.0
+    seconds = (time.perf_counter() - begin) / len(found)
+    if found[0].any() and len(found) > 1 and np.array_equal(found[0], found[-1]):
+        raise InputError(
+            f"program {solver.declaration.name!r}: it does not read the indices: {len(found)} runs of "
+            f"{request.iterations} iterations on other coordinates ended in the same a. {WAYS}"
+        )
+    return seconds

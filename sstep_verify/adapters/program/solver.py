@@ -20,12 +20,10 @@ from sstep_verify.adapters.program.folder import (
     read_printed,
 )
 from sstep_verify.adapters.program.numbers import read_ranks
-from sstep_verify.adapters.program.probes import FILE as PROBES
-from sstep_verify.adapters.program.probes import read_probes
 from sstep_verify.adapters.program.run import REFUSED, TAIL, Ended, execute
 from sstep_verify.adapters.program.tables import places_of
 from sstep_verify.adapters.program.translate import Translation
-from sstep_verify.adapters.program.witness import COUNTS, Witness, read_counters
+from sstep_verify.adapters.program.witness import COUNTS, PROBES, Witness, read_counters, read_probes
 from sstep_verify.adapters.recording import observed, record, start_vector
 from sstep_verify.errors import ProgramError, RefusedError
 from sstep_verify.exchange import write_folder
@@ -39,19 +37,9 @@ ANY = 0
 
 
 class ProgramSolver:
-    """A program that is started for every run, and read by what it leaves.
+    """A program that is started for every run, and read by what it leaves; ``{np}`` says the ranks.
 
-    Parameters
-    ----------
-    described : ProgramFile
-        How it is started, and what it declares.
-    ranks : int
-        Number of ranks that ``{np}`` of its command says.
-
-    Attributes
-    ----------
-    remarks : dict of str to None
-        What is to be told of its runs beside verdicts, each once, until somebody clears it.
+    `remarks` are what is to be told of its runs beside verdicts, each once, until somebody clears it.
     """
 
     foreign = True
@@ -67,12 +55,8 @@ class ProgramSolver:
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Start the program once, or, if it leaves its final a only, once for every recorded iteration.
 
-        Raises
-        ------
-        RefusedError
-            If it refuses this input, or cannot make this run.
-        ProgramError
-            If it fails, does not end in time, or leaves something that is no result.
+        RefusedError if it refuses this input, or cannot make this run; ProgramError if it fails, does not
+        end in time, or leaves something that is no result.
         """
         self._require_start(request)
         initial = start_vector(request, self.declaration.precision)

@@ -6,17 +6,19 @@ import math
 import os
 import re
 import string
-import time
-from dataclasses import dataclass, field, replace
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
+from typing import Any
 
-import numpy as np
-
-from sstep_verify.errors import InputError, ProgramError, RefusedError, closest
-from sstep_verify.problems import IndexStream
+from sstep_verify.errors import InputError, closest
+from sstep_verify.problems import IndexStream, Kernel
 from sstep_verify.problems.draws import GENERATORS, SEEDS
+from sstep_verify.problems.kernels import KERNELS
+from sstep_verify.problems.losses import TASKS
 from sstep_verify.ranks.interposer import NEMESES
-from sstep_verify.solver import RunRequest, Solver
+from sstep_verify.solver import RunRequest
 
 WRITES = ("log", "trace", "final")
 """What a program may leave, from what is judged most sharply to what is judged least so."""
@@ -37,8 +39,11 @@ WAYS = (
 )
 """What can be done about a program with draws of its own."""
 
-TRIES = 4
-"""Other indices that are tried on a program before it is said not to read them."""
+WHOLE, ABOVE, FINITE = ("degree", "b", "H", "m", "n"), ("sigma", "C", "lambda"), ("offset",)
+"""Numbers that may be fixed: whole ones from 1, real ones above 0, and any real ones."""
+
+WORDS = {"task": tuple(TASKS), "kernel": tuple(KERNELS)}
+"""Names that may be fixed: one, or a list."""
 
 
 def named_places(text: str) -> list[str]:
@@ -224,29 +229,56 @@ class Draws:
         return self.kind if self.logged else f"{self.kind}, seed {self.seed}"
 
 
-def seconds_of_a_start(solver: Solver, request: RunRequest) -> float:
-    """Start a program that leaves its result a few times, with other indices each time; seconds of a start.
+@dataclass(frozen=True)
+class Fixed:
+    """What a program has fixed, such as constants of its source: only problems that have it are made.
 
-    The program is to take its coordinates from the exchange folder; the request is a short run from zero.
-    If a run fails the seconds are 0, and nothing is said of it here. An InputError says that all end in the
-    same a, which is not 0, whatever the indices.
+    `values` are by the name that stands for them in the braces of a command. What is absent may have any
+    value; an unknown name, or a value out of range, is an InputError.
     """
-    own = set(request.stream.blocks(0, 1)[0].tolist())
-    others = (replace(request.stream, relabel=seed) for seed in range(1, 64))
-    streams = [one for one in others if set(one.blocks(0, 1)[0].tolist()) != own]
-    found: list[np.ndarray] = []
-    begin = time.perf_counter()
-    try:
-        for stream in [request.stream, *streams[: TRIES - 1]]:
-            found.append(solver.run(replace(request, stream=stream)).final)
-            if not np.array_equal(found[0], found[-1]) or not found[0].any():
-                break
-    except (ProgramError, RefusedError):
-        return 0.0
-    seconds = (time.perf_counter() - begin) / len(found)
-    if found[0].any() and len(found) > 1 and np.array_equal(found[0], found[-1]):
-        raise InputError(
-            f"program {solver.declaration.name!r}: it does not read the indices: {len(found)} runs of "
-            f"{request.iterations} iterations on other coordinates ended in the same a. {WAYS}"
-        )
-    return seconds
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        known = (*WORDS, *WHOLE, *ABOVE, *FINITE)
+        for name, value in self.values.items():
+            if name not in known:
+                raise InputError(
+                    f"fixed: {name!r} is unknown{closest(name, known)}; known: {', '.join(known)}"
+                )
+            if wanted := self._wanted(name, value):
+                raise InputError(f"fixed: {name} = {value!r:.40}, but it must be {wanted}")
+
+    def _wanted(self, name: str, value: Any) -> str:
+        """What a value must be; empty if it is that."""
+        if name in WORDS:
+            right = self.names(name) and set(self.names(name)) <= set(WORDS[name])
+            return "" if right else f"one or several of {', '.join(WORDS[name])}"
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return "a number"
+        if name in WHOLE:
+            return "" if isinstance(value, int) and 0 < value < 2**31 else "a whole number, 1 to 2^31 - 1"
+        if name in ABOVE:
+            return "" if 0 < value <= sys.float_info.max else "a number > 0"
+        return "" if abs(value) <= sys.float_info.max else "a finite number"
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """Tasks or kernels that are fixed; all if none is."""
+        value = self.values.get(name, WORDS[name])
+        return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+    def kernel(self, given: Kernel) -> Kernel:
+        """A kernel with the parameters that are fixed."""
+        own = {item.name for item in fields(given)} & {"degree", "offset", "sigma"}
+        return replace(given, **{name: self.values[name] for name in own & set(self.values)})
+
+    def misfit(self, samples: int, features: int) -> str:
+        """The first size of data that is fixed otherwise, as ``m = 4, not 5``; empty if it fits."""
+        sizes = {"m": samples, "n": features}
+        wrong = [name for name, size in sizes.items() if self.values.get(name, size) != size]
+        return f"{wrong[0]} = {self.values[wrong[0]]}, not {sizes[wrong[0]]}" if wrong else ""
+
+    def penalty(self, task: str) -> tuple[float, ...]:
+        """C or lambda of a task, if it is fixed."""
+        name = "lambda" if task == "krr" else "C"
+        return (float(self.values[name]),) if name in self.values else ()

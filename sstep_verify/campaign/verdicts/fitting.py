@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sstep_verify.adapters.program import ProgramFile, is_program, read_program
-from sstep_verify.adapters.program.fixed import Fixed
+from sstep_verify.adapters.program.tables import Fixed
 from sstep_verify.campaign.tables import Range, limits, most_ranks, read_table, refuse_beyond
 from sstep_verify.campaign.verdicts.family import Family, FamilyTable
 from sstep_verify.errors import InputError

@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 
 from sstep_verify.adapters.program import ProgramSolver
-from sstep_verify.adapters.program.tables import seconds_of_a_start
+from sstep_verify.adapters.program.run import seconds_of_a_start
 from sstep_verify.campaign.messages import tell
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.verdicts.family import Family

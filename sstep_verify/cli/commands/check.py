@@ -7,10 +7,8 @@ from pathlib import Path
 import click
 
 from sstep_verify.campaign.shipped import LEVELS, PROFILES
-from sstep_verify.cli.options.campaign import campaign_options
-from sstep_verify.cli.options.problem import KERNELS, TASKS
-from sstep_verify.cli.options.solver import batch_of, command_again, selection_of, solver_of
-from sstep_verify.cli.options.values import Numbers, complete, data_sets
+from sstep_verify.cli.options import KERNELS, TASKS, campaign_options, complete, data_sets, numbers
+from sstep_verify.cli.solver import batch_of, command_again, selection_of, solver_of
 
 
 @click.command("check")
@@ -23,11 +21,11 @@ from sstep_verify.cli.options.values import Numbers, complete, data_sets
     help="What a program file would say of the program, such as writes=final; repeatable.",
 )  # fmt: skip
 @click.option(
-    "--np", "ranks", type=Numbers(), metavar="P,P,...", default="1", show_default=True,
+    "--np", "ranks", type=numbers(), metavar="P,P,...", default="1", show_default=True,
     help="Numbers of ranks, for {np}.",
 )  # fmt: skip
 @click.option(
-    "--s", "s_values", type=Numbers(), metavar="S,S,...",
+    "--s", "s_values", type=numbers(), metavar="S,S,...",
     help="Iterations per window instead of the profile's.",
 )  # fmt: skip
 @click.option(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sstep_verify.cli.options.values import checks, complete
+from sstep_verify.cli.options import checks, complete
 from sstep_verify.cli.verdicts import filled, glossary, in_numbers, in_short, terms
 
 if TYPE_CHECKING:

@@ -9,16 +9,18 @@ from dataclasses import asdict, replace
 
 import click
 
-from sstep_verify.cli.options.problem import (
-    FOLDER_OF_DATA,
+from sstep_verify.cli.options import (
     FORCE,
     claimed_out,
+    complete,
+    data_sets,
+    folder_option,
     kernel_and_loss,
     loaded_for,
+    on_command_line,
     problem_of,
     problem_options,
 )
-from sstep_verify.cli.options.values import complete, data_sets
 
 SHOWN = 30
 """Digits of a value that are printed; the file holds all."""
@@ -58,7 +60,7 @@ GO_WITH = {"file": ("data", "directory", "as_json"), "witness": ("digits",)}
     "--scale", metavar="C", help="--final: the file holds C times a; a number, or 1/lambda, m, 1/m, ..."
 )
 @click.option("--signed", is_flag=True, help="--final: the entries are y_i a_i.")
-@click.option("--data", "directory", metavar="DIR", help=FOLDER_OF_DATA)
+@folder_option
 @click.option(
     "--out", metavar="FILE", help="File of the certificate (.json); with --final, folder of the report."
 )
@@ -94,6 +96,8 @@ def command(data, file, final, witness, **given):
     contradicts what is proved.
     """
     from sstep_verify.errors import InputError
+    from sstep_verify.oracle.certificate.file import encode
+    from sstep_verify.outputs import write_text
 
     chosen = {"file": file, "witness": witness, "final": final}
     _refuse_others(next((name for name, value in chosen.items() if value is not None), ""))
@@ -108,46 +112,39 @@ def command(data, file, final, witness, **given):
             "oracle: give DATA and --task to certify, and --final FILE to judge a vector; or --verify FILE "
             "to prove anew"
         )
-    kernel, loss, rest = kernel_and_loss(given)
     if final is not None:
-        _judge(final, data, kernel, loss, rest)
-        return
-    with claimed_out(rest["out"], data, rest["directory"], force=rest["force"]):
-        certificate, problem = _certified(data, kernel, loss, rest)
-        if rest["out"] is not None:
-            from sstep_verify.outputs import write_text
-
-            write_text(rest["out"], _encoded(certificate))
-    if rest["as_json"]:
-        click.echo(_encoded(certificate), nl=False)
+        _judge(final, data, given)
+    with claimed_out(given["out"], data, given["directory"], force=given["force"]) as place:
+        certificate, problem = _certified(data, given)
+        text = encode(certificate)
+        if place is not None:
+            write_text(place, text)
+    if given["as_json"]:
+        click.echo(text, nl=False)
     else:
         _show(problem, certificate)
-    if certificate.digits < rest["digits"]:
-        click.echo(f"certified to {certificate.digits} digits of the {rest['digits']} asked for", err=True)
+    if certificate.digits < given["digits"]:
+        click.echo(f"certified to {certificate.digits} digits of the {given['digits']} asked for", err=True)
         sys.exit(3)
 
 
 def _refuse_others(chosen: str) -> None:
     """Refuse what was given and does not go with the option chosen, or with certifying where none is."""
-    context = click.get_current_context()
-    flags = {
-        one.name: one.opts[0] if isinstance(one, click.Option) else "DATA" for one in context.command.params
-    }
-    left_out = OF_A_CERTIFICATE if chosen == "final" else OF_A_VECTOR
-    for name, flag in flags.items():
-        given = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    given, left_out = on_command_line(), OF_A_CERTIFICATE if chosen == "final" else OF_A_VECTOR
+    for name, flag in given.items():
         fits = name in GO_WITH[chosen] if chosen in GO_WITH else name not in left_out
-        if given and name != chosen and not fits:
-            why = f"does not go with {flags[chosen]}" if chosen else "is for --final FILE"
+        if name != chosen and not fits:
+            why = f"does not go with {given[chosen]}" if chosen else "is for --final FILE"
             raise click.UsageError(f"{flag} {why}; drop it")
 
 
-def _judge(final, data, kernel, loss, given) -> None:
+def _judge(final, data, given) -> None:
     """Judge a vector in a file, and end with the exit code of its report."""
     from sstep_verify.campaign.final_vector import Written, final_vector
     from sstep_verify.cli.campaign import Asked, judge
-    from sstep_verify.cli.options.solver import command_again
+    from sstep_verify.cli.solver import command_again
 
+    kernel, loss, _ = kernel_and_loss(given)
     stated = {} if given["tolerance"] is None else {"tolerance": given["tolerance"]}
     definition = final_vector(
         Written(final, given["scale"] or "", given["signed"]), data, kernel, loss,
@@ -156,20 +153,14 @@ def _judge(final, data, kernel, loss, given) -> None:
     judge(definition, Asked(directory=given["directory"], out=given["out"], keeps=False))
 
 
-def _encoded(certificate) -> str:
-    from sstep_verify.oracle.certificate.file import encode
-
-    return encode(certificate)
-
-
-def _certified(data, kernel, loss, given):
+def _certified(data, given):
     """The certificate, kept or made anew, with its provenance, and the problem it speaks of."""
     from sstep_verify.oracle.certificate.cache import keep, proved
     from sstep_verify.oracle.certificate.certify import certify
     from sstep_verify.oracle.certificate.file import require_writable
     from sstep_verify.provenance import collect
 
-    problem, loaded = problem_of(data, kernel, loss, given)
+    problem, loaded = problem_of(data, given)
     require_writable(problem)
     certificate, note = (None, "") if given["no_cache"] else proved(problem, given["digits"])
     if note:
@@ -183,13 +174,6 @@ def _certified(data, kernel, loss, given):
     made = collect(("sstep-verify", *sys.argv[1:]), data=facts)
     subject = replace(certificate.subject, bias=given["bias"])
     return replace(certificate, subject=subject, provenance=made), problem
-
-
-def _show(problem, certificate) -> None:
-    if certificate.subject.bias:
-        click.echo(f"a constant feature, {certificate.subject.bias:g}, stands last in the data")
-    for line in _summary(problem, certificate):
-        click.echo(line)
 
 
 def _say_memory(problem, allowed) -> None:
@@ -206,20 +190,21 @@ def _say_memory(problem, allowed) -> None:
     click.echo(f"memory: {line}", err=True)
 
 
-def _summary(problem, certificate):
-    yield f"{problem.label}: {certificate.digits} digits certified"
-    yield f"  optimal value {_short(certificate.objective)}"
-    yield f"  gap {_short(certificate.gap)}"
+def _show(problem, certificate) -> None:
+    if certificate.subject.bias:
+        click.echo(f"a constant feature, {certificate.subject.bias:g}, stands last in the data")
+    click.echo(f"{problem.label}: {certificate.digits} digits certified")
+    click.echo(f"  optimal value {_short(certificate.objective)}")
+    click.echo(f"  gap {_short(certificate.gap)}")
     if problem.is_svm:
         counts = Counter(certificate.statuses)
-        yield f"  support vectors {len(certificate.support)} of {problem.samples}: " + ", ".join(
-            f"{counts[status]} {words}" for status, words in _STATUS_WORDS.items()
-        )
+        kinds = ", ".join(f"{counts[status]} {words}" for status, words in _STATUS_WORDS.items())
+        click.echo(f"  support vectors {len(certificate.support)} of {problem.samples}: {kinds}")
         uniqueness = "proved unique" if certificate.unique else "uniqueness not proved"
-        yield f"  optimum {uniqueness}: matrix on the remaining coordinates {certificate.remaining}"
+        click.echo(f"  optimum {uniqueness}: matrix on the remaining coordinates {certificate.remaining}")
     if certificate.radius:
-        yield f"  distance from the optimum at most {_few(certificate.radius)}"
-    yield f"  {certificate.how}"
+        click.echo(f"  distance from the optimum at most {_few(certificate.radius)}")
+    click.echo(f"  {certificate.how}")
 
 
 _STATUS_WORDS = {"zero": "proved 0", "upper": "proved C", "free": "proved free", "undecided": "undecided"}

@@ -1,14 +1,26 @@
-"""``sstep-verify perf predict``: time per iteration on a machine, by phase, and the s that takes least."""
+"""``sstep-verify perf predict`` and ``perf calibrate``: what an iteration takes, on a machine measured."""
 
 from __future__ import annotations
 
+import functools
 import json
+from pathlib import Path
 
 import click
 
-from sstep_verify.cli.options.problem import FOLDER_OF_DATA, TASKS, kernel_of, kernel_option
-from sstep_verify.cli.options.timing import EXCHANGES
-from sstep_verify.cli.options.values import Numbers, Shape, complete, data_sets
+from sstep_verify.cli.commands.timing import EXCHANGES
+from sstep_verify.cli.options import (
+    FORCE,
+    TASKS,
+    block_option,
+    complete,
+    data_sets,
+    folder_option,
+    kernel_of,
+    kernel_option,
+    numbers,
+    shape,
+)
 
 
 @click.command("predict")
@@ -18,7 +30,7 @@ from sstep_verify.cli.options.values import Numbers, Shape, complete, data_sets
     help="Machine file, or the name of one that is shipped.",
 )  # fmt: skip
 @click.option(
-    "--shape", type=Shape(), metavar="M[,N[,NONZEROS]]",
+    "--shape", type=shape, metavar="M[,N[,NONZEROS]]",
     help="Instead of DATA: samples, features, nonzeros (all columns alike)  [default: M N]",
 )  # fmt: skip
 @click.option(
@@ -26,15 +38,13 @@ from sstep_verify.cli.options.values import Numbers, Shape, complete, data_sets
 )
 @click.option("--task", type=click.Choice(TASKS), default="svm-l1", show_default=True)
 @kernel_option
+@block_option
 @click.option(
-    "--block", type=click.IntRange(min=1), default=1, show_default=True, help="K-RR: coordinates a step."
-)
-@click.option(
-    "--s", "steps", type=Numbers(), default="1,2,4,8,16,32,64,128,256", show_default=True,
+    "--s", "steps", type=numbers(), default="1,2,4,8,16,32,64,128,256", show_default=True,
     help="Iterations a window.",
 )  # fmt: skip
 @click.option(
-    "--np", "ranks", type=Numbers(), default="1,2,4,8,16,32,64", show_default=True,
+    "--np", "ranks", type=numbers(), default="1,2,4,8,16,32,64", show_default=True,
     help="Numbers of ranks (P); of one alone every s is printed, else s = 1 and the best.",
 )  # fmt: skip
 @click.option("--exchange", type=click.Choice(EXCHANGES), default="allreduce", show_default=True)
@@ -42,9 +52,9 @@ from sstep_verify.cli.options.values import Numbers, Shape, complete, data_sets
     "--program", type=click.Choice(("production", "published")), default="production", show_default=True,
     help="This package's solver, or the paper's programs where the machine was fitted to them.",
 )  # fmt: skip
-@click.option("--data", "directory", metavar="DIR", help=FOLDER_OF_DATA)
+@folder_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
-def command(data, steps, ranks, program, **given):
+def predict(data, steps, ranks, program, **given):
     """Predict microseconds per iteration by phase, over s and P, and which s takes least.
 
     DATA is a LIBSVM file or the name of a data set; its columns' nonzeros decide what a rank does.
@@ -54,8 +64,8 @@ def command(data, steps, ranks, program, **given):
 
     Exit codes: 0 predicted; 2 usage or input error.
     """
+    from sstep_verify.costs import prediction
     from sstep_verify.costs.machine import read
-    from sstep_verify.costs.prediction import Method, predict
     from sstep_verify.errors import InputError
 
     svm = given["task"] != "krr"
@@ -68,8 +78,8 @@ def command(data, steps, ranks, program, **given):
         raise InputError("--exchange gram is for --kernel linear; take allreduce")
     machine = read(given["machine"])
     profile = _profile(data, given)
-    method = Method(given["exchange"], kernel, svm, given["block"])
-    rows = predict(machine, profile, method, ranks, steps, program)
+    method = prediction.Method(given["exchange"], kernel, svm, given["block"])
+    rows = prediction.predict(machine, profile, method, ranks, steps, program)
     best = {p: min((row for row in rows if row["P"] == p), key=lambda row: row["total"]) for p in ranks}
     if given["as_json"]:
         told = {
@@ -95,19 +105,54 @@ def _profile(data, given):
     from sstep_verify.costs.profiles import Profile, matrix_profile, read_counts, uniform_profile
     from sstep_verify.errors import InputError
 
-    shape, counts = given["shape"], given["counts"]
+    size, counts = given["shape"], given["counts"]
     if data is not None:
         from sstep_verify.problems.data.datasets import load
 
-        for option, value in (("--shape", shape), ("--counts", counts)):
+        for option, value in (("--shape", size), ("--counts", counts)):
             if value is not None:
                 raise InputError(f"DATA and {option}: give one of them")
         task = "regression" if given["task"] == "krr" else "classification"
         loaded = load(data, directory=given["directory"], task=task)
         return matrix_profile(loaded.name, loaded.data)
-    if shape is None or (len(shape) == 1) == (counts is None):
+    if size is None or (len(size) == 1) == (counts is None):
         raise InputError("give DATA, or --shape M,N[,NONZEROS], or --shape M and --counts FILE")
-    samples, *rest = shape
+    samples, *rest = size
     if counts is not None:
         return Profile("counts", samples, read_counts(counts, samples))
     return uniform_profile("drawn", samples, rest[0], rest[1] if rest[1:] else samples * rest[0])
+
+
+@click.command("calibrate")
+@click.argument("machine", metavar="FILE", type=click.Path(dir_okay=False))
+@click.option(
+    "--np", "ranks", type=numbers(least=2, none=True), default="2", show_default=True, metavar="P,P,...",
+    help="Numbers of ranks whose collectives are measured; none: one process alone.",
+)  # fmt: skip
+@click.option(
+    "--seconds", type=click.FloatRange(0.01, 10), default=0.15, show_default=True,
+    help="For each single measurement, about.",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help=FORCE)
+def calibrate(machine, ranks, seconds, force):
+    """Measure this machine with the production solver, and write a machine file for `predict`.
+
+    Measured are the panel's rate over rows of a window (dense and sparse), kernel functions, the product
+    with a, recurrences, what a window costs beside them, and allreduce and reduce-scatter by size on P
+    ranks of this machine, which is named after the file. Then runs that were not used are predicted and
+    measured: how far off they were stands in the file, and beside every prediction. About half a minute;
+    other work on the machine spoils it.
+
+    Exit codes: 0 written; 2 usage or input error, or no MPI for the ranks; 4 a rank failed.
+    """
+    from threadpoolctl import threadpool_limits
+
+    from sstep_verify.costs.machine import write
+    from sstep_verify.outputs import Output, claim
+    from sstep_verify.timing import calibrate as measure
+
+    with claim([Output("FILE", machine, force)]), threadpool_limits(1):
+        tell = functools.partial(click.echo, err=True)
+        found = measure.calibrate(Path(machine).stem, ranks, seconds, tell=tell)
+        write(found, machine)
+    click.echo(f"{machine}: predictions are off by {found.error}")

@@ -8,9 +8,7 @@ import tomllib
 import click
 
 from sstep_verify.campaign.shipped import shipped
-from sstep_verify.cli.options.campaign import campaign_options
-from sstep_verify.cli.options.problem import FOLDER_OF_DATA
-from sstep_verify.cli.options.values import campaigns, complete
+from sstep_verify.cli.options import campaign_options, complete, folder_option
 
 
 def _help() -> str:
@@ -46,8 +44,8 @@ def _help() -> str:
 
 
 @click.command("run", help=_help())
-@click.argument("words", nargs=-1, metavar="[NAME|FILE.toml]", shell_complete=complete(campaigns))
-@click.option("--data", "directory", type=click.Path(), metavar="DIR", help=FOLDER_OF_DATA)
+@click.argument("words", nargs=-1, metavar="[NAME|FILE.toml]", shell_complete=complete(shipped))
+@folder_option
 @click.option("--shard", default="", metavar="I/N", help="Run the I-th of N parts.")
 @click.option(
     "--from", "others", multiple=True, type=click.Path(), metavar="DIR...",

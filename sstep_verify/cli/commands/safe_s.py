@@ -7,14 +7,14 @@ import sys
 
 import click
 
-from sstep_verify.cli.options.problem import (
-    FOLDER_OF_DATA,
+from sstep_verify.cli.options import (
+    block_option,
     claimed_out,
-    kernel_and_loss,
+    data_argument,
+    folder_option,
     problem_of,
     problem_options,
 )
-from sstep_verify.cli.options.values import complete, data_sets
 from sstep_verify.declaration import Precision
 
 BOTH: tuple[Precision, ...] = ("float64", "float32")
@@ -24,11 +24,9 @@ ENTRIES = frozenset({"safe-s.csv", *(f"{precision}.svg" for precision in BOTH)})
 
 
 @click.command("safe-s")
-@click.argument("data", metavar="DATA", shell_complete=complete(data_sets))
+@data_argument
 @problem_options(required=True)
-@click.option(
-    "--block", type=click.IntRange(min=1), default=1, show_default=True, help="K-RR: coordinates a step."
-)
+@block_option
 @click.option(
     "--largest-s", "most", type=click.IntRange(1, 1 << 16), default=1024, show_default=True, metavar="S",
     help="Largest s looked at.",
@@ -44,7 +42,7 @@ ENTRIES = frozenset({"safe-s.csv", *(f"{precision}.svg" for precision in BOTH)})
     "--tolerance", type=float, default=1e-6, show_default=True,
     help="Relative gap (K-SVM) or residual (K-RR) at which training stops.",
 )  # fmt: skip
-@click.option("--data", "directory", metavar="DIR", help=FOLDER_OF_DATA)
+@folder_option
 @click.option(
     "--out", metavar="FOLDER", help="Folder for a CSV and a figure for each precision; it is replaced."
 )
@@ -67,24 +65,26 @@ def command(data, **given):
 
     from sstep_verify.safety.report import document, lines, write
 
-    kernel, loss, rest = kernel_and_loss(given)
-    with claimed_out(rest["out"], data, rest["directory"], entries=ENTRIES) as folder, threadpool_limits(1):
-        problem, trained, found = _certified(data, kernel, loss, rest)
+    with (
+        claimed_out(given["out"], data, given["directory"], entries=ENTRIES) as folder,
+        threadpool_limits(1),
+    ):
+        problem, trained, found = _certified(data, given)
         if folder is not None:
             write(found, folder)
     training = {
         "iterations": trained.iteration,
         "relative": trained.values.relative,
-        "tolerance": rest["tolerance"],
+        "tolerance": given["tolerance"],
     }
-    if rest["as_json"]:
+    if given["as_json"]:
         from sstep_verify.report.plain import plain
 
         told = document(found) | {"training": plain(training)}
         click.echo(json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False))
     else:
         measure = "gap" if problem.is_svm else "residual"
-        short = " (stopped before --tolerance)" if trained.values.relative > rest["tolerance"] else ""
+        short = " (stopped before --tolerance)" if trained.values.relative > given["tolerance"] else ""
         click.echo(
             f"{problem.label}: trained {trained.iteration} iterations, relative {measure} "
             f"{trained.values.relative:.2e}{short}"
@@ -92,7 +92,7 @@ def command(data, **given):
         for line in lines(found):
             click.echo(line)
         if folder is not None:
-            click.echo(f"safe-s.csv and figures: {rest['out']}")
+            click.echo(f"safe-s.csv and figures: {given['out']}")
     _end(found)
 
 
@@ -107,11 +107,11 @@ def _end(found) -> None:
         sys.exit(3)
 
 
-def _certified(data, kernel, loss, given):
+def _certified(data, given):
     """The problem, its training and the certificate."""
     from sstep_verify.safety import certify, trained_alpha
 
-    problem, _ = problem_of(data, kernel, loss, given)
+    problem, _ = problem_of(data, given)
     block, precision = given["block"], given["precision"]
     trained = trained_alpha(
         problem, block=block, iterations=given["iterations"], tolerance=given["tolerance"]

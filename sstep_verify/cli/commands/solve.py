@@ -7,52 +7,39 @@ import os
 
 import click
 
-from sstep_verify.cli.options.problem import FOLDER_OF_DATA, kernel_and_loss, problem_options
-from sstep_verify.cli.options.values import complete, data_sets
+from sstep_verify.cli.options import data_argument, folder_option, kernel_and_loss, problem_options
 
 NUMBER = click.IntRange(min=0)
 AT_LEAST_ONE: click.ParamType = click.IntRange(min=1)
 
 
-class OrAuto(click.ParamType):
+def or_auto(text: str):
     """A whole number of at least 1, or the word auto."""
-
-    name = "N|auto"
-
-    def convert(self, value, param, ctx):
-        """The number, or the word as it is."""
-        return value if value == "auto" else AT_LEAST_ONE.convert(value, param, ctx)
+    return text if text == "auto" else AT_LEAST_ONE(text)
 
 
-class Steps(click.ParamType):
+def windows(given: str):
     """Iterations per window: a number; auto or a file of windows, either with the largest s to be tried."""
-
-    name = "S|auto|FILE"
-
-    def convert(self, value, param, ctx):
-        """Values of s, largest_s and sequence."""
-        if isinstance(value, dict):
-            return value
-        text, largest = str(value), None
-        if text.isdecimal():
-            return {"s": AT_LEAST_ONE.convert(text, param, ctx)}
-        if not os.path.lexists(text) and ":" in text:
-            text, _, most = text.rpartition(":")
-            largest = AT_LEAST_ONE.convert(most, param, ctx)
-        if text != "auto" and not os.path.lexists(text):
-            self.fail(f"{value!r} is no number from 1, neither auto nor a file that is there", param, ctx)
-        return {"s": "auto", "largest_s": largest, "sequence": None if text == "auto" else text}
+    text, largest = given, None
+    if text.isdecimal():
+        return {"s": AT_LEAST_ONE(text)}
+    if not os.path.lexists(text) and ":" in text:
+        text, _, most = text.rpartition(":")
+        largest = AT_LEAST_ONE(most)
+    if text != "auto" and not os.path.lexists(text):
+        raise click.BadParameter(f"{given!r} is no number from 1, neither auto nor a file that is there")
+    return {"s": "auto", "largest_s": largest, "sequence": None if text == "auto" else text}
 
 
 @click.command("solve")
-@click.argument("data", metavar="DATA", shell_complete=complete(data_sets))
+@data_argument
 @problem_options(required=True)
 @click.option(
-    "--block", type=OrAuto(), default=1, show_default=True,
+    "--block", type=or_auto, default="1", show_default=True, metavar="N|auto",
     help="K-RR: coordinates a step; auto: chosen by cost before training begins.",
 )  # fmt: skip
 @click.option(
-    "--s", "steps", type=Steps(), default=16, show_default=True, metavar="S|auto|FILE[:MOST]",
+    "--s", "steps", type=windows, default="16", show_default=True, metavar="S|auto|FILE[:MOST]",
     help="Iterations per window; auto: measured while training runs, with --exchange auto that as well; "
     "FILE: first the windows of this earlier result or checkpoint again. MOST: try none beyond it, such as "
     "safe-s certified (256, K-RR 1024 / block).",
@@ -95,7 +82,7 @@ class Steps(click.ParamType):
     "--checkpoint-seconds", type=click.FloatRange(min=0), default=600.0, show_default=True,
     metavar="SECONDS", help="Time from one checkpoint to the next; 0: one at every measurement.",
 )  # fmt: skip
-@click.option("--data", "directory", metavar="DIR", help=FOLDER_OF_DATA)
+@folder_option
 @click.option(
     "--out", metavar="FILE", required=True, help="File of the result: NumPy's .npz, whatever its name."
 )

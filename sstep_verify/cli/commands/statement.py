@@ -6,14 +6,13 @@ import sys
 
 import click
 
-from sstep_verify.cli.options.campaign import jobs_option, processors
-from sstep_verify.cli.options.problem import FOLDER_OF_DATA
+from sstep_verify.cli.options import folder_option, jobs_option, processors
 
 
 @click.command("statement")
 @click.argument("file", type=click.Path(), metavar="FILE")
 @click.option("--verify", is_flag=True, help="Judge the recorded runs again, and compare every field.")
-@click.option("--data", "directory", metavar="DIR", help=FOLDER_OF_DATA)
+@folder_option
 @jobs_option
 def command(file, verify, directory, jobs):
     """Read the statement FILE that an author publishes of a solver, or prove it anew.
@@ -25,11 +24,13 @@ def command(file, verify, directory, jobs):
     Exit codes: 0 read, or proved anew, whatever it says of the solver; 1 refused, and the field is named;
     2 usage or input error.
     """
-    from sstep_verify.campaign.statement.verify import StatementError, read_statement
+    from sstep_verify.campaign.statement.verify import StatementError, prove_statement, read_statement
+    from sstep_verify.cli.progress import of_problems
 
     try:
         if verify:
-            statement, differences = _prove(file, directory, jobs or processors())
+            with of_problems() as progress:
+                statement, differences = prove_statement(file, directory, jobs or processors(), progress)
         else:
             statement, differences = read_statement(file), []
     except StatementError as error:
@@ -44,21 +45,6 @@ _PROVED = (
     "proved anew: the recorded runs give every verdict that is stated. That this solver made them, and in "
     "this environment, is its author's word"
 )
-
-
-def _prove(file, directory, jobs):
-    from threadpoolctl import threadpool_limits
-    from tqdm import tqdm
-
-    from sstep_verify.campaign.statement.verify import prove_statement
-
-    with tqdm(unit=" problems", disable=None, leave=False) as bar, threadpool_limits(1):
-
-        def progress(done: float, planned: int, case: str) -> None:
-            bar.total = planned
-            bar.update(done - bar.n)
-
-        return prove_statement(file, directory, jobs, progress)
 
 
 def _lines(statement) -> list[str]:

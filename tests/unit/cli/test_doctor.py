@@ -13,9 +13,10 @@ from itertools import chain
 import pytest
 from click.testing import CliRunner
 
-from sstep_verify.cli.commands.doctor import command
-from sstep_verify.cli.doctor import mpi, parts
-from sstep_verify.cli.doctor.parts import Finding, Package, package
+from sstep_verify.cli import mpi
+from sstep_verify.cli.commands import doctor
+from sstep_verify.cli.commands.doctor import Package, command, package
+from sstep_verify.cli.mpi import Finding
 from sstep_verify.ranks import environment, in_place, pool
 
 INDEPENDENT = """#!/bin/sh
@@ -95,8 +96,8 @@ def test_json_holds_the_same_findings(sound):
 
 @pytest.mark.parametrize(("state", "code"), [("ok", 0), ("missing", 0), ("wrong", 2)])
 def test_only_what_is_wrong_makes_the_exit_code_2(monkeypatch, state, code):
-    monkeypatch.setattr(mpi, "mpi_findings", lambda: [Finding("mpiexec", "ok", "1")])
-    monkeypatch.setattr(parts, "part_findings", lambda: [Finding("part", state, "2", "", "x")])
+    monkeypatch.setattr(doctor, "mpi_findings", lambda: [Finding("mpiexec", "ok", "1")])
+    monkeypatch.setattr(doctor, "part_findings", lambda: [Finding("part", state, "2", "", "x")])
     result = CliRunner().invoke(command, [])
     assert result.exit_code == code
     assert result.output.splitlines()[1] == f"{state:8}{'part':18}2. Do: x"
@@ -203,14 +204,14 @@ def test_compiled_loops_that_are_switched_off_are_wrong(monkeypatch):
     import numba
 
     monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
-    found = package(parts.PACKAGES[0])
+    found = package(doctor.PACKAGES[0])
     assert (found.state, found.advice) == ("wrong", "unset NUMBA_DISABLE_JIT")
 
 
 def test_packages_named_here_are_in_the_extras_named_here():
     from importlib import metadata
 
-    for wanted in parts.PACKAGES:
+    for wanted in doctor.PACKAGES:
         named = [text for text in metadata.requires("sstep-verify") if text.startswith(wanted.distribution)]
         marks = [f"extra == '{wanted.extra}'" in text.replace('"', "'") for text in named]
         assert any(marks) if wanted.extra else any("extra" not in text for text in named), wanted
@@ -220,7 +221,7 @@ def test_packages_named_here_are_in_the_extras_named_here():
     ("name", "extra"), [("piqp", "peers"), ("osqp", "peers"), ("scikit-learn", "data")]
 )
 def test_a_referee_that_is_absent_is_told_with_the_extra_that_brings_it(monkeypatch, name, extra):
-    (wanted,) = [part for part in parts.PACKAGES if part.distribution == name]
+    (wanted,) = [part for part in doctor.PACKAGES if part.distribution == name]
     monkeypatch.setattr(importlib.util, "find_spec", lambda module: None)
     line = package(wanted).line()
     assert line.startswith("missing")
@@ -232,7 +233,7 @@ def test_threads_of_no_known_blas_cannot_be_limited(monkeypatch):
     import threadpoolctl
 
     monkeypatch.setattr(threadpoolctl, "threadpool_info", lambda: [{"user_api": "openmp"}])
-    found = parts.blas()
+    found = doctor.blas()
     assert found.state == "missing"
     assert found.advice == "export OMP_NUM_THREADS=1"
 
@@ -243,7 +244,7 @@ def test_threads_of_blas_are_told_and_advised_on(monkeypatch, threads, advised):
 
     item = {"user_api": "blas", "internal_api": "openblas", "version": "0.3", "num_threads": threads}
     monkeypatch.setattr(threadpoolctl, "threadpool_info", lambda: [item])
-    found = parts.blas()
+    found = doctor.blas()
     assert (found.state, found.found) == ("ok", f"openblas 0.3, {threads} threads")
     assert bool(found.advice) == advised
 
@@ -254,31 +255,31 @@ def test_threads_of_any_of_several_blas_are_advised_on(monkeypatch, threads):
 
     items = [{"user_api": "blas", "internal_api": "openblas", "num_threads": count} for count in threads]
     monkeypatch.setattr(threadpoolctl, "threadpool_info", lambda: items)
-    assert bool(parts.blas().advice) == (max(threads) > 1)
+    assert bool(doctor.blas().advice) == (max(threads) > 1)
 
 
 def test_octave_is_ok_missing_or_wrong(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = parts.octave()
+    found = doctor.octave()
     assert (found.state, found.advice) == ("missing", "apt-get install octave")
     program(tmp_path, "octave-cli", "#!/bin/sh\necho library lost >&2\nexit 1\n")
-    found = parts.octave()
+    found = doctor.octave()
     assert found.state == "wrong"
     assert "library lost" in found.found
     program(tmp_path, "octave-cli", "#!/bin/sh\necho GNU Octave, version 1.2\n")
-    assert parts.octave() == Finding("Octave", "ok", "GNU Octave, version 1.2")
+    assert doctor.octave() == Finding("Octave", "ok", "GNU Octave, version 1.2")
 
 
 def test_without_a_data_folder_sets_are_downloaded(monkeypatch):
     monkeypatch.delenv("SSTEP_VERIFY_DATA", raising=False)
-    (found,) = parts.data_sets()
+    (found,) = doctor.data_sets()
     assert found.state == "missing"
     assert "SSTEP_VERIFY_DATA" in found.advice
 
 
 def test_a_data_folder_that_is_none_is_wrong(tmp_path, monkeypatch):
     monkeypatch.setenv("SSTEP_VERIFY_DATA", str(tmp_path / "absent"))
-    (found,) = parts.data_sets()
+    (found,) = doctor.data_sets()
     assert found.state == "wrong"
     assert "$SSTEP_VERIFY_DATA" in found.found
 
@@ -288,7 +289,7 @@ def test_files_that_are_not_what_they_are_named_are_wrong(data_directory, tmp_pa
     shutil.copy(data_directory / "bodyfat", tmp_path / "bodyfat")
     (tmp_path / "diabetes").write_bytes((data_directory / "diabetes").read_bytes() + b"1 1:1\n")
     (tmp_path / "abalone").write_bytes(b"1 1:what\n")
-    *faults, summary = parts.data_sets()
+    *faults, summary = doctor.data_sets()
     assert [fault.state for fault in faults] == ["wrong", "wrong"]
     assert "expected (768, 8), found (769, 8)" in faults[0].found
     assert "line 1: value 'what'" in faults[1].found

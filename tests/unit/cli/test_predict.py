@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import asdict
 
-from sstep_verify.cli.commands import calibrate, predict
+from sstep_verify.cli.commands import predict
 from sstep_verify.costs.machine import read, write
 from sstep_verify.errors import InputError
 from sstep_verify.timing import calibrate as measuring
@@ -15,14 +15,14 @@ SIZES = ["--shape", "400,600"]
 
 
 def told(*arguments):
-    result = CliRunner().invoke(predict.command, arguments, catch_exceptions=False)
+    result = CliRunner().invoke(predict.predict, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.output
 
 
 def refused(message, *arguments):
     with pytest.raises(InputError, match=message):
-        CliRunner().invoke(predict.command, arguments, catch_exceptions=False)
+        CliRunner().invoke(predict.predict, arguments, catch_exceptions=False)
 
 
 def test_table_has_phases_the_best_s_and_the_stated_error():
@@ -88,7 +88,7 @@ def test_refusals(message, arguments):
     ],
 )
 def test_lists_that_are_none(message, arguments):
-    result = CliRunner().invoke(predict.command, arguments)
+    result = CliRunner().invoke(predict.predict, arguments)
     assert result.exit_code == 2
     assert message in result.output
 
@@ -109,7 +109,7 @@ def test_calibrate_writes_a_machine_that_predict_reads(tmp_path, monkeypatch):
     monkeypatch.setattr(measuring, "timed", made)
     path = tmp_path / "here.toml"
     arguments = [str(path), "--np", "none"]
-    result = CliRunner().invoke(calibrate.command, arguments, catch_exceptions=False)
+    result = CliRunner().invoke(predict.calibrate, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     assert "4 runs of this solver that were not used, P = 1" in result.output
     machine = read(str(path))
@@ -120,7 +120,7 @@ def test_calibrate_writes_a_machine_that_predict_reads(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="perf calibrate --np 2"):
         told(*SIZES, "--machine", str(path), "--np", "2")
     with pytest.raises(InputError, match="--force"):
-        CliRunner().invoke(calibrate.command, arguments, catch_exceptions=False)
+        CliRunner().invoke(predict.calibrate, arguments, catch_exceptions=False)
 
 
 def test_a_timed_run_is_a_run_of_the_solver():

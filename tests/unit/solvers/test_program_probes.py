@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sstep_verify.adapters.program import Conventions, Program, ProgramFile
-from sstep_verify.adapters.program.probes import read_probes
+from sstep_verify.adapters.program.witness import read_probes
 from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.solver import RunRequest

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from report.drawn import height_scale, read
 
 from sstep_verify.cli import main
-from sstep_verify.cli.commands.latency import command
+from sstep_verify.cli.commands.timing import latency as command
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.ranks.interposer import build_interposer
 from sstep_verify.report.chart import page_colour

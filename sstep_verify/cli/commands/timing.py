@@ -1,38 +1,46 @@
-"""What ``sstep-verify perf latency`` and ``perf autopsy`` share: what runs, on how many ranks, how long."""
+"""``sstep-verify perf latency`` and ``perf autopsy``: how much faster windows of s steps are, and why."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
 
-from sstep_verify.cli.options.problem import FOLDER_OF_DATA, TASKS, claimed_out, kernel_of, kernel_option
-from sstep_verify.cli.options.values import Delays, Numbers, complete, data_sets, with_options
+from sstep_verify.cli.options import (
+    TASKS,
+    block_option,
+    claimed_out,
+    data_argument,
+    delays,
+    folder_option,
+    kernel_of,
+    kernel_option,
+    numbers,
+    with_options,
+)
 
 EXCHANGES = ("allreduce", "reduce-scatter", "gram")
 
 
-def timing_options(*, s: str, delays: str, several: bool, seconds: float) -> Callable[[Callable], Callable]:
+def timing_options(*, s: str, late: str, several: bool, seconds: float) -> Callable[[Callable], Callable]:
     """Decorate a command with what its runs are; given are values unless told otherwise."""
     options = (
-        click.argument("data", metavar="DATA", shell_complete=complete(data_sets)),
+        data_argument,
         click.option("--task", type=click.Choice(TASKS), required=True, help="What is solved."),
         kernel_option,
+        block_option,
         click.option(
-            "--block", type=click.IntRange(min=1), default=1, show_default=True,
-            help="K-RR: coordinates a step.",
-        ),
-        click.option(
-            "--s", "steps", type=Numbers(), default=s, show_default=True, metavar="S,S,...",
+            "--s", "steps", type=numbers(), default=s, show_default=True, metavar="S,S,...",
             help="Iterations per window, beside 1.",
         ),
         click.option(
             "--np", "ranks", type=click.IntRange(2, 4096), default=2, show_default=True, help="Ranks (P)."
         ),
         click.option(
-            "--delay", "delays", type=Delays(several), default=delays, show_default=True,
+            "--delay", "delays", type=delays(several), default=late, show_default=True,
             metavar="US[:NS]" + ",..." * several,
             help="Microseconds that every collective is late, and nanoseconds more for each byte; both for "
             "each level of a tree over the ranks.",
@@ -57,7 +65,7 @@ def timing_options(*, s: str, delays: str, several: bool, seconds: float) -> Cal
             "--seconds", type=click.FloatRange(min=0, min_open=True), default=seconds, show_default=True,
             help="Length of a stretch.",
         ),
-        click.option("--data", "directory", metavar="DIR", help=FOLDER_OF_DATA),
+        folder_option,
         click.option(
             "--out", metavar="FOLDER", help="Folder for text, JSON, CSV and figure; it is replaced."
         ),
@@ -66,14 +74,52 @@ def timing_options(*, s: str, delays: str, several: bool, seconds: float) -> Cal
     return with_options(*options)
 
 
-def perform(name: str, study: Callable[..., Any], given: dict[str, Any]) -> None:
-    """Make a study, print it, and write it into the folder of --out, which is held meanwhile.
+@click.command("latency")
+@timing_options(s="2,4,8,16,32,64,128,256", late="0,20,50,100,200,1000,10000", several=True, seconds=0.25)
+def latency(**given):
+    """Time the classical method against s-step runs on a network that is made slower.
 
-    Raises
-    ------
-    InputError
-        If the options do not go together.
+    DATA is a LIBSVM file or the name of a data set. Our solver, or the program of --exec, runs on real
+    ranks; a library between it and its MPI counts the collectives and makes each of them late. No kernel
+    row is kept from window to window. For every delay are shown, for each s: the time of an iteration with
+    its spread, what was predicted of it from runs without a delay and from a collective alone, the error
+    of that, the speed-up over the classical method (s = 1); and the best s. docs/latency.md says more.
+
+    Exit codes: 0 measured; 2 usage or input error, or something that is needed is missing.
     """
+    from sstep_verify.timing.latency import study
+
+    perform("latency", study, given)
+
+
+@click.command("autopsy")
+@timing_options(s="4,16,64,256", late="200", several=False, seconds=0.5)
+@click.option(
+    "--baseline", type=click.Choice(["best", "same"]), default="best", show_default=True,
+    help="Strong baseline: our classical solver with the best of its exchanges, or with --exchange.",
+)  # fmt: skip
+def autopsy(baseline, **given):
+    """Say which part of a speed-up is fewer messages, a better panel product, or a weak baseline.
+
+    DATA is a LIBSVM file or the name of a data set. Timed are our classical solver with each of its
+    exchanges, of which the fastest is the strong baseline, and our s-step solver or the program of
+    --exec, classical and s-step; each on P ranks with late collectives, and on one rank, where nothing is
+    communicated. The speed-up over the program's own classical method is taken apart into three factors,
+    whose product it is. docs/latency.md has the formulas.
+
+    Exit codes: 0 measured; 2 usage or input error, or something that is needed is missing.
+    """
+    from sstep_verify.timing.autopsy import study
+
+    usual = [one for one in EXCHANGES if given["kernel"] == "linear" or one != "gram"]
+    exchanges = usual if baseline == "best" else [given["exchange"]]
+    if given["command_line"] is None:
+        exchanges = [one for one in exchanges if one != given["exchange"]]
+    perform("autopsy", partial(study, exchanges=tuple(exchanges)), given)
+
+
+def perform(name: str, study: Callable[..., Any], given: dict[str, Any]) -> None:
+    """Make a study, print it, and write it into the folder of --out, which is held meanwhile."""
     from sstep_verify.errors import InputError
     from sstep_verify.problems import loss_from
     from sstep_verify.timing.measure import Delay, Plan, about, in_words, write
@@ -110,7 +156,7 @@ def _program(wanted, line: str | None, settings: tuple[str, ...]):
             raise InputError(f"--set {settings[0]} is for the program of --exec")
         return wanted, None
     from sstep_verify.adapters.program import is_program, program_from, read_program
-    from sstep_verify.cli.options.solver import words_of
+    from sstep_verify.cli.solver import words_of
     from sstep_verify.problems import Problem
     from sstep_verify.problems.data.datasets import load
     from sstep_verify.timing.programs import SomeProgram, as_fixed, require_s

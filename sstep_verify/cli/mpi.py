@@ -8,10 +8,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
-from sstep_verify.cli.doctor.parts import Finding
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.ranks import LaunchError, environment, in_place, run
 from sstep_verify.ranks.monitors import start_monitored
@@ -31,6 +31,26 @@ SERIAL = "everything works on one process, nothing on several"
 
 TRIAL = "import sys; from mpi4py import MPI; sys.stdout.write(f'world of {MPI.COMM_WORLD.size}\\n')"
 """Written at once: ranks whose output is not buffered mix what they write in pieces."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The state of one part: ok, missing (an optional part is not there) or wrong (it does not work).
+
+    `found` is what was found, with its version or its message, `meaning` what follows from it, and `advice`
+    what to do; empty if there is nothing to be done.
+    """
+
+    part: str
+    state: str
+    found: str
+    meaning: str = ""
+    advice: str = ""
+
+    def line(self) -> str:
+        """All of it on one line."""
+        told = " ".join("; ".join(filter(None, [self.found, self.meaning])).split())
+        return f"{self.state:8}{self.part:18}{told}" + (f". Do: {self.advice}" if self.advice else "")
 
 
 def mpi_findings() -> Iterator[Finding]:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from sstep_verify.cli.options import on_command_line
+
 OF_JUDGING = {"runs", "out", "jobs", "xfails"}
 """Options of ``check`` that go with runs that are there already."""
 
@@ -24,13 +26,7 @@ def command_again():
 
 
 def solver_of(solver, command_line, settings):
-    """The solver that is named: ``MODULE:OBJECT`` as it is, a program as its description.
-
-    Raises
-    ------
-    InputError
-        If there is no solver or two of them, or what is said of it cannot be used.
-    """
+    """The solver that is named, if it is one: ``MODULE:OBJECT`` as it is, a program as its description."""
     from sstep_verify.adapters.program import is_program, program_from, read_program
     from sstep_verify.errors import InputError
 
@@ -75,28 +71,10 @@ def words_of(option: str, line: str) -> tuple[str, ...]:
 
 
 def batch_of(folder: Path, described, selection, given):
-    """The runs in a folder by which a program is judged: written if none are there, else completed.
+    """The runs in the folder of --runs, to be judged; None where they were written just now, which is said.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder of ``--runs``.
-    described : ProgramFile, str or None
-        The solver; None where none is named, for the runs that are there.
-    selection : Selection
-        What it is for.
-    given : dict
-        Values of the options of ``check``.
-
-    Returns
-    -------
-    Batch or None
-        The runs to be judged; None where they were written just now, which is said.
-
-    Raises
-    ------
-    InputError
-        If the runs that are there are of something else, or none can be written.
+    `described` is the solver, None where none is named, for the runs that are there. InputError if these
+    are of something else, or none can be written.
     """
     from threadpoolctl import threadpool_limits
 
@@ -150,16 +128,12 @@ def _refuse_others(folder: Path, usable: set[str]) -> None:
     """Refuse options of the command that go with nothing that --runs does."""
     from sstep_verify.errors import InputError
 
-    context = click.get_current_context()
-    for option in context.command.params:
-        if (
-            option.name not in usable
-            and context.get_parameter_source(option.name) is click.core.ParameterSource.COMMANDLINE
-        ):
+    for name, flag in on_command_line().items():
+        if name not in usable:
             why = "with --runs, whose solver runs elsewhere"
-            if option.name in OF_WRITING:
+            if name in OF_WRITING:
                 why = f"with the runs that {folder} holds, unless their solver is named as it was"
-            raise InputError(f"{option.opts[0]} does not go {why}; leave it out")
+            raise InputError(f"{flag} does not go {why}; leave it out")
 
 
 def _without_case(words: list[str]) -> list[str]:
