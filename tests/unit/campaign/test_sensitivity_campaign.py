@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from sstep_verify import ReferenceSolver, verify
+from sstep_verify import ReferenceSolver, power, verify
 from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.messages import Finished, State
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.read import parse_definition, read_definition
 from sstep_verify.errors import InputError
-from sstep_verify.power import measured, power_statement, statement
+from sstep_verify.power import measured, power_statement
 from sstep_verify.report import load, write_report
 from studies import power as studied
 from studies.corpus.listing import corpus
@@ -126,13 +126,13 @@ def test_the_statement_of_every_run_is_that_of_the_committed_campaign():
 
 def test_a_figure_is_told_of_what_it_was_measured_with_alone(monkeypatch):
     told = "measured power of these checks: 97 of 97 mistakes found, 0 of 92 right solvers refused (commit "
-    for module in (statement, studied):
+    for module in (power, studied):
         monkeypatch.setattr(module, "deciding_digest", lambda: measured().digest)
     assert power_statement("ci").startswith(told)
     assert studied.main() is None
     for name in ("deep", "paper", "small.toml", ""):
         assert power_statement(name) == "", name
-    for module in (statement, studied):
+    for module in (power, studied):
         monkeypatch.setattr(module, "deciding_digest", lambda: "0" * 64)
     assert power_statement("ci") == "power not measured for this version"
     assert power_statement("deep") == ""
@@ -142,16 +142,16 @@ def test_a_figure_is_told_of_what_it_was_measured_with_alone(monkeypatch):
 
 def test_the_digest_is_of_all_that_decides(monkeypatch, tmp_path):
     root = tmp_path / "package"
-    for name in (*statement.DECIDE, "report"):
+    for name in (*power.DECIDE, "report"):
         place = root / name
         if not place.suffix:
             place.mkdir(parents=True)
             place = place / "part.py"
         place.write_text("1")
-    monkeypatch.setattr(statement, "__file__", str(root / "power" / "statement.py"))
-    digest = statement.deciding_digest.__wrapped__
+    monkeypatch.setattr(power, "__file__", str(root / "power" / "__init__.py"))
+    digest = power.deciding_digest.__wrapped__
     before = digest()
-    for name in statement.DECIDE:
+    for name in power.DECIDE:
         place = root / name if (root / name).suffix else root / name / "part.py"
         place.write_text("2")
         assert digest() != before, name
