@@ -10,8 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sstep_verify.campaign import certified as certified_kind
-from sstep_verify.campaign.certified import units as certified_units
+from sstep_verify.campaign import certified
 from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.model import Plan
@@ -85,7 +84,7 @@ def test_too_few_digits_are_inconclusive(plan, monkeypatch):
     def fewer(problem, digits):
         return certify(problem, 5 if problem.is_svm else digits)
 
-    monkeypatch.setattr(certified_units, "certify", fewer)
+    monkeypatch.setattr(certified, "certify", fewer)
     results = run_campaign(plan)
     assert results.summary.exit_code == 3
     assert "2 to fewer digits" in results.summary.sentence
@@ -96,7 +95,7 @@ def test_a_certificate_that_cannot_be_proved_anew_is_an_internal_error(plan, mon
     def refuse(certificate, *_):
         raise CertificateError("radius", "is too small")
 
-    monkeypatch.setattr(certified_units, "verify_certificate", refuse)
+    monkeypatch.setattr(certified, "verify_certificate", refuse)
     results = run_campaign(plan)
     assert results.summary.exit_code == 4
     assert not results.cases
@@ -120,13 +119,13 @@ def test_an_interrupted_campaign_goes_on_where_it_was(plan, tmp_path, monkeypatc
     assert len(first.cases) == 2
 
     run: list[str] = []
-    genuine = certified_kind.execute_unit
+    genuine = certified.execute_unit
 
     def counted(unit, directory):
         run.append(unit.case)
         return genuine(unit, directory)
 
-    monkeypatch.setattr(certified_kind, "execute_unit", counted)
+    monkeypatch.setattr(certified, "execute_unit", counted)
     lines: list[str] = []
     partial = Partial(tmp_path / "report.partial", resume=True, say=lines.append)
     second = run_campaign(replace(plan, partial=partial))

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from artefact_cases import artefact_with, drawn_case, drawn_trajectory
 
 from sstep_verify.campaign.artefact import NEEDED, read_artefact, write_artefact
-from sstep_verify.campaign.artefact import arrays as artefact_arrays
+from sstep_verify.campaign.artefact import form as artefact_arrays
 from sstep_verify.campaign.artefact.form import SCHEMA, to_plain
 from sstep_verify.errors import InputError
 from sstep_verify.problems import (
