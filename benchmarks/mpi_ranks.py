@@ -14,11 +14,11 @@ from grid import SEED
 
 from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
 from sstep_verify.production import ProductionSolver
+from sstep_verify.production.communicator import communicator_of
 from sstep_verify.production.data.reading import LocalData, load_local
-from sstep_verify.production.messages.communicator import communicator_of
-from sstep_verify.production.options import Options
 from sstep_verify.production.panels.products import FEW_FEATURES
 from sstep_verify.production.run import Run
+from sstep_verify.production.settings import Options
 from sstep_verify.solver import RunRequest
 
 VECTORS = 6

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.production import ProductionSolver
-from sstep_verify.production.messages.communicator import Communicator
-from sstep_verify.production.options import Options
+from sstep_verify.production.communicator import Communicator
+from sstep_verify.production.settings import Options
 from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.trajectory import Trajectory
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from sstep_verify.adapters.recording import observed
 from sstep_verify.errors import DivergedError, InputError, MissingExtraError, RunError
-from sstep_verify.production.messages.communicator import communicator_of
-from sstep_verify.production.messages.packet import IncoherenceError
-from sstep_verify.production.options import Options
+from sstep_verify.production.communicator import communicator_of
+from sstep_verify.production.packet import IncoherenceError
+from sstep_verify.production.settings import Options
 from sstep_verify.production.solver import ProductionSolver
 from sstep_verify.ranks import in_place, run
 from sstep_verify.ranks.environment import refuse_too_many

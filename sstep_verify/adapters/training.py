@@ -11,8 +11,8 @@ from sstep_verify.adapters.ours import whole_run
 from sstep_verify.adapters.recording import observed
 from sstep_verify.costs.tuning import Tuner
 from sstep_verify.errors import InputError
+from sstep_verify.production.communicator import SelfCommunicator, communicator_of
 from sstep_verify.production.data.partition import column_nonzeros, local_columns, padded, partition_of
-from sstep_verify.production.messages.communicator import SelfCommunicator, communicator_of
 from sstep_verify.production.schedule import Schedule, Stretch
 from sstep_verify.production.settings import Settings
 from sstep_verify.production.training import Place, Training

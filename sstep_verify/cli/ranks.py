@@ -14,9 +14,13 @@ from typing import Any
 import click
 
 from sstep_verify.errors import InputError, MissingExtraError
-from sstep_verify.production.messages.agreement import ReadingError
-from sstep_verify.production.messages.communicator import Communicator, SelfCommunicator, communicator_of
-from sstep_verify.production.messages.packet import IncoherenceError, WindowError
+from sstep_verify.production.communicator import (
+    Communicator,
+    ReadingError,
+    SelfCommunicator,
+    communicator_of,
+)
+from sstep_verify.production.packet import IncoherenceError, WindowError
 from sstep_verify.ranks import environment, in_place
 from sstep_verify.ranks.monitors import start_monitored
 from sstep_verify.ranks.watchdog import Unwatched, Watchdog

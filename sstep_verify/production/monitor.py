@@ -34,12 +34,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sstep_verify.problems import Problem
+from sstep_verify.production.communicator import Communicator
 from sstep_verify.production.exchanges.exchange import AllreduceExchange
-from sstep_verify.production.messages.clock import Clock
-from sstep_verify.production.messages.communicator import Communicator, CountingCommunicator
-from sstep_verify.production.messages.packet import Packet
-from sstep_verify.production.options import Options
+from sstep_verify.production.packet import Clock, CountingCommunicator, Packet
 from sstep_verify.production.panels.panel import Panel
+from sstep_verify.production.settings import Options
 from sstep_verify.trajectory import Claim
 
 STEP = 256
@@ -57,15 +56,10 @@ PROGRESS, FAR = 0.5, 1.5
 class Values(NamedTuple):
     """Numbers at one dual vector.
 
-    Parameters
-    ----------
-    gap, primal, dual : float
-        Duality gap and objectives; the dual one is the negative of what is minimised.
-    residual : float
-        K-RR: 2-norm of ``y - M a``; NaN for K-SVM.
-    relative : float
-        K-SVM: gap over dual value, which is never less than gap over optimal value; infinite while the
-        dual value is not positive. K-RR: residual over ``||y||``.
+    `gap`, `primal`, `dual`: duality gap and objectives; the dual one is the negative of what is minimised;
+    `residual`: k-RR: 2-norm of ``y - M a``; NaN for K-SVM; `relative`: K-SVM: gap over dual value, which is
+    never less than gap over optimal value; infinite while the dual value is not positive. K-RR: residual
+    over ``||y||``.
     """
 
     gap: float
@@ -178,10 +172,7 @@ class Monitor:
         With `gram`, shape (m, m), a kept kernel matrix, nothing is formed. The values are those of rank 0,
         so that all ranks decide alike.
 
-        Raises
-        ------
-        WindowError
-            If a rank could not form its share.
+        Raises WindowError if a rank could not form its share.
         """
         problem = self._problem
         with np.errstate(over="ignore", invalid="ignore"):

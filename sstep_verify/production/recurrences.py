@@ -8,21 +8,16 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.problems import BoxedLoss, Problem, Ridge
-from sstep_verify.production import block_solve, ridge_window, svm_window
-from sstep_verify.production.options import Options
+from sstep_verify.production import ridge_window, svm_window
+from sstep_verify.production.communicator import Communicator
+from sstep_verify.production.settings import Options
 
 
 class Recurrence:
     """Makes the updates of windows; holds a and the scratch of a window.
 
-    Attributes
-    ----------
-    alpha : ndarray, shape (m,)
-        The dual vector.
-    vector : ndarray, shape (m,)
-        What kernel rows are multiplied with.
-    state : tuple
-        The last arguments of `svm_window` or `ridge_window`.
+    Attributes `alpha`, (m,): the dual vector; `vector`, (m,): what kernel rows are multiplied with;
+    `state`: the last arguments of `svm_window` or `ridge_window`.
     """
 
     alpha: np.ndarray
@@ -43,20 +38,11 @@ class Recurrence:
     ) -> np.ndarray:
         """Make one window; the changes of `vector` at its coordinates, shape (c,), unless rows are whole.
 
-        Parameters
-        ----------
-        rows : ndarray, shape (c, m) or (c, c)
-            Kernel rows of its distinct coordinates, of all samples or among them.
-        stale : ndarray, shape (c,), or None
-            Their products with `vector`; None to take them here, from whole rows.
-        whole : bool
-            Whether the rows are of all samples.
-        columns : ndarray of int64, shape (c,)
-            The coordinates.
-        positions, draws : ndarray of int64, shape (s * b,)
-            Place of each draw's coordinate among them, and the coordinate.
-        log : ndarray, shape (s * b,)
-            Out: the new value of each drawn coordinate.
+        `rows`, (c, m) or (c, c): kernel rows of its distinct coordinates, of all samples or among them;
+        `stale`, (c,), or None: their products with `vector`; None to take them here, from whole rows;
+        `whole`: whether the rows are of all samples; `columns`, int64, (c,): the coordinates; `positions`,
+        `draws`, int64, (s * b,): place of each draw's coordinate among them, and the coordinate; `log`, (s
+        * b,): out: the new value of each drawn coordinate.
         """
         self._functions[0](rows, stale, whole, columns, positions, draws, log, *self.state)
         return self.state[1][: columns.size]
@@ -77,16 +63,8 @@ class Recurrence:
 class SvmRecurrence(Recurrence):
     """s-step DCD for K-SVM; `vector` is a times the labels.
 
-    Parameters
-    ----------
-    problem : Problem
-        A K-SVM.
-    alpha : ndarray, shape (m,)
-        Start vector; copied.
-    width : int
-        Iterations per full window (s).
-    frozen : bool
-        Keep a frozen within a window (the paper's form).
+    `problem`: a K-SVM; `alpha`, (m,): start vector; copied; `width`: iterations per full window (s);
+    `frozen`: keep a frozen within a window (the paper's form).
     """
 
     def __init__(self, problem: Problem, alpha: np.ndarray, width: int, frozen: bool):
@@ -104,18 +82,8 @@ class SvmRecurrence(Recurrence):
 class RidgeRecurrence(Recurrence):
     """s-step BDCD for K-RR; `vector` is a itself.
 
-    Parameters
-    ----------
-    problem : Problem
-        A K-RR.
-    alpha : ndarray, shape (m,)
-        Start vector; copied.
-    width : int
-        Iterations per full window (s).
-    block : int
-        Coordinates per block (b).
-    frozen : bool
-        Keep a frozen within a window (the paper's form).
+    `problem`: a K-RR; `alpha`, (m,): start vector; copied; `width`: iterations per full window (s);
+    `block`: coordinates per block (b); `frozen`: keep a frozen within a window (the paper's form).
     """
 
     def __init__(self, problem: Problem, alpha: np.ndarray, width: int, block: int, frozen: bool):
@@ -139,7 +107,7 @@ class RidgeRecurrence(Recurrence):
         ridge_window.ridge_equations(
             rows, row_of, block, 0, block.size, targets, alpha, taken[: block.size], system, rhs, penalty
         )
-        block_solve.solve_long(system, rhs)
+        ridge_window.solve_long(system, rhs)
         ridge_window.ridge_moves(block, alpha, rhs, log)
 
 
@@ -154,3 +122,61 @@ def recurrence_of(
             return SvmRecurrence(problem, alpha, width, options.frozen)
         case other:
             raise AssertionError(f"no recurrence is known here for the loss {other!r}")
+
+
+class FirstRanks(Recurrence):
+    """A recurrence after whose windows every rank holds what rank 0 made: one broadcast a call.
+
+    What is replicated (kernel function, products, updates) comes out alike on all ranks only where they are
+    of one kind. Elsewhere each makes it, so that none waits longer than before, and takes over rank 0's
+    values of the coordinates drawn: a, the vector that kernel rows are multiplied with, and its changes, by
+    which each rank moves its part of what it carries. So a run is one that rank 0 alone could have made.
+
+    `recurrence`: makes the windows; `communicator`: the ranks, more than one; `carries`: whether the
+    changes are asked for, because weights are carried. Attribute `alpha`, `vector`, (m,): those of the
+    recurrence.
+    """
+
+    def __init__(self, recurrence: Recurrence, communicator: Communicator, carries: bool):
+        self._own, self._communicator, self._carries = recurrence, communicator, carries
+        self.alpha, self.vector, self.state = recurrence.alpha, recurrence.vector, recurrence.state
+        self._taken = 0
+
+    def window(
+        self,
+        rows: np.ndarray,
+        stale: np.ndarray | None,
+        whole: bool,
+        columns: np.ndarray,
+        positions: np.ndarray,
+        draws: np.ndarray,
+        log: np.ndarray,
+    ) -> np.ndarray:
+        """Make one window; see `Recurrence`."""
+        change = self._own.window(rows, stale, whole, columns, positions, draws, log)
+        return self._take(columns, log, change)
+
+    def kept_windows(
+        self, rows: np.ndarray, slot_of: np.ndarray, draws: np.ndarray, width: int, log: np.ndarray
+    ) -> None:
+        """Make many windows from kept rows."""
+        self._own.kept_windows(rows, slot_of, draws, width, log)
+        self._take(draws.ravel(), log, self.vector[:0])
+
+    def make_up(self, window: int, columns: np.ndarray, log: np.ndarray) -> None:
+        """Send and take the numbers of a failed window, unless that was done."""
+        if self._taken == window:
+            self._take(columns, log, np.zeros(columns.size))
+
+    def _take(self, columns: np.ndarray, log: np.ndarray, changes: np.ndarray) -> np.ndarray:
+        """Take over rank 0's values at coordinates, its log and its changes; returns the changes."""
+        if not self._carries:
+            changes = changes[:0]
+        parts = [self.alpha[columns], self.vector[columns], log.ravel(), changes]
+        buffer = np.concatenate(parts)
+        self._taken += 1
+        self._communicator.broadcast(buffer)
+        alpha, vector, new, changes = np.split(buffer, np.cumsum([part.size for part in parts[:-1]]))
+        self.alpha[columns], self.vector[columns] = alpha, vector
+        log[...] = new.reshape(log.shape)
+        return changes

@@ -3,15 +3,68 @@
 Source: Algorithm 4, lines 10-15. The increments of the window correct the stale products: gathered
 while few coordinates are touched. Where a window touches so many that gathering would cost more than
 a whole row product, the product with the current a replaces stale product and correction together.
+
+Blocks are short as a rule: LAPACK's call costs more than their Cholesky factorisation and substitution.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import lapack
 
 from sstep_verify.compiled import compiled, compiled_borrowing
-from sstep_verify.production.block_solve import solve_in_place
 from sstep_verify.production.svm_window import stale_products
+
+
+def solve_long(system, vector):
+    """Solve a system of many equations as `solve_in_place` does, by LAPACK's Cholesky factorisation.
+
+    NaN where the system is not positive definite in float64.
+    """
+    _, solution, failed = lapack.dposv(system.T, vector, lower=1, overwrite_a=1, overwrite_b=1)
+    vector[:] = np.nan if failed else solution
+
+
+@compiled_borrowing
+def solve_in_place(system, vector):
+    """Solve an SPD system by Cholesky factorisation; both arguments are overwritten.
+
+    `system`, (b, b): sPD matrix, of which the upper triangle is read; overwritten by its factor; `vector`,
+    (b,): right-hand side in, solution out. Right-looking by rows, so that the inner loop runs along memory
+    and needs no reassociation to be vectorised; four pivots at a time, which divides the traffic of the
+    update by four.
+    """
+    order = vector.size
+    for first in range(0, order, 4):
+        last = min(first + 4, order)
+        for pivot in range(first, last):
+            scale = 1.0 / np.sqrt(system[pivot, pivot])
+            for column in range(pivot, order):
+                system[pivot, column] *= scale
+            for row in range(pivot + 1, last):
+                factor = system[pivot, row]
+                for column in range(row, order):
+                    system[row, column] -= factor * system[pivot, column]
+        for row in range(last, order):
+            one, two = system[first, row], system[first + 1, row]
+            three, four = system[first + 2, row], system[first + 3, row]
+            for column in range(row, order):
+                system[row, column] -= (
+                    one * system[first, column]
+                    + two * system[first + 1, column]
+                    + three * system[first + 2, column]
+                    + four * system[first + 3, column]
+                )
+    for pivot in range(order):
+        vector[pivot] /= system[pivot, pivot]
+        for column in range(pivot + 1, order):
+            vector[column] -= system[pivot, column] * vector[pivot]
+    for pivot in range(order - 1, -1, -1):
+        total = vector[pivot]
+        for column in range(pivot + 1, order):
+            total -= system[pivot, column] * vector[column]
+        vector[pivot] = total / system[pivot, pivot]
+
 
 GATHER_FACTOR = 16
 """A gathered product costs about this many times a contiguous one (measured: 7 ns against 0.4 ns)."""
@@ -81,33 +134,17 @@ def ridge_updates(
 ):  # fmt: skip
     """Make the block updates of one window from the stale products in `stale`.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (c, m) or (c, c)
-        Kernel rows (Q_k transposed), of all samples or among the window's coordinates.
-    row_of, places : ndarray of int64, shape (s * b,)
-        Row of each drawn coordinate in `rows`, and its place in a row.
-    draws : ndarray of int64, shape (s * b,)
-        Drawn blocks (V_{sk+1}, ..., V_{sk+s}), one behind the other.
-    targets, alpha : ndarray, shape (m,)
-        Targets and dual vector (updated).
-    stale : ndarray, shape (s * b,)
-        Products of the drawn kernel rows with a at the window's start; overwritten if `fresh`.
-    delta : ndarray, shape (m,)
-        Increments of this window by place, all zero on entry and exit.
-    touched : ndarray of int32, shape (2, m)
-        Scratch: row 0 lists the places with an increment, row 1 flags them; flags are all zero on entry
-        and exit.
-    system, rhs : ndarray, shapes (b, b) and (b,)
-        Scratch for the block system (G) and its right-hand side.
-    penalty : float
-        Regularisation (lambda).
-    frozen : bool
-        Keep a at its value of the window's start until all increments are known.
-    fresh : bool
-        Take each block's products with the current a instead, of whole rows; not with `frozen`.
-    log : ndarray, shape (s * b,)
-        Out: the new values of the drawn coordinates after each step.
+    `rows`, (c, m) or (c, c): kernel rows (Q_k transposed), of all samples or among the window's
+    coordinates; `row_of`, `places`, int64, (s * b,): row of each drawn coordinate in `rows`, and its place
+    in a row; `draws`, int64, (s * b,): drawn blocks (V_{sk+1}, ..., V_{sk+s}), one behind the other;
+    `targets`, `alpha`, (m,): targets and dual vector (updated); `stale`, (s * b,): products of the drawn
+    kernel rows with a at the window's start; overwritten if `fresh`; `delta`, (m,): increments of this
+    window by place, all zero on entry and exit; `touched`, int32, (2, m): scratch: row 0 lists the places
+    with an increment, row 1 flags them; flags are all zero on entry and exit; `system`, `rhs`, (b, b) and
+    (b,): scratch for the block system (G) and its right-hand side; `penalty`: regularisation (lambda);
+    `frozen`: keep a at its value of the window's start until all increments are known; `fresh`: take each
+    block's products with the current a instead, of whole rows; not with `frozen`; `log`, (s * b,): out: the
+    new values of the drawn coordinates after each step.
     """
     width = rhs.size
     count = reach = 0  # places with an increment; one beyond the last of them
@@ -167,22 +204,12 @@ def ridge_window(
 ):  # fmt: skip
     """One window from the kernel rows of its distinct coordinates.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (c, m) or (c, c)
-        The rows, of all samples or among the coordinates.
-    stale : ndarray, shape (c,), or None
-        Their products with a; None to take them here, from whole rows.
-    whole : bool
-        Whether the rows are of all samples.
-    columns, positions : ndarray of int64, shapes (c,) and (s * b,)
-        The coordinates, and the place of each draw's among them.
-    products, change : ndarray, shape (>= c,)
-        Scratch; `change` out: the changes of a at `columns`, unless `whole`.
-    taken : ndarray, shape (>= s * b,)
-        Scratch: the products of each draw.
-    draws, log, targets, alpha, delta, touched, system, rhs, penalty, frozen
-        As in `ridge_updates`.
+    `rows`, (c, m) or (c, c): the rows, of all samples or among the coordinates; `stale`, (c,), or None:
+    their products with a; None to take them here, from whole rows; `whole`: whether the rows are of all
+    samples; `columns`, `positions`, int64, (c,) and (s * b,): the coordinates, and the place of each draw's
+    among them; `products`, `change`, (>= c,): scratch; `change` out: the changes of a at `columns`, unless
+    `whole`; `taken`, (>= s * b,): scratch: the products of each draw; `draws`, `log`, `targets`, `alpha`,
+    `delta`, `touched`, `system`, `rhs`, `penalty`, `frozen`: as in `ridge_updates`.
     """
     fresh = whole and takes_fresh_products(draws.size, alpha.size, frozen)
     if stale is None:

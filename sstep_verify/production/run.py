@@ -6,29 +6,26 @@ from typing import TypeVar
 
 import numpy as np
 
+from sstep_verify.production.communicator import (
+    Communicator,
+    SelfCommunicator,
+)
 from sstep_verify.production.data.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.production.exchanges.exchange import AllreduceExchange, Exchange
 from sstep_verify.production.exchanges.gram import GramExchange
 from sstep_verify.production.exchanges.reduce_scatter import ReduceScatterExchange
 from sstep_verify.production.exchanges.support import SupportExchange, SupportPanel
-from sstep_verify.production.first_ranks import FirstRanks
-from sstep_verify.production.gram_windows import LoneGramWindows
-from sstep_verify.production.messages.clock import Clock
-from sstep_verify.production.messages.communicator import (
-    Communicator,
-    CountingCommunicator,
-    SelfCommunicator,
-)
-from sstep_verify.production.messages.packet import Packet
-from sstep_verify.production.options import GRAM_ROWS, Options
-from sstep_verify.production.panels.columns import ColumnCache, WindowColumns
+from sstep_verify.production.lone_windows import LoneGramWindows, StepWindows
+from sstep_verify.production.packet import Clock, CountingCommunicator, Packet
 from sstep_verify.production.panels.panel import Panel
-from sstep_verify.production.recurrences import Recurrence, RidgeRecurrence, recurrence_of
-from sstep_verify.production.step_windows import StepWindows
+from sstep_verify.production.recurrences import FirstRanks, Recurrence, RidgeRecurrence, recurrence_of
+from sstep_verify.production.settings import GRAM_ROWS, Options
 from sstep_verify.production.windows import (
     CachedWindows,
     Coherent,
+    ColumnCache,
     ExchangedWindows,
+    WindowColumns,
     whole_gram,
 )
 from sstep_verify.solver import RunRequest
@@ -44,27 +41,11 @@ CHUNK_DRAWS = 1 << 9
 class Run:
     """The state of one run.
 
-    Parameters
-    ----------
-    options : Options
-        How to run.
-    communicator : Communicator
-        The ranks.
-    request : RunRequest
-        What to run.
-    gram : ndarray, shape (m, m), optional
-        A kept Gram matrix that an earlier run formed.
-    tuned : bool
-        Whether windows may be of any s up to the request's, and reductions carry the time word.
-    room : ndarray, optional
-        Memory of an earlier run's packet.
-
-    Attributes
-    ----------
-    gram : ndarray, shape (m, m), or None
-        The Gram matrix, if it is kept.
-    log : ndarray, shape (H, b), or None
-        New values of the drawn coordinates, if asked for.
+    `options`: how to run; `communicator`: the ranks; `request`: what to run; `gram`, (m, m): a kept Gram
+    matrix that an earlier run formed; `tuned`: whether windows may be of any s up to the request's, and
+    reductions carry the time word; `room`: memory of an earlier run's packet. Attributes `gram`, (m, m), or
+    None: the Gram matrix, if it is kept; `log`, (H, b), or None: new values of the drawn coordinates, if
+    asked for.
     """
 
     def __init__(
@@ -229,10 +210,7 @@ class Run:
 
         A time that no reduction has told yet is told here.
 
-        Raises
-        ------
-        WindowError
-            If some rank has failed since the last reduction.
+        Raises WindowError if some rank has failed since the last reduction.
         """
         if self._communicator.size == 1:
             return (), stop

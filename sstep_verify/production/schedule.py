@@ -8,6 +8,7 @@ the tuner says what comes.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from sstep_verify.costs.known import Batch
 from sstep_verify.costs.tuning import Tuner
-from sstep_verify.production.options import EXCHANGES
+from sstep_verify.production.settings import EXCHANGES
 
 
 class Stretch(NamedTuple):
@@ -79,6 +80,26 @@ class Schedule:
             batch, iterations = self._sent
             self._sent = None
             self.tuner.observe(batch, iterations, total / self._ranks)
+
+    def lines(self, exchanges: Sequence[str], width: int) -> Iterator[str]:
+        """Say what was tried with these exchanges and s up to a width, and what was found."""
+        tuner, best = self.tuner, self.tuner.best
+        for exchange in exchanges:
+            found = [one for one in tuner.tried if one.candidate.exchange == exchange]
+            if found:
+                told = ", ".join(f"{one.candidate.s}: {one.nanoseconds / 1000:.3g}" for one in found)
+                yield f"s tried with {exchange}, us an iteration when last tried: {told}"
+        reasons = Counter(tuner.explored)
+        why = ", ".join(f"{why} ({count})" if count > 1 else why for why, count in reasons.items())
+        state = "still exploring, best so far" if tuner.exploring else "found"
+        yield f"s {state}: {best.s} with {best.exchange}; explored because {why}; s at most {width}"
+        shares: Counter[tuple[str, int]] = Counter()
+        begin = 0
+        for stretch in self.made:
+            shares[stretch.exchange, stretch.s] += stretch.end - begin
+            begin = stretch.end
+        most = ", ".join(f"s = {s} {exchange} {count}" for (exchange, s), count in shares.most_common(3))
+        yield f"iterations by s, the most: {most}; in {len(self.made)} stretches, kept in the result"
 
     def _join(self, stretch: Stretch) -> None:
         """Write a stretch down; one that goes on with the same windows is joined to the one before."""

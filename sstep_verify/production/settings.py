@@ -1,20 +1,29 @@
-"""Settings of a training: everything that is asked for, checked once, and completed by what is decided."""
+"""Settings of the production solver and of a training: what is asked for, checked once."""
 
 from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from sstep_verify import __version__
 from sstep_verify.compiled import AVAILABLE
+from sstep_verify.declaration import SEPARATE, Distances, Update
 from sstep_verify.errors import InputError
-from sstep_verify.problems import Hinge, IndexStream, Kernel, LinearKernel, Loss, Ridge
+from sstep_verify.problems import Hinge, IndexStream, Kernel, LinearKernel, Loss, Problem, Ridge
 from sstep_verify.problems.bias import require_usable
-from sstep_verify.problems.kernels import shortest
-from sstep_verify.production.options import EXCHANGES, Options
+from sstep_verify.production.data.partition import PARTITIONS
+from sstep_verify.solver import Declaration
+
+GRAM_ROWS = 256
+"""Rows of a kept Gram matrix that are formed, and reduced, at once."""
+
+EXCHANGES = ("allreduce", "support", "reduce-scatter", "gram")
+
+MOST = 1 << 53
+"""Largest whole number that an option may have: products of two still fit what counts words."""
 
 LEAST_SCALE = sys.float_info.min / sys.float_info.epsilon
 """Least C or lambda: one unit roundoff of it must still be a normal number; the largest is 1 over it."""
@@ -22,11 +31,120 @@ LEAST_SCALE = sys.float_info.min / sys.float_info.epsilon
 OR = " or "
 """Between the exchanges that may be tried, in the identity of a run."""
 
-ALL_ROWS = "all kernel rows"
-"""Word of the identity for the cache where a Gram matrix is kept."""
 
-MACHINE = "machine"
-"""Word of the identity for the kinds of the ranks."""
+@dataclass(frozen=True)
+class Options:
+    """How the production solver runs.
+
+    `update` keeps a in place within the window, or "frozen" as in the paper, with the increments summed.
+    `rbf` forms squared distances of the RBF kernel from inner products and norms ("norm-expansion"), at the
+    speed of a matrix product, or from differences, which keeps all digits of data far from the origin
+    ("difference"). `exchange`, one of `EXCHANGES`, is what is communicated in a window; gram is for the
+    linear kernel, whose weights are formed anew after every `recompute` windows, 0 for never. With
+    allreduce, `keep_gram` forms the whole Gram matrix once, m*m words and at most `gram_limit`, and takes
+    every panel from it, and `cache` is how many words kernel rows may take to be kept from window to window
+    (0, None: none).
+
+    `columns` says whether the problem of a request holds all features ("whole"), of which each rank takes
+    its share, or only those of this rank ("local"). `partition` shares them out so that each rank has as
+    much of a panel's work and as many nonzeros ("work"), or, as in the paper, in runs, here of nearly equal
+    nonzeros ("contiguous"): it decides the bits of a run, not its bounds. `separate_timers` tell waiting
+    from transfer (a barrier a window) and the gradient from the recurrence. For small problems that are to
+    take the ways of large ones: a rank alone makes windows step by step, and LAPACK solves, from
+    `long_block` coordinates a block on, and measurements form panels of `panel_words` words.
+
+    Raises InputError if a value is unknown or two do not go together.
+    """
+
+    update: Update = "in-place"
+    rbf: Distances = "norm-expansion"
+    exchange: str = "allreduce"
+    keep_gram: bool = False
+    gram_limit: int = 1 << 26
+    cache: int | None = None
+    recompute: int = 0
+    columns: str = "whole"
+    partition: str = "work"
+    separate_timers: bool = False
+    long_block: int = 96
+    panel_words: int = 1 << 20
+
+    KNOWN: ClassVar[Mapping[str, Iterable[str]]] = {
+        "update": ("in-place", "frozen"), "rbf": ("norm-expansion", "difference"), "exchange": EXCHANGES,
+        "columns": ("whole", "local"), "partition": PARTITIONS,
+    }  # fmt: skip
+    LEAST: ClassVar[Mapping[str, int]] = {
+        "gram_limit": 0, "cache": 0, "recompute": 0, "long_block": 1, "panel_words": 1,
+    }  # fmt: skip
+
+    def __post_init__(self):
+        for name, known in self.KNOWN.items():
+            if getattr(self, name) not in known:
+                raise InputError(f"{name} = {getattr(self, name)!r} is unknown; known: {', '.join(known)}")
+        for name, least in self.LEAST.items():
+            value = getattr(self, name)
+            if value not in (None, "auto") and not least <= value <= MOST:
+                raise InputError(f"{name} = {value}, but it must lie between {least} and 2^53 = {MOST}")
+        if self.exchange not in ("allreduce", "auto") and (self.keep_gram or self.cache):
+            raise InputError(
+                f"exchange {self.exchange!r} leaves no rank with whole kernel rows, so none can be kept: "
+                "drop keep_gram and cache (--cache), or use exchange 'allreduce'"
+            )
+        if self.keep_gram and self.cache:
+            raise InputError("keep_gram keeps every kernel row: a cache beside it has no use; drop one")
+        if self.recompute and self.exchange != "gram":
+            raise InputError(f"recompute is for exchange 'gram', but exchange is {self.exchange!r}")
+
+    @property
+    def frozen(self) -> bool:
+        """Whether a is kept frozen within a window."""
+        return self.update == "frozen"
+
+    def cached_rows(self, samples: int) -> int:
+        """Kernel rows of m words that fit the cache, at most m."""
+        return min((self.cache or 0) // samples, samples)
+
+    def refuse(self, problem: Problem) -> None:
+        """Refuse, by InputError, a Gram matrix beyond its limit, and exchange gram with another kernel."""
+        samples = problem.samples
+        if self.keep_gram and samples * samples > self.gram_limit:
+            raise InputError(
+                f"{problem.name}: a Gram matrix of {samples} x {samples} = {samples**2} words exceeds the "
+                f"limit of {self.gram_limit}; run without keep_gram or raise gram_limit"
+            )
+        if self.exchange == "gram" and not problem.kernel.linear:
+            raise InputError(
+                f"{problem.name}: exchange 'gram' carries weights, which only the linear kernel has; "
+                "use 'allreduce' or 'reduce-scatter'"
+            )
+
+    def declaration(self, ranks: int) -> Declaration:
+        """What the solver is with these options on some ranks."""
+        whole = self.exchange == "allreduce"
+        return Declaration(
+            name="production",
+            update=self.update,
+            products="rows",
+            increments="summed",
+            rbf=self.rbf,
+            clamped=True,
+            power="multiplication",
+            panels=whole,
+            blocks=not whole,
+            log=True,
+            exchange="kept-gram" if self.keep_gram else "column-cache" if self.cache else self.exchange,
+            state=("weights",) if self.exchange == "gram" else (),
+            level=3,
+            gram_rows=GRAM_ROWS if self.keep_gram else 0,
+            cache_words=self.cache or 0,
+            recompute=self.recompute,
+            ranks=ranks,
+            options={
+                "gram kept": self.keep_gram,
+                "compiled": AVAILABLE,
+                **dict.fromkeys([SEPARATE] * self.separate_timers, True),
+            },
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,62 +152,25 @@ class Settings(Options):
     """What to train on, what to solve, how, and which files to write.
 
     What is None or "auto" is left to `sstep_verify.training.decisions.decide`, which returns the same
-    record with everything in it.
+    record with everything in it: also `exchanges`, what may be communicated, the first to begin with (one
+    unless s is tuned), and why this exchange and these blocks.
 
-    Parameters
-    ----------
-    data : str
-        LIBSVM file, or name of a data set.
-    out : str
-        File of the result; the checkpoint is beside it.
-    kernel : Kernel
-        Kernel.
-    loss : Loss
-        Loss, with C or lambda.
-    block : int or "auto"
-        Coordinates per block (b); auto: see `costs.block_size`.
-    s : int or "auto"
-        Iterations per window; auto: tuned while training runs, see `costs.tuning`.
-    largest_s : int or None
-        Where s is tuned: the largest that may be tried.
-    sequence : str or None
-        Where s is tuned: result or checkpoint of a run whose windows are made again, as far as they go.
-    iterations, interval : int or None
-        Most iterations (H), iterations between two measurements; the latter a multiple of s, unless s is
-        tuned: windows are cut where an interval ends.
-    tolerance : float
-        Relative gap (K-SVM) or residual (K-RR) at which training ends; 0 for never.
-    stream : {"uniform", "epochs"}
-        Draw every block anew, or each pass a permutation of all coordinates.
-    seed : int
-        Seed of the index stream.
-    exchange : {"auto", "allreduce", "support", "reduce-scatter", "gram"}
-        What is communicated in a window; where s is tuned, in the first.
-    cache : int or None
-        Words of kernel rows that a rank may keep; None for the default with exchange auto, else for none.
-    bias : float
-        Value of the constant feature that is appended to the data; 0 for none. See `problems.bias`.
-    directory : str or None
-        Folder with data sets.
-    checkpoint_seconds : float
-        Seconds from one checkpoint to the next, see `training.checkpoint.Keeper`.
-    test, predictions : str or None
-        LIBSVM file of samples to predict, and file for the predictions; both or neither.
-    resume : bool
-        Go on from the checkpoint, if there is one.
-    force : bool
-        Replace files that are there.
-    exchanges : tuple of str
-        Decided: what may be communicated, the first to begin with; one unless s is tuned.
-    exchange_reason, block_reason : str
-        Decided: why this exchange, and these blocks.
-    **options
-        Of `Options`.
+    `data` is a LIBSVM file or the name of a data set, of which `directory` has some; the checkpoint is
+    beside `out`, the file of the result, and written every `checkpoint_seconds`, see
+    `sstep_verify.training.checkpoint.Keeper`; `test`, LIBSVM file of samples to predict, and `predictions`
+    go together. A run goes on from its checkpoint if it is to `resume`, and replaces files by `force`.
+    `bias` is the value of a constant feature that is appended, 0 for none (`problems.bias`).
 
-    Raises
-    ------
-    InputError
-        If a value is out of range, or two do not go together.
+    `block` (b; auto: `costs.block_size`), `s` (auto: tuned while training runs, by `costs.tuning`) and
+    `iterations` (H) are counted in coordinates and iterations, and so is `interval`, from one measurement
+    to the next: a multiple of s unless s is tuned, for windows are cut where an interval ends. `tolerance`
+    is the relative gap (K-SVM) or residual (K-RR) at which training ends, 0 for never. `stream` draws every
+    block anew ("uniform") or a permutation of all coordinates each pass ("epochs"). Where s is tuned,
+    `largest_s` may be tried, `exchange` is that of the first window, and the windows of the run whose
+    result or checkpoint `sequence` names are made again, as far as they go. `cache` None is the default
+    with exchange auto, else 0. All else is of `Options`.
+
+    Raises InputError if a value is out of range, or two do not go together.
     """
 
     data: str = ""
@@ -210,34 +291,3 @@ class Settings(Options):
                 f"training cannot go on from iteration {start}: not the end of an interval of "
                 f"{self.interval} iterations"
             )
-
-    def identity(self, ranks: int, machine: str = "") -> dict[str, str | int | None]:
-        """What decides every bit of the run beside the data: a checkpoint is of it iff it says the same.
-
-        Where s is tuned, the sequence of s does so beside it. `machine`: kinds of the ranks, which decide
-        the last bits.
-        """
-        found: dict[str, str | int | None] = {
-            "ranks": ranks,
-            "kernel": repr(self.kernel),
-            "loss": repr(self.loss),
-            "block": self.block,
-            "s": self.s,
-            "seed": self.seed,
-            "interval": self.interval,
-            "exchange": OR.join(self.exchanges),
-            "cache": ALL_ROWS if self.keep_gram else self.cache,
-            "timers": "separate" if self.separate_timers else "joined",
-            "inner loops": "compiled" if AVAILABLE else "plain Python",
-            MACHINE: machine,
-            "version": __version__,
-        }
-        if self.stream != "uniform":
-            found["stream"] = self.stream
-        if ranks > 1:
-            found["partition"] = self.partition
-        if self.tuned:
-            found["largest s"] = self.largest_s
-        if self.bias:
-            found["bias"] = shortest(self.bias)
-        return found

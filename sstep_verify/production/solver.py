@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.production.messages.clock import PHASES
-from sstep_verify.production.messages.communicator import Communicator, SelfCommunicator
-from sstep_verify.production.options import Options
+from sstep_verify.production.communicator import Communicator, SelfCommunicator
+from sstep_verify.production.packet import PHASES
 from sstep_verify.production.run import Run
+from sstep_verify.production.settings import Options
 from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.trajectory import Panel, Trajectory
 
@@ -22,7 +22,7 @@ class ProductionSolver:
     communicator : Communicator, optional
         The ranks, all of which make the same calls; one process if absent.
     **options
-        See `sstep_verify.production.options.Options`.
+        See `sstep_verify.production.settings.Options`.
 
     Raises
     ------
@@ -42,14 +42,8 @@ class ProductionSolver:
 
         On several ranks it is called on each, and the run ends where any of them says so.
 
-        Raises
-        ------
-        InputError
-            If the problem does not go with the options.
-        WindowError
-            If a rank failed: on all ranks, in the same window.
-        IncoherenceError
-            If the ranks no longer hold the same dual vector.
+        Raises InputError if the problem does not go with the options; WindowError if a rank failed: on all
+        ranks, in the same window; IncoherenceError if the ranks no longer hold the same dual vector.
         """
         self._options.refuse(request.problem)
         # The largest memory of a run is kept for the next: the system takes as long to give out new memory

@@ -18,28 +18,15 @@ def svm_updates(
 ):
     """Make the updates of one window from the stale products in `gradient`.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (c, m) or (c, c)
-        Kernel rows (U_k transposed), of all samples or among the window's coordinates.
-    row_of, places : ndarray of int64, shape (s,)
-        Row of each drawn coordinate in `rows`, and its place in a row.
-    draws : ndarray of int64, shape (s,)
-        Drawn coordinates (i_{sk+1}, ..., i_{sk+s}).
-    labels, alpha, weighted : ndarray, shape (m,)
-        Labels, dual vector (updated), and their product (updated).
-    gradient : ndarray, shape (>= s,)
-        In: stale products ``<row, weighted>``; scratch afterwards.
-    signs : ndarray, shape (>= s,)
-        Scratch: the labels of the draws.
-    delta : ndarray, shape (m,)
-        Increments of this window by coordinate, all zero on entry and exit; used if `frozen`.
-    shift, upper : float
-        Diagonal shift (omega) and upper end of the box (nu).
-    frozen : bool
-        Keep a at its value of the window's start until all increments are known.
-    log : ndarray, shape (s,)
-        Out: the new value of the drawn coordinate after each step.
+    `rows`, (c, m) or (c, c): kernel rows (U_k transposed), of all samples or among the window's
+    coordinates; `row_of`, `places`, int64, (s,): row of each drawn coordinate in `rows`, and its place in a
+    row; `draws`, int64, (s,): drawn coordinates (i_{sk+1}, ..., i_{sk+s}); `labels`, `alpha`, `weighted`,
+    (m,): labels, dual vector (updated), and their product (updated); `gradient`, (>= s,): in: stale
+    products ``<row, weighted>``; scratch afterwards; `signs`, (>= s,): scratch: the labels of the draws;
+    `delta`, (m,): increments of this window by coordinate, all zero on entry and exit; used if `frozen`;
+    `shift`, `upper`: diagonal shift (omega) and upper end of the box (nu); `frozen`: keep a at its value of
+    the window's start until all increments are known; `log`, (s,): out: the new value of the drawn
+    coordinate after each step.
     """
     steps = draws.size
     for place in range(steps):
@@ -91,20 +78,12 @@ def svm_window(
 ):  # fmt: skip
     """One window from the kernel rows of its distinct coordinates.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (c, m) or (c, c)
-        The rows, of all samples or among the coordinates.
-    stale : ndarray, shape (c,), or None
-        Their products with `weighted`; None to take them here, from whole rows.
-    whole : bool
-        Whether the rows are of all samples.
-    columns, positions : ndarray of int64, shapes (c,) and (s,)
-        The coordinates, and the place of each draw's among them.
-    products, change : ndarray, shape (>= c,)
-        Scratch; `change` out: the changes of `weighted` at `columns`, unless `whole`.
-    draws, log, labels, alpha, weighted, gradient, signs, delta, shift, upper, frozen
-        As in `svm_updates`.
+    `rows`, (c, m) or (c, c): the rows, of all samples or among the coordinates; `stale`, (c,), or None:
+    their products with `weighted`; None to take them here, from whole rows; `whole`: whether the rows are
+    of all samples; `columns`, `positions`, int64, (c,) and (s,): the coordinates, and the place of each
+    draw's among them; `products`, `change`, (>= c,): scratch; `change` out: the changes of `weighted` at
+    `columns`, unless `whole`; `draws`, `log`, `labels`, `alpha`, `weighted`, `gradient`, `signs`, `delta`,
+    `shift`, `upper`, `frozen`: as in `svm_updates`.
     """
     if stale is None:
         stale_products(rows, weighted, products)

@@ -20,10 +20,9 @@ import numpy as np
 
 from sstep_verify.errors import DivergedError, InputError
 from sstep_verify.problems import IndexStream, Problem
-from sstep_verify.production.messages.clock import PHASES
-from sstep_verify.production.messages.communicator import Communicator
-from sstep_verify.production.messages.packet import IncoherenceError, WindowError
+from sstep_verify.production.communicator import Communicator
 from sstep_verify.production.monitor import Measured, Monitor, Values, best_without_progress
+from sstep_verify.production.packet import PHASES, IncoherenceError, WindowError
 from sstep_verify.production.run import Run
 from sstep_verify.production.schedule import Schedule, Stretch
 from sstep_verify.production.settings import Settings
@@ -37,16 +36,9 @@ PROGRESS_DRAWS = 1 << 12
 class Place(NamedTuple):
     """Where training stands.
 
-    Parameters
-    ----------
-    iteration : int
-        Iterations made, the end of an interval.
-    alpha : ndarray, shape (m,)
-        The dual vector there (a).
-    history : tuple of Measured
-        All measurements up to there; where training goes on, the last is made anew.
-    sequence : tuple of Stretch
-        Where s is tuned: how all iterations up to there were made.
+    `iteration`: iterations made, the end of an interval; `alpha`, (m,): the dual vector there (a);
+    `history`: all measurements up to there; where training goes on, the last is made anew; `sequence`:
+    where s is tuned: how all iterations up to there were made.
     """
 
     iteration: int
@@ -61,41 +53,21 @@ class Training:
     Whoever iterates makes it: what comes is whether an interval has just been ended and measured, or some
     more windows of it made. All ranks do so together.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem; its data are this rank's columns.
-    stream : IndexStream
-        At least as many blocks as there are to be iterations.
-    settings : Settings
-        How long, and how; complete, and with columns "local".
-    communicator : Communicator
-        The ranks.
-    place : Place, optional
-        Where an earlier training stood at the end of an interval; absent, all begins at 0.
-    schedule : Schedule, optional
-        Where s is tuned: says which s and exchange come next, beginning at the place.
-    log : bool
-        Keep the new value of each drawn coordinate (H x b words).
+    `problem`: the problem; its data are this rank's columns; `stream`: at least as many blocks as there are
+    to be iterations; `settings`: how long, and how; complete, and with columns "local"; `communicator`: the
+    ranks; `place`: where an earlier training stood at the end of an interval; absent, all begins at 0;
+    `schedule`: where s is tuned: says which s and exchange come next, beginning at the place; `log`: keep
+    the new value of each drawn coordinate (H x b words).
 
-    Attributes
-    ----------
-    reached : int
-        Iterations made, those before a resumption and of the interval under way included.
-    alpha, history
-        As in `Place`, at the end of the last interval.
-    stopped, attainable : str, float
-        Why training ended, "" while it goes on; if float64 attains no more, the relative value it attains.
-    counters, monitor
-        What was counted of windows, with the set-up of every interval; what measures, and counts apart.
+    Attributes `reached`: iterations made, those before a resumption and of the interval under way included;
+    `alpha`, `history`: as in `Place`, at the end of the last interval; `stopped`, `attainable`: why
+    training ended, "" while it goes on; if float64 attains no more, the relative value it attains;
+    `counters`, `monitor`: what was counted of windows, with the set-up of every interval; what measures,
+    and counts apart.
 
-    Raises
-    ------
-    InputError
-        If the problem does not go with the settings, the place is no end of an interval, or, on the way,
-        the dual vector overflows.
-    WindowError, IncoherenceError
-        On the way, see `ProductionSolver.run`; with a note on the iteration from which windows are counted.
+    Raises InputError if the problem does not go with the settings, the place is no end of an interval, or,
+    on the way, the dual vector overflows; WindowError, IncoherenceError on the way, see
+    `ProductionSolver.run`; with a note on the iteration from which windows are counted.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ class ObservedComm(MPI.Intracomm):
     ----------
     progress : Progress
         Told of every collective that is entered or left; see
-        `sstep_verify.production.messages.communicator.MpiCommunicator`.
+        `sstep_verify.production.communicator.MpiCommunicator`.
     """
 
     progress = CURRENT

@@ -43,7 +43,7 @@ from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.declaration import Precision
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Problem
-from sstep_verify.production.messages.communicator import SelfCommunicator
+from sstep_verify.production.communicator import SelfCommunicator
 from sstep_verify.production.settings import Settings
 from sstep_verify.production.training import Training
 from sstep_verify.rounding.arithmetic import OUTWARD, stored, unit_roundoff

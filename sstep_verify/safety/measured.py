@@ -16,8 +16,8 @@ import scipy.linalg
 
 from sstep_verify.declaration import Declaration, Precision
 from sstep_verify.problems import IndexStream, Problem
-from sstep_verify.production.messages.packet import WindowError
-from sstep_verify.production.options import Options
+from sstep_verify.production.packet import WindowError
+from sstep_verify.production.settings import Options
 from sstep_verify.production.solver import ProductionSolver
 from sstep_verify.safety.long_rows import LongKernel, LongRows, kernel_rows
 from sstep_verify.solver import RunRequest

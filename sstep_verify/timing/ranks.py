@@ -18,10 +18,10 @@ import numpy as np
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.problems.kernels import Kernel
 from sstep_verify.problems.losses import Loss
+from sstep_verify.production.communicator import communicator_of
 from sstep_verify.production.data.reading import load_local
-from sstep_verify.production.messages.communicator import communicator_of
-from sstep_verify.production.options import Options
 from sstep_verify.production.run import Run
+from sstep_verify.production.settings import Options
 from sstep_verify.ranks import run
 from sstep_verify.ranks.interposer import (
     build_interposer,

@@ -5,7 +5,7 @@ stream was used; the stream's seed is among the options, so its place is its who
 run keeps (kernel rows, carried weights) is dropped at the end of every interval, interrupted or not, and so
 need not be kept: a resumed run makes the same operations in the same order. It must do so on the same
 number of ranks; to the last bit it does on ranks of the same kinds (processor, BLAS, threads, see
-`production.messages.communicator`). Elsewhere it goes on, says so, and names both kinds among its options
+`production.communicator`). Elsewhere it goes on, says so, and names both kinds among its options
 from then on.
 
 Nothing in it is believed without a look: form, ranges and digest are checked here, and training measures
@@ -29,12 +29,12 @@ import numpy as np
 from sstep_verify.errors import InputError
 from sstep_verify.outputs import write_whole
 from sstep_verify.problems import Problem
-from sstep_verify.production.messages.communicator import Communicator
+from sstep_verify.production.communicator import Communicator
 from sstep_verify.production.monitor import Measured, Values
-from sstep_verify.production.options import EXCHANGES
 from sstep_verify.production.schedule import Stretch, numbers_of
-from sstep_verify.production.settings import MACHINE
+from sstep_verify.production.settings import EXCHANGES
 from sstep_verify.production.training import Place
+from sstep_verify.training.decisions import MACHINE
 
 FORMAT = "sstep-verify solve checkpoint 3"
 
@@ -62,10 +62,7 @@ def data_digest(problem: Problem, communicator: Communicator) -> str:
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     """Write a checkpoint, whole, in the place of an earlier one.
 
-    Raises
-    ------
-    InputError
-        If it cannot be written.
+    Raises InputError if it cannot be written.
     """
     place = checkpoint.place
     parts: dict[str, Any] = {
@@ -90,10 +87,8 @@ def write_arrays(path: Path, **arrays: Any) -> None:
 def read_checkpoint(path: Path) -> Checkpoint:
     """Read what `write_checkpoint` wrote.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is truncated, or is not a checkpoint as this version writes it.
+    Raises InputError if the file cannot be read, is truncated, or is not a checkpoint as this version
+    writes it.
     """
     try:
         parts = _parts(path)
@@ -133,10 +128,7 @@ def stretches_of(numbers: np.ndarray) -> tuple[Stretch, ...]:
 def read_sequence(path: Path) -> tuple[tuple[Stretch, ...], dict[str, Any]]:
     """The sequence of s in a result or a checkpoint, and the options of its run.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or its s was not tuned.
+    Raises InputError if the file cannot be read, or its s was not tuned.
     """
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -193,10 +185,7 @@ class Keeper:
 def refuse_other_run(path: Path, found: Checkpoint, options: Mapping[str, Any], data: str) -> None:
     """Refuse a checkpoint of another run than one of these options and data.
 
-    Raises
-    ------
-    InputError
-        Naming what differs, both values, and the way out.
+    Raises InputError naming what differs, both values, and the way out.
     """
     for name in dict.fromkeys([*options, *found.options]):
         if name == MACHINE:
@@ -217,10 +206,7 @@ def refuse_other_run(path: Path, found: Checkpoint, options: Mapping[str, Any], 
 def refuse_impossible(path: Path, found: Checkpoint, problem: Problem) -> None:
     """Refuse a dual vector that no run on a problem can have reached.
 
-    Raises
-    ------
-    InputError
-        If its type or shape is wrong, or an entry is not finite or outside the box.
+    Raises InputError if its type or shape is wrong, or an entry is not finite or outside the box.
     """
     alpha = found.place.alpha
     faults = ""

@@ -8,17 +8,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from sstep_verify import __version__
+from sstep_verify.compiled import AVAILABLE
 from sstep_verify.costs.block_size import block_size
 from sstep_verify.costs.tuning import Tuner
 from sstep_verify.errors import InputError
-from sstep_verify.production.exchanges.choose import choose_exchange
-from sstep_verify.production.options import EXCHANGES, MOST, Options
+from sstep_verify.problems.kernels import shortest
+from sstep_verify.production.exchanges.exchange import choose_exchange
 from sstep_verify.production.schedule import Schedule, Stretch
-from sstep_verify.production.settings import ALL_ROWS, OR, Settings
+from sstep_verify.production.settings import EXCHANGES, MOST, OR, Options, Settings
 from sstep_verify.production.training import Place
 
 MEMORY = 1 << 26
 """Words of kernel rows that a rank may keep where nothing else is said."""
+
+ALL_ROWS = "all kernel rows"
+"""Word of the identity for the cache where a Gram matrix is kept."""
+
+MACHINE = "machine"
+"""Word of the identity for the kinds of the ranks."""
 
 MOVED = " | from iteration "
 """What stands, in the identity, before the machine that training moved to."""
@@ -100,6 +108,38 @@ def decide(
         gram_limit=max(samples * samples, Options.gram_limit) if whole else Options.gram_limit,
         cache=0 if whole else cache,
     )
+
+
+def identity_of(settings: Settings, ranks: int, machine: str = "") -> dict[str, str | int | None]:
+    """What decides every bit of a run beside its data: a checkpoint is of it iff it says the same.
+
+    Where s is tuned, the sequence of s does so beside it. `machine`: kinds of the ranks, which decide
+    the last bits.
+    """
+    found: dict[str, str | int | None] = {
+        "ranks": ranks,
+        "kernel": repr(settings.kernel),
+        "loss": repr(settings.loss),
+        "block": settings.block,
+        "s": settings.s,
+        "seed": settings.seed,
+        "interval": settings.interval,
+        "exchange": OR.join(settings.exchanges),
+        "cache": ALL_ROWS if settings.keep_gram else settings.cache,
+        "timers": "separate" if settings.separate_timers else "joined",
+        "inner loops": "compiled" if AVAILABLE else "plain Python",
+        MACHINE: machine,
+        "version": __version__,
+    }
+    if settings.stream != "uniform":
+        found["stream"] = settings.stream
+    if ranks > 1:
+        found["partition"] = settings.partition
+    if settings.tuned:
+        found["largest s"] = settings.largest_s
+    if settings.bias:
+        found["bias"] = shortest(settings.bias)
+    return found
 
 
 def default_interval(samples: int, block: int, s: int, light: bool) -> int:

@@ -1,10 +1,11 @@
-"""Pipeline of training: read -> share out -> train -> measure -> write, on every rank."""
+"""Pipeline of training on every rank: read, share out, train, measure, write, and say what was done."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,11 +13,15 @@ from typing import Any, Protocol
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from sstep_verify.compiled import compile_seconds
 from sstep_verify.outputs import claim, write_whole
-from sstep_verify.production.messages.agreement import held_by_first_rank, on_first_rank
-from sstep_verify.production.messages.communicator import Communicator, listed
+from sstep_verify.problems import Problem
+from sstep_verify.production.communicator import Communicator, held_by_first_rank, listed, on_first_rank
+from sstep_verify.production.data.partition import Partition
+from sstep_verify.production.data.reading import LocalData
+from sstep_verify.production.packet import PANEL, PHASES
 from sstep_verify.production.schedule import Stretch, numbers_of
-from sstep_verify.production.settings import MACHINE, Settings
+from sstep_verify.production.settings import Settings
 from sstep_verify.production.training import Place, Training
 from sstep_verify.provenance import THREAD_VARIABLES
 from sstep_verify.training.checkpoint import (
@@ -30,17 +35,19 @@ from sstep_verify.training.checkpoint import (
     write_arrays,
     write_checkpoint,
 )
-from sstep_verify.training.decisions import decide, last_of, moved_to, schedule_of
+from sstep_verify.training.decisions import MACHINE, decide, identity_of, last_of, moved_to, schedule_of
 from sstep_verify.training.samples import (
     Samples,
+    as_text,
     input_files,
     output_files,
+    predict,
     prediction_seconds,
     read,
     reading_seconds,
+    score,
     training_seconds,
 )
-from sstep_verify.training.summary import history_line, summary_lines
 
 
 class Listener(Protocol):
@@ -69,26 +76,10 @@ class Listener(Protocol):
 def solve(settings: Settings, communicator: Communicator, listener: Listener) -> list[str]:
     """Train as asked and write the files; called by all ranks together.
 
-    Parameters
-    ----------
-    settings : Settings
-        What to do; the same on all ranks.
-    communicator : Communicator
-        The ranks.
-    listener : Listener
-        Told what is to come, and what was done.
-
-    Returns
-    -------
-    list of str
-        What was done, what it took, how it ended and what was written, in lines.
-
-    Raises
-    ------
-    InputError, MissingExtraError
-        If something given cannot be used; on all ranks.
-    ReadingError, WindowError, IncoherenceError
-        If a rank failed, or holds another dual vector than the others; on all ranks.
+    `settings` are the same on all ranks; the listener is told what is to come, and what was done. Returns
+    what was done, what it took, how it ended and what was written, in lines. Raises on all ranks InputError
+    or MissingExtraError if something given cannot be used; ReadingError, WindowError or IncoherenceError if
+    a rank failed, or holds another dual vector than the others.
     """
     # Rank 0 alone looks at paths, locks them and writes.
     inputs = on_first_rank(communicator, lambda: list(input_files(settings)))
@@ -144,7 +135,7 @@ def _begin(
     stored = float(np.sum(samples.local.partition.loads))
     complete = decide(settings, problem.samples, ranks, kept, stored)
     machine = listed(communicator.kinds)
-    identity = complete.identity(ranks, machine)
+    identity = identity_of(complete, ranks, machine)
     place = found.place if found else None
     if found is not None:
         on_first_rank(communicator, lambda: accept(found))
@@ -200,17 +191,104 @@ def _predict(samples: Samples, training: Training, communicator: Communicator, l
     problem, new, file = samples.problem, samples.new, training.settings.predictions
     if new is None or file is None:
         return ""
-    from sstep_verify.training import prediction
-
     listener.expect(prediction_seconds(samples.local, new.targets.size))
     classes = samples.local.classes
-    values = prediction.predict(problem, training.alpha, new, training.settings.rbf, communicator)
-    text = prediction.as_text(problem, values, classes)
+    values = predict(problem, training.alpha, new, training.settings.rbf, communicator)
+    text = as_text(problem, values, classes)
     on_first_rank(communicator, lambda: write_whole(file, lambda handle: handle.write(text)))
-    return prediction.score(problem, values, new.targets, classes)
+    return score(problem, values, new.targets, classes)
 
 
 def _one_thread(communicator: Communicator) -> AbstractContextManager[object]:
     """Several ranks on a machine share its cores: one BLAS thread each, unless the user said otherwise."""
     alone = communicator.size == 1 or any(name in os.environ for name in THREAD_VARIABLES)
     return contextlib.nullcontext() if alone else threadpool_limits(1)
+
+
+def history_line(training: Training) -> str:
+    """The last measurement in few words."""
+    return f"{measure_of(training.problem)} {training.values.relative:.3g}"
+
+
+def measure_of(problem: Problem) -> str:
+    """What is measured relative to something, in words."""
+    return "relative gap" if problem.is_svm else "relative residual"
+
+
+def summary_lines(
+    training: Training, local: LocalData, timers: Sequence[Mapping[str, float]], machines: str
+) -> Iterator[str]:
+    """Say what was done, what it took, and how it ended: timers and machines are those of all ranks."""
+    problem, settings, made = training.problem, training.settings, training.counters
+    ranks = f"{len(timers)} rank{'s' * (len(timers) > 1)}"
+    yield f"{problem.label}: {problem.samples} samples, {local.features} features, {ranks}"
+    yield from _shares(local.partition, timers)
+    yield from local.notes
+    kept = "; all kernel rows kept" if settings.keep_gram else ""
+    kept = f"; {settings.cached_rows(problem.samples)} kernel rows kept" if settings.cache else kept
+    if not problem.is_svm:
+        yield f"block {settings.block}: {settings.block_reason}"
+    yield f"exchange {settings.exchange}{kept}: {settings.exchange_reason}"
+    if made:
+        most = f"{'up to ' * settings.tuned}{settings.width}"
+        yield (
+            f"windows: {made['windows']} of {most} iterations, {made['panel columns']} kernel "
+            f"rows, {made['collectives']} collectives, {made['words']} words handed over by a rank "
+            "(set-up of every interval included)"
+        )
+    if "broadcasts" in made:
+        yield (
+            f"the ranks are of different kinds: after every exchange all took rank 0's numbers, by "
+            f"{made['broadcasts']} broadcasts; {machines}"
+        )
+    if training.schedule is not None:
+        yield from training.schedule.lines(settings.exchanges, settings.width)
+    seen = training.monitor.counters
+    yield (
+        f"monitoring: every {settings.interval} iterations, {seen['panel columns']} kernel rows, "
+        f"{seen['collectives']} collectives, {seen['words']} words"
+    )
+    yield f"{'seconds':<16}{'max':>10}{'mean':>10}{'min':>10}   over ranks"
+    for phase in PHASES:
+        seconds = [one[phase] for one in timers]
+        if any(seconds):
+            figures = (max(seconds), sum(seconds) / len(seconds), min(seconds))
+            yield f"{phase:<16}" + "".join(f"{value:>10.4f}" for value in figures)
+    yield from _compiling()
+    yield _ending(problem, training)
+
+
+def _shares(partition: Partition, timers: Sequence[Mapping[str, float]]) -> Iterator[str]:
+    """How evenly several ranks share nonzeros, work, and the time that was really spent on it."""
+    if len(timers) == 1:
+        return
+    panel = PHASES[PANEL]
+    spent = [one[panel] for one in timers]
+    mean = sum(spent) / len(spent)
+    measured = f", seconds spent on panels {max(spent) / mean:.3f}" if mean else ""
+    yield (
+        f"largest over mean of a rank: nonzeros {partition.imbalance:.3f}, work on panels "
+        f"{partition.work_imbalance:.3f}{measured}"
+    )
+
+
+def _compiling() -> Iterator[str]:
+    """What inner loops that were compiled in this run have cost it, and no later one."""
+    if seconds := compile_seconds():
+        yield (
+            f"{seconds:.1f} s of this run went into compiling inner loops (rank 0): later runs find them "
+            "in the compiler's cache"
+        )
+
+
+def _ending(problem: Problem, training: Training) -> str:
+    values = training.values
+    reason = {"tolerance": "tolerance reached", "iterations": "cap reached"}.get(
+        training.stopped,
+        f"no progress any more: float64 attains a {measure_of(problem)} of about {training.attainable:.2g} "
+        "here, and the tolerance is out of reach",
+    )
+    told = f"{measure_of(problem)} = {values.relative:.6g}, gap = {values.gap:.6g}"
+    if not problem.is_svm:
+        told += f", residual = {values.residual:.6g}"
+    return f"{reason}, {told}, after {training.iteration} iterations"

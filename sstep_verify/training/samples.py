@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,15 +22,14 @@ from sstep_verify.problems import Problem, RBFKernel
 from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.problems.data import embedded
 from sstep_verify.problems.data.datasets import stored_file
+from sstep_verify.problems.data.labels import CLASSES
 from sstep_verify.problems.data.svmlight import SUFFIXES, require_content
-from sstep_verify.production.data.partition import Partition, padded
+from sstep_verify.production.communicator import Communicator, on_all_ranks
+from sstep_verify.production.data.entries import Entries, parse_shares
+from sstep_verify.production.data.partition import Partition, padded, with_zeros
 from sstep_verify.production.data.reading import LocalData, load_local, with_bias
-from sstep_verify.production.data.redistribute import Entries
-from sstep_verify.production.data.shares import parse_shares
-from sstep_verify.production.messages.agreement import on_all_ranks
-from sstep_verify.production.messages.communicator import Communicator
-from sstep_verify.production.options import GRAM_ROWS, Options
-from sstep_verify.production.settings import Settings
+from sstep_verify.production.monitor import kernel_rows, linear_product
+from sstep_verify.production.settings import GRAM_ROWS, Options, Settings
 from sstep_verify.production.training import PROGRESS_DRAWS
 
 READING = 1e7
@@ -100,12 +100,8 @@ def output_files(settings: Settings) -> tuple[Output, ...]:
 def read(settings: Settings, communicator: Communicator) -> Samples:
     """Read what settings name; called by all ranks together.
 
-    Raises
-    ------
-    InputError, DataError, MissingExtraError
-        As `production.data.reading.load_local` does; on all ranks.
-    ReadingError
-        If a rank failed for another reason.
+    Raises InputError, DataError, MissingExtraError as `production.data.reading.load_local` does; on all
+    ranks; ReadingError if a rank failed for another reason.
     """
     local = load_local(
         settings.data,
@@ -139,12 +135,8 @@ def read_new_samples(
     Features that the training samples do not have are 0 there, and add nothing to an inner product. To a
     distance they add their squares: with `norms` their 2-norm stands in a column of its own.
 
-    Raises
-    ------
-    DataError
-        As `production.data.reading.read_local` does.
-    ReadingError
-        If a rank failed for another reason.
+    Raises DataError as `production.data.reading.read_local` does; ReadingError if a rank failed for another
+    reason.
     """
     block, reports = parse_shares(path, communicator, None)
     samples = sum(report.samples for report in reports)
@@ -201,3 +193,64 @@ def prediction_seconds(local: LocalData, new: int) -> float:
     rows = min(max(Options.panel_words // (samples + new), 1), samples)
     share = float(np.max(local.partition.loads)) * (samples + new) / samples
     return 2.0 * rows * (share + KERNEL * (samples + new)) / WORKING
+
+
+def predict(
+    problem: Problem, alpha: np.ndarray, new: NewSamples, rbf: str, communicator: Communicator
+) -> np.ndarray:
+    """Values of new samples x: ``sum a_i y_i K(a_i, x)`` (K-SVM), ``sum a_i K(a_i, x) / lambda`` (K-RR).
+
+    Shape (t,), of this rank's columns of what was trained on and of the new samples, by a dual vector of
+    shape (m,). Raises WindowError if a rank could not form its share.
+    """
+    vector = problem.signs * alpha
+    columns: Any = padded(new.data)
+    if columns.shape[1] > problem.data.shape[1]:
+        problem = replace(problem, data=with_zeros(problem.data))
+    used = np.flatnonzero(vector)
+    if problem.kernel.linear:
+        values = linear_product(columns, problem.data, vector, communicator)
+    else:
+        values = np.zeros(columns.shape[0])
+        # One matrix of both, so that the rows of the used samples hold their kernel with the new ones.
+        joined = _joined(problem, used, columns)
+        for some, rows in kernel_rows(joined, rbf, np.arange(used.size), communicator):
+            values += vector[used[some]] @ rows[:, used.size :]
+    return values if problem.is_svm else values / problem.ridge.penalty
+
+
+def _joined(problem: Problem, used: np.ndarray, new: sp.csr_array) -> Problem:
+    """The used samples above the new ones, as a problem whose targets nobody asks for."""
+    own: Any = problem.data[used]
+    data: Any = (
+        sp.vstack([own, new], format="csr") if problem.is_sparse else np.vstack([own, new.toarray()])
+    )
+    return Problem(problem.name, data, np.ones(data.shape[0]), problem.kernel, problem.loss)
+
+
+def score(
+    problem: Problem, values: np.ndarray, targets: np.ndarray, classes: tuple[float, ...] = CLASSES
+) -> str:
+    """How well predicted values, shape (t,), agree with targets, in words.
+
+    The targets of a K-SVM are compared with the classes as training found them, `classes`: what -1 and +1
+    stand for. Where they hold anything else, no agreement can be told.
+    """
+    if not problem.is_svm:
+        return f"root mean square error {np.sqrt(np.mean((values - targets) ** 2)):.6g}"
+    foreign = np.setdiff1d(targets, classes)
+    if foreign.size:
+        known = " and ".join(f"{value:.17g}" for value in classes)
+        return f"accuracy unknown: targets hold {foreign[0]:.17g}, the training set {known}"
+    right = int(np.sum(np.where(values > 0, classes[1], classes[0]) == targets))
+    return f"accuracy {right / targets.size:.2%} ({right} of {targets.size})"
+
+
+def as_text(problem: Problem, values: np.ndarray, classes: tuple[float, ...] = CLASSES) -> bytes:
+    """One line for a new sample: class and decision value (K-SVM), or value (K-RR), in full precision."""
+    if problem.is_svm:
+        names = [f"{label:+.17g}" if classes == CLASSES else f"{label:.17g}" for label in classes]
+        lines = [f"{names[value > 0]} {value!r}" for value in values.tolist()]
+    else:
+        lines = [repr(value) for value in values.tolist()]
+    return ("\n".join(lines) + "\n").encode("ascii")

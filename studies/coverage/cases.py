@@ -21,7 +21,7 @@ from sstep_verify.problems import (
 )
 from sstep_verify.problems.losses import loss_from
 from sstep_verify.production import ProductionSolver
-from sstep_verify.production.options import Options
+from sstep_verify.production.settings import Options
 from sstep_verify.scenarios.draws import one_of
 from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.trajectory import Trajectory

@@ -101,7 +101,7 @@ def make_runs(name: str) -> None:
     from sstep_verify.campaign.selection import load_data
     from sstep_verify.campaign.verdicts.expand import expand, make_case
     from sstep_verify.checks.shared.case import AGAIN, plain_request
-    from sstep_verify.production.options import Options
+    from sstep_verify.production.settings import Options
     from sstep_verify.runs.make import make_run
 
     ours.run = training.run = on_thread_ranks

@@ -151,7 +151,7 @@ def _judge_claims(problem, alpha, iterations, claims, ranks):
     from sstep_verify.checks.recorded import claim_honesty
     from sstep_verify.checks.shared.case import Case, run_key
     from sstep_verify.oracle.facade import Oracle
-    from sstep_verify.production.options import Options
+    from sstep_verify.production.settings import Options
     from sstep_verify.trajectory import Claim, Trajectory
     from sstep_verify.verdict import Status
 

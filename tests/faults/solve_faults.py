@@ -9,7 +9,7 @@ import sys
 from launch_faults import DEADLY, ENDLESS
 
 from sstep_verify.cli.main import main
-from sstep_verify.production.messages.communicator import MpiCommunicator
+from sstep_verify.production.communicator import MpiCommunicator
 from sstep_verify.ranks.environment import promised_rank
 
 fault, guilty, where = sys.argv[1:4]

@@ -8,20 +8,20 @@ from plant import plant
 
 from sstep_verify.checks import step_replay, window_replay
 from sstep_verify.problems import LinearKernel, RBFKernel, Ridge
-from sstep_verify.production import recurrences, ridge_window, step_windows
-from sstep_verify.production.messages.communicator import SelfCommunicator
-from sstep_verify.production.options import Options
+from sstep_verify.production import lone_windows, recurrences, ridge_window
+from sstep_verify.production.communicator import SelfCommunicator
 from sstep_verify.production.run import Run
+from sstep_verify.production.settings import Options
 from sstep_verify.solver import RunRequest
 from sstep_verify.verdict import Status
 
 EDITS = {
     "a product with the row before": (ridge_window, "rows[first : first + end - begin]", "rows[first - 1 : first - 1 + end - begin]"),
     "the move of the first coordinate 1e-9": (ridge_window, "+= increments[place]", "+= increments[place] * (1.0 + 1e-9 * (place == 0))"),
-    "rows that are not drawn again are kept in their place": (step_windows, "if last[item] > step:", "if last[item] <= step:"),
-    "the last place of a row is not kept": (step_windows, "range(row.size)", "range(row.size - 1)"),
+    "rows that are not drawn again are kept in their place": (lone_windows, "if last[item] > step:", "if last[item] <= step:"),
+    "the last place of a row is not kept": (lone_windows, "range(row.size)", "range(row.size - 1)"),
     "rows of the step before": (recurrences, "rows, row_of, block, 0, block.size", "rows, row_of - (row_of > 0), block, 0, block.size"),
-    "new rows in the places of the first ones": (step_windows, "np.arange(count - new, count)", "np.arange(new)"),
+    "new rows in the places of the first ones": (lone_windows, "np.arange(count - new, count)", "np.arange(new)"),
 }  # fmt: skip
 
 
@@ -47,7 +47,7 @@ def test_they_are_judged_right(kernel, check):
 def test_the_case_is_made_by_steps():
     case, _ = case_of(LinearKernel())
     run = Run(Options(), SelfCommunicator(), RunRequest(case.problem, case.stream, 5, 12))
-    assert isinstance(run._windows, step_windows.StepWindows)
+    assert isinstance(run._windows, lone_windows.StepWindows)
     run.advance(0, 5)
     assert run._windows._used is not None
 

@@ -23,7 +23,7 @@ from sstep_verify.problems import (
     RBFKernel,
     SquaredHinge,
 )
-from sstep_verify.production.options import Options
+from sstep_verify.production.settings import Options
 from sstep_verify.ranks import RankError, run
 from sstep_verify.solver import RunRequest
 from sstep_verify.verdict import Status
@@ -34,7 +34,7 @@ SAMPLES, FEATURES, ITERATIONS, S = 9, 4, 38, 5
 PRODUCTION = "sstep_verify.production"
 EXCHANGES = f"{PRODUCTION}.exchanges"
 ALLREDUCE, SCATTER = f"{EXCHANGES}.exchange", f"{EXCHANGES}.reduce_scatter"
-PACKET, WINDOWS, GRAM = f"{PRODUCTION}.messages.packet", f"{PRODUCTION}.windows", f"{EXCHANGES}.gram"
+PACKET, WINDOWS, GRAM = f"{PRODUCTION}.packet", f"{PRODUCTION}.windows", f"{EXCHANGES}.gram"
 SUPPORT = f"{EXCHANGES}.support"
 UPDATED = "        exchange.moved(columns, change, recurrence.vector)\n"
 """Where the updates of a window have been made."""
@@ -170,7 +170,7 @@ WRONG = {
                       "self._share(columns, lambda *given: rows.fill(0.0) if self._packet.window == 2 else self._panel.partial(*given),")]},
         window_replay, LinearKernel(), {}),
     "a cached row that belongs to another": (
-        {f"{PRODUCTION}.panels.columns": [("                slot_of[owner[place]] = -1\n", "                pass\n")]},
+        {f"{PRODUCTION}.windows": [("                slot_of[owner[place]] = -1\n", "                pass\n")]},
         window_replay, LinearKernel(), EXCHANGES["cache"]),
     "a scattered panel in another order": (
         {SCATTER: [("= partial[:, begin:end]", "= partial[:, begin:end][:, ::-1]")]},

@@ -15,7 +15,7 @@ from sstep_verify import production
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.recorded import kernel_entries, message_count
 from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
-from sstep_verify.production.panels import differences, kernel_functions, panel
+from sstep_verify.production.panels import differences, panel
 from sstep_verify.verdict import Status
 
 LOSSES = [Hinge(4.0), SquaredHinge(2.0), Ridge(0.05)]
@@ -27,7 +27,7 @@ PLANTS = {
     ),
     "dense, a square lost": (differences, "(d2 * d2 + d3 * d3)", "d2 * d2"),
     "dense, another sample": (differences, "bottom, sampled[place]]", "bottom, 0]"),
-    "dense, sigma squared": (kernel_functions, "panel, -self._sigma,", "panel, -self._sigma**2,"),
+    "dense, sigma squared": (panel, "panel, -self._sigma,", "panel, -self._sigma**2,"),
     "csr, norms expanded": EXPANDED,
     "csr, end of the sampled row lost": (differences, "range(mine, last)", "range(mine, mine)"),
     "csr, end of the other row lost": (differences, "range(its, end)", "range(its, its)"),
@@ -81,7 +81,7 @@ def test_norms_dropped_would_be_seen_where_their_exponential_overflows(offset):
     with plant(*EXPANDED[:1], EXPANDED[1:]):
         reason = judged(kernel_entries, *far_case(Hinge(0.5), "dense", offset))[16].reason
     assert "norms dropped (reproduces" not in reason
-    dropped = (kernel_functions, ("own + norms[column] - 2.0", "0.0 - 2.0"), ("max(distance, 0.0)", "distance"),
+    dropped = (panel, ("own + norms[column] - 2.0", "0.0 - 2.0"), ("max(distance, 0.0)", "distance"),
                ("            panel[row, columns[row] - first] = 0.0\n", "            pass\n"))  # fmt: skip
     with plant(*dropped), np.errstate(over="ignore"):
         made = production.ProductionSolver()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.production.messages.communicator import CountingCommunicator, MpiCommunicator
+from sstep_verify.production.communicator import MpiCommunicator
+from sstep_verify.production.packet import CountingCommunicator
 from sstep_verify.ranks import run
 from sstep_verify.ranks.interposer import forget_interposed_counts, interposed_counts
 

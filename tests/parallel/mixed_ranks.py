@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from sstep_verify.production import ProductionSolver
-from sstep_verify.production.messages.communicator import communicator_of
+from sstep_verify.production.communicator import communicator_of
 from sstep_verify.ranks.environment import world
 
 

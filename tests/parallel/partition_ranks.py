@@ -9,8 +9,8 @@ import numpy as np
 
 from sstep_verify.production import ProductionSolver
 from sstep_verify.production import run as run_module
+from sstep_verify.production.communicator import communicator_of
 from sstep_verify.production.data.partition import Partition
-from sstep_verify.production.messages.communicator import communicator_of
 from sstep_verify.ranks.interposer import Counted, forget_interposed_counts, interposed_counts
 
 

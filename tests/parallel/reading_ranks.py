@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from sstep_verify.production.data import redistribute
+from sstep_verify.production.communicator import communicator_of
+from sstep_verify.production.data import entries
 from sstep_verify.production.data.reading import load_local, read_local, scatter_local
-from sstep_verify.production.messages.communicator import communicator_of
 
 
 def read(comm, path, features=None):
@@ -16,12 +16,12 @@ def load(comm, name, directory=None, task=None):
 
 
 def scatter(comm, data, targets, piece):
-    redistribute.PIECE, usual = piece, redistribute.PIECE
+    entries.PIECE, usual = piece, entries.PIECE
     try:
         root = comm.rank == 0
         return scatter_local(data if root else None, targets if root else None, communicator_of(comm))
     finally:
-        redistribute.PIECE = usual
+        entries.PIECE = usual
 
 
 def read_own(comm, paths):
@@ -31,19 +31,18 @@ def read_own(comm, paths):
 
 def read_without_memory(comm, path, guilty):
     """One rank runs out of memory while it parses."""
-    from sstep_verify.production.data import shares
 
-    parse = shares.read_block
+    parse = entries.read_block
 
     def failing(*arguments, **options):
         raise MemoryError("no room")
 
     if comm.rank == guilty:
-        shares.read_block = failing
+        entries.read_block = failing
     try:
         return read_local(path, communicator_of(comm))
     finally:
-        shares.read_block = parse
+        entries.read_block = parse
 
 
 def all_to_all(comm, seed):

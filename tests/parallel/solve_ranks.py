@@ -8,15 +8,14 @@ import numpy as np
 
 from sstep_verify.costs.tuning import Tuner
 from sstep_verify.production import ProductionSolver
+from sstep_verify.production.communicator import communicator_of
 from sstep_verify.production.data.partition import column_nonzeros, local_columns, partition_of
-from sstep_verify.production.messages.communicator import communicator_of
 from sstep_verify.production.monitor import Monitor
-from sstep_verify.production.options import Options
 from sstep_verify.production.schedule import Schedule
+from sstep_verify.production.settings import Options
 from sstep_verify.production.training import Training
 from sstep_verify.solver import RunRequest
-from sstep_verify.training.prediction import predict
-from sstep_verify.training.samples import read_new_samples
+from sstep_verify.training.samples import predict, read_new_samples
 
 
 def own(problem, communicator):

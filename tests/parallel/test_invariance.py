@@ -13,7 +13,7 @@ from sstep_verify.adapters.ours import DistributedSolver
 from sstep_verify.checks.short.runs import ShortTruth
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
-from sstep_verify.production.options import Options
+from sstep_verify.production.settings import Options
 from sstep_verify.ranks import run
 from sstep_verify.solver import RunRequest
 

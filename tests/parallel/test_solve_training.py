@@ -21,7 +21,7 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.production.messages.communicator import SelfCommunicator
+from sstep_verify.production.communicator import SelfCommunicator
 from sstep_verify.production.settings import Settings
 from sstep_verify.ranks import RankError, run
 from sstep_verify.solver import RunRequest

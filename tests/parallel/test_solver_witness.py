@@ -8,7 +8,7 @@ from checked_runs import ITERATIONS, KERNELS, LOSSES, case_of, fits, options_of,
 
 from sstep_verify.checks.recorded.message_count import expected_counts
 from sstep_verify.errors import MissingExtraError
-from sstep_verify.production.options import Options
+from sstep_verify.production.settings import Options
 from sstep_verify.production.solver import ProductionSolver
 from sstep_verify.ranks import run
 from sstep_verify.ranks.interposer import build_interposer

@@ -39,7 +39,7 @@ from sstep_verify.production.data.partition import (
     padded,
     partition_of,
 )
-from sstep_verify.production.options import GRAM_ROWS
+from sstep_verify.production.settings import GRAM_ROWS
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 

@@ -10,12 +10,12 @@ import numpy as np
 from counted_numbers import CountedNumber, Tally, counted
 from flops_by_term import Flops, Held, Method, window_flops
 
-from sstep_verify.production import block_solve, ridge_window, windows
+from sstep_verify.production import packet as clock
+from sstep_verify.production import ridge_window, windows
 from sstep_verify.production.data.partition import column_nonzeros, local_columns, partition_of
-from sstep_verify.production.messages import clock
-from sstep_verify.production.messages.clock import FUNCTION, GRADIENT, PANEL, PHASES, RECURRENCE
-from sstep_verify.production.options import Options
+from sstep_verify.production.packet import FUNCTION, GRADIENT, PANEL, PHASES, RECURRENCE
 from sstep_verify.production.run import Run
+from sstep_verify.production.settings import Options
 from sstep_verify.solver import RunRequest
 
 INSIDE = ("sstep_verify.production",)
@@ -45,7 +45,7 @@ def recast(thing, tally: Tally, memo: dict):
 @contextmanager
 def counting(tally: Tally, solves: list[int]):
     """Compiled functions as plain Python, a clock that tells flops, and solves told apart."""
-    plain = block_solve.solve_in_place
+    plain = ridge_window.solve_in_place
     plain = getattr(plain, "py_func", plain)
 
     def solve(system, vector):
@@ -64,7 +64,7 @@ def counting(tally: Tally, solves: list[int]):
                 }
                 if uncompiled:
                     stack.enter_context(mock.patch.multiple(module, **uncompiled))
-        for owner, name in ((ridge_window, "solve_in_place"), (block_solve, "solve_long")):
+        for owner, name in ((ridge_window, "solve_in_place"), (ridge_window, "solve_long")):
             stack.enter_context(mock.patch.object(owner, name, solve))
         stack.enter_context(mock.patch.object(windows.Coherent, "sign"))
         stack.enter_context(mock.patch.object(clock, "perf_counter", now))

@@ -18,7 +18,7 @@ from sstep_reference.arithmetic import Float
 
 from sstep_verify.bounds.step.residual import factored, solve_constants, solve_errors
 from sstep_verify.errors import InputError
-from sstep_verify.production import block_solve
+from sstep_verify.production import ridge_window
 from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.block.factorisation import solve_bound
 from sstep_verify.solver import Declaration
@@ -73,7 +73,7 @@ def pivoted(precision, matrix, rhs):
 
 def by_cholesky(precision, matrix, rhs):
     """The production solver's own; it reads one triangle, so its system is exactly symmetric."""
-    plain = getattr(block_solve.solve_in_place, "py_func", block_solve.solve_in_place)
+    plain = getattr(ridge_window.solve_in_place, "py_func", ridge_window.solve_in_place)
     x = rhs.copy()
     plain(matrix.copy(), x)
     return x

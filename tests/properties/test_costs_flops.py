@@ -17,7 +17,7 @@ from simulated_rank import SimulatedCommunicator
 
 from sstep_verify.problems import IndexStream
 from sstep_verify.production.data.partition import column_nonzeros, local_columns, partition_of
-from sstep_verify.production.panels.kernel_functions import Power
+from sstep_verify.production.panels.panel import Power
 from sstep_verify.production.panels.products import SparseProducts
 from sstep_verify.production.recurrences import RidgeRecurrence
 from sstep_verify.solver import RunRequest

@@ -21,8 +21,8 @@ from sstep_verify.production.exchanges.exchange import AllreduceExchange
 from sstep_verify.production.exchanges.gram import GramExchange
 from sstep_verify.production.exchanges.reduce_scatter import ReduceScatterExchange
 from sstep_verify.production.exchanges.support import SupportExchange
-from sstep_verify.production.options import Options
 from sstep_verify.production.run import Run
+from sstep_verify.production.settings import Options
 from sstep_verify.solver import RunRequest
 
 SKIPPED = ("_communicator", "clock", "_stream")

@@ -23,7 +23,7 @@ from sstep_verify.production import windows as production_windows
 from sstep_verify.production.exchanges import exchange as exchange_allreduce
 from sstep_verify.production.exchanges import gram as exchange_gram
 from sstep_verify.production.exchanges.support import Support
-from sstep_verify.production.messages.packet import Packet
+from sstep_verify.production.packet import Packet
 from sstep_verify.solver import RunRequest
 
 

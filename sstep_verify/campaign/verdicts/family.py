@@ -16,7 +16,7 @@ from sstep_verify.problems import Kernel
 from sstep_verify.problems.draws import GENERATORS
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.problems.losses import TASKS
-from sstep_verify.production.options import Options
+from sstep_verify.production.settings import Options
 from sstep_verify.solver import Solver
 
 

@@ -134,7 +134,7 @@ def command(**given):
 
 def _solve(given, communicator, watchdog) -> None:
     from sstep_verify.cli.progress import Progress
-    from sstep_verify.production.messages.agreement import on_all_ranks
+    from sstep_verify.production.communicator import on_all_ranks
     from sstep_verify.training import solve
 
     settings = on_all_ranks(communicator, lambda: _settings(**given))

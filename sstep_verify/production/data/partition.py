@@ -22,16 +22,10 @@ from sstep_verify.errors import InputError
 class Partition:
     """Which columns each rank holds.
 
-    Parameters
-    ----------
-    starts : ndarray of int64, shape (P + 1,)
-        Rank p holds places ``starts[p]`` to ``starts[p + 1] - 1``; possibly none.
-    loads : ndarray of int64, shape (P,)
-        Nonzeros held by each rank.
-    works : ndarray of float64, shape (P,)
-        Squares of the numbers of nonzeros of its columns, summed: its share of a panel's work.
-    order : ndarray of int32, shape (n,), or None
-        The column at each place, ascending within a rank; None where places are columns.
+    `starts`, int64, (P + 1,): rank p holds places ``starts[p]`` to ``starts[p + 1] - 1``; possibly none;
+    `loads`, int64, (P,): nonzeros held by each rank; `works`, (P,): squares of the numbers of nonzeros of
+    its columns, summed: its share of a panel's work; `order`, int32, (n,), or None: the column at each
+    place, ascending within a rank; None where places are columns.
     """
 
     starts: np.ndarray
@@ -85,10 +79,7 @@ def partition_of(nonzeros: np.ndarray, ranks: int, how: str = "work") -> Partiti
 
     Dense data, whose columns are alike, and one rank have contiguous runs either way.
 
-    Raises
-    ------
-    InputError
-        As `balanced_partition` does.
+    Raises InputError as `balanced_partition` does.
     """
     counts = np.asarray(nonzeros, dtype=np.int64)
     alike = ranks == 1 or not counts.size or bool((counts == counts[0]).all())
@@ -140,21 +131,8 @@ def balanced_partition(nonzeros: np.ndarray, ranks: int) -> Partition:
     long as it may be, needs at most `ranks` runs. Under that load, runs are then cut as near to equal
     shares of what is left as it allows, so that the last rank does not get the remnants.
 
-    Parameters
-    ----------
-    nonzeros : ndarray of int, shape (n,)
-        Nonzeros of each column.
-    ranks : int
-        Number of runs (P), >= 1; may exceed n, and then some runs are empty.
-
-    Returns
-    -------
-    Partition
-
-    Raises
-    ------
-    InputError
-        If `ranks` < 1 or a count is negative.
+    `nonzeros`, (n,): nonzeros of each column; `ranks`: number of runs (P), >= 1; may exceed n, and then
+    some runs are empty. Returns . Raises InputError if `ranks` < 1 or a count is negative.
     """
     counts = _counts(nonzeros, ranks)
     before = np.concatenate([[0], np.cumsum(counts)])

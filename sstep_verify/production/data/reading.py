@@ -25,33 +25,27 @@ from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.problems.data.datasets import DENSE_ABOVE, TASKS, load, names
 from sstep_verify.problems.data.labels import CLASSES, describe_mapping, two_classes
 from sstep_verify.problems.data.svmlight import CUT, cut_looks_alike, require_content
+from sstep_verify.production.communicator import Communicator, on_first_rank
+from sstep_verify.production.data.entries import (
+    Entries,
+    parse_shares,
+    pieces,
+    scatter_dense,
+    scatter_sparse,
+)
 from sstep_verify.production.data.partition import Partition, column_nonzeros, partition_of
-from sstep_verify.production.data.redistribute import Entries, pieces, scatter_dense, scatter_sparse
-from sstep_verify.production.data.shares import parse_shares
-from sstep_verify.production.messages.agreement import on_first_rank
-from sstep_verify.production.messages.communicator import Communicator
 
 
 @dataclass(frozen=True, eq=False)
 class LocalData:
     """One rank's part of a data set.
 
-    Parameters
-    ----------
-    data : ndarray or csr_array, shape (m, n_local)
-        This rank's columns of the data (A), float64, C order if dense; read-only.
-    targets : ndarray, shape (m,)
-        Labels or targets (y) of all samples, on every rank; read-only.
-    features : int
-        Columns of the whole matrix (n).
-    partition : Partition
-        Which rank holds which columns; the same on all ranks.
-    task : {"", "classification", "regression"}
-        Task the targets are made for; empty if they are as they were found.
-    notes : tuple of str
-        What a reader of a report should know, such as the mapping of labels.
-    classes : tuple of float
-        What the labels -1 and +1 stand for where the set was found; for classification.
+    `data`, (m, n_local): this rank's columns of the data (A), float64, C order if dense; read-only;
+    `targets`, (m,): labels or targets (y) of all samples, on every rank; read-only; `features`: columns of
+    the whole matrix (n); `partition`: which rank holds which columns; the same on all ranks; `task`, {"",
+    "classification", "regression"}: task the targets are made for; empty if they are as they were found;
+    `notes`: what a reader of a report should know, such as the mapping of labels; `classes`: what the
+    labels -1 and +1 stand for where the set was found; for classification.
     """
 
     data: np.ndarray | sp.csr_array
@@ -82,19 +76,9 @@ def load_local(
     A file is read by all ranks together. A named set is loaded, and checked against what is pinned of
     it, by rank 0, which then hands out the columns.
 
-    Parameters
-    ----------
-    name_or_path, directory, task
-        As for `problems.data.datasets.load`.
-    communicator : Communicator
-        The ranks.
-    how : {"work", "contiguous"}
-        Partition, see `PARTITIONS`.
-
-    Raises
-    ------
-    InputError, DataError, MissingExtraError
-        As `problems.data.datasets.load` does; on all ranks.
+    `name_or_path`, `directory`, `task`: as for `problems.data.datasets.load`; `communicator`: the ranks;
+    `how`, {"work", "contiguous"}: partition, see `PARTITIONS`. Raises InputError, DataError,
+    MissingExtraError as `problems.data.datasets.load` does; on all ranks.
     """
     if task is not None and task not in TASKS:
         raise InputError(f"task {task!r} is unknown; known: {', '.join(TASKS)}")
@@ -123,29 +107,11 @@ def read_local(
     file: zeros written out are dropped, and it is dense if more than half of its values differ from 0.
     Ranks may outnumber lines and columns.
 
-    Parameters
-    ----------
-    path : str or Path
-        As for `problems.data.svmlight.read_svmlight`; the same file on every rank.
-    communicator : Communicator
-        The ranks.
-    features : int, optional
-        Number of features (n) the file is known to have; without it, the largest index met.
-    how : {"work", "contiguous"}
-        Partition, see `PARTITIONS`.
-
-    Returns
-    -------
-    LocalData
-        Targets are as the file has them.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be used, with the message of the serial reader, or is not the same on all
-        ranks; on all ranks.
-    ReadingError
-        If a rank failed for another reason.
+    `path`: as for `problems.data.svmlight.read_svmlight`; the same file on every rank; `communicator`: the
+    ranks; `features`: number of features (n) the file is known to have; without it, the largest index met;
+    `how`, {"work", "contiguous"}: partition, see `PARTITIONS`. Returns targets are as the file has them.
+    Raises DataError if the file cannot be used, with the message of the serial reader, or is not the same
+    on all ranks; on all ranks; ReadingError if a rank failed for another reason.
     """
     block, reports = parse_shares(Path(path), communicator, features)
     samples = sum(report.samples for report in reports)
@@ -174,21 +140,10 @@ def scatter_local(
 ) -> LocalData:
     """Hand out the columns of a matrix that rank 0 holds.
 
-    Parameters
-    ----------
-    data : ndarray or csr_array, shape (m, n), or None
-        Samples by features (A) on rank 0, CSR with sorted indices; None on the others.
-    targets : ndarray, shape (m,), or None
-        Labels or targets (y) on rank 0; None on the others.
-    communicator : Communicator
-        The ranks.
-    how : {"work", "contiguous"}
-        Partition, see `PARTITIONS`.
-
-    Returns
-    -------
-    LocalData
-        Dense or CSR as `data`; rank 0 still holds the whole as well.
+    `data`, (m, n), or None: samples by features (A) on rank 0, CSR with sorted indices; None on the others;
+    `targets`, (m,), or None: labels or targets (y) on rank 0; None on the others; `communicator`: the
+    ranks; `how`, {"work", "contiguous"}: partition, see `PARTITIONS`. Returns dense or CSR as `data`; rank
+    0 still holds the whole as well.
     """
     head = None
     if data is not None:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.production.messages.clock import FUNCTION, GRADIENT, PANEL, TRANSFER, WAITING, Clock
-from sstep_verify.production.messages.communicator import Communicator
-from sstep_verify.production.messages.packet import Packet
+from sstep_verify.problems import Kernel
+from sstep_verify.production.communicator import Communicator
+from sstep_verify.production.packet import FUNCTION, GRADIENT, PANEL, TRANSFER, WAITING, Clock, Packet
 from sstep_verify.production.panels.panel import Panel
 from sstep_verify.trajectory import Panel as UsedPanel
 
@@ -21,23 +21,9 @@ from sstep_verify.trajectory import Panel as UsedPanel
 class Exchange:
     """Communication that a run needs, in windows.
 
-    Parameters
-    ----------
-    packet : Packet
-        Sums what a window needs.
-    communicator : Communicator
-        For the barrier that tells waiting from transfer.
-    clock : Clock
-        Seconds per phase.
-    separate : bool
-        Tell waiting from transfer.
-
-    Attributes
-    ----------
-    columns : int
-        Kernel rows formed.
-    whole : bool
-        Whether rows are of all samples, or among the coordinates of their window.
+    `packet`: sums what a window needs; `communicator`: for the barrier that tells waiting from transfer;
+    `clock`: seconds per phase; `separate`: tell waiting from transfer. Attributes `columns`: kernel rows
+    formed; `whole`: whether rows are of all samples, or among the coordinates of their window.
     """
 
     whole = False
@@ -97,15 +83,9 @@ class AllreduceExchange(Exchange):
     Words per window: m times the distinct columns, and the trailer. The kernel function and the gradient
     are computed on every rank alike.
 
-    Parameters
-    ----------
-    panel : Panel
-        Forms the rows.
-    packet, communicator, clock, separate
-        As of `Exchange`; the packet holds at least as many rows as are asked for at once. With `separate`
-        the gradient is told from the recurrence, too.
-    rows : int
-        Largest number of distinct columns of a window; needed with `separate`.
+    `panel`: forms the rows; `packet`, `communicator`, `clock`, `separate`: as of `Exchange`; the packet
+    holds at least as many rows as are asked for at once. With `separate` the gradient is told from the
+    recurrence, too; `rows`: largest number of distinct columns of a window; needed with `separate`.
     """
 
     whole = True
@@ -156,3 +136,49 @@ class AllreduceExchange(Exchange):
     def used(self, columns: np.ndarray) -> UsedPanel:
         """Copy of the rows of the window just made."""
         return UsedPanel(columns, self._packet.matrix(columns.size, self._panel.samples).copy())
+
+
+COLLECTIVE_SECONDS = 2e-5
+"""What one more small collective is taken to cost; between 3 and 25 us on a few ranks of one machine."""
+
+LINEAR_SECONDS, POLYNOMIAL_SECONDS, RBF_SECONDS = 4e-10, 1e-9, 4e-9
+"""Time of one panel entry after the reduction: its share of the gradient, and its kernel function."""
+
+
+def choose_exchange(
+    *, samples: int, s: int, block: int, iterations: int, ranks: int, kernel: Kernel, memory: int
+) -> tuple[str, int, str]:
+    """Choose from the sizes of a run.
+
+    `samples`: number of samples (m); `s`, `block`, `iterations`: iterations per window, coordinates per
+    block (b), iterations in all (H); `ranks`: number of ranks (P); `kernel`: the kernel; `memory`: words
+    that a rank may spend on kernel rows. Returns `exchange`, {"allreduce", "reduce-scatter", "gram"}: what
+    is communicated; `cache`: words for kept kernel rows; 0 for none; `reason`: one sentence.
+    """
+    most = min(s * block, samples)
+    panel, small = samples * most, most * most + most
+    if kernel.linear and small < panel:
+        reason = f"{small} words a window instead of {panel}, whatever the number of samples"
+        return "gram", 0, f"linear kernel: {reason}"
+    if samples * samples <= memory and iterations * block > samples:
+        draws = iterations * block
+        reason = f"all {samples} kernel rows fit in {memory} words, and {draws} draws use each "
+        reason += f"{draws / samples:.3g} times: every row is formed once and kept"
+        return "allreduce", samples * samples, reason
+    saved = panel * (1 - 1 / ranks) * _entry_seconds(kernel)
+    if ranks > 1 and (panel > memory or saved > COLLECTIVE_SECONDS):
+        reason = (
+            f"{panel} panel entries a window: kernel function and gradient of {samples // ranks} samples"
+        )
+        reason += f" a rank, not {samples}, are taken to be worth one more collective"
+        return "reduce-scatter", 0, reason
+    reason = (
+        f"{panel} panel entries a window on {ranks} rank{'s' * (ranks > 1)}: taken to be too few for a "
+    )
+    return "allreduce", 0, f"{reason}second collective to pay"
+
+
+def _entry_seconds(kernel: Kernel) -> float:
+    if kernel.linear:
+        return LINEAR_SECONDS
+    return RBF_SECONDS if kernel.of_distance else POLYNOMIAL_SECONDS

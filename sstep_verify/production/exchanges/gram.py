@@ -11,33 +11,20 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from sstep_verify.production.communicator import Communicator
 from sstep_verify.production.exchanges.exchange import Exchange
 from sstep_verify.production.exchanges.gram_local import DenseLocal, SparseLocal
-from sstep_verify.production.messages.clock import Clock
-from sstep_verify.production.messages.communicator import Communicator
-from sstep_verify.production.messages.packet import Packet
+from sstep_verify.production.packet import Clock, Packet
 
 
 class GramExchange(Exchange):
     """Inner products among the drawn samples, and carried weights.
 
-    Parameters
-    ----------
-    data : ndarray or csr_array, shape (m, n_local)
-        This rank's columns of the data.
-    packet, communicator, clock, separate
-        As of `Exchange`; the packet holds ``c**2 + c`` words for the largest c.
-    rows : int
-        Largest number of distinct columns of a window.
-    recompute : int
-        Windows after which the weights are formed anew; 0 for never.
-    before : int
-        Windows of the stream before this run, which count as well.
-
-    Attributes
-    ----------
-    weights : ndarray, shape (n_local,)
-        This rank's part of w.
+    `data`, (m, n_local): this rank's columns of the data; `packet`, `communicator`, `clock`, `separate`: as
+    of `Exchange`; the packet holds ``c**2 + c`` words for the largest c; `rows`: largest number of distinct
+    columns of a window; `recompute`: windows after which the weights are formed anew; 0 for never;
+    `before`: windows of the stream before this run, which count as well. Attribute `weights`, (n_local,):
+    this rank's part of w.
     """
 
     def __init__(

@@ -33,12 +33,7 @@ def most_small(features: int) -> int:
 class DenseLocal:
     """Operations on this rank's columns of dense data.
 
-    Parameters
-    ----------
-    data : ndarray, shape (m, n_local)
-        The columns.
-    rows : int
-        Largest number of samples asked for at once.
+    `data`, (m, n_local): the columns; `rows`: largest number of samples asked for at once.
     """
 
     def __init__(self, data: np.ndarray, rows: int):
@@ -107,10 +102,7 @@ class DenseLocal:
 class SparseLocal:
     """Operations on this rank's columns of CSR data.
 
-    Parameters
-    ----------
-    data : csr_array, shape (m, n_local)
-        The columns.
+    `data`, (m, n_local): the columns.
     """
 
     def __init__(self, data: sp.csr_array):

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from sstep_verify.compiled import compiled
+from sstep_verify.production.communicator import Communicator
 from sstep_verify.production.exchanges.exchange import Exchange
-from sstep_verify.production.messages.clock import FUNCTION, GRADIENT, TRANSFER, Clock
-from sstep_verify.production.messages.communicator import Communicator
-from sstep_verify.production.messages.packet import Packet
+from sstep_verify.production.packet import FUNCTION, GRADIENT, TRANSFER, Clock, Packet
 from sstep_verify.production.panels.panel import Panel
 from sstep_verify.production.panels.products import TILE_WORDS
 
@@ -30,14 +29,8 @@ LEAST_BLOCK = 128
 class ReduceScatterExchange(Exchange):
     """Kernel rows by samples.
 
-    Parameters
-    ----------
-    panel : Panel
-        Forms the rows.
-    packet, communicator, clock, separate
-        As of `Exchange`; the packet holds ``c**2 + c`` words for the largest c.
-    rows : int
-        Largest number of distinct columns of a window.
+    `panel`: forms the rows; `packet`, `communicator`, `clock`, `separate`: as of `Exchange`; the packet
+    holds ``c**2 + c`` words for the largest c; `rows`: largest number of distinct columns of a window.
     """
 
     def __init__(

@@ -20,10 +20,9 @@ import numpy as np
 
 from sstep_verify.compiled import compiled
 from sstep_verify.problems import Kernel
+from sstep_verify.production.communicator import Communicator
 from sstep_verify.production.exchanges.exchange import Exchange
-from sstep_verify.production.messages.clock import FUNCTION, GRADIENT, Clock
-from sstep_verify.production.messages.communicator import Communicator
-from sstep_verify.production.messages.packet import Packet
+from sstep_verify.production.packet import FUNCTION, GRADIENT, Clock, Packet
 from sstep_verify.production.panels.panel import Sums, sums_of
 from sstep_verify.production.panels.products import DenseProducts, FewFeatures
 from sstep_verify.trajectory import Panel as UsedPanel
@@ -35,17 +34,8 @@ ROWS_AT_ONCE = 8
 class Support:
     """An order of the samples in which those of a panel come first.
 
-    Parameters
-    ----------
-    samples, rows : int
-        Number of samples (m), most distinct coordinates of a window.
-
-    Attributes
-    ----------
-    order : ndarray of int64, shape (m,)
-        Sample at each place.
-    place_of : ndarray of int64, shape (m,)
-        Place of each sample.
+    `samples`, `rows`: number of samples (m), most distinct coordinates of a window. Attributes `order`,
+    int64, (m,): sample at each place; `place_of`, int64, (m,): place of each sample.
     """
 
     def __init__(self, samples: int, rows: int):
@@ -76,15 +66,7 @@ class Support:
 class SupportPanel:
     """Forms panels over a part of the samples: `partial` before the reduction, `finish` after it.
 
-    Parameters
-    ----------
-    data, kernel, rbf, rows, packet
-        As of `Panel`.
-
-    Attributes
-    ----------
-    samples : int
-        Number of samples (m).
+    `data`, `kernel`, `rbf`, `rows`, `packet`: as of `Panel`. Attribute `samples`: number of samples (m).
     """
 
     def __init__(self, data, kernel: Kernel, rbf: str, rows: int, packet: Packet):
@@ -117,12 +99,7 @@ class SupportPanel:
 class RowsKept:
     """Dense data: the rows at the first places lie side by side, so that BLAS multiplies them.
 
-    Parameters
-    ----------
-    products : DenseProducts
-        Of the data.
-    data : ndarray, shape (m, n_local)
-        This rank's columns of the data.
+    `products`: of the data; `data`, (m, n_local): this rank's columns of the data.
     """
 
     def __init__(self, products: DenseProducts, data: np.ndarray):
@@ -139,12 +116,7 @@ class RowsKept:
 class RowsTaken:
     """Any other sums: whole rows are formed, some at once, and the places taken from them.
 
-    Parameters
-    ----------
-    sums : SparseProducts, DenseDifferences or SparseDifferences
-        Forms whole rows.
-    samples : int
-        Number of samples (m).
+    `sums`: forms whole rows; `samples`: number of samples (m).
     """
 
     def __init__(self, sums: Sums, samples: int):
@@ -163,14 +135,9 @@ class RowsTaken:
 class SupportExchange(Exchange):
     """Kernel rows over the support, on every rank.
 
-    Parameters
-    ----------
-    panel : SupportPanel
-        Forms the rows.
-    packet, communicator, clock, separate
-        As of `Exchange`; the packet holds at least as many whole rows as a window has.
-    rows : int
-        Largest number of distinct columns of a window.
+    `panel`: forms the rows; `packet`, `communicator`, `clock`, `separate`: as of `Exchange`; the packet
+    holds at least as many whole rows as a window has; `rows`: largest number of distinct columns of a
+    window.
     """
 
     def __init__(

@@ -24,10 +24,7 @@ class DenseDifferences:
     The features are stored as rows, so that one operation acts on many samples at once without any
     sum being reordered.
 
-    Parameters
-    ----------
-    data : ndarray, shape (m, n_local)
-        This rank's columns of the data.
+    `data`, (m, n_local): this rank's columns of the data.
     """
 
     def __init__(self, data: np.ndarray):
@@ -41,10 +38,7 @@ class DenseDifferences:
 class SparseDifferences:
     """Partial squared distances of a CSR matrix: every sampled row is merged with every row.
 
-    Parameters
-    ----------
-    data : csr_array, shape (m, n_local)
-        This rank's columns of the data.
+    `data`, (m, n_local): this rank's columns of the data.
     """
 
     def __init__(self, data: sp.csr_array):

@@ -47,12 +47,8 @@ def features_at_once(data: np.ndarray, rows: int, share: int) -> int:
 class DenseProducts:
     """Panel products of a dense matrix by BLAS.
 
-    Parameters
-    ----------
-    data : ndarray, shape (m, n_local)
-        This rank's columns of the data, C order.
-    width : int
-        Largest number of panel rows asked for at once.
+    `data`, (m, n_local): this rank's columns of the data, C order; `width`: largest number of panel rows
+    asked for at once.
     """
 
     def __init__(self, data: np.ndarray, width: int):
@@ -116,10 +112,7 @@ class DenseProducts:
 class FewFeatures:
     """Panel products of a dense matrix with so few columns that its panel takes longest to write.
 
-    Parameters
-    ----------
-    data : ndarray, shape (m, n_local)
-        This rank's columns of the data, C order; at least one.
+    `data`, (m, n_local): this rank's columns of the data, C order; at least one.
     """
 
     def __init__(self, data: np.ndarray):
@@ -141,10 +134,7 @@ class SparseProducts:
     The transpose is stored once; the work per panel row is the number of nonzeros in the touched
     columns, and nothing is transposed or allocated per window.
 
-    Parameters
-    ----------
-    data : csr_array, shape (m, n_local)
-        This rank's columns of the data.
+    `data`, (m, n_local): this rank's columns of the data.
     """
 
     def __init__(self, data: sp.csr_array):

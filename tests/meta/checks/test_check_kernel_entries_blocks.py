@@ -16,7 +16,7 @@ from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKern
 from sstep_verify.production import ProductionSolver
 from sstep_verify.production.exchanges import gram_local
 from sstep_verify.production.exchanges import reduce_scatter as exchange_reduce_scatter
-from sstep_verify.production.panels import kernel_functions
+from sstep_verify.production.panels import panel as kernel_functions
 from sstep_verify.verdict import Status
 
 KERNELS = [LinearKernel(), PolynomialKernel(2, 1.5), RBFKernel(0.3)]

@@ -22,7 +22,8 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.production import ProductionSolver, ridge_window, solver, svm_window
-from sstep_verify.production.panels import kernel_functions, products
+from sstep_verify.production.panels import panel as kernel_functions
+from sstep_verify.production.panels import products
 from sstep_verify.solver import RunRequest
 from sstep_verify.verdict import Status
 

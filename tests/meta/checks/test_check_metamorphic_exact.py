@@ -19,7 +19,7 @@ from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKern
 from sstep_verify.problems.transforms import scale_data
 from sstep_verify.production import ProductionSolver, ridge_window, svm_window
 from sstep_verify.production import run as run_module
-from sstep_verify.production.panels import kernel_functions
+from sstep_verify.production.panels import panel as kernel_functions
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status

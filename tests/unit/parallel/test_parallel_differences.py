@@ -15,10 +15,10 @@ from sstep_verify.campaign.verdicts.solvers import SolverTable, make_solvers
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel
 from sstep_verify.production import ProductionSolver
-from sstep_verify.production.messages.packet import TRAILER
+from sstep_verify.production.packet import TRAILER
 from sstep_verify.production.panels import differences
 from sstep_verify.production.panels.differences import DenseDifferences, SparseDifferences, differences_of
-from sstep_verify.production.panels.kernel_functions import DistanceGaussian
+from sstep_verify.production.panels.panel import DistanceGaussian
 from sstep_verify.rounding.arithmetic import gamma, unit_roundoff
 from sstep_verify.solver import RunRequest
 

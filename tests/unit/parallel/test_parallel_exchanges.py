@@ -14,8 +14,7 @@ from sstep_verify.production.exchanges.gram import GramExchange
 from sstep_verify.production.exchanges.gram_local import DenseLocal
 from sstep_verify.production.exchanges.reduce_scatter import ReduceScatterExchange
 from sstep_verify.production.exchanges.support import SupportExchange, SupportPanel
-from sstep_verify.production.messages.clock import PHASES, Clock
-from sstep_verify.production.messages.packet import Packet, WindowError
+from sstep_verify.production.packet import PHASES, Clock, Packet, WindowError
 from sstep_verify.production.panels.panel import Panel
 from studies.thread_ranks import on_threads
 

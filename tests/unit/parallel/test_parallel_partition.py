@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from sstep_verify.errors import InputError
 from sstep_verify.production.data import partition as partition_module
+from sstep_verify.production.data.entries import Entries
 from sstep_verify.production.data.partition import (
     balanced_partition,
     column_nonzeros,
@@ -24,7 +25,6 @@ from sstep_verify.production.data.partition import (
     local_columns,
     partition_of,
 )
-from sstep_verify.production.data.redistribute import Entries
 
 COLUMN_COUNTS = "news20.binary.colnnz.txt.xz"
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
 from sstep_verify.production.panels import few_features, products
 from sstep_verify.production.panels.few_features import few_products
-from sstep_verify.production.panels.kernel_functions import (
+from sstep_verify.production.panels.panel import (
     Gaussian,
     Identity,
     Power,

@@ -21,9 +21,9 @@ from sstep_verify.problems import (
 )
 from sstep_verify.problems.bias import require_usable, with_constant_feature
 from sstep_verify.problems.data.datasets import load
+from sstep_verify.production.communicator import SelfCommunicator
 from sstep_verify.production.data.partition import Partition
 from sstep_verify.production.data.reading import LocalData, with_bias
-from sstep_verify.production.messages.communicator import SelfCommunicator
 from sstep_verify.solver import Declaration
 
 FAMILY = """

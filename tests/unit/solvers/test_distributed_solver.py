@@ -8,7 +8,7 @@ import pytest
 from sstep_verify.adapters import ours
 from sstep_verify.errors import InputError, RunError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
-from sstep_verify.production.messages.packet import IncoherenceError
+from sstep_verify.production.packet import IncoherenceError
 from sstep_verify.ranks import RankError
 from sstep_verify.solver import RunRequest
 

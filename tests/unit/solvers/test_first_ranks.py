@@ -10,7 +10,7 @@ import pytest
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
 from sstep_verify.production import ProductionSolver
 from sstep_verify.production.exchanges.support import SupportPanel
-from sstep_verify.production.messages.packet import WindowError
+from sstep_verify.production.packet import WindowError
 from sstep_verify.production.panels.panel import Panel
 from sstep_verify.production.recurrences import RidgeRecurrence, SvmRecurrence
 from sstep_verify.solver import RunRequest

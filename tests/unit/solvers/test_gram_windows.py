@@ -12,10 +12,10 @@ from production_runs import LOSSES
 
 from sstep_verify.problems import IndexStream, LinearKernel, Problem
 from sstep_verify.production import ProductionSolver
+from sstep_verify.production.communicator import SelfCommunicator
 from sstep_verify.production.exchanges import gram_local
 from sstep_verify.production.exchanges.gram import GramExchange
 from sstep_verify.production.exchanges.gram_local import FEW, NARROW, SMALL, DenseLocal
-from sstep_verify.production.messages.communicator import SelfCommunicator
 from sstep_verify.solver import RunRequest
 
 ITERATIONS, S = 95, (1, 4, FEW + 1, 32, 37)

@@ -11,9 +11,8 @@ from production_runs import KERNELS, LOSSES, SAMPLES, problem_of, stream_of
 
 from sstep_verify.problems import IndexStream, RBFKernel
 from sstep_verify.production import ProductionSolver
-from sstep_verify.production.messages.clock import PHASES
-from sstep_verify.production.messages.communicator import SelfCommunicator
-from sstep_verify.production.messages.packet import TRAILER
+from sstep_verify.production.communicator import SelfCommunicator
+from sstep_verify.production.packet import PHASES, TRAILER
 from sstep_verify.solver import RunRequest
 
 

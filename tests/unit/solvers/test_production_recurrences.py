@@ -23,15 +23,13 @@ from sstep_verify.problems import (
 )
 from sstep_verify.production import (
     ProductionSolver,
-    block_solve,
     recurrences,
     ridge_window,
     svm_window,
 )
-from sstep_verify.production.block_solve import solve_in_place
 from sstep_verify.production.exchanges.exchange import AllreduceExchange
-from sstep_verify.production.options import Options
-from sstep_verify.production.ridge_window import row_products
+from sstep_verify.production.ridge_window import row_products, solve_in_place
+from sstep_verify.production.settings import Options
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
 from sstep_verify.solver import RunRequest
 
@@ -196,7 +194,7 @@ def test_long_blocks_step_by_step(kernel, storage, features, s):
 
 def test_a_long_system_that_is_not_positive_definite_gives_nan():
     system, vector = -np.eye(3), np.ones(3)
-    block_solve.solve_long(system, vector)
+    ridge_window.solve_long(system, vector)
     assert np.isnan(vector).all()
 
 
@@ -205,8 +203,8 @@ def test_a_long_system_is_solved_from_its_upper_triangle():
     half, right = rng.standard_normal((100, 100)), rng.standard_normal(100)
     matrix = half @ half.T + 100 * np.eye(100)
     long, own = (right.copy() for _ in range(2))
-    block_solve.solve_long(np.triu(matrix) + np.tril(np.full((100, 100), np.nan), -1), long)
-    block_solve.solve_in_place(matrix.copy(), own)
+    ridge_window.solve_long(np.triu(matrix) + np.tril(np.full((100, 100), np.nan), -1), long)
+    ridge_window.solve_in_place(matrix.copy(), own)
     assert np.allclose(long, own, rtol=1e-12)
     assert np.allclose(matrix @ long, right, rtol=1e-12)
 

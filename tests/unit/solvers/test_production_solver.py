@@ -15,8 +15,8 @@ from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
 from sstep_verify.production import ProductionSolver
 from sstep_verify.production import run as run_module
-from sstep_verify.production.messages.communicator import SelfCommunicator
-from sstep_verify.production.options import Options
+from sstep_verify.production.communicator import SelfCommunicator
+from sstep_verify.production.settings import Options
 from sstep_verify.solver import RunRequest, Solver
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
-from sstep_verify.production.messages.communicator import SelfCommunicator
+from sstep_verify.production.communicator import SelfCommunicator
 from sstep_verify.production.monitor import Measured, Values, best_without_progress
 from sstep_verify.production.settings import Settings
 from sstep_verify.production.training import Training

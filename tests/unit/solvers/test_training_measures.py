@@ -9,7 +9,7 @@ import pytest
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge, SquaredHinge
-from sstep_verify.production.messages.communicator import SelfCommunicator
+from sstep_verify.production.communicator import SelfCommunicator
 from sstep_verify.production.monitor import Monitor
 from sstep_verify.production.settings import Settings
 from sstep_verify.production.training import Training

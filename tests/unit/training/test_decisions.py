@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, RBFKernel, Ridge
 from sstep_verify.production.settings import Settings
-from sstep_verify.training.decisions import LEAST_INTERVAL, MEMORY, SHARE, decide, default_interval
+from sstep_verify.training.decisions import (
+    LEAST_INTERVAL,
+    MEMORY,
+    SHARE,
+    decide,
+    default_interval,
+    identity_of,
+)
 
 
 @given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 64), st.booleans())
@@ -32,15 +39,15 @@ def request_of(**changed) -> Settings:
     )
 
 
-def identity_of(settings: Settings) -> dict:
-    return settings.identity(2)
+def told_of(settings: Settings) -> dict:
+    return identity_of(settings, 2)
 
 
 def test_exchange_and_cache_are_decided_and_explained():
     kept = decide(request_of(), 100, 2)
     assert kept.keep_gram
     assert "all 100 kernel rows fit" in kept.exchange_reason
-    assert identity_of(kept)["cache"] == "all kernel rows"
+    assert told_of(kept)["cache"] == "all kernel rows"
     none = decide(request_of(cache=0), 100, 2)
     assert not none.keep_gram
     some = decide(request_of(cache=3000, exchange="allreduce"), 100, 2)
@@ -83,20 +90,20 @@ def test_all_that_decides_the_bits_is_part_of_the_identity():
         )
     ]
     others.append(request_of(exchange="reduce-scatter"))
-    found = [identity_of(decide(one, 100, 2)) for one in (base, *others)] + [
-        decide(base, 100, 3).identity(3)
+    found = [told_of(decide(one, 100, 2)) for one in (base, *others)] + [
+        identity_of(decide(base, 100, 3), 3)
     ]
     for one, other in itertools.combinations(found, 2):
         assert one != other
     assert (
-        identity_of(decide(request_of(exchange="allreduce", iterations=7, tolerance=0.5), 100, 2))
+        told_of(decide(request_of(exchange="allreduce", iterations=7, tolerance=0.5), 100, 2))
         == found[0]
     )
 
 
 def test_the_stream_is_drawn_as_asked_for():
     """Uniform draws leave no word, so that runs of before are gone on with."""
-    assert "stream" not in identity_of(decide(request_of(), 100, 2))
+    assert "stream" not in told_of(decide(request_of(), 100, 2))
     stream = decide(request_of(stream="epochs", iterations=300), 100, 2).draws_of(100)
     for begin in (0, 100, 200):
         assert sorted(stream.blocks(begin, begin + 100).ravel().tolist()) == list(range(100))
@@ -120,8 +127,8 @@ def test_more_iterations_go_on_with_what_was_decided_before():
     assert not short.keep_gram
     assert long.keep_gram
     for first, other in ((short, request_of(iterations=5000)), (long, request_of(iterations=50))):
-        going_on = decide(other, 100, 2, identity_of(first))
-        assert identity_of(going_on) == identity_of(first)
+        going_on = decide(other, 100, 2, told_of(first))
+        assert told_of(going_on) == told_of(first)
         assert going_on == dataclasses.replace(
             first, exchange_reason=going_on.exchange_reason, iterations=other.iterations
         )
@@ -129,17 +136,17 @@ def test_more_iterations_go_on_with_what_was_decided_before():
 
 
 def test_what_is_asked_for_in_so_many_words_is_not_taken_from_before():
-    kept = identity_of(decide(request_of(), 100, 2))
+    kept = told_of(decide(request_of(), 100, 2))
     for changed in ({"cache": 0}, {"exchange": "reduce-scatter"}, {"exchange": "allreduce", "cache": 3000}):
         asked = request_of(**changed)
-        assert identity_of(decide(asked, 100, 2, kept)) | {"interval": 0} == identity_of(
+        assert told_of(decide(asked, 100, 2, kept)) | {"interval": 0} == told_of(
             decide(asked, 100, 2)
         ) | {"interval": 0}
     asked = request_of(interval=1600)
-    assert identity_of(decide(asked, 100, 2, kept))["interval"] == 1600
-    assert identity_of(decide(request_of(cache=MEMORY), 100, 2, kept)) == kept
-    explicit = identity_of(decide(request_of(exchange="allreduce", cache=3000), 100, 2))
-    assert identity_of(decide(request_of(exchange="allreduce"), 100, 2, explicit)) == explicit
+    assert told_of(decide(asked, 100, 2, kept))["interval"] == 1600
+    assert told_of(decide(request_of(cache=MEMORY), 100, 2, kept)) == kept
+    explicit = told_of(decide(request_of(exchange="allreduce", cache=3000), 100, 2))
+    assert told_of(decide(request_of(exchange="allreduce"), 100, 2, explicit)) == explicit
 
 
 @pytest.mark.parametrize(
@@ -152,5 +159,5 @@ def test_what_is_asked_for_in_so_many_words_is_not_taken_from_before():
 )  # fmt: skip
 def test_nonsense_in_what_was_kept_decides_nothing(changed):
     request = request_of()
-    found = decide(request, 100, 2, identity_of(decide(request, 100, 2)) | changed)
-    assert identity_of(found) == identity_of(decide(request, 100, 2))
+    found = decide(request, 100, 2, told_of(decide(request, 100, 2)) | changed)
+    assert told_of(found) == told_of(decide(request, 100, 2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sstep_verify import compiled as inner
-from sstep_verify.training import summary
+from sstep_verify.training import pipeline
 
 
 def test_compiling_is_timed_and_told_once(monkeypatch):
@@ -13,8 +13,8 @@ def test_compiling_is_timed_and_told_once(monkeypatch):
     before = inner.compile_seconds()
     assert inner.compiled(space["double"])(2.0) == 4.0
     assert inner.compile_seconds() > before
-    monkeypatch.setattr(summary, "compile_seconds", lambda: 4.26)
-    (line,) = summary._compiling()
+    monkeypatch.setattr(pipeline, "compile_seconds", lambda: 4.26)
+    (line,) = pipeline._compiling()
     assert line.startswith("4.3 s of this run went into compiling inner loops")
-    monkeypatch.setattr(summary, "compile_seconds", lambda: 0.0)
-    assert not list(summary._compiling())
+    monkeypatch.setattr(pipeline, "compile_seconds", lambda: 0.0)
+    assert not list(pipeline._compiling())

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sstep_verify.production.messages.clock import PHASES
-from sstep_verify.training.summary import summary_lines
+from sstep_verify.production.packet import PHASES
+from sstep_verify.training.pipeline import summary_lines
 
 
 def summary(timers):

@@ -1,15 +1,85 @@
-"""Entries of a matrix on their way from the ranks that hold them to the ranks that own their columns."""
+"""A matrix on its way to ranks: parsed in shares of a file, one a rank, sent to who owns its columns."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from sstep_verify.errors import DataError
+from sstep_verify.problems.data.svmlight import Block, read_block, text_length
+from sstep_verify.production.communicator import Communicator, Failure, failure_of, listed, raise_first
 from sstep_verify.production.data.partition import Partition
-from sstep_verify.production.messages.communicator import Communicator
+
+
+class Report(NamedTuple):
+    """A rank's findings in its share of a file.
+
+    `digest`: SHA-256 of the file as stored (hexadecimal); empty where there is one rank; `lines`,
+    `samples`, `features`: lines, those of them with a sample, and the largest index met; `stored`,
+    `nonzeros`: values on the lines, and those that differ from 0; `failure`: why there is nothing of all
+    this.
+    """
+
+    digest: str = ""
+    lines: int = 0
+    samples: int = 0
+    features: int = 0
+    stored: int = 0
+    nonzeros: int = 0
+    failure: Failure | None = None
+
+
+def parse_shares(
+    path: Path, communicator: Communicator, features: int | None
+) -> tuple[Block, list[Report]]:
+    """Parse this rank's share of a file's lines; called by all ranks together.
+
+    `path`: the file, the same on every rank; `communicator`: the ranks; `features`: number of features (n)
+    the file is known to have. Returns `block`: the lines of this rank, zeros dropped; `reports`: what each
+    rank found, by rank. Raises DataError, MissingExtraError, ReadingError what the first rank that failed
+    met, on all ranks; a line is counted from the file's first.
+    """
+    begin, end = _share(path, communicator)
+    block, cause = None, None
+    try:
+        block = read_block(path, begin=begin, end=end, features=features)
+        matrix, stored = block.matrix, block.matrix.nnz
+        matrix.eliminate_zeros()
+        digest = _digest(path) if communicator.size > 1 else ""
+        own = Report(digest, block.lines, *matrix.shape, stored, matrix.nnz)
+    except Exception as error:
+        own, cause = Report(failure=failure_of(error)), error
+    reports = communicator.allgather(own)
+    raise_first([report.failure for report in reports], cause, [report.lines for report in reports])
+    digests = [report.digest[:12] for report in reports]
+    if len(set(digests)) > 1:
+        raise DataError(
+            f"{path}: is not the same file on all ranks, its SHA-256 begins with {listed(digests)}; "
+            "put it where all ranks see it"
+        )
+    assert block is not None
+    return block, reports
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _share(path: Path, communicator: Communicator) -> tuple[int, int | None]:
+    """First byte of this rank's share of the text, and the first after it."""
+    rank, size = communicator.rank, communicator.size
+    length = communicator.first(text_length(path) if rank == 0 and size > 1 else None)
+    if length is None:
+        # One rank, or a text whose end cannot be found: rank 0 will say on which line that is.
+        return 0, None if rank == 0 else 0
+    return length * rank // size, length * (rank + 1) // size
+
 
 PIECE = 1 << 22
 """Entries, or words of a dense matrix, that the first rank hands out at once: bounds its second copy."""
@@ -18,21 +88,10 @@ PIECE = 1 << 22
 class Entries:
     """Entries of a matrix, ordered by the place of their column and within a column by row.
 
-    Parameters
-    ----------
-    matrix : csr_array, shape (rows, columns)
-        Some rows of a whole matrix; indices sorted.
-    first_row : int
-        Which row of the whole matrix its first row is.
-    partition : Partition
-        Says at which place each column is held.
-
-    Attributes
-    ----------
-    rows, places : ndarray of int32, shape (entries,)
-        Row of an entry in the whole matrix, and place of its column.
-    values : ndarray of float64, shape (entries,)
-        What stands there.
+    `matrix`, (rows, columns): some rows of a whole matrix; indices sorted; `first_row`: which row of the
+    whole matrix its first row is; `partition`: says at which place each column is held. Attributes `rows`,
+    `places`, int32, (entries,): row of an entry in the whole matrix, and place of its column; `values`,
+    (entries,): what stands there.
     """
 
     def __init__(self, matrix: sp.csr_array, first_row: int, partition: Partition):

@@ -1,25 +1,30 @@
-"""The narrow door to communication: every word that leaves a rank passes through here."""
+"""The narrow door to communication, through which every word leaves a rank, and how ranks agree on errors.
+
+An error of one rank is raised by all, so that none waits for another.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from sstep_verify import provenance
+from sstep_verify.errors import DataError, InputError, MissingExtraError, SstepVerifyError
+from sstep_verify.problems.data.svmlight_lines import LineError
 
 
 class Communicator:
     """Communication that the production solver needs: here of one process, which has all ranks' sums.
 
-    Attributes
-    ----------
-    rank, size : int
-        This process and the number of processes (P).
+    Attribute `rank`, `size`: this process and the number of processes (P).
     """
 
     rank = 0
@@ -80,11 +85,8 @@ class Unobserved:
 class MpiCommunicator(Communicator):
     """An mpi4py communicator of several ranks, by buffers: nothing is pickled within a window.
 
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Comm
-        The communicator; its group is used as it is. If it has an attribute `progress`, as `Unobserved` is
-        one, every collective is noted there.
+    `comm`: the communicator; its group is used as it is. If it has an attribute `progress`, as `Unobserved`
+    is one, every collective is noted there.
     """
 
     def __init__(self, comm: Any):
@@ -100,6 +102,13 @@ class MpiCommunicator(Communicator):
         """By rank; asked once."""
         return tuple(self.allgather(kind_of_rank()))
 
+    def _noted(self, name: str, collective: Callable[..., Any], *arguments: Any) -> Any:
+        """Make a collective that is called outside of windows."""
+        self._progress.enter(name)
+        value = collective(*arguments)
+        self._progress.leave()
+        return value
+
     def allreduce(self, buffer: np.ndarray) -> None:
         """Sum a contiguous float64 array over all ranks, in place."""
         self._progress.enter("allreduce", buffer.size)
@@ -114,17 +123,11 @@ class MpiCommunicator(Communicator):
 
     def allgather(self, value: Any) -> list[Any]:
         """One object of every rank, by rank."""
-        self._progress.enter("allgather")
-        values = self._comm.allgather(value)
-        self._progress.leave()
-        return values
+        return self._noted("allgather", self._comm.allgather, value)
 
     def first(self, value: Any) -> Any:
         """Rank 0's object."""
-        self._progress.enter("broadcast")
-        value = self._comm.bcast(value if self.rank == 0 else None)
-        self._progress.leave()
-        return value
+        return self._noted("broadcast", self._comm.bcast, value if self.rank == 0 else None)
 
     def alltoallv(self, send: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Hand each rank its part of a one-dimensional array; two collectives, one for the counts."""
@@ -145,64 +148,12 @@ class MpiCommunicator(Communicator):
 
     def barrier(self) -> None:
         """Wait until all ranks are here."""
-        self._progress.enter("barrier")
-        self._comm.Barrier()
-        self._progress.leave()
+        self._noted("barrier", self._comm.Barrier)
 
 
 def communicator_of(comm: Any) -> Communicator:
     """Choose the communicator for an mpi4py communicator; a single rank needs no MPI."""
     return MpiCommunicator(comm) if comm.size > 1 else SelfCommunicator()
-
-
-class CountingCommunicator(Communicator):
-    """Counts what passes through another communicator.
-
-    Parameters
-    ----------
-    inner : Communicator
-        Does the work.
-
-    Attributes
-    ----------
-    collectives, words, broadcasts : int
-        Reductions, float64 words handed to them by this rank, and broadcasts of rank 0's numbers.
-    """
-
-    def __init__(self, inner: Communicator):
-        self._inner = inner
-        self.rank, self.size = inner.rank, inner.size
-        self.collectives = self.words = self.broadcasts = 0
-        # What is not counted is the other's own, at no call more.
-        for name in ("allgather", "first", "alltoallv", "barrier"):
-            setattr(self, name, getattr(inner, name))
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Those of the ranks."""
-        return self._inner.kinds
-
-    def count(self, collectives: int, words: int) -> None:
-        """Count reductions that a rank alone leaves out, for they change nothing."""
-        self.collectives += collectives
-        self.words += words
-
-    def allreduce(self, buffer: np.ndarray) -> None:
-        """Count and sum."""
-        self.collectives += 1
-        self.words += buffer.size
-        self._inner.allreduce(buffer)
-
-    def reduce_scatter(self, send: np.ndarray, receive: np.ndarray, counts: np.ndarray) -> None:
-        """Count and sum."""
-        self.collectives += 1
-        self.words += send.size
-        self._inner.reduce_scatter(send, receive, counts)
-
-    def broadcast(self, buffer: np.ndarray) -> None:
-        """Count and pass on."""
-        self.broadcasts += 1
-        self._inner.broadcast(buffer)
 
 
 def kind_of_rank() -> str:
@@ -249,3 +200,94 @@ def _products(_blas: tuple[str, ...]) -> str:
     first = np.sin(np.arange(40.0 * 331)).reshape(40, 331)
     values = [first @ first.T, first @ first[0], np.exp(-np.abs(first[:3])), first[0] ** 3]
     return hashlib.sha256(b"".join(value.tobytes() for value in values)).hexdigest()[:8]
+
+
+Value = TypeVar("Value")
+
+
+class ReadingError(SstepVerifyError, RuntimeError):
+    """A rank failed for a reason that is not the input's, such as its memory; raised on all ranks."""
+
+
+class Failure(NamedTuple):
+    """Why a rank could not go on, in a form that travels.
+
+    `kind`: error to raise; `text`: its message; `place`: file and line at fault, the line counted from the
+    first of the rank's share.
+    """
+
+    kind: type[SstepVerifyError]
+    text: str
+    place: tuple[Path, int] | None = None
+
+    def error(self, *, lines_before: int = 0, prefix: str = "") -> SstepVerifyError:
+        """The error to raise, with the line counted from the file's first."""
+        if self.place is None:
+            return self.kind(prefix + self.text)
+        path, line = self.place
+        return LineError(path, lines_before + line, self.text)
+
+
+def failure_of(error: Exception) -> Failure:
+    """The form of an error that the other ranks are told."""
+    if isinstance(error, LineError):
+        return Failure(LineError, error.fault, (error.path, error.line))
+    for kind in (DataError, InputError, MissingExtraError):
+        if isinstance(error, kind):
+            return Failure(kind, str(error))
+    return Failure(ReadingError, f"{type(error).__name__}: {error}")
+
+
+def raise_first(
+    failures: Sequence[Failure | None], cause: Exception | None, lines: Sequence[int] = ()
+) -> None:
+    """Raise the first failure of any rank, with its rank where the others met another or none.
+
+    `lines`: how many of a file each rank has read, from which those of later ranks are counted.
+    """
+    for rank, failure in enumerate(failures):
+        if failure is not None:
+            prefix = "" if all(other == failure for other in failures) else f"rank {rank}: "
+            raise failure.error(lines_before=sum(lines[:rank]), prefix=prefix) from cause
+
+
+def on_all_ranks(communicator: Communicator, function: Callable[[], Value]) -> Value:
+    """Call a function that does not communicate on all ranks; what one of them raises, all raise.
+
+    Raises InputError, MissingExtraError, ReadingError what the first rank that failed met, on all ranks.
+    """
+    value, failure, cause = _attempted(function)
+    raise_first(communicator.allgather(failure), cause)
+    return value  # type: ignore[return-value]
+
+
+def on_first_rank(communicator: Communicator, function: Callable[[], Value]) -> Value:
+    """Call a function on rank 0 only; all ranks get its result, or raise its error.
+
+    Raises InputError, MissingExtraError, ReadingError what it raised; the last where it was neither of the
+    others.
+    """
+    value, failure, cause = _attempted(function) if communicator.rank == 0 else (None, None, None)
+    value, failure = communicator.first((value, failure))
+    if failure is not None:
+        raise failure.error() from cause
+    return value
+
+
+@contextlib.contextmanager
+def held_by_first_rank(
+    communicator: Communicator, manager: Callable[[], AbstractContextManager[Value]]
+) -> Iterator[Value]:
+    """Enter a context manager on rank 0 only; all ranks get its value, or raise its error."""
+    with contextlib.ExitStack() as held:
+        yield on_first_rank(communicator, lambda: held.enter_context(manager()))
+
+
+def _attempted(
+    function: Callable[[], Value],
+) -> tuple[Value | None, Failure | None, Exception | None]:
+    """Result, failure and error of a call; one of them at least is None."""
+    try:
+        return function(), None, None
+    except Exception as error:
+        return None, failure_of(error), error

@@ -13,13 +13,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from time import perf_counter_ns
+from time import perf_counter, perf_counter_ns
 
 import numpy as np
 
 from sstep_verify.compiled import compiled
 from sstep_verify.errors import SstepVerifyError
-from sstep_verify.production.messages.communicator import Communicator, listed
+from sstep_verify.production.communicator import Communicator, listed
 
 TRAILER = 2
 """Words that every reduction carries beside its payload: status and signature."""
@@ -37,12 +37,8 @@ SIGNATURE_BITS = 32
 class WindowError(SstepVerifyError, RuntimeError):
     """Some rank failed; raised on all ranks in the same window.
 
-    Parameters
-    ----------
-    window : int
-        Window of the run, counted from 0, in which it became known.
-    failures : dict of int to str
-        What happened, by rank.
+    `window`: window of the run, counted from 0, in which it became known; `failures`: what happened, by
+    rank.
     """
 
     def __init__(self, window: int, failures: dict[int, str]):
@@ -54,19 +50,9 @@ class WindowError(SstepVerifyError, RuntimeError):
 class IncoherenceError(SstepVerifyError, RuntimeError):
     """The ranks no longer hold the same dual vector, bit for bit.
 
-    Parameters
-    ----------
-    window : int
-        First window, counted from 0, after which they differ.
-    digests : sequence of str
-        Digest of the dual vector of each rank.
-    kinds : sequence of str
-        What decides the bits of each rank's arithmetic, see `production.messages.communicator`.
-
-    Attributes
-    ----------
-    ranks : tuple of int
-        Ranks that differ from most; all of them where no vector is that of most.
+    `window`: first window, counted from 0, after which they differ; `digests`: digest of the dual vector of
+    each rank; `kinds`: what decides the bits of each rank's arithmetic, see `production.communicator`.
+    Attribute `ranks`: ranks that differ from most; all of them where no vector is that of most.
     """
 
     def __init__(self, window: int, digests: Sequence[str], kinds: Sequence[str]):
@@ -85,34 +71,59 @@ class IncoherenceError(SstepVerifyError, RuntimeError):
         )
 
 
+class CountingCommunicator(Communicator):
+    """Counts what passes through another communicator.
+
+    `inner`: does the work. Attribute `collectives`, `words`, `broadcasts`: reductions, float64 words handed
+    to them by this rank, and broadcasts of rank 0's numbers.
+    """
+
+    def __init__(self, inner: Communicator):
+        self._inner = inner
+        self.rank, self.size = inner.rank, inner.size
+        self.collectives = self.words = self.broadcasts = 0
+        # What is not counted is the other's own, at no call more.
+        for name in ("allgather", "first", "alltoallv", "barrier"):
+            setattr(self, name, getattr(inner, name))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Those of the ranks."""
+        return self._inner.kinds
+
+    def count(self, collectives: int, words: int) -> None:
+        """Count reductions that a rank alone leaves out, for they change nothing."""
+        self.collectives += collectives
+        self.words += words
+
+    def allreduce(self, buffer: np.ndarray) -> None:
+        """Count and sum."""
+        self.collectives += 1
+        self.words += buffer.size
+        self._inner.allreduce(buffer)
+
+    def reduce_scatter(self, send: np.ndarray, receive: np.ndarray, counts: np.ndarray) -> None:
+        """Count and sum."""
+        self.collectives += 1
+        self.words += send.size
+        self._inner.reduce_scatter(send, receive, counts)
+
+    def broadcast(self, buffer: np.ndarray) -> None:
+        """Count and pass on."""
+        self.broadcasts += 1
+        self._inner.broadcast(buffer)
+
+
 class Packet:
     """The buffer of a reduction, with room for its trailer.
 
-    Parameters
-    ----------
-    communicator : Communicator
-        Where it is summed.
-    words : int
-        Largest payload.
-    timed : bool
-        Whether the time word travels too, where there are several ranks.
-    room : ndarray, optional
-        Memory to use if it is large enough, whatever it holds: that of an earlier packet.
-
-    Attributes
-    ----------
-    failure : Exception or None
-        What went wrong on this rank since the last reduction; sent with the next.
-    signature : ndarray of uint64, shape (1,)
-        Digest of the replicated dual vector, see `sign`.
-    window : int
-        Window under way, for messages.
-    time : int or None
-        Nanoseconds of this rank to be told with the next reduction, after which there are none.
-    told : int or None
-        Sum over all ranks of what the last reduction that was given a time told.
-    late : bool
-        Whether a reduction told that the windows watched took too long.
+    `communicator`: where it is summed; `words`: largest payload; `timed`: whether the time word travels
+    too, where there are several ranks; `room`: memory to use if it is large enough, whatever it holds: that
+    of an earlier packet. Attributes `failure`: what went wrong on this rank since the last reduction; sent
+    with the next; `signature`, int64, (1,): digest of the replicated dual vector, see `sign`; `window`:
+    window under way, for messages; `time`: nanoseconds of this rank to be told with the next reduction,
+    after which there are none; `told`: sum over all ranks of what the last reduction that was given a time
+    told; `late`: whether a reduction told that the windows watched took too long.
     """
 
     def __init__(
@@ -166,12 +177,8 @@ class Packet:
     def reduce(self, words: int) -> None:
         """Sum the payload over all ranks.
 
-        Raises
-        ------
-        WindowError
-            If some rank failed; its own failure where this is the only rank.
-        IncoherenceError
-            If the ranks' signatures differ.
+        Raises WindowError if some rank failed; its own failure where this is the only rank;
+        IncoherenceError if the ranks' signatures differ.
         """
         communicator, size = self._communicator, self._communicator.size
         if size == 1:
@@ -223,3 +230,38 @@ def sign(signature, bits, columns):
         digest = ((digest << np.uint64(13)) | (digest >> np.uint64(51))) ^ bits[column]
         digest ^= np.uint64(column)
     signature[0] = digest
+
+
+PHASES = (
+    "panel",
+    "waiting",
+    "transfer",
+    "kernel function",
+    "gradient",
+    "recurrence",
+)
+"""Phases of a window, in order. Waiting is told from transfer, and the gradient from the recurrence, only
+where timers are asked to be separate: a barrier, and one more call, are the price."""
+
+PANEL, WAITING, TRANSFER, FUNCTION, GRADIENT, RECURRENCE = range(len(PHASES))
+
+
+class Clock:
+    """Adds up the seconds of each phase.
+
+    Attribute `seconds`: by phase, in the order of `PHASES`.
+    """
+
+    def __init__(self):
+        self.seconds = [0.0] * len(PHASES)
+        self._last = perf_counter()
+
+    def start(self) -> None:
+        """A phase begins."""
+        self._last = perf_counter()
+
+    def stop(self, phase: int) -> None:
+        """The phase that began at the last start or stop ends; the next one begins."""
+        now = perf_counter()
+        self.seconds[phase] += now - self._last
+        self._last = now

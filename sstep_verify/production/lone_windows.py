@@ -1,0 +1,180 @@
+"""Windows of a rank that is alone, for which nobody waits: many in one compiled call, or step by step.
+
+Exchange "gram" makes many windows in one call: the operations are those of `GramExchange` window by window,
+in the same order, so that the bits are the same. A loop that is handed a function is compiled anew in every
+process: this one asks which recurrence it has.
+
+Windows of long blocks of K-RR that take products with the current a anyway go step by step (Source:
+Algorithm 4, lines 10-15): each step forms the kernel rows that it draws first and uses them while they are
+in cache; those alone are kept that a later step draws again. LAPACK solves the blocks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sstep_verify.compiled import compiled, compiled_borrowing
+from sstep_verify.production.exchanges.exchange import AllreduceExchange
+from sstep_verify.production.exchanges.gram import GramExchange
+from sstep_verify.production.exchanges.gram_local import rows_among, rows_move
+from sstep_verify.production.packet import RECURRENCE, TRAILER, Clock, CountingCommunicator
+from sstep_verify.production.recurrences import Recurrence, RidgeRecurrence, SvmRecurrence
+from sstep_verify.production.ridge_window import ridge_window
+from sstep_verify.production.svm_window import svm_window
+from sstep_verify.production.windows import Coherent, ExchangedWindows, WindowColumns
+from sstep_verify.trajectory import Panel
+
+
+class LoneGramWindows(ExchangedWindows):
+    """Windows of few samples, or of few features, go in one call, others one by one.
+
+    `exchange`: of a rank that is alone, without separate timers, which never forms its weights anew;
+    `recurrence`, `columns`, `coherent`, `s`, `clock`: as of `ExchangedWindows`; `communicator`: counts the
+    reductions that are left out.
+    """
+
+    def __init__(
+        self,
+        exchange: GramExchange,
+        recurrence: Recurrence,
+        columns: WindowColumns,
+        coherent: Coherent,
+        s: int,
+        clock: Clock,
+        communicator: CountingCommunicator,
+    ):
+        super().__init__(exchange, recurrence, columns, coherent, s, clock)
+        self._gram, self._communicator = exchange, communicator
+        state = recurrence.state
+        self._states = (state, None) if isinstance(recurrence, SvmRecurrence) else (None, state)
+
+    def _alike(self, draws: np.ndarray, log: np.ndarray) -> None:
+        """Make the windows whose drawn coordinates are the rows of `draws`; log their new values."""
+        gram = self._gram
+        if not gram.together(draws.shape[1]):
+            super()._alike(draws, log)
+            return
+        columns, positions, counts = self._columns.of(draws)
+        self._clock.start()
+        room, weights = self._coherent.packet.room, gram.weights
+        gram_windows(gram.rows, room, columns, positions, counts, draws, log, weights, *self._states)
+        self._clock.stop(RECURRENCE)
+        gram.columns += int(counts.sum())
+        words = counts * counts + counts + TRAILER
+        self._communicator.count(counts.size, int(words.sum()))
+        self.made += counts.size
+
+
+@compiled
+def gram_windows(rows, room, columns, positions, counts, draws, log, weights, svm, ridge):
+    """Make many windows of a K-SVM or of K-RR.
+
+    `rows`: the last arguments of `rows_among`; `room`: scratch of ``c**2 + c`` words for the largest c;
+    out: entries and products of the last window; `columns`, `positions`, `draws`, int64, (windows, s * b):
+    distinct coordinates of each window, the place of each draw's among them, and the coordinates drawn;
+    `counts`, int64, (windows,): numbers of distinct coordinates (c); `log`, (windows, s * b): out: new
+    values of the drawn coordinates; `weights`, (n,): carried weights (w), updated; `svm`, `ridge`: the last
+    arguments of `svm_window` or of `ridge_window`; the other is None. The compiler leaves out what asks for
+    None.
+    """
+    for window in range(counts.size):
+        make_window(rows, room, columns, positions, counts, draws, log, weights, svm, ridge, window)
+
+
+@compiled_borrowing
+def make_window(rows, room, columns, positions, counts, draws, log, weights, svm, ridge, window):
+    """Make one of them."""
+    count = counts[window]
+    own, gram = columns[window, :count], room[: count * count].reshape(count, count)
+    stale = room[count * count : count * count + count]
+    places, drawn, new = positions[window], draws[window], log[window]
+    rows_among(own, weights, gram, stale, *rows)
+    if svm is not None:
+        svm_window(gram, stale, False, own, places, drawn, new, *svm)
+        rows_move(own, svm[1][:count], weights, *rows)
+    if ridge is not None:
+        ridge_window(gram, stale, False, own, places, drawn, new, *ridge)
+        rows_move(own, ridge[1][:count], weights, *rows)
+
+
+class StepWindows(ExchangedWindows):
+    """Windows that go step by step, where they may; others at once.
+
+    `exchange`: of a rank that is alone, without separate timers; `recurrence`: of in-place updates;
+    `columns`, `coherent`, `s`, `clock`: as of `ExchangedWindows`; `block`: coordinates of a step (b);
+    `exposed`: whether `used_panel` may be asked: rows are copied for it.
+    """
+
+    def __init__(
+        self,
+        exchange: AllreduceExchange,
+        recurrence: Recurrence,
+        columns: WindowColumns,
+        coherent: Coherent,
+        s: int,
+        clock: Clock,
+        block: int,
+        exposed: bool,
+    ):
+        super().__init__(exchange, recurrence, columns, coherent, s, clock)
+        assert isinstance(recurrence, RidgeRecurrence)
+        samples = recurrence.alpha.size
+        most = min(s * block, samples)
+        self._rows_of, self._ridge, self._block = exchange, recurrence, block
+        self._used: np.ndarray | None = None
+        self._copied = np.empty((most if exposed else 0, samples))
+        self._places = np.empty((2, most), dtype=np.int64)
+
+    def _window(
+        self, columns: np.ndarray, positions: np.ndarray, draws: np.ndarray, log: np.ndarray
+    ) -> None:
+        """Make one window."""
+        block, count, recurrence, exchange = self._block, columns.size, self._ridge, self._rows_of
+        self._used = None
+        if not (draws.size == block or recurrence.fresh(draws.size)):
+            super()._window(columns, positions, draws, log)
+            return
+        row_at, last = self._places[:, :count]
+        last[positions] = np.arange(draws.size) // block
+        self._clock.start()
+        rows = self._coherent.packet.matrix(count, recurrence.alpha.size)
+        known = kept = 0
+        for step, begin in enumerate(range(0, draws.size, block)):
+            own = slice(begin, begin + block)
+            new = max(int(positions[own].max()) + 1 - known, 0)
+            # Behind all that is kept, at the same place in every step, and so in cache.
+            fresh = rows[count - new :]
+            if new:
+                exchange.form(fresh, columns[known : known + new])
+                row_at[known : known + new] = np.arange(count - new, count)
+                if self._copied.size:
+                    self._copied[known : known + new] = fresh
+            recurrence.step(rows, row_at[positions[own]], draws[own], log[own])
+            kept = keep_rows(rows, row_at, last, known, new, step, kept)
+            known += new
+            self._clock.stop(RECURRENCE)
+        exchange.formed(columns)
+        self._used = self._copied[:count]
+
+    def used_panel(self, draws: np.ndarray) -> Panel:
+        """Whole rows."""
+        panel = super().used_panel(draws)
+        return panel if self._used is None else Panel(panel.columns, self._used.copy())
+
+
+@compiled
+def keep_rows(rows, row_at, last, known, new, step, kept):
+    """Move the new rows of a step that later ones draw to where they stay; one beyond the last of these.
+
+    Of `rows`, (c, m), the new ones are the last. By distinct coordinate, (c,), `row_at` says where its row
+    is, changed for new ones, and `last` which step draws it last; `known` were there before the step, and
+    `kept` rows stayed.
+    """
+    for item in range(known, known + new):
+        if last[item] > step:
+            row, source = rows[kept], rows[row_at[item]]
+            for place in range(row.size):
+                row[place] = source[place]
+            row_at[item] = kept
+            kept += 1
+    return kept

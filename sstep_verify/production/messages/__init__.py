@@ -1,1 +1,0 @@
-"""Collectives over any communicator, with a packet for a window and a status word in it; who failed."""
