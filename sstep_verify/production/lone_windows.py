@@ -17,19 +17,18 @@ from sstep_verify.compiled import compiled, compiled_borrowing
 from sstep_verify.production.exchanges.exchange import AllreduceExchange
 from sstep_verify.production.exchanges.gram import GramExchange
 from sstep_verify.production.exchanges.gram_local import rows_among, rows_move
-from sstep_verify.production.packet import RECURRENCE, TRAILER, Clock, CountingCommunicator
+from sstep_verify.production.packet import RECURRENCE, TRAILER, CountingCommunicator
 from sstep_verify.production.recurrences import Recurrence, RidgeRecurrence, SvmRecurrence
 from sstep_verify.production.ridge_window import ridge_window
 from sstep_verify.production.svm_window import svm_window
-from sstep_verify.production.windows import Coherent, ExchangedWindows, WindowColumns
+from sstep_verify.production.windows import ExchangedWindows, WindowColumns
 from sstep_verify.trajectory import Panel
 
 
 class LoneGramWindows(ExchangedWindows):
     """Windows of few samples, or of few features, go in one call, others one by one.
 
-    `exchange`: of a rank that is alone, without separate timers, which never forms its weights anew;
-    `recurrence`, `columns`, `coherent`, `s`, `clock`: as of `ExchangedWindows`; `communicator`: counts the
+    The exchange has no separate timers, and never forms its weights anew; the communicator counts the
     reductions that are left out.
     """
 
@@ -38,12 +37,10 @@ class LoneGramWindows(ExchangedWindows):
         exchange: GramExchange,
         recurrence: Recurrence,
         columns: WindowColumns,
-        coherent: Coherent,
         s: int,
-        clock: Clock,
         communicator: CountingCommunicator,
     ):
-        super().__init__(exchange, recurrence, columns, coherent, s, clock)
+        super().__init__(exchange, recurrence, columns, s)
         self._gram, self._communicator = exchange, communicator
         state = recurrence.state
         self._states = (state, None) if isinstance(recurrence, SvmRecurrence) else (None, state)
@@ -56,7 +53,7 @@ class LoneGramWindows(ExchangedWindows):
             return
         columns, positions, counts = self._columns.of(draws)
         self._clock.start()
-        room, weights = self._coherent.packet.room, gram.weights
+        room, weights = self._packet.room, gram.weights
         gram_windows(gram.rows, room, columns, positions, counts, draws, log, weights, *self._states)
         self._clock.stop(RECURRENCE)
         gram.columns += int(counts.sum())
@@ -100,24 +97,20 @@ def make_window(rows, room, columns, positions, counts, draws, log, weights, svm
 class StepWindows(ExchangedWindows):
     """Windows that go step by step, where they may; others at once.
 
-    `exchange`: of a rank that is alone, without separate timers; `recurrence`: of in-place updates;
-    `columns`, `coherent`, `s`, `clock`: as of `ExchangedWindows`; `block`: coordinates of a step (b);
-    `exposed`: whether `used_panel` may be asked: rows are copied for it.
+    The exchange has no separate timers, and the recurrence updates in place. `block`: coordinates of a step
+    (b); `exposed`: whether `used_panel` may be asked, for which rows are copied.
     """
 
     def __init__(
         self,
         exchange: AllreduceExchange,
-        recurrence: Recurrence,
+        recurrence: RidgeRecurrence,
         columns: WindowColumns,
-        coherent: Coherent,
         s: int,
-        clock: Clock,
         block: int,
         exposed: bool,
     ):
-        super().__init__(exchange, recurrence, columns, coherent, s, clock)
-        assert isinstance(recurrence, RidgeRecurrence)
+        super().__init__(exchange, recurrence, columns, s)
         samples = recurrence.alpha.size
         most = min(s * block, samples)
         self._rows_of, self._ridge, self._block = exchange, recurrence, block
@@ -137,7 +130,7 @@ class StepWindows(ExchangedWindows):
         row_at, last = self._places[:, :count]
         last[positions] = np.arange(draws.size) // block
         self._clock.start()
-        rows = self._coherent.packet.matrix(count, recurrence.alpha.size)
+        rows = self._packet.matrix(count, recurrence.alpha.size)
         known = kept = 0
         for step, begin in enumerate(range(0, draws.size, block)):
             own = slice(begin, begin + block)

@@ -36,7 +36,7 @@ import numpy as np
 from sstep_verify.problems import Problem
 from sstep_verify.production.communicator import Communicator
 from sstep_verify.production.exchanges.exchange import AllreduceExchange
-from sstep_verify.production.packet import Clock, CountingCommunicator, Packet
+from sstep_verify.production.packet import CountingCommunicator, Packet
 from sstep_verify.production.panels.panel import Panel
 from sstep_verify.production.settings import Options
 from sstep_verify.trajectory import Claim
@@ -255,7 +255,7 @@ def kernel_rows(
     step = min(max(panel_words // samples, 1), columns.size)
     packet = Packet(communicator, step * samples)
     panel = Panel(problem.data, problem.kernel, rbf, step, packet)
-    exchange = AllreduceExchange(panel, packet, communicator, Clock())
+    exchange = AllreduceExchange(panel, packet)
     for begin in range(0, columns.size, step):
         some = columns[begin : begin + step]
         yield some, exchange.rows(some)

@@ -33,6 +33,40 @@ LONGEST = 1 << 40
 SIGNATURE_BITS = 32
 """Bits of a signature: sums over fewer than 2**21 ranks are exact in float64, in any order."""
 
+PHASES = (
+    "panel",
+    "waiting",
+    "transfer",
+    "kernel function",
+    "gradient",
+    "recurrence",
+)
+"""Phases of a window, in order. Waiting is told from transfer, and the gradient from the recurrence, only
+where timers are asked to be separate: a barrier, and one more call, are the price."""
+
+PANEL, WAITING, TRANSFER, FUNCTION, GRADIENT, RECURRENCE = range(len(PHASES))
+
+
+class Clock:
+    """Adds up the seconds of each phase.
+
+    Attribute `seconds`: by phase, in the order of `PHASES`.
+    """
+
+    def __init__(self):
+        self.seconds = [0.0] * len(PHASES)
+        self._last = perf_counter()
+
+    def start(self) -> None:
+        """A phase begins."""
+        self._last = perf_counter()
+
+    def stop(self, phase: int) -> None:
+        """The phase that began at the last start or stop ends; the next one begins."""
+        now = perf_counter()
+        self.seconds[phase] += now - self._last
+        self._last = now
+
 
 class WindowError(SstepVerifyError, RuntimeError):
     """Some rank failed; raised on all ranks in the same window.
@@ -115,22 +149,32 @@ class CountingCommunicator(Communicator):
 
 
 class Packet:
-    """The buffer of a reduction, with room for its trailer.
+    """The buffer of a reduction, with room for its trailer, and what every window needs of the ranks.
 
-    `communicator`: where it is summed; `words`: largest payload; `timed`: whether the time word travels
-    too, where there are several ranks; `room`: memory to use if it is large enough, whatever it holds: that
-    of an earlier packet. Attributes `failure`: what went wrong on this rank since the last reduction; sent
-    with the next; `signature`, int64, (1,): digest of the replicated dual vector, see `sign`; `window`:
-    window under way, for messages; `time`: nanoseconds of this rank to be told with the next reduction,
-    after which there are none; `told`: sum over all ranks of what the last reduction that was given a time
-    told; `late`: whether a reduction told that the windows watched took too long.
+    It is summed by `communicator`, and holds a payload of at most so many words. `timed`: whether the time
+    word travels too, where there are several ranks; `room`: memory of an earlier packet, used if it is
+    large enough, whatever it holds; `separate`: tell waiting from transfer, and the gradient from the
+    recurrence.
+
+    Attributes `alone`: whether there is one rank; `clock`: seconds per phase; `failure`: what went wrong on
+    this rank since the last reduction, sent with the next; `signature`, uint64, (1,): digest of the
+    replicated dual vector, see `sign`; `window`: that under way, for messages; `time`: nanoseconds of this
+    rank to be told with the next reduction, after which there are none; `told`: sum over all ranks of what
+    the last reduction that was given a time told; `late`: whether a reduction told that the windows watched
+    took too long.
     """
 
     def __init__(
-        self, communicator: Communicator, words: int, timed: bool = False, room: np.ndarray | None = None
+        self,
+        communicator: Communicator,
+        words: int,
+        timed: bool = False,
+        room: np.ndarray | None = None,
+        separate: bool = False,
     ):
-        self._communicator = communicator
-        self._trailer = TIMED_TRAILER if timed and communicator.size > 1 else TRAILER
+        self.communicator, self.separate, self.clock = communicator, separate, Clock()
+        self.alone = communicator.size == 1
+        self._trailer = TIMED_TRAILER if timed and not self.alone else TRAILER
         enough = room is not None and room.size >= words + self._trailer
         self._flat = room if enough and room is not None else np.zeros(words + self._trailer)
         self._squares: dict[int, tuple[np.ndarray, np.ndarray]] = {}
@@ -147,7 +191,7 @@ class Packet:
 
         All ranks come to know in the same window: what has passed travels where there is no time to tell.
         """
-        self.late, self._begun, self._limit = False, perf_counter_ns(), limit * self._communicator.size
+        self.late, self._begun, self._limit = False, perf_counter_ns(), limit * self.communicator.size
 
     @property
     def room(self) -> np.ndarray:
@@ -180,8 +224,8 @@ class Packet:
         Raises WindowError if some rank failed; its own failure where this is the only rank;
         IncoherenceError if the ranks' signatures differ.
         """
-        communicator, size = self._communicator, self._communicator.size
-        if size == 1:
+        communicator, size = self.communicator, self.communicator.size
+        if self.alone:
             if self.failure is not None:
                 raise self.failure
             communicator.allreduce(self._flat[: words + self._trailer])
@@ -204,6 +248,17 @@ class Packet:
             found = communicator.allgather(f"{int(own):08x}")
             raise IncoherenceError(self.window - 1, found, communicator.kinds)
 
+    def hold_back(self, error: Exception) -> None:
+        """Keep an error of this rank until all ranks can raise together."""
+        if self.alone or isinstance(error, (WindowError, IncoherenceError)):
+            raise error
+        self.failure = error
+
+    def sign(self, alpha: np.ndarray, columns: np.ndarray) -> None:
+        """Go on with the signature after a window that may have changed a at `columns`."""
+        if not self.alone:
+            sign(self.signature, alpha.view(np.uint64), columns)
+
     def _signature_word(self) -> float:
         """The digest, both halves joined, as a whole number that float64 holds."""
         digest = int(self.signature[0])
@@ -213,7 +268,7 @@ class Packet:
         """Tell all ranks what happened where, if anything did; called by all ranks together."""
         failure, self.failure = self.failure, None
         text = f"{type(failure).__name__}: {failure}" if failure is not None else ""
-        failures = {rank: said for rank, said in enumerate(self._communicator.allgather(text)) if said}
+        failures = {rank: said for rank, said in enumerate(self.communicator.allgather(text)) if said}
         if failures:
             raise WindowError(self.window, failures) from failure
 
@@ -230,38 +285,3 @@ def sign(signature, bits, columns):
         digest = ((digest << np.uint64(13)) | (digest >> np.uint64(51))) ^ bits[column]
         digest ^= np.uint64(column)
     signature[0] = digest
-
-
-PHASES = (
-    "panel",
-    "waiting",
-    "transfer",
-    "kernel function",
-    "gradient",
-    "recurrence",
-)
-"""Phases of a window, in order. Waiting is told from transfer, and the gradient from the recurrence, only
-where timers are asked to be separate: a barrier, and one more call, are the price."""
-
-PANEL, WAITING, TRANSFER, FUNCTION, GRADIENT, RECURRENCE = range(len(PHASES))
-
-
-class Clock:
-    """Adds up the seconds of each phase.
-
-    Attribute `seconds`: by phase, in the order of `PHASES`.
-    """
-
-    def __init__(self):
-        self.seconds = [0.0] * len(PHASES)
-        self._last = perf_counter()
-
-    def start(self) -> None:
-        """A phase begins."""
-        self._last = perf_counter()
-
-    def stop(self, phase: int) -> None:
-        """The phase that began at the last start or stop ends; the next one begins."""
-        now = perf_counter()
-        self.seconds[phase] += now - self._last
-        self._last = now

@@ -16,13 +16,12 @@ from sstep_verify.production.exchanges.gram import GramExchange
 from sstep_verify.production.exchanges.reduce_scatter import ReduceScatterExchange
 from sstep_verify.production.exchanges.support import SupportExchange, SupportPanel
 from sstep_verify.production.lone_windows import LoneGramWindows, StepWindows
-from sstep_verify.production.packet import Clock, CountingCommunicator, Packet
+from sstep_verify.production.packet import CountingCommunicator, Packet
 from sstep_verify.production.panels.panel import Panel
 from sstep_verify.production.recurrences import FirstRanks, Recurrence, RidgeRecurrence, recurrence_of
 from sstep_verify.production.settings import GRAM_ROWS, Options
 from sstep_verify.production.windows import (
     CachedWindows,
-    Coherent,
     ColumnCache,
     ExchangedWindows,
     WindowColumns,
@@ -45,7 +44,8 @@ class Run:
     matrix that an earlier run formed; `tuned`: whether windows may be of any s up to the request's, and
     reductions carry the time word; `room`: memory of an earlier run's packet. Attributes `gram`, (m, m), or
     None: the Gram matrix, if it is kept; `log`, (H, b), or None: new values of the drawn coordinates, if
-    asked for.
+    asked for; `alpha`, (m,): the current dual vector; `exchange`: what is communicated; `packet`: what is
+    summed, and the time word where s is tuned.
     """
 
     def __init__(
@@ -64,17 +64,19 @@ class Run:
         self._alone = type(communicator) is SelfCommunicator
         self._order: np.ndarray | None = None
         self._width = max(min(request.s, request.iterations), 1)
-        self.clock = Clock()
         most = min(self._width * block, samples)
         # Fixed for a kept Gram matrix, so that its bits do not depend on the s of the run that formed it.
         self._rows = min(GRAM_ROWS, samples) if options.keep_gram else most
-        self._packet = Packet(self._communicator, self._payload(most), tuned, room)
+        separate = options.separate_timers
+        self.packet = Packet(self._communicator, self._payload(most), tuned, room, separate)
+        self.clock, self.exchange = self.packet.clock, options.exchange
         self.recurrence: Recurrence
         self.recurrence = recurrence_of(problem, request.first, self._width, block, options)
         # Where the ranks' arithmetic differs in its last bits rank 0's decides; elsewhere nothing is sent.
         if communicator.size > 1 and len(set(communicator.kinds)) > 1:
             carries = options.exchange == "gram"
             self.recurrence = FirstRanks(self.recurrence, self._communicator, carries)
+        self.alpha = self.recurrence.alpha
         self.log = np.full((request.iterations, block), np.nan) if request.log else None
         self._chunk = self._chunk_of(self._width)
         self._tuned = tuned
@@ -83,8 +85,7 @@ class Run:
         self._exchange: Exchange
         self._windows: ExchangedWindows | CachedWindows
         if options.exchange == "allreduce":
-            shared = self._packet, self._communicator, self.clock, most, options.separate_timers
-            self._exchange = allreduce = AllreduceExchange(self._panel(Panel), *shared)
+            self._exchange = allreduce = AllreduceExchange(self._panel(Panel), self.packet, most)
             self._windows = self._windows_of_rows(allreduce, most)
         else:
             self._exchange = self._small_exchange(most)
@@ -109,32 +110,34 @@ class Run:
 
     def _panel(self, kind: type[AnyPanel]) -> AnyPanel:
         data, kernel = self._own_columns(), self._request.problem.kernel
-        return kind(data, kernel, self._options.rbf, self._rows, self._packet)
+        return kind(data, kernel, self._options.rbf, self._rows, self.packet)
 
     def _small_exchange(self, most: int) -> Exchange:
         """The exchange of a run in which no rank has whole rows."""
-        options, request, separate = self._options, self._request, self._options.separate_timers
-        shared = self._packet, self._communicator, self.clock, most, separate
-        if options.exchange == "reduce-scatter":
-            return ReduceScatterExchange(self._panel(Panel), *shared)
-        if options.exchange == "support":
-            return SupportExchange(self._panel(SupportPanel), *shared)
-        before = request.start // request.s
-        return GramExchange(self._own_columns(), *shared, recompute=options.recompute, before=before)
+        if self.exchange == "reduce-scatter":
+            return ReduceScatterExchange(self._panel(Panel), self.packet, most)
+        if self.exchange == "support":
+            return SupportExchange(self._panel(SupportPanel), self.packet, most)
+        before, recompute = self._request.start // self._request.s, self._options.recompute
+        return GramExchange(self._own_columns(), self.packet, most, recompute, before)
 
     def _exchanged_windows(self) -> ExchangedWindows:
         request, recurrence, exchange = self._request, self.recurrence, self._exchange
         samples, block = request.problem.samples, request.stream.block
         windows, narrow = self._chunk // self._width, CHUNK_DRAWS if self._tuned else 0
         columns = WindowColumns(samples, self._width * block, windows, narrow)
-        shared = recurrence, columns, self._coherent(), request.s, self.clock
         if self._alone and isinstance(exchange, GramExchange):
-            return LoneGramWindows(exchange, *shared, self._communicator)
-        options, ridge = self._options, isinstance(recurrence, RidgeRecurrence)
-        alone = self._communicator.size == 1 and not (options.separate_timers or options.frozen)
-        if ridge and alone and block >= options.long_block and isinstance(exchange, AllreduceExchange):
-            return StepWindows(exchange, *shared, block, request.expose_panels)
-        return ExchangedWindows(exchange, *shared)
+            return LoneGramWindows(exchange, recurrence, columns, request.s, self._communicator)
+        options = self._options
+        alone = self.packet.alone and not (options.separate_timers or options.frozen)
+        if (
+            alone
+            and block >= options.long_block
+            and isinstance(recurrence, RidgeRecurrence)
+            and isinstance(exchange, AllreduceExchange)
+        ):
+            return StepWindows(exchange, recurrence, columns, request.s, block, request.expose_panels)
+        return ExchangedWindows(exchange, recurrence, columns, request.s)
 
     def _windows_of_rows(self, exchange: AllreduceExchange, most: int) -> ExchangedWindows | CachedWindows:
         """How windows are made where every rank has whole rows, which it may keep."""
@@ -147,27 +150,7 @@ class Run:
             if self.gram is None:
                 self.gram = whole_gram(exchange, samples, self._rows)
         cache = ColumnCache(samples, rows, most, self.gram)
-        return CachedWindows(
-            exchange, cache, self.recurrence, self._coherent(), self._request.s, self.clock
-        )
-
-    def _coherent(self) -> Coherent:
-        return Coherent(self._packet, self._communicator.size)
-
-    @property
-    def exchange(self) -> str:
-        """What is communicated."""
-        return self._options.exchange
-
-    @property
-    def packet(self) -> Packet:
-        """What carries the time word, where s is tuned."""
-        return self._packet
-
-    @property
-    def alpha(self) -> np.ndarray:
-        """The current dual vector, shape (m,)."""
-        return self.recurrence.alpha
+        return CachedWindows(exchange, self.recurrence, cache, self._request.s)
 
     @property
     def windows(self) -> int:
@@ -201,7 +184,7 @@ class Run:
             draws = self._request.stream.blocks(start + first, start + last)
             log = self._unkept[: last - first] if self.log is None else self.log[first:last]
             self._windows.make(draws, log, s)
-            if self._packet.late:
+            if self.packet.late:
                 return min(first + (self.windows - made) * (s or self._width), end)
         return end
 
@@ -212,10 +195,10 @@ class Run:
 
         Raises WindowError if some rank has failed since the last reduction.
         """
-        if self._communicator.size == 1:
+        packet = self.packet
+        if packet.alone:
             return (), stop
-        self._packet.raise_failures()
-        packet = self._packet
+        packet.raise_failures()
         answers = self._communicator.allgather((fingerprint(self.alpha), stop, packet.time))
         if packet.time is not None:
             packet.time, packet.told = None, sum(time for _, _, time in answers)

@@ -10,51 +10,25 @@ import numpy as np
 from sstep_verify.compiled import compiled
 from sstep_verify.errors import InputError
 from sstep_verify.production.exchanges.exchange import AllreduceExchange, Exchange
-from sstep_verify.production.packet import RECURRENCE, Clock, IncoherenceError, Packet, WindowError, sign
+from sstep_verify.production.packet import RECURRENCE
 from sstep_verify.production.recurrences import Recurrence
 from sstep_verify.trajectory import Panel
 
 
-class Coherent:
-    """Errors and signatures that keep several ranks together from window to window.
+class Windows:
+    """Makes windows of s iterations by an exchange and a recurrence; `made` says how many so far."""
 
-    `packet`: carries failure and signature with every reduction; `ranks`: number of ranks (P).
-    """
-
-    def __init__(self, packet: Packet, ranks: int):
-        self.packet, self.alone = packet, ranks == 1
-
-    def hold_back(self, error: Exception) -> None:
-        """Keep an error of this rank until all ranks can raise together."""
-        if self.alone or isinstance(error, (WindowError, IncoherenceError)):
-            raise error
-        self.packet.failure = error
-
-    def sign(self, alpha: np.ndarray, columns: np.ndarray) -> None:
-        """Go on with the signature after a window that may have changed a at `columns`."""
-        if not self.alone:
-            sign(self.packet.signature, alpha.view(np.uint64), columns)
+    def __init__(self, exchange: Exchange, recurrence: Recurrence, s: int):
+        self._exchange, self._recurrence, self._s, self.made = exchange, recurrence, s, 0
+        self._packet, self._clock = exchange.packet, exchange.packet.clock
 
 
-class ExchangedWindows:
-    """Every window forms and exchanges what it needs.
+class ExchangedWindows(Windows):
+    """Every window, whose distinct coordinates `columns` finds, forms and exchanges what it needs."""
 
-    `exchange`: hands the recurrence what it needs; `recurrence`: makes the updates; `columns`: finds the
-    distinct coordinates of each window; `coherent`: keeps the ranks together; `s`: iterations per window;
-    `clock`: seconds per phase. Attribute `made`: windows made so far.
-    """
-
-    def __init__(
-        self,
-        exchange: Exchange,
-        recurrence: Recurrence,
-        columns: WindowColumns,
-        coherent: Coherent,
-        s: int,
-        clock: Clock,
-    ):
-        self._exchange, self._recurrence, self._columns = exchange, recurrence, columns
-        self._coherent, self._s, self._clock, self.made = coherent, s, clock, 0
+    def __init__(self, exchange: Exchange, recurrence: Recurrence, columns: WindowColumns, s: int):
+        super().__init__(exchange, recurrence, s)
+        self._columns = columns
 
     def make(self, draws: np.ndarray, log: np.ndarray, s: int | None = None) -> None:
         """Make the windows of some draws, shape (k, b), and log their new values, shape (k, b).
@@ -65,15 +39,14 @@ class ExchangedWindows:
         s = s or self._s
         full = draws.shape[0] // s * s
         for windows, part in ((full // s, slice(0, full)), (1, slice(full, None))):
-            if draws[part].size and not self._coherent.packet.late:
+            if draws[part].size and not self._packet.late:
                 drawn = np.ascontiguousarray(draws[part].reshape(windows, -1))
                 self._alike(drawn, log[part].reshape(windows, -1))
 
     def _alike(self, draws: np.ndarray, log: np.ndarray) -> None:
         """Make the windows whose drawn coordinates are the rows of `draws`; log their new values."""
         columns, positions, counts = self._columns.of(draws)
-        recurrence, coherent, window = self._recurrence, self._coherent, self._window
-        packet, alone = coherent.packet, coherent.alone
+        recurrence, packet, window = self._recurrence, self._packet, self._window
         for own, count, places, drawn, new in zip(
             columns, counts.tolist(), positions, draws, log, strict=True
         ):
@@ -83,11 +56,11 @@ class ExchangedWindows:
             try:
                 window(own, places, drawn, new)
             except Exception as error:
-                coherent.hold_back(error)
+                packet.hold_back(error)
                 recurrence.make_up(self.made, own, new)
             self.made += 1
-            if not alone:
-                coherent.sign(recurrence.alpha, own)
+            if not packet.alone:
+                packet.sign(recurrence.alpha, own)
                 if packet.late:
                     return
 
@@ -110,43 +83,34 @@ class ExchangedWindows:
         return self._exchange.used(columns[0, : int(counts[0])].copy())
 
 
-class CachedWindows:
+class CachedWindows(Windows):
     """Windows whose rows are all in the cache go in one call; the first that lacks some fetches them.
 
-    `exchange`: forms the rows that are not in the cache; `cache`: keeps rows from window to window, all of
-    them where the Gram matrix is kept; `recurrence`, `coherent`, `s`, `clock`: as in `ExchangedWindows`.
+    The cache keeps rows from window to window, all of them where the Gram matrix is kept.
     """
 
-    def __init__(
-        self,
-        exchange: AllreduceExchange,
-        cache: ColumnCache,
-        recurrence: Recurrence,
-        coherent: Coherent,
-        s: int,
-        clock: Clock,
-    ):
-        self._exchange, self._cache, self._recurrence = exchange, cache, recurrence
-        self._coherent, self._s, self._clock, self.made = coherent, s, clock, 0
+    def __init__(self, exchange: AllreduceExchange, recurrence: Recurrence, cache: ColumnCache, s: int):
+        super().__init__(exchange, recurrence, s)
+        self._rows_of, self._cache = exchange, cache
 
     def make(self, draws: np.ndarray, log: np.ndarray, s: int | None = None) -> None:
         """Make windows as `ExchangedWindows` does, in runs of hits, each but the first behind one miss."""
-        cache, s, coherent, first = self._cache, s or self._s, self._coherent, 0
+        cache, s, packet, first = self._cache, s or self._s, self._packet, 0
         while first < draws.shape[0]:
             hits = cache.hits(draws[first:], s)
             last = min(first + max(hits, 1) * s, draws.shape[0])
             if not hits:
-                coherent.packet.window = self.made
+                packet.window = self.made
                 missing, slots = cache.admit(draws[first:last])
                 try:
-                    cache.rows[slots] = self._exchange.rows(missing)
+                    cache.rows[slots] = self._rows_of.rows(missing)
                 except Exception as error:
-                    coherent.hold_back(error)
+                    packet.hold_back(error)
             self._clock.start()
             self._recurrence.kept_windows(cache.rows, cache.slot_of, draws[first:last], s, log[first:last])
             self._clock.stop(RECURRENCE)
             self.made += max(hits, 1)
-            coherent.sign(self._recurrence.alpha, draws[first:last].ravel())
+            packet.sign(self._recurrence.alpha, draws[first:last].ravel())
             first = last
 
     def used_panel(self, draws: np.ndarray) -> Panel:

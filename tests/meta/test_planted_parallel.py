@@ -200,12 +200,12 @@ WRONG = {
     "a message beside the declared ones": (
         {ALLREDUCE: [("        self._reduce(rows.size)\n",
                       "        self._reduce(rows.size)\n        self._communicator.barrier()\n"
-                      "        self._packet._communicator.allreduce(np.zeros(1))\n")]},
+                      "        self._packet.communicator.allreduce(np.zeros(1))\n")]},
         message_count, LinearKernel(), {}),
     "a message that it does not count": (
         {ALLREDUCE: [("        self._reduce(rows.size)\n",
                       "        self._reduce(rows.size)\n"
-                      "        self._packet._communicator._inner.allreduce(np.zeros(1))\n")]},
+                      "        self._packet.communicator._inner.allreduce(np.zeros(1))\n")]},
         message_count, LinearKernel(), {}),
     "a column sent as often as it is drawn": (
         {WINDOWS: [("            own = own[:count]\n",
@@ -226,7 +226,7 @@ def test_a_defect_on_all_ranks_is_red_where_the_unplanted_solver_is_green(ranks,
 OTHERS = {
     "barrier": "self._communicator.barrier()",
     "gather": "self._communicator.allgather(0)",
-    "broadcast": "self._packet._communicator._inner.broadcast(np.zeros(1))",
+    "broadcast": "self._packet.communicator._inner.broadcast(np.zeros(1))",
 }
 
 

@@ -11,7 +11,7 @@ from counted_numbers import CountedNumber, Tally, counted
 from flops_by_term import Flops, Held, Method, window_flops
 
 from sstep_verify.production import packet as clock
-from sstep_verify.production import ridge_window, windows
+from sstep_verify.production import ridge_window
 from sstep_verify.production.data.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.production.packet import FUNCTION, GRADIENT, PANEL, PHASES, RECURRENCE
 from sstep_verify.production.run import Run
@@ -66,7 +66,7 @@ def counting(tally: Tally, solves: list[int]):
                     stack.enter_context(mock.patch.multiple(module, **uncompiled))
         for owner, name in ((ridge_window, "solve_in_place"), (ridge_window, "solve_long")):
             stack.enter_context(mock.patch.object(owner, name, solve))
-        stack.enter_context(mock.patch.object(windows.Coherent, "sign"))
+        stack.enter_context(mock.patch.object(clock.Packet, "sign"))
         stack.enter_context(mock.patch.object(clock, "perf_counter", now))
         yield
 

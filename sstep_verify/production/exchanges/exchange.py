@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.problems import Kernel
-from sstep_verify.production.communicator import Communicator
-from sstep_verify.production.packet import FUNCTION, GRADIENT, PANEL, TRANSFER, WAITING, Clock, Packet
+from sstep_verify.production.packet import FUNCTION, GRADIENT, PANEL, TRANSFER, WAITING, Packet
 from sstep_verify.production.panels.panel import Panel
 from sstep_verify.trajectory import Panel as UsedPanel
 
@@ -21,16 +20,15 @@ from sstep_verify.trajectory import Panel as UsedPanel
 class Exchange:
     """Communication that a run needs, in windows.
 
-    `packet`: sums what a window needs; `communicator`: for the barrier that tells waiting from transfer;
-    `clock`: seconds per phase; `separate`: tell waiting from transfer. Attributes `columns`: kernel rows
-    formed; `whole`: whether rows are of all samples, or among the coordinates of their window.
+    The packet sums what a window needs. Attributes `columns`: kernel rows formed; `whole`: whether rows are
+    of all samples, or among the coordinates of their window.
     """
 
     whole = False
 
-    def __init__(self, packet: Packet, communicator: Communicator, clock: Clock, separate: bool):
-        self._packet, self._communicator = packet, communicator
-        self._clock, self._separate = clock, separate
+    def __init__(self, packet: Packet):
+        self.packet = self._packet = packet
+        self._communicator, self._clock, self._separate = packet.communicator, packet.clock, packet.separate
         self.columns = 0
 
     def parts(self, columns: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
@@ -94,13 +92,10 @@ class AllreduceExchange(Exchange):
         self,
         panel: Panel,
         packet: Packet,
-        communicator: Communicator,
-        clock: Clock,
         rows: int = 0,
-        separate: bool = False,
     ):
-        super().__init__(packet, communicator, clock, separate)
-        self._panel, self._stale = panel, np.empty(rows if separate else 0)
+        super().__init__(packet)
+        self._panel, self._stale = panel, np.empty(rows if packet.separate else 0)
 
     def parts(self, columns: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """As of `Exchange`; the recurrence takes the products, unless they are timed apart."""

@@ -11,10 +11,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.production.communicator import Communicator
 from sstep_verify.production.exchanges.exchange import Exchange
 from sstep_verify.production.exchanges.gram_local import DenseLocal, SparseLocal
-from sstep_verify.production.packet import Clock, Packet
+from sstep_verify.production.packet import Packet
 
 
 class GramExchange(Exchange):
@@ -31,16 +30,13 @@ class GramExchange(Exchange):
         self,
         data: np.ndarray | sp.csr_array,
         packet: Packet,
-        communicator: Communicator,
-        clock: Clock,
         rows: int,
-        separate: bool,
         recompute: int = 0,
         before: int = 0,
     ):
-        super().__init__(packet, communicator, clock, separate)
+        super().__init__(packet)
         self._recompute, self._before = recompute, before
-        self._plain = communicator.size == 1 and not separate and not recompute
+        self._plain = packet.alone and not packet.separate and not recompute
         self._local = SparseLocal(data) if sp.issparse(data) else DenseLocal(data, rows)
         self.weights = np.zeros(data.shape[1])
 

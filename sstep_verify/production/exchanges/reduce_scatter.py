@@ -12,9 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from sstep_verify.compiled import compiled
-from sstep_verify.production.communicator import Communicator
 from sstep_verify.production.exchanges.exchange import Exchange
-from sstep_verify.production.packet import FUNCTION, GRADIENT, TRANSFER, Clock, Packet
+from sstep_verify.production.packet import FUNCTION, GRADIENT, TRANSFER, Packet
 from sstep_verify.production.panels.panel import Panel
 from sstep_verify.production.panels.products import TILE_WORDS
 
@@ -37,16 +36,13 @@ class ReduceScatterExchange(Exchange):
         self,
         panel: Panel,
         packet: Packet,
-        communicator: Communicator,
-        clock: Clock,
         rows: int,
-        separate: bool,
     ):
-        super().__init__(packet, communicator, clock, separate)
+        super().__init__(packet)
         self._panel = panel
-        samples, size = panel.samples, communicator.size
+        samples, size = panel.samples, packet.communicator.size
         self._starts = np.arange(size + 1, dtype=np.int64) * samples // size
-        self._first, self._last = self._starts[communicator.rank : communicator.rank + 2].tolist()
+        self._first, self._last = self._starts[self._communicator.rank :][:2].tolist()
         self._sizes = np.diff(self._starts)
         # Rows are formed in tiles, small beside panel or data, and put in order from there; a tile of few
         # rows of much data would read all of it from memory for little.

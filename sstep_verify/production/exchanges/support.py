@@ -20,9 +20,8 @@ import numpy as np
 
 from sstep_verify.compiled import compiled
 from sstep_verify.problems import Kernel
-from sstep_verify.production.communicator import Communicator
 from sstep_verify.production.exchanges.exchange import Exchange
-from sstep_verify.production.packet import FUNCTION, GRADIENT, Clock, Packet
+from sstep_verify.production.packet import FUNCTION, GRADIENT, Packet
 from sstep_verify.production.panels.panel import Sums, sums_of
 from sstep_verify.production.panels.products import DenseProducts, FewFeatures
 from sstep_verify.trajectory import Panel as UsedPanel
@@ -144,12 +143,9 @@ class SupportExchange(Exchange):
         self,
         panel: SupportPanel,
         packet: Packet,
-        communicator: Communicator,
-        clock: Clock,
         rows: int,
-        separate: bool,
     ):
-        super().__init__(packet, communicator, clock, separate)
+        super().__init__(packet)
         self._panel = panel
         self._support, self._vector = Support(panel.samples, rows), np.empty(panel.samples)
         self._gram, self._stale = np.empty(rows * rows), np.empty(rows)

@@ -14,7 +14,7 @@ from sstep_verify.production.exchanges.gram import GramExchange
 from sstep_verify.production.exchanges.gram_local import DenseLocal
 from sstep_verify.production.exchanges.reduce_scatter import ReduceScatterExchange
 from sstep_verify.production.exchanges.support import SupportExchange, SupportPanel
-from sstep_verify.production.packet import PHASES, Clock, Packet, WindowError
+from sstep_verify.production.packet import PHASES, Packet, WindowError
 from sstep_verify.production.panels.panel import Panel
 from studies.thread_ranks import on_threads
 
@@ -43,34 +43,34 @@ def exact_kernel(name: str) -> np.ndarray:
     return products
 
 
-def parts(communicator, sparse: bool):
-    """This rank's columns, a packet with room for everything, and a clock."""
+def parts(communicator, sparse: bool, separate: bool = False):
+    """This rank's columns, and a packet with room for everything."""
     data = sp.csr_array(DATA) if sparse else DATA
     part = partition_of(column_nonzeros(data), communicator.size).columns(communicator.rank)
-    return local_columns(data, part), Packet(communicator, ROWS * SAMPLES + ROWS**2), Clock()
+    return local_columns(data, part), Packet(communicator, ROWS * SAMPLES + ROWS**2, separate=separate)
 
 
 def allreduced(communicator, sparse, name, rbf="norm-expansion", separate=False):
-    data, packet, clock = parts(communicator, sparse)
+    data, packet = parts(communicator, sparse, separate)
     panel = Panel(data, KERNELS[name], rbf, ROWS, packet)
-    exchange = AllreduceExchange(panel, packet, communicator, clock, ROWS, separate)
+    exchange = AllreduceExchange(panel, packet, ROWS)
     found = [exchange.rows(columns).copy() for columns in WINDOWS]
     return found, exchange.columns, list(communicator.called)
 
 
 def scattered(communicator, sparse, name, rbf="norm-expansion", separate=False):
-    data, packet, clock = parts(communicator, sparse)
+    data, packet = parts(communicator, sparse, separate)
     panel = Panel(data, KERNELS[name], rbf, ROWS, packet)
-    exchange = ReduceScatterExchange(panel, packet, communicator, clock, ROWS, separate)
+    exchange = ReduceScatterExchange(panel, packet, ROWS)
     found = [[part.copy() for part in exchange.parts(columns, VECTOR)] for columns in WINDOWS]
     return found, exchange.columns, list(communicator.called)
 
 
 def supported(communicator, sparse, name, rbf="norm-expansion", separate=False):
     """Windows whose updates make a 0 where it was not, and the other way round; also the samples of each."""
-    data, packet, clock = parts(communicator, sparse)
+    data, packet = parts(communicator, sparse, separate)
     panel = SupportPanel(data, KERNELS[name], rbf, ROWS, packet)
-    exchange = SupportExchange(panel, packet, communicator, clock, ROWS, separate)
+    exchange = SupportExchange(panel, packet, ROWS)
     vector, found = np.where(np.arange(SAMPLES) % 3 == 1, VECTOR, 0.0), []
     exchange.restart(vector)
     for columns in [*WINDOWS, *WINDOWS[::-1], *WINDOWS]:
@@ -82,8 +82,8 @@ def supported(communicator, sparse, name, rbf="norm-expansion", separate=False):
 
 
 def carried(communicator, sparse, separate=False):
-    data, packet, clock = parts(communicator, sparse)
-    exchange = GramExchange(data, packet, communicator, clock, ROWS, separate)
+    data, packet = parts(communicator, sparse, separate)
+    exchange = GramExchange(data, packet, ROWS)
     exchange.restart(VECTOR)
     vector, found = VECTOR.copy(), []
     for columns in WINDOWS:
@@ -185,10 +185,10 @@ def test_separate_timers_wait_before_every_window(function):
 
 def test_every_phase_of_an_exchange_is_timed():
     def timed(communicator):
-        data, packet, clock = parts(communicator, False)
+        data, packet = parts(communicator, False, True)
         panel = Panel(data, KERNELS["rbf"], "norm-expansion", ROWS, packet)
-        ReduceScatterExchange(panel, packet, communicator, clock, ROWS, True).parts(WINDOWS[0], VECTOR)
-        return dict(zip(PHASES, clock.seconds, strict=True))
+        ReduceScatterExchange(panel, packet, ROWS).parts(WINDOWS[0], VECTOR)
+        return dict(zip(PHASES, packet.clock.seconds, strict=True))
 
     for seconds in on_threads(2, timed):
         for phase in ("panel", "waiting", "transfer", "kernel function", "gradient"):
@@ -211,29 +211,29 @@ class _BrokenSums:
 
 def failing(communicator, kind: str, guilty: int):
     """One window in which one rank fails in its own part of the work."""
-    data, packet, clock = parts(communicator, False)
+    data, packet = parts(communicator, False)
     packet.window = 3
     panel = Panel(data, KERNELS["polynomial"], "norm-expansion", ROWS, packet)
     broken = communicator.rank == guilty
     if kind == "gram":
-        exchange = GramExchange(data, packet, communicator, clock, ROWS, False)
+        exchange = GramExchange(data, packet, ROWS)
         exchange._local = _BrokenSums(exchange._local, "among") if broken else exchange._local
         return exchange.parts(WINDOWS[0], VECTOR)
     method = "finish" if kind == "function" else "partial"
     made = _BrokenSums(panel, method) if broken else panel
     if kind.startswith("support"):
-        return failing_over_the_support(data, packet, communicator, clock, kind, broken)
+        return failing_over_the_support(data, packet, kind, broken)
     if kind == "allreduce":
-        return AllreduceExchange(made, packet, communicator, clock).rows(WINDOWS[0])
-    return ReduceScatterExchange(made, packet, communicator, clock, ROWS, False).parts(WINDOWS[0], VECTOR)
+        return AllreduceExchange(made, packet).rows(WINDOWS[0])
+    return ReduceScatterExchange(made, packet, ROWS).parts(WINDOWS[0], VECTOR)
 
 
-def failing_over_the_support(data, packet, communicator, clock, kind, broken):
+def failing_over_the_support(data, packet, kind, broken):
     """What fails after a reduction is told by the next, which is as long as on the other ranks."""
     made = SupportPanel(data, KERNELS["polynomial"], "norm-expansion", ROWS, packet)
     late = kind == "support, function"
     made = _BrokenSums(made, "finish" if late else "partial") if broken else made
-    exchange = SupportExchange(made, packet, communicator, clock, ROWS, False)
+    exchange = SupportExchange(made, packet, ROWS)
     vector = np.zeros(SAMPLES)
     exchange.restart(vector)
     if late:

@@ -96,8 +96,7 @@ def test_all_that_decides_the_bits_is_part_of_the_identity():
     for one, other in itertools.combinations(found, 2):
         assert one != other
     assert (
-        told_of(decide(request_of(exchange="allreduce", iterations=7, tolerance=0.5), 100, 2))
-        == found[0]
+        told_of(decide(request_of(exchange="allreduce", iterations=7, tolerance=0.5), 100, 2)) == found[0]
     )
 
 
@@ -139,9 +138,9 @@ def test_what_is_asked_for_in_so_many_words_is_not_taken_from_before():
     kept = told_of(decide(request_of(), 100, 2))
     for changed in ({"cache": 0}, {"exchange": "reduce-scatter"}, {"exchange": "allreduce", "cache": 3000}):
         asked = request_of(**changed)
-        assert told_of(decide(asked, 100, 2, kept)) | {"interval": 0} == told_of(
-            decide(asked, 100, 2)
-        ) | {"interval": 0}
+        assert told_of(decide(asked, 100, 2, kept)) | {"interval": 0} == told_of(decide(asked, 100, 2)) | {
+            "interval": 0
+        }
     asked = request_of(interval=1600)
     assert told_of(decide(asked, 100, 2, kept))["interval"] == 1600
     assert told_of(decide(request_of(cache=MEMORY), 100, 2, kept)) == kept
