@@ -24,7 +24,7 @@ from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.production.messages.packet import WindowError
+from sstep_verify.production.packet import WindowError
 from sstep_verify.runs.make import make_run
 from sstep_verify.scenarios.draws import one_of
 from sstep_verify.scenarios.scenario import Scenario
