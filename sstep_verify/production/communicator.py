@@ -254,7 +254,7 @@ def raise_first(
 def on_all_ranks(communicator: Communicator, function: Callable[[], Value]) -> Value:
     """Call a function that does not communicate on all ranks; what one of them raises, all raise.
 
-    Raises InputError, MissingExtraError, ReadingError what the first rank that failed met, on all ranks.
+    Raises on all ranks what the first that failed met: InputError, MissingExtraError or ReadingError.
     """
     value, failure, cause = _attempted(function)
     raise_first(communicator.allgather(failure), cause)
@@ -264,8 +264,7 @@ def on_all_ranks(communicator: Communicator, function: Callable[[], Value]) -> V
 def on_first_rank(communicator: Communicator, function: Callable[[], Value]) -> Value:
     """Call a function on rank 0 only; all ranks get its result, or raise its error.
 
-    Raises InputError, MissingExtraError, ReadingError what it raised; the last where it was neither of the
-    others.
+    Raises what it raised: InputError, MissingExtraError, or ReadingError where it was neither.
     """
     value, failure, cause = _attempted(function) if communicator.rank == 0 else (None, None, None)
     value, failure = communicator.first((value, failure))
@@ -283,9 +282,7 @@ def held_by_first_rank(
         yield on_first_rank(communicator, lambda: held.enter_context(manager()))
 
 
-def _attempted(
-    function: Callable[[], Value],
-) -> tuple[Value | None, Failure | None, Exception | None]:
+def _attempted(function: Callable[[], Value]) -> tuple[Value | None, Failure | None, Exception | None]:
     """Result, failure and error of a call; one of them at least is None."""
     try:
         return function(), None, None

@@ -150,11 +150,7 @@ class Monitor:
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        rbf: str,
-        communicator: Communicator,
-        panel_words: int = Options.panel_words,
+        self, problem: Problem, rbf: str, communicator: Communicator, panel_words: int = Options.panel_words
     ):
         self._problem, self._rbf, self._panel_words = problem, rbf, panel_words
         self._communicator = CountingCommunicator(communicator)

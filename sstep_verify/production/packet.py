@@ -33,14 +33,7 @@ LONGEST = 1 << 40
 SIGNATURE_BITS = 32
 """Bits of a signature: sums over fewer than 2**21 ranks are exact in float64, in any order."""
 
-PHASES = (
-    "panel",
-    "waiting",
-    "transfer",
-    "kernel function",
-    "gradient",
-    "recurrence",
-)
+PHASES = ("panel", "waiting", "transfer", "kernel function", "gradient", "recurrence")
 """Phases of a window, in order. Waiting is told from transfer, and the gradient from the recurrence, only
 where timers are asked to be separate: a barrier, and one more call, are the price."""
 

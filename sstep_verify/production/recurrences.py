@@ -63,8 +63,7 @@ class Recurrence:
 class SvmRecurrence(Recurrence):
     """s-step DCD for K-SVM; `vector` is a times the labels.
 
-    `problem`: a K-SVM; `alpha`, (m,): start vector; copied; `width`: iterations per full window (s);
-    `frozen`: keep a frozen within a window (the paper's form).
+    `width`: iterations per full window (s); `frozen`: keep a frozen within a window (the paper's form).
     """
 
     def __init__(self, problem: Problem, alpha: np.ndarray, width: int, frozen: bool):
@@ -82,8 +81,8 @@ class SvmRecurrence(Recurrence):
 class RidgeRecurrence(Recurrence):
     """s-step BDCD for K-RR; `vector` is a itself.
 
-    `problem`: a K-RR; `alpha`, (m,): start vector; copied; `width`: iterations per full window (s);
-    `block`: coordinates per block (b); `frozen`: keep a frozen within a window (the paper's form).
+    `width`: iterations per full window (s); `block`: coordinates per block (b); `frozen`: keep a frozen
+    within a window (the paper's form).
     """
 
     def __init__(self, problem: Problem, alpha: np.ndarray, width: int, block: int, frozen: bool):
@@ -132,9 +131,8 @@ class FirstRanks(Recurrence):
     values of the coordinates drawn: a, the vector that kernel rows are multiplied with, and its changes, by
     which each rank moves its part of what it carries. So a run is one that rank 0 alone could have made.
 
-    `recurrence`: makes the windows; `communicator`: the ranks, more than one; `carries`: whether the
-    changes are asked for, because weights are carried. Attribute `alpha`, `vector`, (m,): those of the
-    recurrence.
+    `communicator`: the ranks, more than one; `carries`: whether the changes are asked for, because weights
+    are carried. `alpha` and `vector` are those of the recurrence.
     """
 
     def __init__(self, recurrence: Recurrence, communicator: Communicator, carries: bool):

@@ -6,10 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from sstep_verify.production.communicator import (
-    Communicator,
-    SelfCommunicator,
-)
+from sstep_verify.production.communicator import Communicator, SelfCommunicator
 from sstep_verify.production.data.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.production.exchanges.exchange import AllreduceExchange, Exchange
 from sstep_verify.production.exchanges.gram import GramExchange
@@ -40,12 +37,11 @@ CHUNK_DRAWS = 1 << 9
 class Run:
     """The state of one run.
 
-    `options`: how to run; `communicator`: the ranks; `request`: what to run; `gram`, (m, m): a kept Gram
-    matrix that an earlier run formed; `tuned`: whether windows may be of any s up to the request's, and
-    reductions carry the time word; `room`: memory of an earlier run's packet. Attributes `gram`, (m, m), or
-    None: the Gram matrix, if it is kept; `log`, (H, b), or None: new values of the drawn coordinates, if
-    asked for; `alpha`, (m,): the current dual vector; `exchange`: what is communicated; `packet`: what is
-    summed, and the time word where s is tuned.
+    `gram`, (m, m): a kept Gram matrix that an earlier run formed; `tuned`: whether windows may be of any s
+    up to the request's, and reductions carry the time word; `room`: memory of an earlier run's packet.
+    Attributes `gram`, (m, m), or None: the Gram matrix, if it is kept; `log`, (H, b), or None: new values
+    of the drawn coordinates, if asked for; `alpha`, (m,): the current dual vector; `exchange`: what is
+    communicated; `packet`: what is summed, and the time word where s is tuned.
     """
 
     def __init__(

@@ -54,10 +54,9 @@ class Training:
     more windows of it made. All ranks do so together.
 
     `problem`: the problem; its data are this rank's columns; `stream`: at least as many blocks as there are
-    to be iterations; `settings`: how long, and how; complete, and with columns "local"; `communicator`: the
-    ranks; `place`: where an earlier training stood at the end of an interval; absent, all begins at 0;
-    `schedule`: where s is tuned: says which s and exchange come next, beginning at the place; `log`: keep
-    the new value of each drawn coordinate (H x b words).
+    to be iterations; complete, and with columns "local"; `place`: where an earlier training stood at the
+    end of an interval; absent, all begins at 0; `schedule`: where s is tuned: says which s and exchange
+    come next, beginning at the place; `log`: keep the new value of each drawn coordinate (H x b words).
 
     Attributes `reached`: iterations made, those before a resumption and of the interval under way included;
     `alpha`, `history`: as in `Place`, at the end of the last interval; `stopped`, `attainable`: why

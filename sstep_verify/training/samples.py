@@ -100,8 +100,8 @@ def output_files(settings: Settings) -> tuple[Output, ...]:
 def read(settings: Settings, communicator: Communicator) -> Samples:
     """Read what settings name; called by all ranks together.
 
-    Raises InputError, DataError, MissingExtraError as `production.data.reading.load_local` does; on all
-    ranks; ReadingError if a rank failed for another reason.
+    Raises on all ranks what `production.data.reading.load_local` does; ReadingError if a rank failed for
+    another reason.
     """
     local = load_local(
         settings.data,

@@ -39,10 +39,10 @@ def parse_shares(
 ) -> tuple[Block, list[Report]]:
     """Parse this rank's share of a file's lines; called by all ranks together.
 
-    `path`: the file, the same on every rank; `communicator`: the ranks; `features`: number of features (n)
-    the file is known to have. Returns `block`: the lines of this rank, zeros dropped; `reports`: what each
-    rank found, by rank. Raises DataError, MissingExtraError, ReadingError what the first rank that failed
-    met, on all ranks; a line is counted from the file's first.
+    `path`: the file, the same on every rank; `features`: number of features (n) the file is known to have.
+    Returns the lines of this rank, zeros dropped, and what each rank found. Raises on all ranks what the
+    first that failed met, DataError, MissingExtraError or ReadingError; a line is counted from the file's
+    first.
     """
     begin, end = _share(path, communicator)
     block, cause = None, None

@@ -79,7 +79,7 @@ def partition_of(nonzeros: np.ndarray, ranks: int, how: str = "work") -> Partiti
 
     Dense data, whose columns are alike, and one rank have contiguous runs either way.
 
-    Raises InputError as `balanced_partition` does.
+    Raises what `balanced_partition` does.
     """
     counts = np.asarray(nonzeros, dtype=np.int64)
     alike = ranks == 1 or not counts.size or bool((counts == counts[0]).all())

@@ -76,9 +76,8 @@ def load_local(
     A file is read by all ranks together. A named set is loaded, and checked against what is pinned of
     it, by rank 0, which then hands out the columns.
 
-    `name_or_path`, `directory`, `task`: as for `problems.data.datasets.load`; `communicator`: the ranks;
-    `how`, {"work", "contiguous"}: partition, see `PARTITIONS`. Raises InputError, DataError,
-    MissingExtraError as `problems.data.datasets.load` does; on all ranks.
+    `how`: partition, see `PARTITIONS`; the rest, and on all ranks what is raised, is as of
+    `problems.data.datasets.load`.
     """
     if task is not None and task not in TASKS:
         raise InputError(f"task {task!r} is unknown; known: {', '.join(TASKS)}")
@@ -107,11 +106,10 @@ def read_local(
     file: zeros written out are dropped, and it is dense if more than half of its values differ from 0.
     Ranks may outnumber lines and columns.
 
-    `path`: as for `problems.data.svmlight.read_svmlight`; the same file on every rank; `communicator`: the
-    ranks; `features`: number of features (n) the file is known to have; without it, the largest index met;
-    `how`, {"work", "contiguous"}: partition, see `PARTITIONS`. Returns targets are as the file has them.
-    Raises DataError if the file cannot be used, with the message of the serial reader, or is not the same
-    on all ranks; on all ranks; ReadingError if a rank failed for another reason.
+    `features`: number of features (n) the file is known to have; without it, the largest index met; `how`:
+    partition, see `PARTITIONS`. Targets are as the file has them. Raises on all ranks DataError if the file
+    cannot be used, with the message of the serial reader, or is not the same everywhere, and ReadingError
+    if a rank failed for another reason.
     """
     block, reports = parse_shares(Path(path), communicator, features)
     samples = sum(report.samples for report in reports)
@@ -141,9 +139,8 @@ def scatter_local(
     """Hand out the columns of a matrix that rank 0 holds.
 
     `data`, (m, n), or None: samples by features (A) on rank 0, CSR with sorted indices; None on the others;
-    `targets`, (m,), or None: labels or targets (y) on rank 0; None on the others; `communicator`: the
-    ranks; `how`, {"work", "contiguous"}: partition, see `PARTITIONS`. Returns dense or CSR as `data`; rank
-    0 still holds the whole as well.
+    `targets`, (m,), or None: labels or targets (y) on rank 0; None on the others; `how`: partition, see
+    `PARTITIONS`. What is returned is dense or CSR as `data`; rank 0 still holds the whole as well.
     """
     head = None
     if data is not None:
@@ -169,11 +166,7 @@ def with_bias(local: LocalData, bias: float, communicator: Communicator) -> Loca
     data = with_constant_feature(local.data, bias) if last else local.data
     note = f"a constant feature, {bias:g}, stands last in the data, in place of a bias"
     return replace(
-        local,
-        data=data,
-        features=local.features + 1,
-        partition=partition,
-        notes=(*local.notes, note),
+        local, data=data, features=local.features + 1, partition=partition, notes=(*local.notes, note)
     )
 
 

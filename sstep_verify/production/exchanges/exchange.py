@@ -81,19 +81,14 @@ class AllreduceExchange(Exchange):
     Words per window: m times the distinct columns, and the trailer. The kernel function and the gradient
     are computed on every rank alike.
 
-    `panel`: forms the rows; `packet`, `communicator`, `clock`, `separate`: as of `Exchange`; the packet
-    holds at least as many rows as are asked for at once. With `separate` the gradient is told from the
-    recurrence, too; `rows`: largest number of distinct columns of a window; needed with `separate`.
+    The packet holds at least as many rows as are asked for at once. With `separate` the gradient is told
+    from the recurrence, too; `rows`: largest number of distinct columns of a window; needed with
+    `separate`.
     """
 
     whole = True
 
-    def __init__(
-        self,
-        panel: Panel,
-        packet: Packet,
-        rows: int = 0,
-    ):
+    def __init__(self, panel: Panel, packet: Packet, rows: int = 0):
         super().__init__(packet)
         self._panel, self._stale = panel, np.empty(rows if packet.separate else 0)
 
@@ -146,9 +141,9 @@ def choose_exchange(
     """Choose from the sizes of a run.
 
     `samples`: number of samples (m); `s`, `block`, `iterations`: iterations per window, coordinates per
-    block (b), iterations in all (H); `ranks`: number of ranks (P); `kernel`: the kernel; `memory`: words
-    that a rank may spend on kernel rows. Returns `exchange`, {"allreduce", "reduce-scatter", "gram"}: what
-    is communicated; `cache`: words for kept kernel rows; 0 for none; `reason`: one sentence.
+    block (b), iterations in all (H); `ranks`: number of ranks (P); `memory`: words that a rank may spend on
+    kernel rows. Returns the exchange, words for kept kernel rows (0 for none), and the reason in one
+    sentence.
     """
     most = min(s * block, samples)
     panel, small = samples * most, most * most + most

@@ -19,11 +19,10 @@ from sstep_verify.production.packet import Packet
 class GramExchange(Exchange):
     """Inner products among the drawn samples, and carried weights.
 
-    `data`, (m, n_local): this rank's columns of the data; `packet`, `communicator`, `clock`, `separate`: as
-    of `Exchange`; the packet holds ``c**2 + c`` words for the largest c; `rows`: largest number of distinct
-    columns of a window; `recompute`: windows after which the weights are formed anew; 0 for never;
-    `before`: windows of the stream before this run, which count as well. Attribute `weights`, (n_local,):
-    this rank's part of w.
+    `data`, (m, n_local): this rank's columns of the data; the packet holds ``c**2 + c`` words for the
+    largest c; `rows`: largest number of distinct columns of a window; `recompute`: windows after which the
+    weights are formed anew; 0 for never; `before`: windows of the stream before this run, which count as
+    well. Attribute `weights`, (n_local,): this rank's part of w.
     """
 
     def __init__(

@@ -28,16 +28,11 @@ LEAST_BLOCK = 128
 class ReduceScatterExchange(Exchange):
     """Kernel rows by samples.
 
-    `panel`: forms the rows; `packet`, `communicator`, `clock`, `separate`: as of `Exchange`; the packet
-    holds ``c**2 + c`` words for the largest c; `rows`: largest number of distinct columns of a window.
+    The packet holds ``c**2 + c`` words for the largest c; `rows`: largest number of distinct columns of a
+    window.
     """
 
-    def __init__(
-        self,
-        panel: Panel,
-        packet: Packet,
-        rows: int,
-    ):
+    def __init__(self, panel: Panel, packet: Packet, rows: int):
         super().__init__(packet)
         self._panel = panel
         samples, size = panel.samples, packet.communicator.size

@@ -65,7 +65,7 @@ class Support:
 class SupportPanel:
     """Forms panels over a part of the samples: `partial` before the reduction, `finish` after it.
 
-    `data`, `kernel`, `rbf`, `rows`, `packet`: as of `Panel`. Attribute `samples`: number of samples (m).
+    Attribute `samples`: number of samples (m).
     """
 
     def __init__(self, data, kernel: Kernel, rbf: str, rows: int, packet: Packet):
@@ -98,7 +98,7 @@ class SupportPanel:
 class RowsKept:
     """Dense data: the rows at the first places lie side by side, so that BLAS multiplies them.
 
-    `products`: of the data; `data`, (m, n_local): this rank's columns of the data.
+    The products are of `data`, (m, n_local), this rank's columns.
     """
 
     def __init__(self, products: DenseProducts, data: np.ndarray):
@@ -134,17 +134,11 @@ class RowsTaken:
 class SupportExchange(Exchange):
     """Kernel rows over the support, on every rank.
 
-    `panel`: forms the rows; `packet`, `communicator`, `clock`, `separate`: as of `Exchange`; the packet
-    holds at least as many whole rows as a window has; `rows`: largest number of distinct columns of a
-    window.
+    The packet holds at least as many whole rows as a window has; `rows`: largest number of distinct columns
+    of a window.
     """
 
-    def __init__(
-        self,
-        panel: SupportPanel,
-        packet: Packet,
-        rows: int,
-    ):
+    def __init__(self, panel: SupportPanel, packet: Packet, rows: int):
         super().__init__(packet)
         self._panel = panel
         self._support, self._vector = Support(panel.samples, rows), np.empty(panel.samples)

@@ -22,12 +22,11 @@ from sstep_verify.production.panels.products import RangedProducts, SparseProduc
 class Panel:
     """Forms panels: `partial` before the reduction, `finish` after it.
 
-    `data`, (m, n_local): this rank's columns of the data; `kernel`: the kernel; `rbf`, {"norm-expansion",
-    "difference"}: how squared distances of the RBF kernel are formed; `rows`: largest number of rows asked
-    for at once; `packet`: reduces the squared norms of the samples where the kernel needs them: one
-    collective of m words. Attributes `samples`, `words`: number of samples (m); stored values of this
-    rank's columns; `ranged`: whether the sums with some neighbouring samples are formed without those with
-    the others.
+    `data`, (m, n_local): this rank's columns of the data; `rbf`, {"norm-expansion", "difference"}: how
+    squared distances of the RBF kernel are formed; `rows`: largest number of rows asked for at once;
+    `packet`: reduces the squared norms of the samples where the kernel needs them: one collective of m
+    words. Attributes `samples`, `words`: number of samples (m); stored values of this rank's columns;
+    `ranged`: whether the sums with some neighbouring samples are formed without those with the others.
     """
 
     def __init__(
@@ -60,8 +59,7 @@ def sums_of(
 ) -> tuple[Sums, KernelFunction, np.ndarray | None]:
     """Choose how sums are formed and the function of them; parameters as of `Panel`.
 
-    Returns `sums`: forms the sums; `function`: the function of them; `norms`, (m,), or None: the squared
-    norms that it holds, if any.
+    Returns what forms the sums, the function of them, and the squared norms, (m,), that it holds, if any.
     """
     if kernel.of_distance and rbf == "difference":
         return differences_of(data), distance_function_of(kernel), None
