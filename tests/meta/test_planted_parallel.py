@@ -122,8 +122,8 @@ FAILING = {
     "weights": ({GRAM: [("        self._local.move(columns, change, self.weights)\n",
                          "        self._local.move(columns, change, self.weights)\n"
                          "        0 / (self._packet.window != 2)\n")]}, EXCHANGES["gram"], 3),
-    "cached row": ({WINDOWS: [("                    cache.rows[slots] = self._exchange.rows(missing)\n",
-                               "                    self._exchange.rows(missing)\n"
+    "cached row": ({WINDOWS: [("                    cache.rows[slots] = self._rows_of.rows(missing)\n",
+                               "                    self._rows_of.rows(missing)\n"
                                "                    0 / (self.made != 0)\n")]}, EXCHANGES["cache"], 1),
 }  # fmt: skip
 
