@@ -30,7 +30,7 @@ from sstep_verify.solver import Declaration, RunRequest, Solver
 from sstep_verify.verdict import Status, worst
 from studies.alarms.groups import NO_RUN, Judged, decided, judged_run
 from studies.alarms.solvers import EVERY, LINEAR, LOGGING, Names, Variant
-from studies.corpus.labelled_set import EQUIVALENT
+from studies.corpus.mistakes import EQUIVALENT
 from studies.legal.solver import LegalSolver
 from studies.report.sensitivity.alarms import AdversaryDocument, HardCase, ReplayedCase
 

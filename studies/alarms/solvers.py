@@ -21,7 +21,7 @@ from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_scenario, one_of
 from sstep_verify.scenarios.families import FAMILIES, edge_scenarios
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import Solver
-from studies.corpus.labelled_set import RIGHT
+from studies.corpus.labelled import RIGHT
 
 Names = tuple[str, ...]
 UPDATES = ("in-place", "frozen")

@@ -28,8 +28,7 @@ from studies.alarms.groups import GROUPS, Judged, decided
 from studies.alarms.tightness import longest_sum, tightness_row
 from studies.coverage.freedoms import CORE, CORES
 from studies.coverage.table import count, count_run, coverage, numbers
-from studies.report.sensitivity.alarms import Alarm, AlarmsDocument, AlarmUnit, VariantCount
-from studies.report.sensitivity.coverage import CROSSED, Cells
+from studies.report.sensitivity.alarms import CROSSED, Alarm, AlarmsDocument, AlarmUnit, Cells, VariantCount
 
 DIGITS = 4
 """Digits of a ratio that are kept."""

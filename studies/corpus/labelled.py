@@ -1,4 +1,4 @@
-"""A solver with its label.
+"""A solver with its label, and the right ones made here, with what each declares.
 
 A label is made by reading what was changed and the specification, never by looking at what a check says of
 it: verdicts are graded against labels. Sentences S-3.1, S-3.2 and S-3.14 say of a whole step what others
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 from sstep_verify import CallableSolver, Declaration
 from sstep_verify.problems import Problem
@@ -17,40 +17,27 @@ from sstep_verify.solver import Solver
 from studies.corpus.sstep import Array, SStep
 
 Names = tuple[str, ...]
-Kind = Literal["python", "program", "production"]
 
-IN_SMOKE = ("svm-l1 rbf", "krr polynomial")
+IN_SMOKE = ("", "svm-l1 rbf", "krr polynomial")
 """Task and kernel of the problems of profile smoke; others need profile ci."""
 
 LATER, LATER_WINDOWS = "after the first step of a window", "after the first window"
 LAST, BLOCKS = "last step of a window", "block of several coordinates"
-AGAIN, THIRD = "coordinate drawn again in the window", "coordinate drawn a third time in the window"
-"""Some places where mistakes act, see `places.PLACES`."""
+"""Some places where mistakes act, see `grading.PLACES`."""
 
 CORRECTION = ("correction-dropped", "kernel-correction left out", "kernel-correction off by a factor")
 STREAM = ("index-stream", "index-stream left out")
-"""What some mistakes are called, see `Function`."""
+"""What some mistakes are called, see `Made`."""
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """A solver with its label.
+    """A solver with its label, of a `kind`: python, program (C and MPI), or production (an edit).
 
-    Parameters
-    ----------
-    id : str
-        Its name.
-    on : str
-        Task and kernel that it is judged on; all of its campaign if empty.
-    breaks : tuple of str
-        Numbers of the sentences that it breaks; empty of a right one. Where there are several, each is
-        broken and any of them may be named first; why stands beside it.
-    acts : str
-        Where its mistake acts, a name of `places.PLACES`; empty of a right one.
-    equivalent : str
-        Why the exact trajectory of a mistake stays within the bound; empty of one that must be found.
-    where : tuple of str
-        Parts of the system that it needs; "serial" where it needs none.
+    It is judged `on` a task and kernel, all of its campaign if empty. Of a mistake, `breaks` has the
+    sentences that it breaks, of which any may be named first (why stands beside it), and `acts` where, a
+    name of `grading.PLACES`; `equivalent` says why its exact trajectory stays within the bound, and is
+    empty of one that must be found. `where` has the parts of the system that it needs.
     """
 
     id: str
@@ -59,8 +46,7 @@ class Labelled:
     acts: str = ""
     equivalent: str = ""
     where: Names = ("serial",)
-    kind: ClassVar[Kind]
-    """A function made here; an external program in C and MPI; the production solver, edited or not."""
+    kind: str = "python"
 
     @property
     def right(self) -> bool:
@@ -80,68 +66,108 @@ class Labelled:
     @property
     def campaign(self) -> str:
         """The campaign that judges it: profile smoke, or ci where that has no problem for it."""
-        return "ci" if self.on and self.on not in IN_SMOKE else "smoke"
+        return "smoke" if self.on in IN_SMOKE else "ci"
 
 
 @dataclass(frozen=True)
-class Function(Labelled):
-    """An s-step solver in Python; of a mistake `named` holds what it is called, by names that say the same.
+class Made(Labelled):
+    """One that `make` makes: in Python, or a program on `ranks`, in the folder that it is handed.
 
-    None has one that no run of `named` shows. A mistake in some steps has the name of the quantity that is
-    wrong there; of a alone a last step that is not made, one whose value is not stored, and draws one place
-    late are the same.
+    Of a mistake in Python `named` holds what it is called, by names that say the same; none has one that no
+    run of `corpus.named` shows. A mistake in some steps has the name of the quantity that is wrong there;
+    of a alone a last step that is not made, one whose value is not stored, and draws one place late are the
+    same.
     """
 
-    make: Callable[[], Solver] = field(kw_only=True)
     named: Names = ()
-    kind: ClassVar[Kind] = "python"
+    ranks: int = 1
+    make: Callable[..., Solver] = field(kw_only=True)
 
 
 SUMMED = {"pairwise": "pairwise", "blocked": "blocked:4"}
 """What is declared of an order of sums; any of the others."""
 
 
-def declared(name: str, log: bool, order: str, **choices: Any) -> Declaration:
-    """What a solver that works in this way declares."""
+def _made(
+    name: str, solver: type[SStep], log: bool, order: str = "forward", **choices: Any
+) -> Callable[[], Solver]:
+    """A class of solvers as a function that works in a way, and declares it; with its log if asked."""
     usual: dict[str, Any] = {"products": "rows", "clamped": True, "power": "multiplication"}
-    return Declaration(name, log=log, summation=SUMMED.get(order, "any"), **(usual | choices))
-
-
-def callable_of(solver: type[SStep], order: str, way: Declaration, declaration: Declaration) -> Solver:
-    """A class of solvers as a function that works in a way; its log is written where one is declared."""
+    way = Declaration(name, log=log, summation=SUMMED.get(order, "any"), **(usual | choices))
 
     def function(problem: Problem, blocks: Array, s: int, a0: Array, log: Array | None = None) -> Array:
         return solver(way, order, problem).solve(blocks, s, a0, log)
 
-    return CallableSolver(function, declaration)
+    return lambda: CallableSolver(function, way)
 
 
-def right(name: str, on: str = "", log: bool = True, order: str = "forward", **choices: Any) -> Function:
+def right(name: str, on: str = "", log: bool = True, **choices: Any) -> Made:
     """A right solver that works in the way chosen."""
-    way = declared(name, log, order, **choices)
-    return Function(name, on, make=lambda: callable_of(SStep, order, way, way))
+    return Made(name, on, make=_made(name, SStep, log, **choices))
 
 
-def wrong(
-    catalogue: list[Function],
+def mistake(
+    name: str,
+    what: str,
     on: str,
     *breaks: str,
     acts: str = "every step",
     named: Names = (),
     log: bool = True,
-    suffix: str = "",
     equivalent: str = "",
-) -> Callable[[type[SStep]], type[SStep]]:
-    """Add the solver with a mistake to a catalogue; it declares what the right one would."""
+    **changed: Callable[..., Any],
+) -> Made:
+    """The solver with methods changed, in `what` its mistake; it declares what the right one would."""
+    solver = type(name, (SStep,), {"__doc__": what, **changed})
+    return Made(name, on, breaks, acts, equivalent, named=named, make=_made(name, solver, log))
 
-    def add(solver: type[SStep]) -> type[SStep]:
-        way = declared(solver.__name__ + suffix, log, "forward")
-        catalogue.append(
-            Function(
-                way.name, on, breaks, acts, equivalent, named=named,
-                make=lambda: callable_of(solver, "forward", way, way),
-            )
-        )  # fmt: skip
-        return solver
 
-    return add
+RIGHT = (
+    right("forward"),
+    right("reversed", order="reversed"),
+    right("pairwise", order="pairwise"),
+    right("blocked", order="blocked"),
+    right("compensated", order="compensated"),
+    right("extended", order="extended"),
+    right("float32", precision="float32"),
+    right("float32 frozen", precision="float32", update="frozen", log=False),
+    right("added", "svm-l1 rbf", update="added"),
+    right("added windows", "svm-l1 rbf", update="added", log=False),
+    right("frozen summed", update="frozen", increments="summed"),
+    right("frozen separate", update="frozen", log=False),
+    right("summed in place", increments="summed"),
+    right("differences", "svm-l1 rbf", rbf="difference"),
+    right("unclamped", "svm-l1 rbf", clamped=False),
+    right("pow", "krr polynomial", power="pow"),
+    right("lu", "krr polynomial", factorisation="lu"),
+    right("elimination", "krr polynomial", factorisation="ldl", log=False),
+    right("linear rows", "svm-l1 linear"),
+    right("linear weights", "svm-l2 linear", products="any"),
+    right("windows alone", log=False),
+    right("l1 linear weights windows", "svm-l1 linear", products="any", log=False),
+    right("l1 polynomial reversed", "svm-l1 polynomial", order="reversed"),
+    right("l1 differences extended", "svm-l1 rbf", rbf="difference", order="extended"),
+    right("l1 pairwise frozen", "svm-l1 rbf", order="pairwise", update="frozen"),
+    right("l1 float32 added", "svm-l1 rbf", precision="float32", update="added"),
+    right("l2 linear frozen summed", "svm-l2 linear", update="frozen", increments="summed"),
+    right("l2 polynomial pow", "svm-l2 polynomial", power="pow", log=False),
+    right("l2 added", "svm-l2 rbf", update="added"),
+    right("l2 differences windows", "svm-l2 rbf", rbf="difference", log=False),
+    right("ridge linear weights", "krr linear", products="any"),
+    right("ridge linear elimination", "krr linear", factorisation="ldl"),
+    right("ridge unclamped", "krr rbf", clamped=False),
+    right("ridge float32 lu", "krr rbf", precision="float32", rbf="difference", factorisation="lu"),
+    right("ridge float32 reversed", "krr polynomial", precision="float32", order="reversed", log=False),
+    right("ridge blocked lu", "krr polynomial", order="blocked", factorisation="lu"),
+    right("ridge compensated frozen", "krr polynomial", order="compensated", update="frozen"),
+    right("float32 compensated", precision="float32", order="compensated"),
+    right("float32 extended", "svm-l1 rbf", precision="float32", order="extended"),
+    # A step log is one of float64, which does not hold a longdouble's digits.
+    right("longdouble", precision="longdouble", factorisation="ldl", log=False),
+    right("l2 longdouble frozen", "svm-l2 rbf", precision="longdouble", update="frozen", log=False),
+    right(
+        "ridge longdouble differences", "krr rbf",
+        precision="longdouble", rbf="difference", factorisation="ldl", log=False,
+    ),
+)  # fmt: skip
+"""Right solvers with what each declares."""

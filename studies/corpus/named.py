@@ -15,37 +15,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from sstep_verify import judge
-from sstep_verify.problems import (
-    Hinge,
-    IndexStream,
-    Kernel,
-    LinearKernel,
-    Loss,
-    PolynomialKernel,
-    Problem,
-    RBFKernel,
-    Ridge,
-    SquaredHinge,
-)
+from sstep_verify.problems import IndexStream, Problem, kernel_from, loss_from
 from sstep_verify.verdict import Status
-from studies.corpus.labelled import Function
-from studies.corpus.labelled_set import RARE, WRONG
+from studies.corpus.labelled import Made
+from studies.corpus.mistakes import RARE, WRONG
 
 SAMPLES, FEATURES, ITERATIONS, BLOCK, S_VALUES = 9, 4, 30, 3, (1, 8)
-
-KERNELS: dict[str, Kernel] = {
-    "linear": LinearKernel(),
-    "polynomial": PolynomialKernel(degree=3, offset=1.0),
-    "rbf": RBFKernel(sigma=0.3),
-}
-LOSSES: dict[str, Loss] = {"svm-l1": Hinge(0.7), "svm-l2": SquaredHinge(0.7), "krr": Ridge(0.5)}
 
 
 @dataclass(frozen=True)
 class Named:
     """A FAIL of a labelled solver by a check, and the class of mistakes that it names."""
 
-    solver: Function
+    solver: Made
     s: int
     check: str
     named: tuple[str, ...]
@@ -69,21 +51,19 @@ def problem_of(task: str, kernel: str) -> Problem:
     labels = np.where(generator.random(SAMPLES) < 0.5, 1.0, -1.0)
     labels[:2] = 1.0, -1.0
     targets = generator.standard_normal(SAMPLES) if task == "krr" else labels
-    return Problem("labelled", data, targets, KERNELS[kernel], LOSSES[task])
+    chosen = kernel_from(kernel, degree=3, offset=1.0, sigma=0.3)
+    return Problem("labelled", data, targets, chosen, loss_from(task, 0.5 if task == "krr" else 0.7))
 
 
-def failures(solver: Function) -> Iterator[Named]:
-    """The FAILs of a labelled solver, for each s on each of its tasks and kernels."""
-    for task in solver.tasks:
-        stream = IndexStream("uniform", SAMPLES, BLOCK if task == "krr" else 1, ITERATIONS, 3)
-        for kernel in solver.kernels:
-            for s in S_VALUES:
-                for verdict in judge(solver.make(), problem_of(task, kernel), stream, s):
-                    if verdict.status is Status.FAIL and verdict.check != "contract":
-                        named = verdict.evidence.get("likely causes")
-                        yield Named(
-                            solver, s, verdict.check, tuple(named) if isinstance(named, list) else ()
-                        )
+def failures(solver: Made) -> Iterator[Named]:
+    """The FAILs of a labelled mistake, for each s, on its task and kernel."""
+    task, kernel = solver.on.split()
+    stream = IndexStream("uniform", SAMPLES, BLOCK if task == "krr" else 1, ITERATIONS, 3)
+    for s in S_VALUES:
+        for verdict in judge(solver.make(), problem_of(task, kernel), stream, s):
+            if verdict.status is Status.FAIL and verdict.check != "contract":
+                named = verdict.evidence.get("likely causes")
+                yield Named(solver, s, verdict.check, tuple(named) if isinstance(named, list) else ())
 
 
 def every_failure(only: Sequence[str] = ()) -> list[Named]:
@@ -99,14 +79,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("only", nargs="*", help="names of solvers; all if absent")
     every = every_failure(parser.parse_args().only)
-    right, alone = (sum(getattr(one, name) for one in every) for name in ("right", "alone"))
     for one in every:
         if not one.alone:
             what = "not named" if not one.right else "with others"
             print(f"{one.solver.id}, s = {one.s}, {one.check}: {what}: {', '.join(one.named) or 'nothing'}")
     print(f"FAILs: {len(every)}")
-    print(f"the true mistake in the named class: {right} ({right / max(len(every), 1):.0%})")
-    print(f"and alone in it: {alone} ({alone / max(len(every), 1):.0%})")
+    for told, name in (("the true mistake in the named class", "right"), ("and alone in it", "alone")):
+        count = sum(getattr(one, name) for one in every)
+        print(f"{told}: {count} ({count / max(len(every), 1):.0%})")
 
 
 if __name__ == "__main__":

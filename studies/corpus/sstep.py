@@ -50,7 +50,7 @@ def in_order(order: str, x: Array, z: Array) -> Array:
 
 
 class SStep:
-    """The right solver of one problem; a mistake is a subclass that changes one method (wrong_*.py).
+    """The right solver of one problem; a mistake changes one method or two (`mistakes`).
 
     Parameters
     ----------
@@ -177,8 +177,9 @@ class SStep:
     def step(self, B: Array, now: Array, product: Array, square: Array) -> Step:
         """Increments and new values of a block from its values, its products and its kernel entries."""
         if self.task == "krr":
-            residual = self.y[B] - self.m * now - product / self.penalty
-            theta = self.system(square / self.penalty + self.diagonal(B), residual)
+            over, m = self.matrix()
+            residual = self.y[B] - m * now - product / over
+            theta = self.system(square / over + self.diagonal(B), residual)
             return theta, now + theta
         gradient, curvature = product - 1 + self.shift(now), square[0] + self.omega
         news = self.clip(now - gradient / curvature) if curvature[0] else np.full(1, self.upper)
@@ -189,9 +190,13 @@ class SStep:
         """The diagonal shift's part of a gradient."""
         return self.omega * now
 
+    def matrix(self) -> tuple[Any, Any]:
+        """What K is divided by in the matrix of K-RR, and its diagonal shift."""
+        return self.penalty, self.m
+
     def diagonal(self, B: Array) -> Array:
         """What is added to the kernel entries of a block."""
-        return self.type(self.m) * np.eye(B.size, dtype=self.type)
+        return self.type(self.matrix()[1]) * np.eye(B.size, dtype=self.type)
 
     def clip(self, value: Array) -> Array:
         """The value of the box nearest to a value."""

@@ -18,7 +18,7 @@ import numpy as np
 from sstep_verify.checks.registry import CHECKS
 from studies.coverage.freedoms import CORE, CORES, VALUES
 from studies.coverage.rules import Values, left_by, left_for
-from studies.report.sensitivity.coverage import (
+from studies.report.sensitivity.alarms import (
     CROSSED,
     ENOUGH,
     Cells,

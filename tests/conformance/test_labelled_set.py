@@ -7,11 +7,11 @@ import re
 import pytest
 
 from sstep_verify.specification import specification
-from studies.corpus.labelled_set import EQUIVALENT
+from studies.corpus.grading import PLACES
+from studies.corpus.judged import judged
 from studies.corpus.listing import corpus
+from studies.corpus.mistakes import EQUIVALENT
 from studies.corpus.named import every_failure
-from studies.corpus.places import PLACES
-from studies.sensitivity.corpus import Asked, judged
 
 QUICK = (
     "added windows", "float32", "SigmaHalved", "CorrectionOff", "UpperOff", "TailDropped", "OtherStream",
@@ -22,7 +22,7 @@ QUICK = (
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", QUICK)
 def test_the_verdict_is_that_of_the_label_and_so_are_sentence_and_place(name):
-    found = judged(Asked(name))
+    found = judged(name)
     assert found.killed == found.mistaken
     assert found.mistaken or found.found == "PASS"
     assert found.mistaken == found.class_right == found.place_right
@@ -30,11 +30,11 @@ def test_the_verdict_is_that_of_the_label_and_so_are_sentence_and_place(name):
 
 @pytest.mark.nightly
 def test_a_smaller_problem_is_told_on_which_a_mistake_is_found_alike():
-    found = judged(Asked("CorrectionOff", shrink=5))
+    found = judged("CorrectionOff", shrink=5)
     (samples,) = map(int, re.findall(r"^m = (\d+), n = \d+, H = \d+, s = \d+$", found.smaller))
     assert found.killed
     assert 2 <= samples <= 8  # The problem that it is judged on has 32.
-    assert judged(Asked("CorrectionOff")).smaller == ""
+    assert judged("CorrectionOff").smaller == ""
 
 
 def test_the_corpus_is_large_enough_and_its_labels_exist():

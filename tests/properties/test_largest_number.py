@@ -22,7 +22,7 @@ from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import Declaration
 from studies.alarms.groups import judged_run
 from studies.alarms.solvers import Variant
-from studies.corpus.labelled_set import RIGHT
+from studies.corpus.labelled import RIGHT
 
 KERNELS = (LinearKernel(), PolynomialKernel(3, 0.5), RBFKernel(0.7))
 H = 40

@@ -1,10 +1,148 @@
-"""Records of runs of correct solvers: false alarms, how tight bounds are, the worst cases of a search."""
+"""Records of runs of correct solvers: false alarms, coverage, tightness, the worst of a search."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from studies.report.sensitivity.coverage import CoverageDocument
+Cells = dict[str, tuple[int, float]]
+"""By check, task, kernel and value of a freedom: decided runs, and the largest ratio."""
+
+ENOUGH = 30
+"""Decided runs that cover a cell: if none fails, at most a tenth of such runs does (95 % confidence)."""
+
+CROSSED = tuple(
+    f"{task} {kernel}" for task in ("svm-l1", "svm-l2", "krr") for kernel in ("linear", "polynomial", "rbf")
+)
+"""Task and kernel, in the order of the columns."""
+
+
+@dataclass(frozen=True)
+class CoverageRow:
+    """One check and one value of a freedom.
+
+    There are decided runs of each of `CROSSED`, VACUOUS and INCONCLUSIVE ones not counted, the largest
+    measured / bound, and by task and kernel the reasons why no run is decided there.
+    """
+
+    check: str
+    freedom: str
+    value: str
+    decided: tuple[int, ...]
+    largest: float
+    reasons: dict[str, str]
+
+    @property
+    def cells(self) -> Iterator[tuple[str, int, str]]:
+        """Task and kernel, decided runs, and why there are none, of each cell."""
+        for place, decided in zip(CROSSED, self.decided, strict=True):
+            yield place, decided, self.reasons.get(place, "")
+
+    @property
+    def texts(self) -> list[str]:
+        """Of each cell its decided runs, with the share that may fail if none of them did; or a reason."""
+        return [
+            why or (f"{decided} (< {1 - 0.05 ** (1 / decided):.1%})" if decided else "0")
+            for _, decided, why in self.cells
+        ]
+
+
+@dataclass(frozen=True)
+class MirrorRow:
+    """Runs made with a defect that a check was certain to show, and those of them that it refused.
+
+    The name is that of check and defect, with the value of a freedom where they are counted by it.
+    """
+
+    name: str
+    made: int
+    refused: int
+
+
+@dataclass(frozen=True)
+class CoverageDocument:
+    """The table, and what it amounts to.
+
+    Of the pairs of values of two freedoms `pairs` can meet, and `apart` cannot, each by a rule; `unmet` are
+    those of the former that met in no decided run. `mirror` has runs made again with defects, `unplanted`
+    the checks with values of freedoms of which runs were decided, and none was made again with a defect.
+    """
+
+    pairs: int
+    apart: int
+    unmet: tuple[str, ...]
+    mirror: tuple[MirrorRow, ...]
+    rows: tuple[CoverageRow, ...]
+    unplanted: tuple[str, ...] = ()
+
+    @property
+    def number(self) -> int:
+        """Cells of check, value of a freedom, task and kernel."""
+        return sum(len(row.decided) for row in self.rows)
+
+    @property
+    def explained(self) -> int:
+        """Empty cells with a reason."""
+        return sum(len(row.reasons) for row in self.rows)
+
+    @property
+    def neither(self) -> list[str]:
+        """Cells that have too few decided runs, and no reason."""
+        return [
+            f"{row.check}, {row.freedom} = {row.value or 'none'}, {place}: {decided} decided"
+            for row in self.rows
+            for place, decided, why in row.cells
+            if decided < ENOUGH and not why
+        ]
+
+    @property
+    def whole(self) -> list[MirrorRow]:
+        """Check and defect, over all values of freedoms."""
+        return [row for row in self.mirror if " = " not in row.name]
+
+    @property
+    def missed(self) -> list[str]:
+        """What checks did not refuse though they were certain to."""
+        return [
+            f"{row.name}: {row.made - row.refused} of {row.made} not refused"
+            for row in self.mirror
+            if row.made > row.refused
+        ]
+
+    @property
+    def sentence(self) -> str:
+        """Cells, pairs and defects in one sentence."""
+        left = len(self.neither)
+        made, refused = (sum(getattr(row, name) for row in self.whole) for name in ("made", "refused"))
+        return (
+            f"covered {self.number - self.explained - left:,} of {self.number:,} cells of check, freedom, "
+            f"task and kernel by {ENOUGH} decided runs each, {self.explained:,} explained, {left:,} "
+            f"neither; {self.pairs - len(self.unmet):,} of {self.pairs:,} pairs of freedoms met, "
+            f"{self.apart} cannot; {refused:,} of {made:,} planted defects refused"
+        )
+
+    @property
+    def largest(self) -> Iterator[tuple[str, str, float]]:
+        """The largest ratio of each check, and of each freedom over all checks."""
+        for name in ("check", "freedom"):
+            for value in dict.fromkeys(getattr(row, name) for row in self.rows):
+                yield name, value, max(row.largest for row in self.rows if getattr(row, name) == value)
+
+    @property
+    def in_words(self) -> str:
+        """The sentence, the largest ratios, and all that is not as it should be, in Markdown."""
+        ratios = [f"| {name} | {value} | {ratio:.3g} |" for name, value, ratio in self.largest]
+        parts = {
+            "Cells with fewer decided runs, and no reason": self.neither,
+            "Pairs of freedoms that met in no decided run": list(self.unmet),
+            "Planted defects that were not refused": self.missed,
+            "Checks and values of freedoms of which no run was made again with a defect": list(
+                self.unplanted
+            ),
+        }
+        head = (f"{self.sentence}.", "", "| of | | largest ratio |", "|---|---|---|", *ratios)
+        lists = ["\n".join(("", f"## {name}", "", *(lines or ["none"]))) for name, lines in parts.items()]
+        return "\n".join((*head, *lists, ""))
 
 
 @dataclass(frozen=True)
@@ -23,23 +161,12 @@ class AlarmUnit:
 
 @dataclass(frozen=True)
 class VariantCount:
-    """What was said of the runs of one correct solver.
+    """Runs of one correct solver by what was said of them.
 
-    Parameters
-    ----------
-    variant : str
-        Its name.
-    passed : int
-        Runs that none failed, and that a check with a derived bound passed.
-    failed : int
-        Runs that a check failed.
-    vacuous, inconclusive : int
-        Runs that none of them passed: no mistake was certain to show, or a check could not tell.
-    undecided : int
-        Runs of which nothing was held against a finite bound that is derived.
-    absent : int
-        Runs that the solver did not make: a block system that is singular in its precision, or an input
-        beyond its range.
+    One has passed if none failed it, and a check with a derived bound passed it. Of `vacuous` and
+    `inconclusive` ones none of these did: no mistake was certain to show, or a check could not tell; of
+    `undecided` ones nothing was held against a finite bound that is derived. `absent` ones were not made: a
+    block system that is singular in the solver's precision, or an input beyond its range.
     """
 
     variant: str
@@ -74,25 +201,12 @@ class Alarm:
 class TightnessRow:
     """Distribution of the ratio measured / bound of correct runs.
 
-    Parameters
-    ----------
-    check, task, kernel, precision : str
-        What was judged.
-    runs, acted : int
-        Verdicts with a finite bound, and those of them in which the quantities of a step acted.
-    least, lower, median, upper, ninety_ninth : float or None
-        Least ratio, quartiles and 99 % quantile of those in which quantities acted; None if there is none.
-    most : float
-        Largest ratio of all.
-    length : float or None
-        Median of the roundings of the longest sum in the bound; None where the bound is no single sum's, or
-        no quantity acted.
-    product : float or None
-        Median of the ratio times that length.
-    wanted : bool
-        Whether a sharper derivation is wanted: the product is below `studies.alarms.tightness.WANTED`.
-    dominates : str
-        The part that makes up most of the bound, with its median share; empty where it was not looked at.
+    Of `runs` verdicts with a finite bound quantities of a step acted in `acted`: quantiles are of these,
+    None if there is none, and `most` is the largest of all. `length` is the median of the roundings of the
+    longest sum in the bound, `product` that of the ratio times it; None where the bound is no single sum's,
+    or no quantity acted. A sharper derivation is `wanted` where the product is below
+    `studies.alarms.tightness.WANTED`; `dominates` names the part that makes up most of the bound, with its
+    median share, empty where it was not looked at.
     """
 
     check: str
@@ -136,23 +250,12 @@ class AlarmsDocument:
 class HardCase:
     """The worst case that a search found of one measure, task, kernel and precision.
 
-    Parameters
-    ----------
-    measure : {"ratio", "loss", "hidden", "carried", "factored"}
-        Ratio of measured error to bound of the worst step; stability loss: the error of the s-step run
-        over that of the classical one; the ratio of a mistake that is labelled numerically equivalent,
-        steps repeated in exact arithmetic included; the largest ratio over checks of windows, of a solver
-        that carries a state, or that forms A (A'a).
-    solver : str
-        The solver, a name of `studies.adversary.cases.solver_named`.
-    scenario : str
-        Id of the scenario, which `Scenario.from_id` makes again.
-    value : float
-        The measure.
-    method : str
-        What found it: evolution, targeted, or random.
-    random : float
-        Largest value of as many seconds of random draws.
+    Measures are "ratio", measured error to bound of the worst step; "loss", the error of the s-step run
+    over that of the classical one; "hidden", the ratio of a mistake that is labelled numerically
+    equivalent, steps repeated in exact arithmetic included; "carried" and "factored", the largest ratio
+    over checks of windows of a solver that carries a state, or that forms A (A'a). The solver is one of
+    `studies.adversary.cases.solver_named`, the scenario that of `Scenario.from_id`; the method that found
+    it evolution, targeted or random, and `random` the largest value of as many seconds of random draws.
     """
 
     measure: str

@@ -20,47 +20,16 @@ TOLD: tuple[tuple[bool, Opinion], ...] = (
 
 @dataclass(frozen=True)
 class Judged:
-    """One solver of the corpus.
+    """One solver of the corpus: its label, and what its campaign says of it.
 
-    Parameters
-    ----------
-    id : str
-        Its name.
-    kind : {"python", "program", "production"}
-        A Python solver, a C/MPI program, an edit of the production modules (or these as they are).
-    right : bool
-        Its label.
-    breaks : tuple of str
-        Sentences of the specification that it breaks; empty of a right one.
-    acts : str
-        Where in a run its mistake acts.
-    where : tuple of str
-        Parts of the system that it needs.
-    equivalent : str
-        Why it is numerically equivalent to a right one; empty of the others.
-    found : Found
-        What the campaign says of it.
-    failed, judged : tuple of str
-        Checks with a verdict FAIL, and all checks that gave a verdict PASS or FAIL.
-    first : str
-        Check, s and place that the reason of its first failed case names.
-    sentences : tuple of str
-        Sentences which that reason names, the most specific first.
-    class_right, place_right : bool
-        Of a killed mistake: whether the first of these sentences is one of the label's, and whether it
-        acts where the reason says.
-    reason : str
-        Of one that was found another than its label, or open: why.
-    cases : int
-        Cases judged until the first FAIL; all of them if there is none.
-    seconds, seconds_to_kill : float
-        To judge all cases; until the first FAIL was known, 0 without one.
-    rivals : dict of str to Opinion
-        What each rival makes of the same runs: refuses if it does on at least one.
-    again : str
-        Command that judges it again.
-    smaller : str
-        Size of the smallest problem found on which it fails as on its first failed case.
+    `kind` is python, program, or production, and the label that of `corpus.labelled.Labelled`. Checks in
+    `failed` have a verdict FAIL, those in `judged` PASS or FAIL. `first` is check and s that the reason of
+    its first failed case names, with its `sentences`, the most specific first: of a killed mistake
+    `class_right` says whether the first of these is one of the label's, `place_right` whether it acts where
+    the reason says. `reason` stands where it was not passed. `cases` are those judged until the first FAIL,
+    all if there is none; `seconds` are of all, those `to_kill` until that was known, 0 without one. A rival
+    refuses it if it does on at least one run. `again` is the command that judges it again; `smaller` the
+    size of the smallest problem found on which it fails as on its first failed case.
     """
 
     id: str

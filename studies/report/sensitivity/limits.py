@@ -16,27 +16,12 @@ OURS = "sstep-verify"
 class LimitRow:
     """The detection limit of one quantity in one stratum, or over several of them.
 
-    Parameters
-    ----------
-    quantity, precision, task, kernel : str
-        What; task and kernel are empty in a row over all of them.
-    samples, s : int
-        Samples and iterations per window; 0 in a row over all of them.
-    switch : bool
-        Whether the quantity is there or not.
-    draws, acted : int
-        Problems drawn, and those in which the quantity acts.
-    share, share_low, share_high : float
-        Their share, with its 95 % interval (Clopper-Pearson).
-    rank : int or None
-        The limit is the acting run of this rank, by size; None if there are too few for a limit.
-    limit : float or None
-        Relative error that 95 % of acting runs are certain to show, with confidence 95 %; None if there are
-        too few runs, or no such error.
-    median, largest : float or None
-        Over the acting runs; None where nothing smaller than infinity is certain to show.
-    seen : int
-        Acting runs certain to show the quantity left out.
+    A row over all has no task and kernel, and 0 for samples and s; a `switch` is there or not. The quantity
+    acts in `acted` of the problems drawn: their share has a 95 % interval (Clopper-Pearson). The limit, the
+    relative error that 95 % of acting runs are certain to show, with confidence 95 %, is that of the acting
+    run of this rank, by size; None if there are too few runs, or no such error. Median and largest are over
+    the acting runs, None where nothing smaller than infinity is certain to show; `seen` are the acting runs
+    certain to show the quantity left out.
     """
 
     quantity: str

@@ -1,22 +1,78 @@
-"""The page and the tables of measured power: ours beside the rivals first, then each study."""
+"""The part of a results document on measured power: its studies, its page and its tables."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar, NamedTuple
 
 from sstep_verify.outputs import write_table
 from sstep_verify.report.numbers import promised
 from sstep_verify.report.results import Results
-from studies.report.sensitivity.alarms import TightnessRow, VariantCount
-from studies.report.sensitivity.corpus import Confusion, Judged
-from studies.report.sensitivity.coverage import CROSSED
-from studies.report.sensitivity.document import Sensitivity
-from studies.report.sensitivity.limits import OURS, DoseRow, LimitRow
+from studies.report.sensitivity.alarms import (
+    CROSSED,
+    AdversaryDocument,
+    AlarmsDocument,
+    TightnessRow,
+    VariantCount,
+)
+from studies.report.sensitivity.corpus import Confusion, CorpusDocument, Judged
+from studies.report.sensitivity.limits import OURS, DoseRow, LimitRow, LimitsDocument
 from studies.report.sensitivity.limits import RivalRow as RivalLimit
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The studies that were made; None for one that was not."""
+
+    corpus: CorpusDocument | None = None
+    limits: LimitsDocument | None = None
+    alarms: AlarmsDocument | None = None
+    adversary: AdversaryDocument | None = None
+    named: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """Pieces of studies are no cases."""
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """What must not be, a line each: mistakes missed, and what is right and was failed."""
+        found = [line for part in (self.corpus, self.limits) if part for line in part.broken]
+        if self.alarms and self.alarms.failed:
+            found.append(f"correct runs failed: {self.alarms.failed} of {self.alarms.judged:,}")
+        if self.alarms and self.alarms.coverage:
+            found += self.alarms.coverage.missed
+        if self.adversary and self.adversary.failed:
+            found.append(f"worst cases failed: {self.adversary.failed} of {len(self.adversary.cases)}")
+        return tuple(found)
+
+    @property
+    def sentences(self) -> Iterator[str]:
+        """What each study says, in a few words."""
+        if self.corpus:
+            counts = self.corpus.confusion
+            yield (
+                f"{counts.true_positive} of {counts.wrong} mistakes found, {counts.false_positive} of "
+                f"{counts.right} right solvers refused"
+            )
+        if self.limits:
+            yield from self.limits.sentences
+        if self.alarms:
+            # Reports made before runs were crossed with freedoms count VACUOUS ones too.
+            runs = "decided runs of correct solvers" if self.alarms.coverage else "correct runs"
+            yield (
+                f"{self.alarms.failed} false alarm{'s' * (self.alarms.failed != 1)} in "
+                f"{self.alarms.judged:,} {runs}"
+            )
+        if self.alarms and self.alarms.coverage:
+            yield self.alarms.coverage.sentence
+        if self.adversary and not (self.corpus or self.limits or self.alarms):
+            yield (
+                f"{len(self.adversary.cases)} worst cases of correct runs made again, "
+                f"{self.adversary.failed} failed; ratios up to {self.adversary.ratio:.2g}"
+            )
+
 
 RECORD = Sensitivity
 
@@ -30,72 +86,39 @@ RIVALS = "rivals.md"
 """Table of the judges, as the README has it."""
 
 
-@dataclass(frozen=True)
-class JudgeRow:
+class JudgeRow(NamedTuple):
     """Ours or a rival, on the corpus, and on float64 doses over all quantities; None where not judged."""
 
     name: str
     counts: Confusion | None
     limit: RivalLimit | None
-
-    @property
-    def ours(self) -> bool:
-        """Whether it is this package."""
-        return self.name == OURS
+    ours: bool
 
 
-@dataclass(frozen=True)
-class KillRow:
-    """Mistakes that a check killed, those that no other check did, and mistakes that it judged."""
+def drawn(results: Results) -> SimpleNamespace:
+    """What the page shows: the document, and its rows in order, none where a study was not made.
 
-    check: str
-    killed: int
-    alone: int
-    judged: int
-
-
-@dataclass(frozen=True)
-class SensitivityPart:
-    """Power part of a page; each piece is empty or None where its study was not made."""
-
-    document: Sensitivity
-    judges: tuple[JudgeRow, ...]
-    kills: tuple[KillRow, ...]
-    solvers: tuple[Judged, ...]
-    wheres: tuple[tuple[str, int, int], ...]
-
-    @property
-    def doses(self) -> tuple[DoseRow, ...]:
-        """Doses over all quantities."""
-        return (
-            tuple(row for row in self.document.limits.doses if not row.quantity)
-            if self.document.limits
-            else ()
-        )
-
-
-def drawn(results: Results) -> SensitivityPart:
-    """What the page shows."""
+    A row of ``kills`` is a check, the mistakes that it killed, those that no other did, and those that it
+    judged; one of ``wheres`` a part of the system, and the mistakes and right solvers that need it.
+    """
     found: Sensitivity = results.sensitivity
     solvers = found.corpus.solvers if found.corpus else ()
     kills = found.corpus.kills if found.corpus else {}
     places = Counter((place, one.mistaken) for one in solvers for place in one.where)
-    return SensitivityPart(
-        found,
-        judge_rows(found),
-        tuple(
-            KillRow(check, *counts)
-            for check, counts in sorted(kills.items(), key=lambda item: (-item[1][0], item[0]))
-        ),
-        tuple(sorted(solvers, key=lambda one: (not one.mistaken, one.kind, one.where, one.id))),
-        tuple(
+    return SimpleNamespace(
+        document=found,
+        judges=judge_rows(found),
+        kills=[(check, *kills[check]) for check in sorted(kills, key=lambda one: (-kills[one][0], one))],
+        solvers=sorted(solvers, key=lambda one: (not one.mistaken, one.kind, one.where, one.id)),
+        wheres=[
             (place, places[place, True], places[place, False])
             for place in sorted({name for name, _ in places})
-        ),
+        ],
+        doses=[row for row in found.limits.doses if not row.quantity] if found.limits else [],
     )
 
 
-def judge_rows(found: Sensitivity) -> tuple[JudgeRow, ...]:
+def judge_rows(found: Sensitivity) -> list[JudgeRow]:
     """Ours first, then every rival, by the mistakes that it finds."""
     counts = {OURS: found.corpus.confusion} if found.corpus else {}
     counts |= found.corpus.rivals if found.corpus else {}
@@ -107,7 +130,7 @@ def judge_rows(found: Sensitivity) -> tuple[JudgeRow, ...]:
     found_by = {name: -one.true_positive for name, one in counts.items()}
     rivals = sorted({*counts, *limits} - {OURS}, key=lambda name: (found_by.get(name, 0), name))
     names = [OURS, *rivals] if counts or limits else []
-    return tuple(JudgeRow(name, counts.get(name), limits.get(name)) for name in names)
+    return [JudgeRow(name, counts.get(name), limits.get(name), name == OURS) for name in names]
 
 
 def rivals_in_words(judges: Iterable[JudgeRow]) -> str:
@@ -128,19 +151,19 @@ def rivals_in_words(judges: Iterable[JudgeRow]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write(_: Results, part: SensitivityPart, folder: Path) -> None:
+def write(_: Results, part: SimpleNamespace, folder: Path) -> None:
     """Write the tables of a report: corpus, kills, limits, doses, rivals, variants, tightness."""
     found, tables = part.document, folder / "tables"
     tables.mkdir(parents=True, exist_ok=True)
     (tables / RIVALS).write_text(rivals_in_words(part.judges), encoding="utf-8")
     if found.corpus:
-        checks = [row.check for row in part.kills]
+        checks = [row[0] for row in part.kills]
         columns = (
             "id", "kind", "where", "label", "breaks", "acts", "found", "first", "sentences",
             "class right", "place right", "seconds to kill", "smaller problem", *checks,
         )  # fmt: skip
         write_table(tables / "corpus.csv", columns, (_corpus_line(one, checks) for one in part.solvers))
-        _records(tables / "kills.csv", part.kills, KillRow)
+        write_table(tables / "kills.csv", ("check", "killed", "alone", "judged"), part.kills)
         names = list(dict.fromkeys(name for one in part.solvers for name in one.rivals or {}))
         lines = (
             (one.id, one.mistaken, *((one.rivals or {}).get(name, "") for name in names))

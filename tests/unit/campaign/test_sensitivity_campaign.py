@@ -19,10 +19,8 @@ from studies import power as studied
 from studies.corpus.listing import corpus
 from studies.power import measured_by
 from studies.report.sensitivity.alarms import AdversaryDocument, AlarmsDocument
-from studies.report.sensitivity.document import Sensitivity
-from studies.report.sensitivity.part import RIVALS
-from studies.sensitivity.definition import STUDIES
-from studies.sensitivity.kind import KIND, sentence
+from studies.report.sensitivity.part import RIVALS, Sensitivity
+from studies.sensitivity import KIND, STUDIES, sentence
 
 REPORT = Path(__file__).parents[3] / "reports" / "sensitivity" / "results.json"
 

@@ -12,9 +12,8 @@ from sstep_verify.judging import judge
 from sstep_verify.problems import IndexStream, LinearKernel, Problem, SquaredHinge
 from sstep_verify.production import ProductionSolver
 from sstep_verify.verdict import Status
+from studies.corpus.grading import CaseFound, Said, graded, place_right
 from studies.corpus.listing import Edit
-from studies.sensitivity.cases import CaseFound, Said
-from studies.sensitivity.grading import graded, place_right
 
 MISTAKE = Edit("mistake", breaks=("S-3.5",), acts="after the first step of a window")
 STREAM = IndexStream("uniform", samples=9, block=1, length=40, seed=3)
@@ -127,7 +126,7 @@ def test_a_rival_refuses_a_solver_if_it_refuses_one_of_its_cases():
 
 
 def test_a_state_is_read_from_the_log_where_none_was_recorded():
-    from studies.sensitivity.rivalry import _state
+    from studies.rivals import _state
 
     blocks = np.array([[0, 1], [1, 2], [0, 2]])
     log = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])

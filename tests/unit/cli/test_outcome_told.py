@@ -8,7 +8,7 @@ from sstep_verify.campaign.messages import INTERRUPTED
 from sstep_verify.cli.campaign import finish
 from sstep_verify.report.results import Campaign, Results, Summary
 from studies.report.sensitivity.alarms import AlarmsDocument
-from studies.report.sensitivity.document import Sensitivity
+from studies.report.sensitivity.part import Sensitivity
 
 FAILED = Sensitivity(alarms=AlarmsDocument(10, 9, 2, 0.28, (), (), ()))
 

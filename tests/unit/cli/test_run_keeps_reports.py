@@ -9,7 +9,7 @@ import pytest
 from sstep_verify.cli.campaign import write_carefully
 from sstep_verify.report.results import Campaign, Case, Results, Summary
 from studies.report.sensitivity.alarms import AlarmsDocument
-from studies.report.sensitivity.document import Sensitivity
+from studies.report.sensitivity.part import Sensitivity
 
 
 def _results(cases=1, code=0, interrupted=False, sensitivity=None):

@@ -34,7 +34,7 @@ from studies.adversary.search import (
     candidates,
     searched,
 )
-from studies.corpus import wrong_rare
+from studies.corpus import mistakes
 from studies.report.sensitivity.alarms import HardCase
 
 ALIKE = 2.0
@@ -145,5 +145,5 @@ HIDDEN_CASES = [one for one in corpus() if one.measure == HIDDEN]
 
 @pytest.mark.parametrize("case", HIDDEN_CASES, ids=lambda one: one.scenario[:20])
 def test_a_larger_error_than_that_of_an_equivalent_mistake_shows(monkeypatch, case):
-    monkeypatch.setattr(wrong_rare, "ULP", 1 + 2.0**-30)
+    monkeypatch.setattr(mistakes, "ULP", 1 + 2.0**-30)
     assert value_of(HIDDEN, solver_named(case.solver), Scenario.from_id(case.scenario)) > 1.0

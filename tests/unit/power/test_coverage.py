@@ -40,10 +40,10 @@ from studies.coverage.table import (
     pairs_of,
     wanted,
 )
-from studies.report.sensitivity.alarms import AlarmUnit
-from studies.report.sensitivity.coverage import (
+from studies.report.sensitivity.alarms import (
     CROSSED,
     ENOUGH,
+    AlarmUnit,
     CoverageDocument,
     CoverageRow,
     MirrorRow,

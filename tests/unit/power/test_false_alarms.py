@@ -18,7 +18,7 @@ from studies.alarms import groups, study
 from studies.alarms.groups import decided, judged_run
 from studies.alarms.solvers import LOGGING, Variant
 from studies.alarms.tightness import tightness_row
-from studies.corpus.labelled_set import WRONG
+from studies.corpus.mistakes import WRONG
 from studies.coverage import table
 from studies.report.sensitivity.alarms import AlarmsDocument, AlarmUnit
 from studies.thread_ranks import summed

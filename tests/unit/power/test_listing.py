@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sstep_verify.specification import specification
-from studies.corpus.c_solvers import PROGRAMS
-from studies.corpus.labelled_set import FUNCTIONS
-from studies.corpus.listing import corpus, edits
-from studies.corpus.places import PLACES
+from studies.corpus.grading import PLACES
+from studies.corpus.listing import FUNCTIONS, PROGRAMS, corpus, edits
 
 ENTRIES = tuple(corpus().values())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from studies.corpus.places import PLACES, Steps
+from studies.corpus.grading import PLACES, Steps
 
 DRAWS = np.array([[3], [1], [3], [3], [2], [2], [1], [3]])
 """Eight steps; with s = 3 the windows are 3 1 3, 3 2 2 and 1 3."""

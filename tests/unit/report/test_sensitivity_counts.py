@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from studies.report.sensitivity.alarms import AdversaryDocument, AlarmsDocument
+from studies.report.sensitivity.alarms import AdversaryDocument, AlarmsDocument, CoverageDocument, MirrorRow
 from studies.report.sensitivity.corpus import Confusion, CorpusDocument, Judged
-from studies.report.sensitivity.coverage import CoverageDocument, MirrorRow
-from studies.report.sensitivity.document import Sensitivity
 from studies.report.sensitivity.limits import DoseRow, LimitsDocument
+from studies.report.sensitivity.part import Sensitivity
 
 WRONG = Judged(
     "wrong", "python", False, "FAIL", ("S-3.5",), failed=("step-replay", "trajectory"),

@@ -1,0 +1,207 @@
+"""A judged solver graded against its label: found or not, by which check, its class, its place.
+
+Where a mistake acts is told by the steps of a run in which it can first change a value that the run leaves.
+A place is the smallest one of `PLACES` that surely holds those steps, whatever the data are: where it hangs
+on a clip, a rounding or the contents of a cache, it is the steps in which that may happen. A verdict that
+names a step of a run names the right one if the place holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sstep_verify.problems import IndexStream
+from sstep_verify.specification import names_a_part
+from sstep_verify.verdict import PLACE, Status, Verdict
+from studies.corpus.labelled import Labelled
+from studies.report.sensitivity.corpus import Found, Judged, Opinion
+
+LONGEST = 300
+"""Characters of a reason that are kept."""
+
+
+class Steps:
+    """The steps of a run: its blocks, shape (H, b), windows of s, and its start in the stream."""
+
+    def __init__(self, blocks: np.ndarray, s: int, start: int):
+        self.blocks, self.s, self.start, self.length = blocks, s, start, len(blocks)
+        self.number = np.arange(self.length)
+        self.window, self.place = np.divmod(self.number, s)
+
+    @cached_property
+    def before(self) -> np.ndarray:
+        """How often each coordinate, shape (H, b), was drawn earlier in the run."""
+        return _earlier(self.blocks)
+
+    @cached_property
+    def again(self) -> np.ndarray:
+        """How often each coordinate, shape (H, b), was drawn earlier in its window."""
+        return _earlier(self.window[:, None] * (int(self.blocks.max(initial=0)) + 1) + self.blocks)
+
+    def steps_of_window(self) -> np.ndarray:
+        """Steps of each step's window."""
+        return np.bincount(self.window)[self.window]
+
+    def width(self) -> np.ndarray:
+        """Distinct coordinates of each step's window."""
+        return np.bincount(self.window, weights=(self.again == 0).sum(axis=1))[self.window]
+
+    def distinct(self) -> np.ndarray:
+        """Distinct coordinates of the run until the end of each step's window."""
+        ends = np.minimum((self.window + 1) * self.s, self.length) - 1
+        return np.cumsum((self.before == 0).sum(axis=1))[ends]
+
+
+def _earlier(keys: np.ndarray) -> np.ndarray:
+    """How many equal keys stand before each key."""
+    order = np.argsort(keys, axis=None, kind="stable")
+    ordered = keys.ravel()[order]
+    count = np.empty(keys.size, dtype=np.int64)
+    count[order] = np.arange(keys.size) - np.searchsorted(ordered, ordered)
+    return count.reshape(keys.shape)
+
+
+PLACES: dict[str, Callable[[Steps], Any]] = {
+    "every step": lambda run: run.number >= 0,
+    "first step of a window": lambda run: run.place == 0,
+    # An earlier step of the same window is needed: its increment, or a row beside its own.
+    "after the first step of a window": lambda run: run.place > 0,
+    "last step of a window": lambda run: (run.place == run.s - 1) | (run.number == run.length - 1),
+    "coordinate drawn again in the window": lambda run: (run.again >= 1).any(axis=1),
+    "coordinate drawn a third time in the window": lambda run: (run.again >= 2).any(axis=1),
+    # A run that goes on begins with values of an earlier one.
+    "coordinate drawn before": lambda run: (run.before > 0).any(axis=1) | (run.start > 0),
+    "after the first window": lambda run: run.window > 0,
+    # What a window leaves is wrong: the a or the state at its end, and all later steps.
+    "from the end of the first window": lambda run: run.number >= min(run.s, run.length) - 1,
+    # Runs from the stream's start begin at 0.
+    "window that begins with a not 0": lambda run: run.window >= (run.start == 0),
+    "last short window": lambda run: run.number >= run.length // run.s * run.s,
+    "block of several coordinates": lambda run: np.full(run.length, run.blocks.shape[1] > 1),
+    "window of 37 steps": lambda run: run.steps_of_window() == 37,
+    "window of more than 8 coordinates": lambda run: run.width() > 8,
+    "every 64th window": lambda run: run.window % 64 == 63,
+    "every 1000th window": lambda run: run.window % 1000 == 999,
+    "after 10,000 iterations": lambda run: run.number >= 10_000,
+    # A cache of 60 rows or more is full: more coordinates were drawn than it holds.
+    "after 60 distinct coordinates": lambda run: run.distinct() > 60,
+    # In no step: in length, start, messages, or what is returned and claimed.
+    "run": lambda run: run.number < 0,
+    "continued run": lambda run: np.full(run.length, run.start > 0),
+}
+"""Places by name, with the steps in which a mistake may act there."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a verdict says, as far as it is graded; a step that it names is between iterations `place`."""
+
+    check: str
+    s: int
+    status: Status
+    sentences: tuple[str, ...]
+    place: tuple[int, int] | None = None
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> Said:
+        """Of a verdict."""
+        place: Any = verdict.evidence.get(PLACE, ())
+        return cls(verdict.check, verdict.s, verdict.status, verdict.sentences, tuple(place) or None)
+
+
+@dataclass(frozen=True)
+class CaseFound:
+    """What one case has come to: its status with the reason, its verdicts, or an error.
+
+    The status is empty if an error left it without one; `error` says too what kept a check from a verdict.
+    `runs` is the name of the folder with its runs, empty if there is none; `seconds` the time until it was
+    known to fail, or had been judged, without the search of a smaller problem; `telling` the verdict that
+    gives a failed case its reason; `smaller` the size of a problem that fails alike, if there is one.
+    """
+
+    id: str
+    status: str = ""
+    reason: str = ""
+    said: tuple[Said, ...] = ()
+    error: str = ""
+    runs: str = ""
+    seconds: float = 0.0
+    telling: Said | None = None
+    smaller: str = ""
+
+    @property
+    def part_named(self) -> bool:
+        """Whether it failed, and the telling verdict's first sentence is on one part of a solver."""
+        return self.telling is not None and names_a_part(self.telling.sentences)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a verdict says FAIL."""
+        return any(one.status is Status.FAIL for one in self.said)
+
+
+def place_right(acts: str, said: Said, stream: IndexStream, start: int, length: int) -> bool:
+    """Whether a mistake that acts in this place does so in one of the steps that the verdict names.
+
+    A verdict on a whole run names none, and so no wrong one.
+    """
+    steps = Steps(stream.blocks(start, start + length), said.s, start)
+    return said.place is None or bool(PLACES[acts](steps)[slice(*said.place)].any())
+
+
+def graded(
+    solver: Labelled,
+    cases: Sequence[CaseFound],
+    opinions: Sequence[dict[str, Opinion]],
+    place: bool,
+    again: str,
+) -> Judged:
+    """The record of a solver: what its cases came to, as judged, and what rivals say of their runs.
+
+    `place` says whether the telling verdict of the first failed case names the right place, `again` by
+    which command it is judged again.
+    """
+    said = [one for case in cases for one in case.said]
+    until = next((n for n, case in enumerate(cases, 1) if case.failed), 0)
+    unsettled = [case for case in cases if case.error or case.status != Status.PASS]
+    case = cases[until - 1] if until else next(iter(unsettled), None)
+    telling = case.telling if until and case else None
+    found: Found = "FAIL" if until else "PASS" if cases else "open"
+    if unsettled and not until:
+        found = "error" if any(one.error for one in cases) else "open"
+    reason = f"{case.id}: {case.error or case.reason}"[:LONGEST] if case else "no case was judged"
+    return Judged(
+        solver.id,
+        solver.kind,
+        solver.right,
+        found,
+        solver.breaks,
+        solver.acts,
+        solver.where,
+        solver.equivalent,
+        failed=tuple(dict.fromkeys(one.check for one in said if one.status is Status.FAIL)),
+        judged=tuple(dict.fromkeys(one.check for one in said if one.status in (Status.PASS, Status.FAIL))),
+        first=f"{telling.check}, s = {telling.s}" if telling else "",
+        sentences=telling.sentences if telling else (),
+        class_right=telling is not None and bool({*telling.sentences[:1]} & {*solver.breaks}),
+        place_right=place,
+        reason="" if found == "PASS" else reason,
+        cases=until or len(cases),
+        seconds=sum(case.seconds for case in cases),
+        seconds_to_kill=sum(case.seconds for case in cases[:until]),
+        rivals=_together(opinions),
+        again=again,
+        smaller=case.smaller if until and case else "",
+    )
+
+
+def _together(opinions: Sequence[dict[str, Opinion]]) -> dict[str, Opinion]:
+    """Of each rival: refuses if it does on some case, accepts if it accepts on some and refuses on none."""
+    words: tuple[Opinion, ...] = ("refuses", "accepts", "not applicable")
+    names = dict.fromkeys(name for one in opinions for name in one)
+    return {name: min((one[name] for one in opinions if name in one), key=words.index) for name in names}

@@ -1,0 +1,240 @@
+"""A solver of the corpus judged by a shipped campaign, every check and every run kept; and graded.
+
+An edit of the production solver is judged in a copy of the package, in a process of its own: ``python -m
+studies.corpus.judged CAMPAIGN CASE ROOM WHOLE SHRINK`` judges whatever package PYTHONPATH names, and writes
+what its cases came to to ``ROOM/found.json``.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+import sstep_verify
+from sstep_verify.campaign.artefact import read_artefact
+from sstep_verify.campaign.artefact.verdicts import REPLAY
+from sstep_verify.campaign.messages import Step, heard_by
+from sstep_verify.campaign.model import Definition, Plan, Unit
+from sstep_verify.campaign.profile import Selection, profile_of
+from sstep_verify.campaign.read import read_definition
+from sstep_verify.campaign.summary import telling
+from sstep_verify.campaign.verdicts.execute import SHRINKING, execute_group
+from sstep_verify.campaign.verdicts.expand import CaseSpec, expand
+from sstep_verify.checks import box, contract, step_replay
+from sstep_verify.checks.recorded import message_count, rank_coherence
+from sstep_verify.verdict import Status
+from studies import ROOT, search_path
+from studies.corpus.grading import CaseFound, Said, graded, place_right
+from studies.corpus.labelled import Labelled, Made
+from studies.corpus.listing import Edit, corpus, edited
+from studies.report.sensitivity.corpus import Judged
+from studies.rivals import opinions
+
+PLAIN = (contract.CHECK, step_replay.CHECK, box.CHECK, rank_coherence.CHECK, message_count.CHECK)
+"""Checks that need no runs but the plain ones, and little time."""
+
+PACKAGE = Path(sstep_verify.__file__).parent
+
+SECONDS = 600
+"""Seconds a case may take, compilation included, before an edited run counts as hanging."""
+
+FOUND = "found.json"
+
+
+def judged(name: str, whole: bool = True, shrink: int = 0) -> Judged:
+    """Judge a solver on its campaign, have the rivals look at the same runs, and grade all that.
+
+    Of an edit not `whole`, checks other than the plain ones judge only if needed. In so many seconds of
+    `shrink` a smaller problem is looked for on which its mistake is found alike.
+    """
+    solver = corpus()[name]
+    ranks = solver.ranks if isinstance(solver, Made) else case_of(solver)[2]
+    again = ["python", "-m", "sstep_verify", "run", "sensitivity", "--only", f"corpus/{name}"]
+    with tempfile.TemporaryDirectory(prefix="sstep-verify-") as held, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Wrong solvers divide by 0 and overflow.
+        room = Path(held)
+        # What its cases tell of themselves is no progress of this campaign.
+        with heard_by(lambda _: None), _one_job() if ranks > 1 else nullcontext():
+            found = list(_cases(solver, room, whole, shrink))
+        said = [opinions(room / case.runs) for case in found if case.runs]
+        return graded(solver, found, said, _place(solver, found, room), shlex.join(again))
+
+
+def _cases(solver: Made | Edit, room: Path, whole: bool, shrink: int) -> Iterator[CaseFound]:
+    """The cases of a campaign with this solver, as `sstep-verify check` or `run` judges them."""
+    if isinstance(solver, Made):
+        made = solver.make(room) if solver.kind == "program" else solver.make()
+        chosen, profile = Selection(tasks=solver.tasks, kernels=solver.kernels), solver.campaign
+        definition = profile_of(profile, made, chosen, f"verify(..., {profile!r})")
+        yield from judged_cases(definition, "", room, shrink=shrink)
+        return
+    campaign, case, _ = case_of(solver)
+    if solver.right:
+        yield from judged_cases(read_definition(campaign), case, room)
+    else:
+        yield from _judged_edited(solver, campaign, case, room, "whole" if whole else "plain", shrink)
+
+
+def judged_cases(
+    definition: Definition, only: str, room: Path, *, whole: bool = True, shrink: float = 0.0
+) -> Iterator[CaseFound]:
+    """Judge cases of a campaign in this process; their runs are kept in an empty room.
+
+    Figures are left out, checks are not: all of them judge, or where not `whole` those of `PLAIN`, and
+    all where none of these fails and says which part of the solver is wrong. In so many seconds of
+    `shrink` a smaller problem is looked for that fails as the first case that fails does.
+    """
+    for unit in expand(definition, only):
+        for spec in unit.work:
+            family = replace(spec.family, drift=0, shrink=shrink)
+            plain = tuple(check for check in family.checks if check in PLAIN)
+            found, seconds = CaseFound(spec.id), 0.0
+            for asked in (family,) if whole else (replace(family, checks=plain), family):
+                known = found.status == Status.FAIL
+                found = _judged(definition, replace(spec, family=asked), room)
+                seconds += 0.0 if known else found.seconds
+                if found.part_named:
+                    break
+            if found.status == Status.FAIL:
+                shrink = 0.0
+            yield replace(found, seconds=seconds)
+
+
+def _judged(definition: Definition, spec: CaseSpec, room: Path) -> CaseFound:
+    """One case; the search of a smaller one is no part of its time."""
+    found, errors, ends = CaseFound(spec.id), [], []
+    begin = time.perf_counter()
+
+    def heard(step: Step) -> None:
+        if step.what == SHRINKING:
+            ends.append(time.perf_counter())
+
+    with heard_by(heard):
+        plan = Plan(definition, artefacts=room, runs=True)
+        messages = list(execute_group(Unit((spec.id,), (spec,)), plan))
+    ends.append(time.perf_counter())
+    for message in messages:
+        outcome = message.outcome
+        if outcome is None:
+            errors.append(message.error)
+            continue
+        short = outcome.too_few and outcome.case.status == Status.PASS
+        failed = [one for one in outcome.verdicts if one.status is Status.FAIL]
+        found = CaseFound(
+            spec.id,
+            Status.INCONCLUSIVE if short else outcome.case.status,
+            "; ".join(outcome.too_few) if short else outcome.case.reason,
+            tuple(map(Said.of, outcome.verdicts)),
+            runs=outcome.runs.removeprefix(REPLAY),
+            telling=Said.of(telling(failed)) if failed else None,
+            smaller=outcome.smaller,
+        )
+    error = errors[0].strip().splitlines()[-1] if errors else ""
+    return replace(found, error=error, seconds=ends[0] - begin)
+
+
+@contextmanager
+def _one_job() -> Iterator[None]:
+    """One MPI job at a time, of all processes of this user: ranks that wait keep a core busy."""
+    with open(Path(tempfile.gettempdir()) / f"sstep-verify-ranks-{os.getuid()}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@cache
+def _ranks(campaign: str) -> dict[str, int]:
+    """Ranks of a campaign's cases, by id."""
+    units = expand(read_definition(campaign))
+    return {spec.id: spec.family.ranks for unit in units for spec in unit.work}
+
+
+def case_of(edit: Edit) -> tuple[str, str, int]:
+    """Campaign, and id and ranks of its first case that holds all words of an edit's."""
+    campaign, *parts = edit.case.split()
+    cases = _ranks(campaign).items()
+    return next((campaign, *case) for case in cases if all(part in case[0] for part in parts))
+
+
+def _place(solver: Labelled, cases: Sequence[CaseFound], room: Path) -> bool:
+    """Whether the first failed case names a place where the mistake acts."""
+    case = next((one for one in cases if one.telling), None)
+    if case is None or case.telling is None or not case.runs or solver.right:
+        return False
+    whole = read_artefact(room / case.runs).case
+    return place_right(solver.acts, case.telling, whole.stream, whole.start, whole.iterations)
+
+
+@cache
+def _copy() -> Path:
+    """A copy of the package for this process, removed when it ends.
+
+    Compiled code is kept from edit to edit: a file is compiled anew whenever it or one whose compiled
+    functions it calls has changed, see `sstep_verify.compiled`.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="sstep-verify-edited-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    shutil.copytree(PACKAGE, folder / "sstep_verify", ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def _judged_edited(edit: Edit, campaign: str, case: str, room: Path, *asked: object) -> list[CaseFound]:
+    """Judge a case of a shipped campaign with the edit in the package, as `judged_cases` does.
+
+    InputError if the module does not hold the edit's text exactly once.
+    """
+    folder = _copy()
+    path = (folder / "sstep_verify").joinpath(*edit.module.split(".")[1:]).with_suffix(".py")
+    source = path.read_text("utf-8")
+    where, advice = f"edit {edit.id!r}: {edit.module}", "; mend the edit in studies/corpus/production"
+    environment = os.environ | {
+        "PYTHONPATH": search_path(folder, ROOT / "reference"),
+        "NUMBA_CACHE_DIR": str(folder / "numba"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    path.write_text(edited(source, [(edit.before, edit.after)], where, advice), "utf-8")
+    command = [sys.executable, "-m", __spec__.name, campaign, case, str(room), *map(str, asked)]
+    try:
+        done = subprocess.run(
+            command,
+            env=environment,
+            cwd=folder,
+            timeout=SECONDS,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return [CaseFound(edit.id, error=f"no end after {SECONDS} s")]
+    finally:
+        path.write_text(source, "utf-8")
+    if not (room / FOUND).is_file():
+        last = (done.stderr.strip().splitlines() or ["nothing was said"])[-1]
+        return [CaseFound(case, error=f"exit code {done.returncode}: {last}")]
+    return msgspec.json.decode((room / FOUND).read_bytes(), type=list[CaseFound])
+
+
+def main(campaign: str, case: str, room: str, whole: str, shrink: str) -> None:
+    """Judge the case, and write down what it came to."""
+    definition, wanted = read_definition(campaign), whole == "whole"
+    found = list(judged_cases(definition, case, Path(room), whole=wanted, shrink=int(shrink)))
+    Path(room, FOUND).write_bytes(msgspec.json.encode(found))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:6])

@@ -1,1 +1,0 @@
-"""Campaigns that measure power: the tables ``[[sensitivity]]``."""
