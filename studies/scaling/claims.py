@@ -16,10 +16,20 @@ from typing import NamedTuple
 from sstep_verify.costs.machine import Machine
 from sstep_verify.costs.prediction import Row
 from sstep_verify.costs.profiles import Profile
-from studies.report.scaling.document import MARKS, PaperClaim
-from studies.scaling.curve import RANKS, STEPS, ends, published_rows
-from studies.scaling.timed import DATA, KERNELS, TIMED, UNKNOWN, Cell, Timed, program_error
-from studies.scaling.timed import STEPS as LAST
+from studies.report.scaling.part import MARKS, PaperClaim
+from studies.scaling.curve import (
+    DATA,
+    KERNELS,
+    LAST,
+    RANKS,
+    STEPS,
+    TIMED,
+    UNKNOWN,
+    Cell,
+    ends,
+    program_error,
+    published_rows,
+)  # fmt: skip
 
 SUPPORTED, NOT_SUPPORTED, NOT_REPRODUCIBLE = MARKS
 
@@ -51,17 +61,12 @@ class Asked(NamedTuple):
     profile: Profile
     cell: Cell
 
-    @property
-    def timed(self) -> Timed | None:
-        """What was published of the cell."""
-        return TIMED.get(self.cell)
-
     def rows(self, *ranks: int) -> list[Row]:
         """Predictions of the paper's program on some P, by default over all P and s that were timed."""
-        steps = STEPS
+        steps, timed = STEPS, TIMED.get(self.cell)
         if not ranks:
-            ranks = tuple(count for count in RANKS if not self.timed or count <= self.timed.ranks)
-            steps = tuple(s for s in STEPS if not self.timed or s <= LAST)
+            ranks = tuple(count for count in RANKS if not timed or count <= timed.ranks)
+            steps = tuple(s for s in STEPS if not timed or s <= LAST)
         return published_rows(self.machine, self.profile, self.cell, ranks, steps)
 
     @property
@@ -76,32 +81,15 @@ class Asked(NamedTuple):
         both = [program_error(self.machine, self.cell, int(row["P"]), int(row["s"])) for row in rows]
         return " / ".join(dict.fromkeys(both))
 
-    def open(self, text: str, stated: str, predicted: str, error: str, reason: str) -> PaperClaim:
-        """A claim that nothing published bears on."""
-        return PaperClaim(self.case, text, stated, predicted, error, "", NOT_REPRODUCIBLE, reason)
-
-    def judged(
-        self, text: str, stated: str, predicted: str, error: str, timed: str, holds: bool, reason: str
-    ) -> PaperClaim:
-        """A claim beside timings."""
-        mark = SUPPORTED if holds else NOT_SUPPORTED
+    def claim(self, *figures: str, reason: str, timed: str = "", holds: bool | None = None) -> PaperClaim:
+        """A claim: text, figure, what is predicted, error; `holds` unless nothing published bears on it."""
+        mark = NOT_REPRODUCIBLE if holds is None else SUPPORTED if holds else NOT_SUPPORTED
+        text, stated, predicted, error = figures
         return PaperClaim(self.case, text, stated, predicted, error, timed, mark, reason)
 
 
 def claims_on(case: str, machine: Machine, profile: Profile, cell: Cell) -> list[PaperClaim]:
-    """What the paper claims on a cell.
-
-    Parameters
-    ----------
-    case : str
-        Id of its case.
-    machine : Machine
-        Fitted to the published programs.
-    profile : Profile
-        The cell's data.
-    cell : Cell
-        What is run.
-    """
+    """What the paper claims on a cell, as `Asked` has it."""
     asked = Asked(case, machine, profile, cell)
     stated = SPEEDUPS.get((cell.data, cell.svm, cell.block))
     first = [_speedup(asked, stated[KERNELS.index(cell.kernel)])] if stated else []
@@ -110,18 +98,19 @@ def claims_on(case: str, machine: Machine, profile: Profile, cell: Cell) -> list
 
 def _speedup(asked: Asked, figure: float) -> PaperClaim:
     """A speed-up over all P; by the rule above."""
-    known, (classical, s_step) = asked.timed, ends(asked.rows())
+    known, (classical, s_step) = TIMED.get(asked.cell), ends(asked.rows())
     predicted = classical["total"] / s_step["total"]
     shown = f"{predicted:.2f} (P = {classical['P']:,} / {s_step['P']:,}, s = {s_step['s']})"
     off = asked.errors(classical, s_step)
     if known is None:
-        return asked.open("speed-up", f"{figure:g}", shown, off, asked.absent)
+        return asked.claim("speed-up", f"{figure:g}", shown, off, reason=asked.absent)
     both = (predicted, known.speedup)
     enough = all(speedup >= ENOUGH * figure and speedup > 1 for speedup in both)
     reason = f"predicted is {predicted / figure:.2f} of it, timed {known.speedup / figure:.2f}"
     if known.speedup <= 1:
         reason += ": s-step was slower"
-    return asked.judged("speed-up", f"{figure:g}", shown, off, f"{known.speedup:.2f}", enough, reason)
+    timed = f"{known.speedup:.2f}"
+    return asked.claim("speed-up", f"{figure:g}", shown, off, timed=timed, holds=enough, reason=reason)
 
 
 def _beyond(ranks: int, figure: float) -> Callable[[Asked], PaperClaim]:
@@ -130,12 +119,12 @@ def _beyond(ranks: int, figure: float) -> Callable[[Asked], PaperClaim]:
     def claim(asked: Asked) -> PaperClaim:
         known = TIMED[asked.cell]
         classical, s_step = ends(asked.rows(ranks))
-        return asked.open(
+        return asked.claim(
             f"speed-up at P = {ranks:,}",
             f"{figure:g}",
             f"{classical['total'] / s_step['total']:.2f} (s = {s_step['s']})",
             asked.errors(classical, s_step),
-            f"timings end at P = {known.ranks:,}; up to there the best is {known.speedup:.2f}",
+            reason=f"timings end at P = {known.ranks:,}; up to there the best is {known.speedup:.2f}",
         )
 
     return claim
@@ -143,31 +132,31 @@ def _beyond(ranks: int, figure: float) -> Callable[[Asked], PaperClaim]:
 
 def _share(asked: Asked) -> PaperClaim:
     share = {row["P"]: _reduction(row) / row["total"] for row in asked.rows(128, 2048) if row["s"] == 256}
-    return asked.open(
+    return asked.claim(
         "share of the allreduce at s = 256, P = 2,048 / 128",
         "> 45 % / < 20 %",
         f"{100 * share[2048]:.0f} % / {100 * share[128]:.0f} %",
         UNKNOWN,
-        f"timings end at s = {LAST} and P = {TIMED[asked.cell].ranks:,}",
+        reason=f"timings end at s = {LAST} and P = {TIMED[asked.cell].ranks:,}",
     )
 
 
 def _best_s(figure: int) -> Callable[[Asked], PaperClaim]:
     def claim(asked: Asked) -> PaperClaim:
         best = int(ends(asked.rows())[1]["s"])
-        if asked.timed is None:
+        if asked.cell not in TIMED:
             reason = f"{asked.absent}, nor of any s > {LAST}"
-            return asked.open("best s", str(figure), str(best), UNKNOWN, reason)
+            return asked.claim("best s", str(figure), str(best), UNKNOWN, reason=reason)
         near = figure / 2 <= best <= 2 * figure
         errors = asked.machine.errors
-        return asked.judged(
+        return asked.claim(
             "best s",
             str(figure),
             str(best),
             f"within a factor 2 in {errors['best_s']:g} %" if errors else UNKNOWN,
-            "32",
-            near,
-            f"{'within' if near else 'not within'} a factor 2, of s <= {LAST}: larger ones were not timed",
+            timed="32",
+            holds=near,
+            reason=f"{'' if near else 'not '}within a factor 2, of s <= {LAST}: larger ones were not timed",
         )
 
     return claim
@@ -175,25 +164,25 @@ def _best_s(figure: int) -> Callable[[Asked], PaperClaim]:
 
 def _growth(asked: Asked) -> PaperClaim:
     shown = {row["s"]: _reduction(row) for row in asked.rows(512)}
-    return asked.open(
+    return asked.claim(
         "time of the allreduce for s > 16",
         "grows",
         ", ".join(f"{shown[s]:.0f} us at s = {s}" for s in (1, 16, 256)) + " (an iteration, P = 512)",
         UNKNOWN,
-        asked.absent,
+        reason=asked.absent,
     )
 
 
 def _kernel_time(asked: Asked) -> PaperClaim:
     panels = [row["panel"] for row in asked.rows(32) if row["s"] <= LAST]
-    return asked.judged(
+    return asked.claim(
         "kernel time with s",
         "falls",
         f"{panels[0]:.1f} us at s = 1, {panels[-1]:.1f} us at s = {LAST} (P = 32)",
         f"{UNKNOWN} of a phase",
-        f"78.5 us at s = 1, 16.1 us at s = {LAST}",
-        all(later < earlier for earlier, later in pairwise(panels)),
-        "the matrix is transposed in every iteration, of s-step in every window: a weak baseline",
+        timed=f"78.5 us at s = 1, 16.1 us at s = {LAST}",
+        holds=all(later < earlier for earlier, later in pairwise(panels)),
+        reason="the matrix is transposed in every iteration, of s-step in every window: a weak baseline",
     )
 
 

@@ -11,9 +11,14 @@ from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepa
 from sstep_verify.costs.machine import read
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.report import results as report
-from studies.report.scaling.document import MARKS, PaperClaim, Scaling
-from studies.scaling.definition import read_scaling, scaling_units
-from studies.scaling.units import ScalingOutcome, execute_unit, load_profile
+from studies.report.scaling.part import MARKS, PaperClaim, Scaling
+from studies.scaling.units import (
+    ScalingOutcome,
+    execute_unit,
+    load_profile,
+    read_scaling,
+    scaling_units,
+)  # fmt: skip
 
 
 class ScalingKind(Kind):

@@ -1,22 +1,132 @@
-"""The scaling part of a report: figures and tables."""
+"""The scaling part of a report: predicted time over P, and the paper's claims beside it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
+from typing import ClassVar, Literal, get_args
 
 from markupsafe import Markup
 
-from sstep_verify.report.chart import Figure, write_files
+from sstep_verify.errors import InputError
+from sstep_verify.report.case import Case
+from sstep_verify.report.chart import (
+    Figure,
+    Plot,
+    decades,
+    document,
+    grid,
+    group,
+    line,
+    mark,
+    moved,
+    octaves,
+    page_colour,
+    text,
+    write_files,
+)
 from sstep_verify.report.numbers import amount, count
 from sstep_verify.report.panels import slug
-from sstep_verify.report.plain import grouped
+from sstep_verify.report.plain import Record, grouped
 from sstep_verify.report.results import Results
 from sstep_verify.report.tables import Column, Of, Table, by_case, filed, words
-from studies.report.scaling.curves import scaling_figure
-from studies.report.scaling.document import MARKS, Scaling
+
+Mark = Literal["supported", "not supported", "not reproducible"]
+"""Of a claim, not of a solver."""
+
+MARKS: tuple[Mark, ...] = get_args(Mark)
+
+DIGITS = 4
+"""Significant digits of a predicted time: more would say nothing."""
+
+
+@dataclass(frozen=True)
+class ScalingPoint(Record):
+    """Predicted microseconds per iteration on P ranks.
+
+    Of the paper's classical program, of its s-step program at the `s` that takes least, and of this
+    package's solver at the `exchange` and `our_s` that take least. An error is the median relative one of
+    such predictions where they could be compared, such as ``14 %``, or says that it is not known.
+    """
+
+    ranks: int
+    classical: float
+    s_step: float
+    s: int
+    ours: float
+    exchange: str
+    our_s: int
+    classical_error: str
+    s_step_error: str
+    our_error: str
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name in ("classical", "s_step", "ours"):
+            value = getattr(self, name)
+            if value is None or value <= 0:
+                raise InputError(
+                    f"predictions at P = {self.ranks}: {name} = {value}, but a time is positive"
+                )
+            self._set(**{name: float(f"{value:.{DIGITS}g}")})
+
+
+@dataclass(frozen=True)
+class ScalingCurve(Record):
+    """Predictions of one case, P ascending."""
+
+    case: str
+    points: tuple[ScalingPoint, ...]
+
+    def __post_init__(self):
+        super().__post_init__()
+        ranks = [point.ranks for point in self.points]
+        if not ranks or ranks != sorted(set(ranks)):
+            raise InputError(f"curve of {self.case}: P = {ranks}, but it must ascend")
+
+
+@dataclass(frozen=True)
+class PaperClaim:
+    """A claim of the paper on a case: its figure, beside a prediction and the error of its times.
+
+    `timed` is what the published timings have, empty where there is nothing to compare.
+    """
+
+    case: str
+    text: str
+    stated: str
+    predicted: str
+    error: str
+    timed: str
+    mark: Mark
+    reason: str
+
+
+@dataclass(frozen=True)
+class Scaling(Record):
+    """The part of a document that a campaign of predictions adds, in the order of the cases.
+
+    Each machine stands by its name with what its predictions were off by.
+    """
+
+    machines: dict[str, str] = field(default_factory=dict)
+    curves: tuple[ScalingCurve, ...] = ()
+    claims: tuple[PaperClaim, ...] = ()
+    broken: ClassVar[tuple[str, ...]] = ()
+    """A claim that does not hold is no fault."""
+
+    @property
+    def named(self) -> list[tuple[str, str]]:
+        """Who names which case."""
+        return [
+            *(("a predicted curve", curve.case) for curve in self.curves),
+            *(("a claim", claim.case) for claim in self.claims),
+        ]
+
 
 RECORD = Scaling
 
@@ -66,11 +176,7 @@ POINTS = (
 
 
 def drawn(results: Results) -> SimpleNamespace:
-    """What the page shows: machines with what predictions were off by, a figure for each data set, tables.
-
-    ``claims`` are the paper's, those that could be judged first, with ``counts`` by mark; ``last`` is what
-    is predicted at the largest P.
-    """
+    """What the page shows: a figure for each data set; claims, those that could be judged first; ends."""
     scaling: Scaling = results.scaling
     curves = by_case(results, scaling.curves)
     marks = Counter(claim.mark for claim in scaling.claims)
@@ -103,3 +209,90 @@ def write(results: Results, part: SimpleNamespace, folder: Path) -> None:
     points = (Of(case, point) for case, curve in curves for point in curve.points)
     part.last.write(tables / "scaling.csv", points)
     part.claims.write(tables / "claims.csv", by_case(results, scaling.claims))
+
+
+MOST_LABELS = 7  # of the P axis
+
+PROGRAMS = {"classical": "classical", "s_step": "s-step, best s", "ours": "ours, best exchange and s"}
+"""Fields of a point that are drawn, and their words."""
+
+ERRORS = {"classical": "classical_error", "s_step": "s_step_error", "ours": "our_error"}
+
+DASHES = {
+    "none": "its error is stated",
+    "5 3": "stated of data not fitted only",
+    "1.5 3": "not known: beyond what was timed",
+}
+"""How far a predicted time has been checked: dashes of its line, and words."""
+
+
+def scaling_figure(slug: str, title: str, rows: Sequence[Sequence[Of]]) -> Figure:
+    """The curves of a data set, each with its case, in plots with the same scales, a row a method."""
+    curves = [of for row in rows for of in row]
+    points = [point for _, curve in curves for point in curve.points]
+    ranks = sorted({point.ranks for point in points})
+    times = decades([getattr(point, name) for point in points for name in PROGRAMS])
+    plot = Plot(octaves(ranks), times, 270, 150)
+    across, down = plot.left + plot.width + 12, plot.top + plot.height + 44
+    plots = [[_plot(of, plot, ranks, first=of is row[0]) for of in row] for row in rows]
+    told = []
+    for case, curve in curves:
+        ends = ", ".join(
+            f"P = {point.ranks}: {point.classical:g}, {point.s_step:g}, {point.ours:g}"
+            for point in dict.fromkeys((curve.points[0], curve.points[-1]))
+        )
+        told.append(f"{_name(case)}: {ends}")
+    bottom = down * len(rows)
+    return Figure(
+        slug,
+        title,
+        f"Predicted time per iteration over P, {title}. Microseconds per iteration, classical, s-step, "
+        f"ours. {'; '.join(told)}.",
+        document(
+            max(map(len, rows)) * across + 14,
+            bottom + 62,
+            [*grid(plots, across, down), moved(_legend(), plot.left, bottom)],
+        ),
+    )
+
+
+def _name(case: Case) -> str:
+    block = f", b = {case.block}" if case.task == "krr" else ""
+    return f"{case.loss}{block}, {case.kernel}"
+
+
+def _plot(of: Of, plot: Plot, ranks: list[int], first: bool) -> str:
+    ticks = [(count, f"{count:,}") for count in ranks[:: -(-len(ranks) // MOST_LABELS)]]
+    parts = [
+        text(plot.left, plot.top - 9, _name(of.case), font_weight="bold"),
+        *plot.axes(ticks, "ranks P", "us per iteration" * first, plot.up.ticks(6)),
+    ]
+    for place, name in enumerate(PROGRAMS):
+        points = [(plot.x(p.ranks), plot.y(getattr(p, name)), dashes(p, name)) for p in of.row.points]
+        drawn = [
+            line(*one[:2], *other[:2], stroke_dasharray=max(one[2], other[2], key=[*DASHES].index))
+            for one, other in pairwise(points)
+        ]
+        drawn += [mark(place, x, y) for x, y, _ in points]
+        parts.append(group(drawn, stroke=page_colour(place), fill="none"))
+    return "\n".join(parts)
+
+
+def dashes(point: ScalingPoint, name: str) -> str:
+    """Dashes that tell how far a predicted time has been checked."""
+    error = getattr(point, ERRORS[name])
+    known, elsewhere, unknown = DASHES
+    return unknown if "%" not in error else elsewhere if " to " in error else known
+
+
+def _legend() -> str:
+    parts = []
+    for place, told in enumerate(PROGRAMS.values()):
+        x = 220 * place
+        sample = [line(x, 8, x + 26, 8), mark(place, x + 13, 8)]
+        parts += [group(sample, stroke=page_colour(place), fill="none"), text(x + 34, 12, told)]
+    for place, (pattern, told) in enumerate(DASHES.items()):
+        x = 220 * place
+        parts.append(line(x, 28, x + 26, 28, stroke="currentColor", stroke_dasharray=pattern))
+        parts.append(text(x + 34, 32, told))
+    return "\n".join(parts)

@@ -22,11 +22,10 @@ from sstep_verify.costs.machine import read
 from sstep_verify.errors import InputError
 from sstep_verify.report import Case, load, write_report
 from sstep_verify.report.case import PREDICTED
-from studies.report.scaling.curves import dashes
-from studies.report.scaling.document import MARKS, ScalingCurve
-from studies.scaling.definition import read_scaling, scaling_units
+from studies.report.scaling.part import MARKS, ScalingCurve, dashes
+from studies.scaling.curve import Cell, program_error
 from studies.scaling.kind import KIND
-from studies.scaling.timed import Cell, program_error
+from studies.scaling.units import read_scaling, scaling_units
 
 TABLE = {
     "data": ["duke", {"name": "even", "samples": 60, "features": 90, "nonzeros": 540}],

@@ -12,9 +12,8 @@ from sstep_verify.costs.machine import read
 from sstep_verify.costs.profiles import Profile, uniform_profile
 from studies.scaling import claims as claims_module
 from studies.scaling.claims import NOT_REPRODUCIBLE, NOT_SUPPORTED, SPEEDUPS, SUPPORTED, claims_on
-from studies.scaling.curve import RANKS
+from studies.scaling.curve import DATA, KERNELS, LAST, RANKS, TIMED, UNKNOWN, Cell, Timed, program_error
 from studies.scaling.curve import points as points_of
-from studies.scaling.timed import DATA, KERNELS, STEPS, TIMED, UNKNOWN, Cell, Timed, program_error
 
 MACHINE = read("perlmutter")
 PROFILES = {
@@ -82,7 +81,7 @@ def test_a_claim_looks_at_nothing_beyond_what_was_timed():
         if claim.text == "speed-up" and cell in TIMED:
             ranks, s = claim.predicted.split("P = ")[1].rstrip(")").split(", s = ")
             assert all(int(count.replace(",", "")) <= TIMED[cell].ranks for count in ranks.split(" / "))
-            assert int(s) <= STEPS
+            assert int(s) <= LAST
 
 
 @pytest.mark.parametrize(
@@ -110,7 +109,7 @@ def test_what_is_said_of_the_published_timings_is_so():
     if not folder or not (Path(folder) / TIMINGS_FILE).exists():
         pytest.skip(f"no {TIMINGS_FILE} in SSTEP_VERIFY_DATA: published timings are not copied here")
     timings = published_timings(folder)
-    assert timings.s.max() == STEPS
+    assert timings.s.max() == LAST
     found = {}
     for which in range(len(timings)):
         cell = Cell(

@@ -14,8 +14,7 @@ from sstep_verify.report.convergence import figure as panel_figure
 from sstep_verify.report.convergence import legend
 from sstep_verify.report.results import DRIFT, GAP, Series
 from sstep_verify.report.tables import Of
-from studies.report.scaling.curves import PROGRAMS, scaling_figure
-from studies.report.scaling.document import ScalingCurve, ScalingPoint
+from studies.report.scaling.part import PROGRAMS, ScalingCurve, ScalingPoint, scaling_figure
 
 HALF_A_PIXEL = 0.5
 NEAR = 0.05
