@@ -27,7 +27,7 @@ BAND = 2
 CONFIDENCE = 0.95
 """Of the intervals that are quoted."""
 
-Exponent = tuple[float, float, float] | tuple[None, None, None]
+Exponent = tuple[float | None, float | None, float | None]
 """A fitted exponent of s and the ends of its confidence interval; None of too few points."""
 
 Known = dict[str, Case]
@@ -76,7 +76,6 @@ def growth(runs: Sequence[StabilityRun], cases: Known, roundoff: float) -> Growt
     losses = grouped((pair for run in counted for pair in finite_losses(run)), lambda pair: pair[0])
     largest = [(s, max(loss for _, loss in losses[s])) for s in sorted(losses)]
     exponent, low, high = mean_exponent(scenarios.values())
-    steepest: tuple[float | None, float | None, float | None] = fitted_exponent(largest)
     noises = [run.noise for run in counted if run.noise is not None]
     return Growth(
         len(scenarios),
@@ -85,7 +84,7 @@ def growth(runs: Sequence[StabilityRun], cases: Known, roundoff: float) -> Growt
         low,
         high,
         None if exponent is None else (largest[-1][0] / largest[0][0]) ** exponent,
-        *steepest,
+        *fitted_exponent(largest),
         middle(noises),
         max(noises, default=None),
     )
@@ -106,9 +105,7 @@ def mean_exponent(scenarios: Iterable[Sequence[StabilityRun]]) -> Exponent:
     slopes = [float(np.mean(forms)) for forms in fitted if forms]
     if len(slopes) < 2:
         return None, None, None
-    half = stats.t.ppf((1 + CONFIDENCE) / 2, len(slopes) - 1) * stats.sem(slopes)
-    value = float(np.mean(slopes))
-    return value, value - float(half), value + float(half)
+    return _interval(float(np.mean(slopes)), stats.sem(slopes), len(slopes) - 1)
 
 
 def fitted_exponent(pairs: Sequence[tuple[int, float]]) -> Exponent:
@@ -121,8 +118,15 @@ def fitted_exponent(pairs: Sequence[tuple[int, float]]) -> Exponent:
     if len(pairs) < 3:
         return None, None, None
     fit = stats.linregress(*np.log(pairs).T)
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(pairs) - 2) * fit.stderr)
-    return float(fit.slope), float(fit.slope) - half, float(fit.slope) + half
+    return _interval(fit.slope, fit.stderr, len(pairs) - 2)
+
+
+def _interval(value: float, error: float, freedom: int) -> Exponent:
+    """An exponent with Student's interval of its standard error."""
+    from scipy import stats  # Slow to import, and needed where something is fitted.
+
+    half = stats.t.ppf((1 + CONFIDENCE) / 2, freedom) * error
+    return float(value), float(value - half), float(value + half)
 
 
 def finite_losses(run: StabilityRun) -> list[tuple[int, float]]:

@@ -37,36 +37,12 @@ Size = Annotated[int, Range(1, 1 << 20, "the trajectory is computed exactly")]
 class ScenarioFamily:
     """Scenarios that differ in task, kernel, block, condition and seed; every s is run on each.
 
-    Parameters
-    ----------
-    precision : {"float64", "float32"}
-        Precision of data and runs: float64 is run by the production solver, float32 by the reference.
-    form : tuple of str
-        Forms of the s-step runs: in-place, frozen. The classical run is the solver's own, in place.
-    task : tuple of str
-        svm-l1, svm-l2, krr.
-    kernel : tuple of Kernel
-        Kernels.
-    condition : tuple of float
-        Prescribed condition numbers of the data.
-    s : tuple of int
-        Iterations per window; 1 and H are added, what exceeds H left out.
-    seed : tuple of int
-        Seeds of data and index stream.
-    parameter : float
-        C of a K-SVM, lambda of a K-RR.
-    block : tuple of int
-        Block sizes (b).
-    samples, features, iterations : int
-        m, n and H.
-    spectrum : str
-        Shape of the spectrum, one of `scenarios.spectrum.SHAPES`.
-    replay : tuple of int
-        Values of s whose windows are replayed, on the first seed; H stands for any that exceeds it.
-    replay_draws : int
-        Most coordinates drawn (s b) in a window that is replayed.
-    windows, minimum_windows : int
-        Windows sampled per run for window-replay; fewest replayed per s over all conditions.
+    Data and runs are of a precision: float64 is run by the production solver, float32 by the reference.
+    `form` says how s-step runs update a; the classical run is the solver's own, in place. To s, 1 and H are
+    added, what exceeds H is left out. `parameter` is C or lambda; samples, features and iterations are m, n
+    and H; `spectrum` is one of `scenarios.spectrum.SHAPES`. Windows of the s in `replay` (H for any that
+    exceeds it) are replayed on the first seed, where they draw at most `replay_draws` coordinates (s b): of
+    each run so many `windows`, and of each s over all conditions at least `minimum_windows`.
     """
 
     precision: Annotated[str, OneOf(FORMS)]

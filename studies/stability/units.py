@@ -45,15 +45,7 @@ SECOND_LOOK = 20
 
 @dataclass(frozen=True)
 class UnitOutcome:
-    """Outcome of one unit.
-
-    Parameters
-    ----------
-    runs : tuple of StabilityRun
-        One per form.
-    verdicts : tuple of (str, float, Verdict)
-        Case id, condition, and the verdict on one run.
-    """
+    """Outcome of one unit: a run per form, and the verdicts, each with case id and condition."""
 
     runs: tuple[StabilityRun, ...]
     verdicts: tuple[tuple[str, float, Verdict], ...] = field(default=())

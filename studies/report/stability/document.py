@@ -31,40 +31,15 @@ class SecondLook(Record, digits=DIGITS):
 
 @dataclass(frozen=True)
 class StabilityRun(Record, digits=DIGITS):
-    """All runs of one solver on one scenario: a value for each s.
+    """All runs of one solver on one scenario: a value for each s, ascending from 1, the classical run.
 
-    Parameters
-    ----------
-    case : str
-        Id of the case.
-    condition : float
-        Prescribed condition number of the data.
-    attained : float or None
-        The condition number that the data have, from a float64 singular value decomposition.
-    seed : int
-        Seed of data and index stream.
-    s : tuple of int, shape (k,)
-        Iterations per window, ascending from 1, the classical run.
-    error : tuple of float, shape (k,)
-        Relative error against the exact trajectory at the last iteration (2-norm).
-    largest : tuple of float, shape (k,)
-        The largest over the recorded window ends.
-    loss, largest_loss : tuple of float, shape (k,)
-        Stability loss factors of both: s-step error over the classical error, `largest_loss` at the
-        same iterations; None where a run broke down.
-    ratio : tuple of float, shape (k,) or (0,)
-        Largest measured / bound over the replayed windows; None where none was replayed, empty if
-        that is so for every s.
-    noise : float or None
-        Largest over smallest error at the last iteration of classical runs with samples and features in
-        other orders: what reordered sums do alone. None if a run broke down or none was made.
-    again : tuple of SecondLook
-        The s-step runs with a loss factor above `TENFOLD`, made again in other orders.
-
-    Raises
-    ------
-    InputError
-        If shapes disagree or s does not ascend from 1.
+    Errors are relative (2-norm), against the exact trajectory: `error` at the last iteration, `largest`
+    over the recorded window ends. `loss` and `largest_loss` are both over the classical error at the same
+    iterations; None where a run broke down. `ratio` is the largest measured / bound over the replayed
+    windows; empty if none was replayed. `noise` is the largest over the smallest error at the last
+    iteration of classical runs with samples and features in other orders, what reordered sums do alone;
+    None if a run broke down or none was made. `again` has the s-step runs with a loss factor above
+    `TENFOLD`, made again in other orders. The condition is prescribed; `attained` is what the data have.
     """
 
     case: str
@@ -97,23 +72,11 @@ class StabilityRun(Record, digits=DIGITS):
 class Growth(Record, digits=DIGITS):
     """How the loss factor of one scenario grows with s.
 
-    Parameters
-    ----------
-    scenarios : int
-        Scenarios whose exponents were averaged; the forms of one count as one.
-    left_out : int
-        Runs with a classical error below one unit roundoff, which rounding the exact vector may bring.
-    exponent, low, high : float or None
-        Mean over the scenarios of the exponent of s in the loss factor, and its 95 % interval; None of
-        fewer than two scenarios.
-    across : float or None
-        What that exponent makes of a factor from the smallest s > 1 to the largest.
-    largest_exponent, largest_low, largest_high : float or None
-        Exponent of s in the largest loss factor over all runs, one point for each s, and its 95 % interval;
-        None of fewer than three points.
-    noise, largest_noise : float or None
-        Median and largest over the scenarios of what reordering samples and features does to the
-        classical error, as a factor; None if not measured.
+    Mean over the scenarios (the forms of one count as one) of the exponent of s in the loss factor, with
+    its 95 % interval, None of fewer than two; and what it makes of a factor `across`, from the smallest
+    s > 1 to the largest. The same of the largest loss factor over all runs, one point for each s, None of
+    fewer than three. Median and largest noise, None if not measured. `left_out` are runs with a classical
+    error below one unit roundoff, which rounding the exact vector may bring.
     """
 
     scenarios: int
@@ -131,29 +94,12 @@ class Growth(Record, digits=DIGITS):
 
 @dataclass(frozen=True)
 class WorseRun(Record, digits=DIGITS):
-    """One s-step run with a loss factor above `TENFOLD`.
+    """One s-step run with a loss factor above `TENFOLD`; errors in unit roundoffs, None if it broke down.
 
-    Parameters
-    ----------
-    case : str
-        Id of the case.
-    condition, attained : float
-        Condition asked for, and the one that the data have.
-    seed, s : int
-        Which run.
-    error, classical : float or None
-        Relative errors at the last iteration, in unit roundoffs; None where the run broke down.
-    loss : float or None
-        Loss factor, where an error below one unit roundoff counts as one.
-    noise : float or None
-        What reordered sums do to the classical error of this scenario.
-    beyond : bool
-        Whether the loss factor exceeds that noise.
-    orders : int
-        Other orders of samples and features in which both runs were made again; 0 if they were not.
-    again : float or None
-        Loss factor of the median errors over those orders: above `TENFOLD` if the loss is one of s-step,
-        and not of a classical run that happened to round well.
+    An error below one unit roundoff counts as one in the factor. `noise` is what reordered sums do to the
+    classical error of this scenario, and `beyond` whether the factor exceeds it. `again` is the factor of
+    the median errors over so many other `orders` of samples and features, 0 if there are none: above
+    `TENFOLD` if the loss is one of s-step, and not of a classical run that happened to round well.
     """
 
     case: str
@@ -177,25 +123,13 @@ class WorseRun(Record, digits=DIGITS):
 
 @dataclass(frozen=True)
 class SafeBand(Record, digits=DIGITS):
-    """All scenarios whose u * condition lies in one band, and the s up to which none of them loses.
+    """All scenarios with ``low <= u * condition < high``, and the s up to which none of them loses.
 
-    Parameters
-    ----------
-    low, high : float
-        Ends of the band, ``low <= u * condition < high``, by the condition that the data have.
-    scenarios : int
-        Runs in it, each of one case, condition and seed.
-    noise : float or None
-        Noise floor of the band: the largest factor that reordering does to a classical error in it.
-    s : tuple of int, shape (k,)
-        Values of s > 1 that were run.
-    largest : tuple of float, shape (k,)
-        The largest loss factor at each; None where a run broke down.
-    beyond : tuple of int, shape (k,)
-        Loss factors that exceed the noise of their own scenario.
-    within_noise, within_ten : int
-        Largest s up to which every loss factor stays within the noise floor of the band, or no run is
-        `WorseRun.held` to be more than `TENFOLD` times worse; 1 if there is no such s.
+    `scenarios` counts runs, each of one case, condition and seed; `noise` is the largest factor that
+    reordering does to a classical error in the band. For each s > 1: the largest loss factor, None where a
+    run broke down, and how many exceed the noise of their own scenario. `within_noise` and `within_ten` are
+    the largest s up to which every loss factor stays within the noise of the band, or no run is
+    `WorseRun.held` to be more than `TENFOLD` times worse; 1 if there is no such s.
     """
 
     low: float
@@ -224,21 +158,9 @@ class SafeBand(Record, digits=DIGITS):
 class Answer(Record, digits=DIGITS):
     """What a campaign answers on one task in one precision.
 
-    Parameters
-    ----------
-    precision, task : str
-        Which.
-    growth : Growth
-        Growth with s.
-    runs : int
-        s-step runs that were compared with a classical one.
-    largest, on_the_way : float or None
-        The largest loss factor of them; the same of the largest error over all recorded window ends,
-        against the classical one at the same iterations. None where a run broke down.
-    worse : tuple of WorseRun
-        Those with a loss factor above `TENFOLD`, the largest first.
-    safe : tuple of SafeBand
-        Ascending in u * condition.
+    Of so many s-step `runs` that were compared with a classical one: the largest loss factor, the same
+    `on_the_way` over all recorded window ends, None where a run broke down; those that are `worse`, the
+    largest first; and bands ascending in u * condition.
     """
 
     precision: str
@@ -270,14 +192,8 @@ class Answer(Record, digits=DIGITS):
 class Stability(Record):
     """The part of a document that a stability campaign adds.
 
-    Parameters
-    ----------
-    sentences : tuple of str
-        What the data show, in plain words; first on the page.
-    runs : tuple of StabilityRun
-        In the order of cases, conditions and seeds.
-    answers : tuple of Answer
-        For each precision and task: growth with s, where s-step is much worse, which s is safe.
+    What the data show in plain words; runs in the order of cases, conditions and seeds; and answers for
+    each precision and task.
     """
 
     sentences: tuple[str, ...] = ()

@@ -17,28 +17,12 @@ from studies.report.stability.document import Stability, StabilityRun
 
 @dataclass(frozen=True)
 class Cell:
-    """One case, or several, at one condition and one s, over the seeds.
+    """One case, or several pooled under a name, at one condition and one s, over the seeds: so many runs.
 
-    Parameters
-    ----------
-    case : str
-        Id of the case, or the name of what was pooled.
-    condition : float
-        Prescribed condition number.
-    attained : float
-        Condition number that the data have, as stored in the precision of the run: median over the seeds.
-    s : int
-        Iterations per window.
-    runs : int
-        Runs behind the numbers: one for each seed, of each case where several are pooled.
-    error, classical : float or None
-        Median relative errors at the last iteration, of s-step and of classical.
-    loss, worst : float or None
-        Median and largest loss factor at the last iteration; None where a run broke down.
-    largest_loss, largest_worst : float or None
-        The same for the largest error over the recorded window ends.
-    ratio : float or None
-        Largest measured / bound of the replayed windows.
+    `attained` is the median of the condition that the data have, as stored in the precision of the run.
+    Then median relative errors at the last iteration, of s-step and of classical; median and largest
+    loss factor there, and over the recorded window ends; the largest measured / bound of the replayed
+    windows. None where a run broke down.
     """
 
     case: str

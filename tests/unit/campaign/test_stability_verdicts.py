@@ -3,7 +3,7 @@
 import pytest
 
 from sstep_verify.verdict import Status, Term, Verdict
-from studies.stability.verdicts import merged
+from studies.stability.kind import merged
 
 PASS, FAIL, VACUOUS, INCONCLUSIVE = Status.PASS, Status.FAIL, Status.VACUOUS, Status.INCONCLUSIVE
 
