@@ -11,13 +11,12 @@ from sstep_verify.campaign.statement import record as statement
 from sstep_verify.campaign.statement.record import Statement
 from sstep_verify.errors import InputError, closest
 from sstep_verify.inputs.records import json_schema, strict
-from sstep_verify.report import schema
-from sstep_verify.report.results import SCHEMA
+from sstep_verify.report import results
 from sstep_verify.vectors import record
 
 FORMS = {
     "artefact": (artefact_form.form, artefact_form.SCHEMA),
-    "results": (lambda: schema.DOCUMENT, SCHEMA),
+    "results": (lambda: results.DOCUMENT, results.SCHEMA),
     "statement": (lambda: strict(Statement, {}), statement.SCHEMA),
     "vector": (lambda: strict(record.Expected, {}), record.VERSION),
     "vectors": (lambda: strict(record.Index, {}), record.VERSION),

@@ -12,26 +12,12 @@ from sstep_verify.report.results import (
     Run,
     Series,
     Summary,
+    load,
     tally,
 )
-from sstep_verify.report.schema import load
 from sstep_verify.report.write import check_destination, write_report
 
 __all__ = [
-    "DRIFT",
-    "ERROR",
-    "GAP",
-    "Campaign",
-    "Case",
-    "Certified",
-    "CertifiedRow",
-    "Line",
-    "Results",
-    "Run",
-    "Series",
-    "Summary",
-    "check_destination",
-    "load",
-    "tally",
-    "write_report",
-]
+    "DRIFT", "ERROR", "GAP", "Campaign", "Case", "Certified", "CertifiedRow", "Line", "Results", "Run",
+    "Series", "Summary", "check_destination", "load", "tally", "write_report",
+]  # fmt: skip

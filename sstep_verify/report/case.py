@@ -22,24 +22,10 @@ NOTHING_RUN = "nothing was run: the vector was handed over"
 
 @dataclass(frozen=True)
 class Run(Record):
-    """One run of one solver.
+    """One run of one solver: its s (1 is the classical method), iterations, and why it ended.
 
-    Parameters
-    ----------
-    s : int
-        Iterations per window; 1 is the classical method.
-    iterations : int
-        Iterations made.
-    stop : str
-        Why it ended: "tolerance reached", "attainable gap reached", "cap reached, gap = ...".
-    seconds : float, optional
-        Wall time in seconds.
-    final : float, optional
-        Last value of the measure.
-    measure : str
-        Name of the measure that `final` is a value of.
-    solver : str
-        Name of the solver.
+    Such as "tolerance reached", "attainable gap reached", "cap reached, gap = ...". `final` is the last
+    value of `measure`; wall time is in seconds.
     """
 
     s: int
@@ -53,25 +39,10 @@ class Run(Record):
 
 @dataclass(frozen=True)
 class Series(Record):
-    """One curve of a figure.
+    """One curve of a figure: values over ascending iterations, None for a gap.
 
-    Parameters
-    ----------
-    name : str
-        Measure: `GAP`, `ERROR`, `DRIFT` (drawn in these figures) or another name (CSV only).
-    s : int
-        Iterations per window of the run; 1 is the classical method.
-    x : tuple of int, shape (k,)
-        Iterations, ascending.
-    y : tuple of (float or None), shape (k,)
-        Values; None where there is none (a gap in the curve).
-    units : str
-        Unit of y; "1" (or empty) for a relative quantity.
-
-    Raises
-    ------
-    InputError
-        If x and y have different lengths or x does not ascend.
+    Named by its measure: `GAP`, `ERROR`, `DRIFT` (drawn in these figures) or another (CSV only). `units`
+    are those of y; "1" (or empty) for a relative quantity.
     """
 
     name: str
@@ -91,16 +62,9 @@ class Series(Record):
 
 @dataclass(frozen=True)
 class Line(Record):
-    """A horizontal line of a figure: target, attainable gap.
+    """A horizontal line of a figure, such as a target or an attainable gap, named by its label.
 
-    Parameters
-    ----------
-    name : str
-        Text of the label.
-    y : float or None
-        Height, in the units of the series.
-    series : str
-        Measure it belongs to; empty for the convergence figure of the case (`GAP` or `ERROR`).
+    `series` is the measure it belongs to; empty for the convergence figure of the case (`GAP` or `ERROR`).
     """
 
     name: str
@@ -110,40 +74,14 @@ class Line(Record):
 
 @dataclass(frozen=True)
 class Case(Record):
-    """One problem of the campaign, with its runs and curves.
+    """One problem of the campaign, with its runs, curves and lines; verdicts refer to its id.
 
-    Parameters
-    ----------
-    id : str
-        Unique in the document; verdicts refer to it.
-    problem : str
-        Label, such as ``duke / rbf sigma=1 / svm-l1 C=1``.
-    dataset, kernel, loss : str
-        Its three parts, as printed.
-    task : str
-        ``svm-l1``, ``svm-l2`` or ``krr``.
-    samples, features : int
-        Shape of the data (m, n).
-    block : int
-        Coordinates per iteration (b).
-    parameters : dict
-        Such as C or lambda; figures have one panel for each data set, kernel and parameters.
-    s : tuple of int
-        Values of s that were run.
-    status : str
-        Roll-up of the case's verdicts: a `Status` value; `PREDICTED` where there can be none.
-    reason : str
-        Why, in one sentence.
-    facts : dict
-        What a reader should know: largest off-diagonal kernel entry, reference optimum (value,
-        enclosure, digits, how), attainable gap; a value may be a dict or a list.
-    runs, series, lines : tuples of Run, Series and Line
-        What was run and what is drawn.
-
-    Raises
-    ------
-    InputError
-        If the status is none of PASS, FAIL, VACUOUS, INCONCLUSIVE, PREDICTED.
+    `problem` is a label, such as ``duke / rbf sigma=1 / svm-l1 C=1``, of which dataset, kernel and loss are
+    the parts; task is ``svm-l1``, ``svm-l2`` or ``krr``; samples, features and block are m, n and b.
+    Parameters are such as C or lambda; figures have one panel for each data set, kernel and parameters.
+    The status is the roll-up of its verdicts, a `Status` value, or `PREDICTED` where there can be none, and
+    `reason` says why in one sentence. `facts` are what a reader should know: largest off-diagonal kernel
+    entry, reference optimum, attainable gap; a value may be a dict or a list.
     """
 
     id: str
@@ -178,28 +116,13 @@ class Case(Record):
 class CertifiedRow(Record):
     """Statements proved of one optimum; numbers of more digits than float64 holds are decimal strings.
 
-    Parameters
-    ----------
-    case : str
-        Id of the case.
-    asked, digits : int
-        Decimal digits asked for and certified: of a* in the 2-norm (K-RR), of the optimal value (K-SVM).
-    objective, radius : str
-        The optimal dual value lies within ``radius`` of ``objective``.
-    gap_lower, gap_upper : str
-        Enclosure of the duality gap of the point certified.
-    distance : str
-        Bound on the 2-norm distance of that point from a*; empty where uniqueness is not proved.
-    zero, upper, free, undecided : int or None
-        Coordinates proved to be 0, C or strictly between, and those undecided; None for K-RR.
-    uniqueness : str
-        Whether the solution is proved unique, and if not, what stands in the way.
-    how : str
-        How it was found.
-    seconds, anew : float
-        Wall time, in seconds, of certifying and of proving the certificate anew by separate code.
-    memory : int or None
-        Largest resident memory in bytes of the process meanwhile, what it held before included.
+    Decimal digits asked for and certified are of a* in the 2-norm (K-RR), of the optimal value (K-SVM),
+    which lies within `radius` of `objective`. The duality gap of the point certified is enclosed;
+    `distance` bounds its own from a* (2-norm), empty where uniqueness is not proved. Then the coordinates
+    proved to be 0, C or strictly between, and those undecided, None for K-RR; whether the solution is
+    proved unique, and if not, what stands in the way; how it was found; wall time in seconds of certifying
+    and of proving the certificate anew by separate code; the largest resident memory in bytes of the
+    process meanwhile.
     """
 
     case: str
@@ -223,13 +146,7 @@ class CertifiedRow(Record):
 
 @dataclass(frozen=True)
 class Certified(Record):
-    """The part of a document that a campaign of certified optima adds.
-
-    Parameters
-    ----------
-    rows : tuple of CertifiedRow
-        In the order of the cases.
-    """
+    """The part of a document that a campaign of certified optima adds, in the order of the cases."""
 
     rows: tuple[CertifiedRow, ...]
 
@@ -238,23 +155,10 @@ class Certified(Record):
 class AgainstClassical(Record, digits=DIGITS):
     """Errors of an s-step run and of the classical run, s = 1, against the exact trajectory.
 
-    Parameters
-    ----------
-    case : str
-        Id of the case.
-    s : int
-        Iterations per window, > 1.
-    iteration : int or None
-        The last window end at which both runs were recorded; None if there is none, and then all below.
-    error, classical : float or None
-        Their relative errors there (2-norm); None where a run broke down.
-    loss : float or None
-        Stability loss factor: the first over the second, where an error below one unit roundoff counts as
-        one; None where a run broke down.
-    largest, largest_loss : float or None
-        The largest s-step error over all such window ends, and its factor.
-    bits, classical_bits : float or None
-        Significant bits that `error` and `classical` leave right.
+    `iteration` is the last window end at which both were recorded; None if there is none, and then all
+    below. Relative errors there (2-norm), None where a run broke down; `loss`, their factor, where an error
+    below one unit roundoff counts as one; `largest`, the largest s-step error over all such window ends,
+    and its factor; the significant bits that both errors leave right.
     """
 
     case: str

@@ -10,12 +10,11 @@ import jinja2
 
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.report.case import DRIFT, ERROR, GAP
-from sstep_verify.report.certified import certified_table
 from sstep_verify.report.chart import Figure
 from sstep_verify.report.numbers import amount, count, duration, short
 from sstep_verify.report.panels import Group, slug
 from sstep_verify.report.results import STUDIED, Results, part_of, tally
-from sstep_verify.report.tables import of, runs_of
+from sstep_verify.report.tables import certified_table, of, runs_of
 from sstep_verify.report.verdicts import (
     CHECKS,
     by_case,

@@ -1,20 +1,26 @@
-"""Results of a campaign as one document of plain records, which becomes ``results.json``.
+"""Results of a campaign as one document of plain records, written and read as ``results.json``.
 
-Schema version 3. Everything is normalised at construction: numbers that are infinite or undefined
-become None, sequences become tuples (lists inside `facts`, `parameters` and other free parts), so
-that a document equals what is read back from its file.
+Strict JSON of schema version 3; each field is checked as it is read. Everything is normalised at
+construction: numbers that are infinite or undefined become None, sequences become tuples (lists inside
+`facts`, `parameters` and other free parts), so that a document equals what is read back from its file.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, Literal
 
+import msgspec
+
 from sstep_verify.errors import InputError, has_studies
-from sstep_verify.inputs.records import convert, strict
+from sstep_verify.inputs import read_whole
+from sstep_verify.inputs.records import build, convert, decode, strict
 from sstep_verify.report.case import (
     DRIFT,
     ERROR,
@@ -57,20 +63,10 @@ VERDICT = strict(Verdict, {float: float | None})
 
 @dataclass(frozen=True)
 class Campaign(Record):
-    """The campaign as planned.
+    """The campaign as planned: a short name, such as ``paper``, the heading of the report, one paragraph.
 
-    Parameters
-    ----------
-    name : str
-        Short name, such as ``paper``.
-    title : str
-        Heading of the report.
-    description : str
-        One paragraph.
-    notes : tuple of str
-        Remarks a reader must see, such as "C and lambda are not stated in the paper".
-    parameters : dict
-        Whatever governs the campaign; `tolerated_vacuous` and `minimum_executed` belong here.
+    `notes` are remarks a reader must see, such as "C and lambda are not stated in the paper"; `parameters`
+    whatever governs the campaign: `tolerated_vacuous` and `minimum_executed` belong here.
     """
 
     name: str
@@ -87,34 +83,16 @@ class Campaign(Record):
 
 @dataclass(frozen=True)
 class Summary(Record):
-    """The outcome of the campaign as a whole.
+    """The outcome of the campaign as a whole: the one sentence of the first screen, and what stands below.
 
-    Parameters
-    ----------
-    sentence : str
-        The one sentence of the first screen.
-    exit_code : int
-        0 green, 1 a FAIL, 3 inconclusive or too few executed, 4 internal error.
-    counts : dict
-        check -> status -> number of verdicts; see `tally`.
-    coverage : dict
-        check -> planned, executed, vacuous, terms (term -> planned, decided, seen, detection_limit).
-    seconds : float, optional
-        Wall time in seconds.
-    interrupted : bool
-        Whether the campaign was stopped early; what had been done is kept.
-    peak_memory_bytes : int, optional
-        Largest resident memory, in bytes.
-    steps_judged, steps : int
-        Steps (iterations) that the primary gate judged, and that the runs made.
-    right_at : dict
-        Case -> the s, ascending, of which the primary gate passed a complete window and no check says
-        otherwise.
-    vacuous : tuple of str
-        Ids of the cases that are VACUOUS, all of them tolerated unless the sentence says otherwise.
-    power : str
-        One line on what the checks were measured to catch in this campaign
-        (`sstep_verify.power`); empty where that was not measured, or no step was decided.
+    The exit code is 0 for green, 1 a FAIL, 3 inconclusive or too few executed, 4 an internal error.
+    `counts` and `coverage` are those of `tally`. Wall time in seconds and the largest resident memory;
+    whether the campaign was stopped early, where what had been done is kept. The steps (iterations) that
+    the primary gate judged, and that the runs made. `right_at`: case -> the s, ascending, of which the
+    primary gate passed a complete window and no check says otherwise. `vacuous`: ids of the cases that are
+    VACUOUS, all tolerated unless the sentence says otherwise. `power`: one line on what the checks were
+    measured to catch in this campaign (`sstep_verify.power`); empty where that was not measured,
+    or no step was decided.
     """
 
     sentence: str
@@ -137,33 +115,12 @@ STUDIED = ("stability", "scaling", "sensitivity")
 
 @dataclass(frozen=True)
 class Results(Record):
-    """The whole document.
+    """The whole document: what was planned, what was shown, cases in the order of the report, verdicts.
 
-    Parameters
-    ----------
-    campaign : Campaign
-        What was planned.
-    summary : Summary
-        What was shown.
-    provenance : dict
-        From `sstep_verify.provenance.collect`.
-    cases : tuple of Case
-        In the order of the report.
-    verdicts : tuple of dict
-        `Verdict.as_dict()` of each; a Verdict may be given and is converted.
-    schema : int
-        Version of the schema, always 3.
-    certified : Certified, optional
-        What a campaign of certified optima adds; left out of the file where there is none.
-    against_classical : tuple of AgainstClassical
-        What ``check --stability`` adds; likewise.
-    stability, scaling, sensitivity : object, optional
-        What studies add (`part_of`); likewise.
-
-    Raises
-    ------
-    InputError
-        If two cases share an id, or a verdict names an unknown case or lacks a field.
+    Provenance is from `sstep_verify.provenance.collect`; a verdict is `Verdict.as_dict()`, to which a
+    Verdict is converted. Left out of the file where there is none: what a campaign of certified optima
+    adds, what ``check --stability`` adds, and what studies add (`part_of`). InputError if two cases share
+    an id, or a verdict names an unknown case or lacks a field.
     """
 
     campaign: Campaign
@@ -269,3 +226,52 @@ def _add_term(terms: dict[str, dict], term: dict) -> None:
         total[name] += term[name]
     seen = [value for value in (total["detection_limit"], term["detection_limit"]) if value is not None]
     total["detection_limit"] = min(seen, default=None)
+
+
+MOST_BYTES = 256 << 20
+"""Largest document that is read; the largest of the shipped campaigns has 3 MB."""
+
+DOCUMENT = strict(Results, {Stored: VERDICT})
+
+_SHORT_ARRAY = re.compile(r"\[\n\s*((?:(?:-?\d[\d.eE+-]*|null),?\s*)+)\]")
+
+
+def dumps(results: Results) -> str:
+    """The document as strict JSON text: sorted keys, no NaN or Infinity, one line per curve."""
+    text = json.dumps(results.as_dict(), sort_keys=True, indent=1, allow_nan=False, ensure_ascii=False)
+    return _SHORT_ARRAY.sub(lambda match: "[" + re.sub(r"\s+", " ", match[1]).strip() + "]", text) + "\n"
+
+
+def loads(text: str | bytes, name: str = "results.json") -> Results:
+    """Read a document from JSON text.
+
+    Raises
+    ------
+    InputError
+        If the text is not strict JSON or is nested too deeply, or has another schema version, or a field is
+        missing, unknown or of the wrong type; the message names the field.
+    """
+    document = decode(text.encode("utf-8", "replace") if isinstance(text, str) else text, name)
+    if not isinstance(document, dict) or "schema" not in document:
+        raise InputError(f"{name}: not a results document: it has no field 'schema'")
+    if document["schema"] != SCHEMA or type(document["schema"]) is not int:
+        raise InputError(
+            f"{name}: the document has schema version {document['schema']!r}, but this version reads "
+            f"schema {SCHEMA}; read it with the version of sstep-verify that wrote it"
+        )
+    parts = {part: document.pop(part) for part in STUDIED if part in document}
+    studied = {part: build(value, part_of(part).RECORD, f"{name}: {part}") for part, value in parts.items()}
+    return replace(
+        convert(msgspec.to_builtins(convert(document, DOCUMENT, name)), Results, name), **studied
+    )
+
+
+def load(path: str | Path) -> Results:
+    """Read a ``results.json`` file.
+
+    Raises
+    ------
+    InputError
+        As `loads`, or if it cannot be read, is not a regular file or has more than `MOST_BYTES`.
+    """
+    return loads(read_whole(path, MOST_BYTES, "a results document"), str(path))

@@ -1,9 +1,10 @@
-"""Tables: a column is declared once, for the CSV file, the page, or both."""
+"""Tables: a column is declared once, for the CSV file, the page, or both; those of every report."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from markupsafe import Markup
 
 from sstep_verify.outputs import write_table
 from sstep_verify.report.case import Case
-from sstep_verify.report.numbers import count, duration, short
+from sstep_verify.report.numbers import count, duration, short, shortened
 from sstep_verify.report.panels import Group, Panel
 from sstep_verify.report.results import Results
 
@@ -20,26 +21,11 @@ Value = str | Callable[[Any], Any]
 
 
 class Column(NamedTuple):
-    """One column.
+    """One column: without a `heading` it stands in the file alone, without a name `file` on the page alone.
 
-    Parameters
-    ----------
-    heading : str
-        On the page; a column without one stands in the file alone.
-    value : Value
-        What it holds.
-    shown : callable
-        How the page writes that; the file has all digits.
-    file : str
-        Name in the file; a column without one stands on the page alone.
-    small : Value
-        A second line of its cells on the page.
-    link : Value
-        Id of the case that a cell leads to on the page.
-    kind : str
-        Class of its cells on the page.
-    label : str
-        words before a cell on a narrow screen, if not the heading in small letters.
+    The file has all digits of the value, the page what `shown` makes of it, with a second line (`small`), a
+    link to the case of that id, and the class `kind` of its cells. `label` is what stands before a cell on
+    a narrow screen, if not the heading in small letters.
     """
 
     heading: str
@@ -145,6 +131,56 @@ RUNS = (
 def runs_of(*cases: Case) -> Table:
     """Runs of some cases."""
     return Table(RUNS, [Of(case, run) for case in cases for run in case.runs])
+
+
+def certified_table(results: Results) -> Table:
+    """A row for each certificate, in the order of the document; none if it has none."""
+    rows = results.certified.rows if results.certified else ()
+    return Table(CERTIFIED, by_case(results, rows), "case.status")
+
+
+def _objective(of: Of) -> Markup:
+    """Leading digits of the optimal value: those that its radius proves, at most those asked for."""
+    proved = Decimal(of.row.objective).adjusted() - Decimal(of.row.radius).adjusted()
+    digits = max(min(proved, of.row.asked), 1)
+    return Markup("<code>{}</code>").format(shortened(of.row.objective, digits, ROUND_HALF_EVEN))
+
+
+def _counts(of: Of) -> str:
+    row = of.row
+    return "" if row.zero is None else f"{row.zero} / {row.upper} / {row.free} / {row.undecided}"
+
+
+CERTIFIED = (
+    *filed(case="row.case", dataset="case.dataset", task="case.task", kernel="case.kernel"),
+    *filed(parameter=lambda of: next(iter(of.case.parameters.values()))),
+    words("Problem", "case.problem", link="case.id"),
+    words("Status", "case.status", chip, "status"),
+    *filed(asked="row.asked"),
+    Column("Digits", "row.digits", text, "digits"),
+    words("Optimal value", _objective),
+    *filed(objective="row.objective"),
+    Column("Radius", "row.radius", shortened, "radius"),
+    *filed(gap_lower="row.gap_lower"),
+    Column("Gap, at most", "row.gap_upper", shortened, "gap_upper"),
+    *filed(distance="row.distance", zero="row.zero", upper="row.upper", free="row.free"),
+    *filed(undecided="row.undecided"),
+    Column(Markup("0 / C / free<br>/ undecided"), _counts, text, label="0 / C / free / undecided"),
+    words("Unique", "row.uniqueness", file="uniqueness"),
+    *filed(how="row.how", seconds="row.seconds", anew="row.anew"),
+    Column(
+        "Distance from a*, at most",
+        "row.distance",
+        lambda one: text(shortened(one)),
+        label="distance, at most",
+    ),
+    Column(
+        "Found in / proved anew in",
+        lambda of: f"{duration(of.row.seconds)} / {duration(of.row.anew)}",
+        text,
+    ),
+    Column("Memory, MiB", "row.memory", lambda size: count(round(size / 2**20)) if size else "–", "memory"),
+)
 
 
 def write_tables(results: Results, groups: Iterable[Group], folder: Path) -> None:

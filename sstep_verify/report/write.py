@@ -10,15 +10,14 @@ from pathlib import Path
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import open_regular
 from sstep_verify.outputs import Output, check, whole_folder
-from sstep_verify.report import panels, schema
-from sstep_verify.report.certified import certified_table
+from sstep_verify.report import panels
 from sstep_verify.report.chart import write_files
 from sstep_verify.report.convergence import figure
 from sstep_verify.report.junit import write_junit
 from sstep_verify.report.page import write_html
-from sstep_verify.report.results import Results, part_of
+from sstep_verify.report.results import Results, dumps, part_of
 from sstep_verify.report.stability import losses
-from sstep_verify.report.tables import write_tables
+from sstep_verify.report.tables import certified_table, write_tables
 
 ENTRIES = frozenset({"results.json", "junit.xml", "index.html", "figures", "tables"})
 
@@ -93,7 +92,7 @@ def copy_artefacts(source: Path, target: Path, names: Iterable[str]) -> None:
 
 def _write_all(results: Results, folder: Path) -> None:
     groups = panels.groups(results)
-    (folder / "results.json").write_text(schema.dumps(results), encoding="utf-8")
+    (folder / "results.json").write_text(dumps(results), encoding="utf-8")
     write_tables(results, groups, folder / "tables")
     studies = {name: part_of(name).drawn(results) for name in results.studies}
     for name, study in studies.items():

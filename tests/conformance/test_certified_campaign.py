@@ -19,8 +19,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.verify.record import CertificateError
 from sstep_verify.report import load, write_report
-from sstep_verify.report.certified import certified_table
-from sstep_verify.report.tables import Of, of
+from sstep_verify.report.tables import Of, certified_table, of
 
 TOML = """
 [campaign]

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from sstep_verify.errors import InputError
-from sstep_verify.report import schema
 from sstep_verify.report.results import (
     DRIFT,
     GAP,
@@ -23,6 +22,9 @@ from sstep_verify.report.results import (
     Run,
     Series,
     Summary,
+    dumps,
+    load,
+    loads,
     tally,
 )
 from sstep_verify.verdict import Status, Term, Verdict
@@ -100,9 +102,9 @@ def every_status() -> Results:
 
 def test_equals_what_is_read_back():
     made = every_status()
-    text = schema.dumps(made)
-    assert schema.loads(text) == made
-    assert schema.dumps(schema.loads(text)) == text
+    text = dumps(made)
+    assert loads(text) == made
+    assert dumps(loads(text)) == text
 
 
 def test_file_is_strict_json_with_sorted_keys():
@@ -116,7 +118,7 @@ def test_file_is_strict_json_with_sorted_keys():
 
     series = Series(GAP, 1, (0, 1, 2), (math.nan, math.inf, np.float64(1.5)))
     made = document([case("a", series=[series])], [verdict("a", ratio=math.nan)])
-    read = json.loads(schema.dumps(made), object_pairs_hook=pairs, parse_constant=refuse)
+    read = json.loads(dumps(made), object_pairs_hook=pairs, parse_constant=refuse)
     assert read["schema"] == 3
     assert read["cases"][0]["series"][0]["y"] == [None, None, 1.5]
     assert read["verdicts"][0]["ratio"] is None
@@ -125,7 +127,7 @@ def test_file_is_strict_json_with_sorted_keys():
 def test_text_that_looks_like_an_array_of_numbers_is_kept():
     text = "[\n 1,\n  2]"
     made = document([case("a", reason=text)], [])
-    assert schema.loads(schema.dumps(made)).cases[0].reason == text
+    assert loads(dumps(made)).cases[0].reason == text
 
 
 def test_numpy_values_become_plain():
@@ -136,7 +138,7 @@ def test_numpy_values_become_plain():
 @pytest.mark.parametrize("version", [0, 1, 2, "3", None, True])
 def test_another_schema_version_is_rejected(version):
     with pytest.raises(InputError, match=r"schema version .* reads schema 3"):
-        schema.loads(json.dumps({**every_status().as_dict(), "schema": version}))
+        loads(json.dumps({**every_status().as_dict(), "schema": version}))
 
 
 @pytest.mark.parametrize(
@@ -170,10 +172,10 @@ def test_another_schema_version_is_rejected(version):
     ],
 )
 def test_damaged_document_is_rejected_by_name(damage, message):
-    values = json.loads(schema.dumps(every_status()))
+    values = json.loads(dumps(every_status()))
     damage(values)
     with pytest.raises(InputError, match=message):
-        schema.loads(json.dumps(values), "document")
+        loads(json.dumps(values), "document")
 
 
 @pytest.mark.parametrize(
@@ -193,12 +195,12 @@ def test_damaged_document_is_rejected_by_name(damage, message):
 )
 def test_text_that_is_no_document_is_rejected(text):
     with pytest.raises(InputError, match=r"^given\.json"):
-        schema.loads(text, "given.json")
+        loads(text, "given.json")
 
 
 def test_missing_file_is_an_input_error(tmp_path):
     with pytest.raises(InputError, match=r"nothing\.json: cannot be read"):
-        schema.load(tmp_path / "nothing.json")
+        load(tmp_path / "nothing.json")
 
 
 def test_values_without_a_plain_form_are_rejected_by_place():
@@ -229,7 +231,7 @@ COMMITTED = sorted((Path(__file__).parents[3] / "reports").glob("*/results.json"
 
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.parent.name)
 def test_committed_reports_are_read(path):
-    document = schema.load(path)
+    document = load(path)
     assert document.cases or document.studies, (
         "a committed report holds cases, or the power that was measured"
     )
@@ -239,9 +241,9 @@ def test_only_a_regular_file_of_a_stated_size_is_read(tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "fifo")
     for name in ("fifo", "."):
         with pytest.raises(InputError, match=f"{tmp_path / name}: .*(is not a regular file|directory)"):
-            schema.load(tmp_path / name)
+            load(tmp_path / name)
     path = tmp_path / "results.json"
-    path.write_text(schema.dumps(every_status()), "utf-8")
-    monkeypatch.setattr(schema, "MOST_BYTES", 100)
+    path.write_text(dumps(every_status()), "utf-8")
+    monkeypatch.setattr("sstep_verify.report.results.MOST_BYTES", 100)
     with pytest.raises(InputError, match="but a results document of at most 100 bytes is read"):
-        schema.load(path)
+        load(path)

@@ -13,10 +13,10 @@ from sstep_verify.errors import InputError
 from sstep_verify.report import (
     check_destination,
     load,
-    schema,
     write,
     write_report,
 )
+from sstep_verify.report.results import dumps, loads
 from sstep_verify.verdict import Status
 
 
@@ -137,9 +137,9 @@ def test_junit_is_green_only_where_the_campaign_is_and_something_was_judged(
 
 
 def test_a_report_of_a_version_that_named_no_sentences_is_made_anew(tmp_path):
-    old = json.loads(schema.dumps(every_status()))
+    old = json.loads(dumps(every_status()))
     for one in old["verdicts"]:
         del one["sentences"]
-    written = write_report(schema.loads(json.dumps(old)), tmp_path / "report")
+    written = write_report(loads(json.dumps(old)), tmp_path / "report")
     assert "sentences" not in (written / "junit.xml").read_text("utf-8")
     assert "Breaks" not in (written / "index.html").read_text("utf-8")

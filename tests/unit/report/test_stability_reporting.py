@@ -17,10 +17,10 @@ from sstep_verify.report import (
     Case,
     Results,
     Summary,
-    schema,
     write_report,
 )
 from sstep_verify.report.plain import DIGITS
+from sstep_verify.report.results import dumps, loads
 from studies.report.stability.document import Stability, StabilityRun
 from studies.report.stability.heat import full_factor
 from studies.report.stability.part import drawn as stability_part
@@ -174,7 +174,7 @@ def test_the_forms_of_one_scenario_count_as_one():
 
 def test_a_document_survives_the_file_and_names_known_cases_only():
     made = document([case()], stability([case()], lambda c, seed: (1, 1 / 3, 2, 3)))
-    again = schema.loads(schema.dumps(made))
+    again = loads(dumps(made))
     assert again == made
     assert again.stability.runs[0].loss == (1.0, 0.333, 2.0, 3.0)
     with pytest.raises(InputError, match="svm-l1"):
