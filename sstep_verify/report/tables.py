@@ -184,7 +184,7 @@ CERTIFIED = (
 
 
 def write_tables(results: Results, groups: Iterable[Group], folder: Path) -> None:
-    """Write ``verdicts.csv``, ``terms.csv``, ``runs.csv`` and one CSV for each panel of the figures.
+    """Write ``verdicts.csv``, ``terms.csv``, ``runs.csv``, ``certified.csv`` and a CSV for each panel.
 
     The folder is made if absent.
     """
@@ -198,6 +198,8 @@ def write_tables(results: Results, groups: Iterable[Group], folder: Path) -> Non
     )
     write_table(folder / "terms.csv", ("check", "case", "s", *TERMS), terms)
     runs_of(*results.cases).write(folder / "runs.csv")
+    if results.certified is not None:
+        certified_table(results).write(folder / "certified.csv")
     for panel in (panel for group in groups for panel in group.panels):
         columns = ("case", "variant", "kind", "s", "iteration", "value", "units")
         write_table(folder / f"{panel.slug}.csv", columns, _panel_rows(panel))

@@ -1,23 +1,39 @@
-"""Writes a whole report: into a temporary folder beside the target, then renamed into place."""
+"""Writes a whole report, its page included: beside the target, then renamed into place."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, cast
+
+import jinja2
 
 from sstep_verify.errors import InputError
 from sstep_verify.inputs import open_regular
 from sstep_verify.outputs import Output, check, whole_folder
+from sstep_verify.quantities import QUANTITIES
 from sstep_verify.report import panels
-from sstep_verify.report.chart import write_files
+from sstep_verify.report.case import DRIFT, ERROR, GAP
+from sstep_verify.report.chart import Figure, write_files
 from sstep_verify.report.convergence import figure
 from sstep_verify.report.junit import write_junit
-from sstep_verify.report.page import write_html
-from sstep_verify.report.results import Results, dumps, part_of
+from sstep_verify.report.numbers import amount, count, duration, short
+from sstep_verify.report.results import STUDIED, Results, dumps, part_of, tally
 from sstep_verify.report.stability import losses
-from sstep_verify.report.tables import certified_table, write_tables
+from sstep_verify.report.tables import certified_table, of, runs_of, write_tables
+from sstep_verify.report.verdicts import (
+    CHECKS,
+    by_case,
+    failures,
+    ratio_of,
+    settled_last,
+    verdict_table,
+    visibility,
+)
+from sstep_verify.specification import text_of
+from sstep_verify.verdict import Status
 
 ENTRIES = frozenset({"results.json", "junit.xml", "index.html", "figures", "tables"})
 
@@ -26,6 +42,37 @@ ARTEFACTS = "artefacts"
 
 MINIMAL = "minimal"
 """Folder of a smaller problem in that of an artefact."""
+
+TEMPLATES = Path(__file__).parent / "templates"
+OUTCOMES = {
+    0: ("PASS", "No FAIL, nothing inconclusive, enough executed"),
+    1: ("FAIL", "At least one FAIL"),
+    3: ("INCONCLUSIVE", "Something is inconclusive, or too little was executed"),
+}
+NOTHING_SEEN = ("VACUOUS", "No FAIL, but no problem on which a mistake would have shown")
+"""The same of a campaign of verdicts in which every case is VACUOUS."""
+STOPPED = {130: ("INTERRUPTED", "Stopped before its end; what had been judged by then")}
+_READING = (
+    "The classical method (s = 1) is a line, the s-step runs are markers, one shape for each s, thinned "
+    "and staggered so that runs that coincide can be told apart; the CSV holds every point."
+)
+EXPLANATIONS = {
+    GAP: (
+        "Duality gap over iterations",
+        "Primal minus dual value, divided by the reference optimum: a pure number. "
+        f"One panel for each data set, kernel and C. {_READING}",
+    ),
+    ERROR: (
+        "Relative solution error over iterations",
+        "Distance of a from the exact solution, divided by the norm of the exact solution: a pure number. "
+        f"One panel for each data set, kernel and lambda, one colour for each block size b. {_READING}",
+    ),
+    DRIFT: (
+        "Drift against the exact trajectory",
+        "Distance of the computed a from the exact a of the same index stream, at the same iteration. "
+        "One panel for each problem, one colour and marker for each s.",
+    ),
+}
 
 
 def write_report(results: Results, folder: str | Path, artefacts: Path | None = None) -> Path:
@@ -97,15 +144,67 @@ def _write_all(results: Results, folder: Path) -> None:
     studies = {name: part_of(name).drawn(results) for name in results.studies}
     for name, study in studies.items():
         part_of(name).write(results, study, folder)
-    if results.certified is not None:
-        certified_table(results).write(folder / "tables" / "certified.csv")
     if beside := losses(results):
         write_files(beside.figures, folder / "figures")
         beside.table.write(folder / "tables" / "stability.csv")
     write_junit(results, folder / "junit.xml")
-    drawn = {panel.slug: figure(panel) for group in groups for panel in group.panels}
-    write_files(drawn.values(), folder / "figures")
-    write_html(results, groups, drawn, folder / "index.html", beside, studies)
+    figures = {panel.slug: figure(panel) for group in groups for panel in group.panels}
+    write_files(figures.values(), folder / "figures")
+    page = _page(results, groups, figures, beside, studies)
+    (folder / "index.html").write_text(page, encoding="utf-8")
+
+
+def _page(
+    results: Results,
+    groups: Sequence[panels.Group],
+    figures: Mapping[str, Figure],
+    beside: Any,
+    studies: Mapping[str, Any],
+) -> str:
+    """The page: one self-contained HTML file, of figures by slug and of what studies have drawn."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(
+            [TEMPLATES, *(Path(str(part_of(name).__file__)).parent for name in studies)]
+        ),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    shown = {f.__name__: f for f in (amount, short, count, duration, full, of)}
+    environment.filters.update(**shown, settled=settled_last, ratio=ratio_of)
+    taken: set[str] = set()
+    overview = tally(results.verdicts)
+    wrong = failures(results)
+    outcomes = next((part_of(name).OUTCOMES for name in studies), OUTCOMES)
+    failed = {case.id for failure in wrong for case in failure.cases}
+    return environment.get_template("index.html").render(
+        results=results,
+        outcome=outcome_of(results, outcomes),
+        only=results.campaign.parameters.get("only", ""),
+        failures=wrong,
+        failed=[case for case in results.cases if case.id in failed],
+        others=[case for case in results.cases if case.id not in failed],
+        rows=verdict_table(results),
+        runs_of=runs_of,
+        verdicts=by_case(results),
+        overview=overview,
+        visible={
+            check: visibility([verdict for verdict in results.verdicts if verdict["check"] == check])
+            for check in overview["counts"]
+        },
+        checks=CHECKS,
+        quantities=_quantities(results),
+        text_of=text_of,
+        statuses=[status.value for status in Status],
+        groups=groups,
+        figures=figures,
+        explanations=EXPLANATIONS,
+        anchors={case.id: "case-" + panels.slug(case.id, taken) for case in results.cases},
+        certified=certified_table(results),
+        losses=beside,
+        **{name: studies.get(name) for name in STUDIED},
+    )
 
 
 def _move_artefacts(source: Path | None, target: Path) -> None:
@@ -116,3 +215,29 @@ def _move_artefacts(source: Path | None, target: Path) -> None:
         if not entry.name.startswith("."):
             target.mkdir(exist_ok=True)
             shutil.move(entry, target / entry.name)
+
+
+def _quantities(results: Results) -> dict[str, str]:
+    """The quantities of a step that verdicts of the document speak of, with what they mean."""
+    named = {term["name"] for verdict in results.verdicts for term in verdict["terms"]}
+    return {item.name: item.meaning for item in QUANTITIES if item.name in named}
+
+
+def outcome_of(results: Results, outcomes: Mapping[int, tuple[str, str]]) -> tuple[str, str]:
+    """The outcome of a campaign, and what it means."""
+    known = {**outcomes, **STOPPED}
+    found = known.get(results.summary.exit_code, ("ERROR", "The campaign did not end properly"))
+    if outcomes is not OUTCOMES or found != OUTCOMES[0]:
+        return found
+    if expected := results.campaign.parameters.get("expected_failures"):
+        return "PASS", f"No failure but those that were expected ({len(cast(list, expected))})"
+    return found if any(case.status != Status.VACUOUS for case in results.cases) else NOTHING_SEEN
+
+
+def full(value) -> str:
+    """All digits of a scalar, words for the rest."""
+    if value is None:
+        return "not available"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) or "none"

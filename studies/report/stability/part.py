@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from sstep_verify.outputs import write_table
-from sstep_verify.report import page
 from sstep_verify.report.case import Case
 from sstep_verify.report.chart import Figure, write_files
 from sstep_verify.report.numbers import count, short
@@ -16,6 +15,7 @@ from sstep_verify.report.panels import task_words
 from sstep_verify.report.plain import grouped
 from sstep_verify.report.results import Results
 from sstep_verify.report.tables import Column, Table, Value, filed, of, words
+from sstep_verify.report.write import OUTCOMES as OUTCOMES  # its runs are judged as those of any solver
 from studies.report.stability.curves import curves_figure, frontier_figure
 from studies.report.stability.document import TENFOLD, Answer, Stability
 from studies.report.stability.heat import HeatMap, full_factor, heat_figure
@@ -29,9 +29,6 @@ from studies.report.stability.summary import (
 )
 
 RECORD = Stability
-
-OUTCOMES = page.OUTCOMES
-"""Its runs are judged as those of any solver."""
 
 FORM_WORDS = {"in-place": "a updated in place", "frozen": "the paper's form, a frozen within a window"}
 

@@ -11,7 +11,7 @@ import junitparser
 import pytest
 from test_reporting_documents import NASTY, case, document, every_status, verdict
 
-from sstep_verify.report import load, numbers, page, verdicts, write_report
+from sstep_verify.report import load, numbers, verdicts, write, write_report
 from sstep_verify.report.results import GAP, Series
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import Status
@@ -100,7 +100,7 @@ def test_first_screen_says_outcome_sentence_and_what_is_missing(tmp_path):
 def test_a_campaign_on_which_no_mistake_would_have_shown_is_no_pass(statuses, code, outcome):
     results = document([case(str(place), status) for place, status in enumerate(statuses)], [])
     results = replace(results, summary=replace(results.summary, exit_code=code))
-    assert page.outcome_of(results, page.OUTCOMES)[0] == outcome
+    assert write.outcome_of(results, write.OUTCOMES)[0] == outcome
 
 
 def test_each_problem_has_its_facts_runs_reasons_and_replay_commands(tmp_path):
