@@ -11,14 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sstep_verify.errors import InputError
-from sstep_verify.outputs.paths import (
-    SHOWN,
-    Output,
-    check,
-    lock_path,
-    require_distinct,
-    shortened,
-)
+from sstep_verify.outputs.paths import SHOWN, Output, check, lock_path, require_distinct, shortened
 from sstep_verify.outputs.writing import clear_leftovers
 
 
@@ -26,25 +19,11 @@ from sstep_verify.outputs.writing import clear_leftovers
 def claim(
     outputs: Iterable[Output], inputs: Iterable[tuple[str, str | Path]] = ()
 ) -> Iterator[tuple[Path, ...]]:
-    """Take some outputs for this process until the end of a ``with`` block.
+    """Take some outputs for this process until the end of a ``with`` block; yields their absolute paths.
 
-    Parameters
-    ----------
-    outputs : iterable of Output
-        All that the command will write, derived names included.
-    inputs : iterable of (str, str or Path)
-        Words and path of each file that it reads; those that are absent do no harm.
-
-    Yields
-    ------
-    tuple of Path
-        Absolute paths of the outputs, links resolved.
-
-    Raises
-    ------
-    InputError
-        If a path cannot be used, is an input or another output, or another process is writing there; what
-        is there stays as it is.
+    Outputs are all that the command will write, derived names included; inputs are words and path of each
+    file that it reads, absent or not. Links are resolved. InputError if a path cannot be used, is an input
+    or another output, or another process is writing there; what is there stays as it is.
     """
     outputs = tuple(outputs)
     targets = tuple(check(output) for output in outputs)

@@ -32,22 +32,10 @@ _KINDS = {
 
 
 class Output(NamedTuple):
-    """A file or folder to be written.
+    """A file or folder to be written, with the words for it in messages, such as ``--out``.
 
-    Parameters
-    ----------
-    option : str
-        Words for it in messages, such as ``--out``.
-    path : str or Path
-        Where.
-    replace : bool
-        Whether what is there may be replaced.
-    folder : bool
-        Whether it is a folder.
-    otherwise : str
-        The way out where something is there that may not be replaced.
-    entries : frozenset of str
-        Names that a folder of this kind may hold: one that holds no others is replaced. Any name if empty.
+    `otherwise` is the way out where something is there that may not be replaced; `entries` are the names
+    that a folder of this kind may hold: one that holds no others is replaced. Any name if empty.
     """
 
     option: str
@@ -67,18 +55,10 @@ class Output(NamedTuple):
 
 
 def check(output: Output) -> Path:
-    """See, before hours of work, that an output can be written and nothing is lost by it.
+    """See, before hours of work, that an output can be written; its absolute path, links resolved.
 
-    Returns
-    -------
-    Path
-        Its absolute path, links resolved.
-
-    Raises
-    ------
-    InputError
-        If the name is empty or unusable, its folder cannot be written, or something is there that is of
-        another kind or may not be replaced.
+    InputError if the name is empty or unusable, its folder cannot be written, or something is there that is
+    of another kind or may not be replaced.
     """
     kind = output.kind
     if not os.fspath(output.path):

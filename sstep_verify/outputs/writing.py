@@ -19,17 +19,7 @@ from sstep_verify.outputs.paths import hidden_path, is_hidden_path, shortened
 def write_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write a file under another name and rename it: a reader finds all of it, or what was there.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file; through a link, the file that the link names.
-    write : callable
-        Given the open file.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written; what was there stays.
+    Through a link, the file that the link names. InputError if it cannot be written; what was there stays.
     """
     try:
         target = Path(os.path.realpath(path))
@@ -59,13 +49,6 @@ def csv_text(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     r"""A table as CSV: a line of names, then a line for each row, each ended by ``\n``.
 
     Numbers are written with all digits that tell them apart (``repr``); None is written as nothing.
-
-    Parameters
-    ----------
-    columns : iterable of str
-        Names of the columns.
-    rows : iterable of iterable
-        The values of each row, in that order.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -75,13 +58,7 @@ def csv_text(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 
 
 def write_table(path: Path, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Path:
-    """Write a table as `csv_text` has it, in UTF-8; returns the path.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
+    """Write a table as `csv_text` has it, in UTF-8; the path. InputError if it cannot be written."""
     write_text(path, csv_text(columns, rows))
     return path
 
@@ -92,17 +69,8 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
 
     A folder that is there is moved aside first and removed last: two renames, between which a reader finds
     none, never a mixed one; after a kill between them the next claim of the path puts it back. After an
-    error in the block it stays as it was.
-
-    Yields
-    ------
-    Path
-        An empty folder beside the target.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
+    error in the block it stays as it was. Yields an empty folder beside the target; InputError if it cannot
+    be written.
     """
     target = Path(os.path.realpath(path))
     clear_leftovers(target)

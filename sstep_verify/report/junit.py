@@ -11,17 +11,8 @@ from sstep_verify.report.results import Results
 from sstep_verify.verdict import Status
 
 _PROPERTIES = (
-    "status",
-    "ratio",
-    "measured",
-    "bound",
-    "units",
-    "planned",
-    "executed",
-    "s",
-    "block",
-    "replay",
-)
+    "status", "ratio", "measured", "bound", "units", "planned", "executed", "s", "block", "replay",
+)  # fmt: skip
 
 
 def write_junit(results: Results, path: Path) -> Path:
