@@ -20,7 +20,7 @@ from sstep_verify.production.communicator import communicator_of
 from sstep_verify.production.packet import IncoherenceError
 from sstep_verify.production.settings import Options
 from sstep_verify.production.solver import ProductionSolver
-from sstep_verify.ranks import in_place, run
+from sstep_verify.ranks import LIMIT, in_place, run
 from sstep_verify.ranks.environment import refuse_too_many
 from sstep_verify.ranks.failures import RankError
 from sstep_verify.ranks.interposer import (
@@ -30,7 +30,6 @@ from sstep_verify.ranks.interposer import (
     preloaded,
     reductions_after_others,
 )
-from sstep_verify.ranks.run import LIMIT
 from sstep_verify.runs.floating_point import restore
 from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.trajectory import AFTER_OTHERS, WITNESSED, Trajectory, fingerprint

@@ -16,8 +16,8 @@ from sstep_verify.production.data.partition import column_nonzeros, local_column
 from sstep_verify.production.schedule import Schedule, Stretch
 from sstep_verify.production.settings import Settings
 from sstep_verify.production.training import Place, Training
+from sstep_verify.ranks import LIMIT
 from sstep_verify.ranks.environment import refuse_too_many
-from sstep_verify.ranks.run import LIMIT
 from sstep_verify.solver import Declaration, Observer, RunRequest
 from sstep_verify.trajectory import Trajectory
 

@@ -23,6 +23,7 @@ from sstep_verify.production.communicator import (
 from sstep_verify.production.packet import IncoherenceError, WindowError
 from sstep_verify.ranks import environment, in_place
 from sstep_verify.ranks.monitors import start_monitored
+from sstep_verify.ranks.progress import observed
 from sstep_verify.ranks.watchdog import Unwatched, Watchdog
 
 INPUT, FAILED, INTERRUPTED = 2, 4, 130
@@ -55,15 +56,13 @@ def on_ranks(function: Callable[[Communicator, Unwatched], None], hang_limit: fl
         return
     with start_monitored(environment.start_limit(), in_place.SLOW):
         world = environment.world()
-        from sstep_verify.ranks.observed import ObservedComm
-
         job = _Job(world, hang_limit)
     # A launcher hands both signals to all ranks. Rank 0 ends the job, once it has kept what there is; until
     # then the others go on, since it may wait for them in a collective.
     ended = signal.default_int_handler if world.rank == 0 else job.end_soon
     try:
         with ended_by(ended, signal.SIGINT, signal.SIGTERM):
-            function(communicator_of(ObservedComm(world)), job.watchdog)
+            function(communicator_of(observed(world)), job.watchdog)
     except (InputError, MissingExtraError) as error:
         job.leave(INPUT, f"error: {error}")
     except (WindowError, IncoherenceError, ReadingError) as error:

@@ -1,7 +1,72 @@
 """OUTSIDE THE RANKS: one function, `run`, that calls something on P ranks and survives what they do."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sstep_verify.errors import InputError
+from sstep_verify.ranks import in_place, task
+from sstep_verify.ranks.environment import refuse_too_many
 from sstep_verify.ranks.failures import HangError, LaunchError, MismatchError, RankError, RankLostError
 from sstep_verify.ranks.in_place import join
-from sstep_verify.ranks.run import run
+from sstep_verify.ranks.pool import pool_of
 
 __all__ = ["HangError", "LaunchError", "MismatchError", "RankError", "RankLostError", "join", "run"]
+
+LIMIT = 50.0
+"""Seconds that a call may take unless told otherwise: a hang ends a run within a minute."""
+
+
+def run(
+    ranks: int,
+    function: Callable[..., Any],
+    *arguments: Any,
+    limit: float = LIMIT,
+    variables: dict[str, str] | None = None,
+    **options: Any,
+) -> list[Any]:
+    """Call ``function(communicator, *arguments, **options)`` on every rank.
+
+    In an ordinary process the ranks are a pool of workers that is started at first use and kept. Under
+    ``mpiexec`` they are the first `ranks` processes of this very job, all of which must have called
+    `sstep_verify.ranks.join` (the pytest plugin sees to it).
+
+    Parameters
+    ----------
+    ranks : int
+        Number of ranks (P), >= 1.
+    function : callable
+        A function of an importable module; its first argument is an mpi4py communicator of size `ranks`.
+        Where it communicates by `sstep_verify.production.communicator.MpiCommunicator`, all ranks
+        must enter the same collectives: that is checked.
+    *arguments, **options
+        Passed on to every rank.
+    limit : float
+        Seconds after which the call is given up.
+    variables : dict, optional
+        Environment variables of a pool of its own, such as LD_PRELOAD; not possible in place.
+
+    Returns
+    -------
+    list
+        What each rank returned, by rank.
+
+    Raises
+    ------
+    InputError
+        If `ranks` < 1 or more than this machine can start or the job has, the function cannot be
+        imported or the arguments not be sent, or the caller is itself such a call.
+    RankError, RankLostError, HangError, MismatchError
+        If a rank raised, vanished, did not end in time, or entered other collectives than the others.
+        In place, a lost or a hanging rank ends the whole job, and so does one that raises while others
+        wait for it.
+    """
+    refuse_too_many(ranks)
+    if task.under_way():
+        raise InputError("run() was called by a function that runs on ranks itself; call it outside")
+    if in_place.active():
+        if variables:
+            raise InputError(f"variables {sorted(variables)} cannot be set inside a running MPI job")
+        return in_place.call(ranks, function, arguments, options, limit)
+    return pool_of(ranks, variables or {}).call(function, arguments, options, limit)

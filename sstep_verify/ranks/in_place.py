@@ -21,7 +21,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.ranks import task
 from sstep_verify.ranks.environment import START_LIMIT, promised_size, start_limit, world
 from sstep_verify.ranks.failures import HangError, RankState
-from sstep_verify.ranks.monitors import FirstExitMonitor, start_monitored
+from sstep_verify.ranks.monitors import first_exit_monitor, start_monitored
 from sstep_verify.ranks.progress import CURRENT
 
 NAP = 0.001
@@ -62,7 +62,7 @@ class Job:
         self.comm, self.voice = world(), voice
         self.rooms: dict[int, task.Rooms] = {}
         self.fresh: set[int] = set()
-        self.monitor = FirstExitMonitor(self.comm, voice)
+        self.monitor = first_exit_monitor(self.comm, voice)
         self._states: dict[int, RankState] = {}
         self._complaint = ""
 
@@ -229,7 +229,7 @@ def join(voice: IO[str] | None = None) -> bool:
 
 
 def call(ranks: int, function: Callable, arguments: tuple, options: dict, limit: float) -> list[Any]:
-    """Call a function on the first `ranks` ranks of the job; see `sstep_verify.ranks.run.run`."""
+    """Call a function on the first `ranks` ranks of the job; see `sstep_verify.ranks.run`."""
     if _job is None:
         raise InputError(
             "run() under mpiexec needs followers: call sstep_verify.ranks.join() on every rank first "

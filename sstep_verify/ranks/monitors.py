@@ -9,9 +9,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import IO, Any
 
+from sstep_verify.ranks import monitor_programs
 from sstep_verify.ranks.environment import promised_local_size, promised_rank, promised_size, rank_variable
 
 SETTLED = 8.0
@@ -19,12 +19,11 @@ SETTLED = 8.0
 
 
 class Monitor:
-    """One of the two programs, run by its file name, which imports nothing of the package."""
+    """One of the `monitor_programs` under way, if this rank is given what to tell it."""
 
-    def __init__(self, script: str, arguments: list[str], voice: IO[str]):
-        program = str(Path(__file__).with_name(script))
-        self._process: subprocess.Popen | None = subprocess.Popen(
-            [sys.executable, "-I", "-S", program, *arguments],
+    def __init__(self, program: str, arguments: list[str] | None, voice: IO[str]):
+        self._process = None if arguments is None else subprocess.Popen(
+            [sys.executable, "-I", "-S", monitor_programs.__file__, program, *arguments],
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=voice, start_new_session=True,
         )  # fmt: skip
 
@@ -37,25 +36,14 @@ class Monitor:
             process.wait()
 
 
-class FirstExitMonitor:
-    """The monitor of this rank's machine, if this rank is the one that keeps it; see `first_exit_monitor`.
+def first_exit_monitor(comm: Any, voice: IO[str]) -> Monitor:
+    """Start the monitor of each machine, beside one of its ranks; a collective call of the job."""
+    from mpi4py import MPI
 
-    Making one is a collective call of the job.
-    """
-
-    def __init__(self, comm: Any, voice: IO[str]):
-        from mpi4py import MPI
-
-        machine = comm.Split_type(MPI.COMM_TYPE_SHARED)
-        processes = machine.gather(f"{comm.rank}:{os.getpid()}:{_sign_of_life()}")
-        machine.Free()
-        kept = processes is not None
-        self._monitor = Monitor("first_exit_monitor.py", processes, voice) if kept else None
-
-    def dismiss(self) -> None:
-        """The end that follows is intended."""
-        if self._monitor:
-            self._monitor.dismiss()
+    machine = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    processes = machine.gather(f"{comm.rank}:{os.getpid()}:{_sign_of_life()}")
+    machine.Free()
+    return Monitor(monitor_programs.FIRST_EXIT, processes, voice)
 
 
 @functools.cache
@@ -74,7 +62,7 @@ def _sign_of_life() -> int:
 
 @contextlib.contextmanager
 def start_monitored(limit: float, advice: str, voice: IO[str] | None = None) -> Iterator[None]:
-    """End the job if the block, in which MPI begins, takes too long; see `start_monitor`.
+    """End the job if the block, in which MPI begins, takes too long; see `monitor_programs`.
 
     A rank that waits for others in ``MPI_Init`` runs no Python, and one that is stopped or gone cannot
     speak: a process beside each rank does, to `voice` or to standard error. Allowed are `limit` seconds,
@@ -87,7 +75,7 @@ def start_monitored(limit: float, advice: str, voice: IO[str] | None = None) -> 
     _sign_of_life()
     place = [promised_rank(), promised_size(), promised_local_size(), rank_variable()]
     told = [str(max(limit, SETTLED)), *map(str, place), advice]
-    monitor = Monitor("start_monitor.py", told, voice or sys.stderr)
+    monitor = Monitor(monitor_programs.START, told, voice or sys.stderr)
     try:
         yield
     finally:

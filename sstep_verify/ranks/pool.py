@@ -29,8 +29,7 @@ from sstep_verify.ranks.environment import (
     start_limit,
 )
 from sstep_verify.ranks.failures import HangError, LaunchError, NotStartedError, RankState
-from sstep_verify.ranks.traces import ABORTED, LOG_TAIL, Traces, lost, not_started
-from sstep_verify.ranks.worker import GREETINGS, PROGRAM
+from sstep_verify.ranks.worker import ABORTED, GREETINGS, LOG_TAIL, PROGRAM, Traces, lost, not_started
 
 GRACE = 0.5
 """Seconds that the other ranks get to end by themselves once one has raised."""
@@ -58,7 +57,7 @@ class Pool:
         self._fresh = False
 
     def call(self, function: Callable, arguments: tuple, options: dict, limit: float) -> list[Any]:
-        """Call a function on all ranks; see `sstep_verify.ranks.run.run`."""
+        """Call a function on all ranks; see `sstep_verify.ranks.run`."""
         name = task.check_function(function)
         call = task.pack_call(function, arguments, options)
         try:

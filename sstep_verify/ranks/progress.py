@@ -5,6 +5,8 @@ It is kept in memory that another process may share, so that it outlives a crash
 
 from __future__ import annotations
 
+from typing import Any
+
 NAMES = (
     "",
     "allreduce",
@@ -83,3 +85,13 @@ class Progress:
 
 CURRENT = Progress()
 """Progress of this process."""
+
+
+def observed(communicator: Any) -> Any:
+    """Another handle of an mpi4py communicator, whose `progress` is told of every collective.
+
+    See `sstep_verify.production.communicator.MpiCommunicator`.
+    """
+    from mpi4py import MPI
+
+    return type("ObservedComm", (MPI.Intracomm,), {"progress": CURRENT})(communicator)

@@ -14,7 +14,7 @@ from typing import Any
 
 from sstep_verify.errors import InputError
 from sstep_verify.ranks.failures import LaunchError, MismatchError, RankError, RankState, dissenters
-from sstep_verify.ranks.progress import CURRENT
+from sstep_verify.ranks.progress import CURRENT, observed
 from sstep_verify.runs.floating_point import restore_with_warning
 
 RETIRED = 500
@@ -65,7 +65,6 @@ def pack_call(function: Callable, arguments: tuple, options: dict) -> bytes:
 def execute(communicator: Any, call: bytes) -> bytes:
     """Make a call; an `Answer` as bytes, whatever happens."""
     global _under_way
-    from sstep_verify.ranks.observed import ObservedComm
 
     rank, _under_way = communicator.rank, True
     CURRENT.reset()
@@ -77,7 +76,7 @@ def execute(communicator: Any, call: bytes) -> bytes:
         function = getattr(importlib.import_module(module), name)
         arguments, options = pickle.loads(inputs)
         restore_with_warning(f"before {name} on rank {rank}")
-        value = function(ObservedComm(communicator), *arguments, **options)
+        value = function(observed(communicator), *arguments, **options)
         return pickle.dumps(Answer(own_state(rank, finished=True), value))
     except BaseException as error:
         kind = MPI_KIND if type(error).__module__ == "mpi4py.MPI" else type(error).__name__

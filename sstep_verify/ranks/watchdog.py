@@ -25,7 +25,7 @@ from typing import IO, Any, NoReturn
 from sstep_verify.ranks import task
 from sstep_verify.ranks.failures import LaunchError, RankState, StallError, dissenters
 from sstep_verify.ranks.in_place import DELIVERY, GRACE
-from sstep_verify.ranks.monitors import FirstExitMonitor
+from sstep_verify.ranks.monitors import Monitor, first_exit_monitor
 from sstep_verify.ranks.progress import CURRENT
 from sstep_verify.ranks.rank_queries import RankQueries, RankReport
 
@@ -86,9 +86,9 @@ class Watchdog(Unwatched):
         self._survey: threading.Event | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
-        self._monitor: FirstExitMonitor | None = None
+        self._monitor: Monitor | None = None
         self._thread.start()
-        self._monitor = FirstExitMonitor(comm, self._voice)
+        self._monitor = first_exit_monitor(comm, self._voice)
 
     def expect(self, seconds: float) -> None:
         """Announce work whose longest step may take `seconds` more than the limit."""

@@ -11,7 +11,7 @@ from plant import plant
 from sstep_verify.adapters.ours import run_on_rank, run_watched
 from sstep_verify.problems import IndexStream
 from sstep_verify.production.settings import Options
-from sstep_verify.ranks.run import LIMIT
+from sstep_verify.ranks import LIMIT
 from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 

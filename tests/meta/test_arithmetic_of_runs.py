@@ -23,7 +23,7 @@ from sstep_verify import (
     Status,
     judge,
 )
-from sstep_verify.ranks.run import run
+from sstep_verify.ranks import run
 from sstep_verify.runs.floating_point import EnvironmentWarning, altered, restore
 
 SOURCE = Path(__file__).with_name("arithmetic.c")

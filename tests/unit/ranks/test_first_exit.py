@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-import sstep_verify.ranks
+from sstep_verify.ranks import monitor_programs
 
-MONITOR = Path(sstep_verify.ranks.__file__).with_name("first_exit_monitor.py")
+MONITOR = [monitor_programs.__file__, monitor_programs.FIRST_EXIT]
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="this system has no pidfd_open")
 
 
@@ -36,7 +35,7 @@ def ended(process: subprocess.Popen) -> None:
 
 def watched(processes) -> list[str]:
     arguments = [f"{rank}:{process.pid}:{pipe}" for rank, (process, pipe) in enumerate(processes)]
-    return [sys.executable, "-I", "-S", str(MONITOR), *arguments]
+    return [sys.executable, "-I", "-S", *MONITOR, *arguments]
 
 
 @pytest.mark.parametrize("lost", [(1,), (2, 0), (0, 1, 2)])

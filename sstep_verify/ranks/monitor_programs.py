@@ -1,18 +1,31 @@
-"""A process that ends a job whose ranks do not come together, and names the rank that the others wait for.
+"""Two programs that stand beside the ranks of a job and name a rank which the ranks themselves cannot.
 
-One stands beside each rank from before ``MPI_Init`` until the ranks have met. It is run by its file name,
-and imports nothing of the package. What became of the other ranks of this machine is read from /proc: they
-are the processes below the launcher that bear a rank in their environment; one with a monitor has come.
+They are run by the file name of this module and the name of one of them; it imports nothing of the package.
+
+start: one beside each rank, from before ``MPI_Init`` until the ranks have met, ends a job whose ranks do
+not come together, and names the rank that the others wait for. What became of the other ranks of this
+machine is read from /proc: they are the processes below the launcher that bear a rank in their environment;
+one with such a monitor has come.
+
+first-exit: one on each machine sees which rank ends first, since a launcher kills all ranks once one is
+gone and does not say which it was. The files of a process that ends are closed in the order of their
+numbers, and only then has it ended. The launcher sees its own connection to that process close, and may
+have killed other ranks before the first has ended: so each rank holds a pipe of a lower number than that
+connection, whose closing is seen here before.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
 import sys
 import time
 from collections.abc import Iterator
+
+START, FIRST_EXIT = "start", "first-exit"
+"""Names of the programs."""
 
 TICK = 0.25
 """Seconds between two looks at the clock."""
@@ -27,14 +40,11 @@ DELIVERY = 0.5
 """Seconds for last words to pass through the launcher, which drops what it holds when a rank is killed."""
 
 
-def main(arguments: list[str]) -> None:
+def end_slow_start(arguments: list[str]) -> None:
     """Wait for a byte on standard input, or the end of the rank; if that takes too long, end the job.
 
-    Parameters
-    ----------
-    arguments : list of str
-        Seconds allowed; rank; ranks in all; those on this machine, 0 if not known; variable that holds a
-        process's rank; what to do if the ranks were merely slow.
+    Given are the seconds allowed; rank; ranks in all; those on this machine, 0 if not known; the variable
+    that holds a process's rank; what to do if the ranks were merely slow.
     """
     seconds, variable, advice = float(arguments[0]), arguments[4], arguments[5]
     own, size, here = map(int, arguments[1:4])
@@ -70,14 +80,9 @@ def released(seconds: float, pid: int) -> bool:
 
 
 def suspects(ranks: dict[int, dict[bool, str]], size: int) -> list[str]:
-    """Which ranks keep the others waiting; those of other machines are not seen.
+    """Which ranks of `ranks_of_job` keep the others waiting; those of other machines are not seen.
 
-    Parameters
-    ----------
-    ranks : dict of int to dict
-        As `ranks_of_job` gives them.
-    size : int
-        Ranks in all if all are on this machine, else 0.
+    `size` are the ranks in all if all are on this machine, else 0.
     """
     said = []
     for rank in sorted({*ranks, *range(size)}):
@@ -99,12 +104,7 @@ def stopped(states: dict[bool, str]) -> bool:
 def ranks_of_job(pid: int, variable: str) -> dict[int, dict[bool, str]]:
     """States of the processes of each rank on this machine, apart those of its monitors (True).
 
-    Parameters
-    ----------
-    pid : int
-        A rank's process.
-    variable : str
-        Environment variable that holds a process's rank.
+    `pid` is a rank's process, `variable` the environment variable that holds a process's rank.
     """
     launcher = pid
     while rank_of(launcher, variable) is not None:
@@ -114,7 +114,8 @@ def ranks_of_job(pid: int, variable: str) -> dict[int, dict[bool, str]]:
         rank = rank_of(int(name), variable)
         if rank is not None and launcher in ancestors(int(name)):
             states = found.setdefault(rank, {})
-            monitor = os.fsencode(__file__) in content(int(name), "cmdline").split(b"\0")
+            words = content(int(name), "cmdline").split(b"\0")
+            monitor = os.fsencode(__file__) in words and START.encode() in words
             states[monitor] = states.get(monitor, "") + state_and_parent(int(name))[0]
     return found
 
@@ -150,5 +151,56 @@ def content(pid: int, name: str) -> bytes:
         return b""
 
 
+def name_first_exit(arguments: list[str]) -> None:
+    """Watch processes until the first of them ends, or until a byte arrives on standard input.
+
+    Given is "rank:pid:pipe" for every rank of this machine; the last is the number of a descriptor: the
+    writing end, which only that process holds.
+    """
+    with select.epoll() as events:
+        events.register(0, select.EPOLLIN)
+        ranks: dict[int, tuple[int, int]] = {}
+        gone = set()
+        for argument in arguments:
+            rank, pid, pipe = map(int, argument.split(":"))
+            try:
+                watched = {os.pidfd_open(pid): select.EPOLLIN}
+                # Where it may not be opened, the end of the process alone tells.
+                with contextlib.suppress(PermissionError):
+                    watched[os.open(f"/proc/{pid}/fd/{pipe}", os.O_RDONLY | os.O_NONBLOCK)] = (
+                        select.EPOLLHUP
+                    )
+            except (ProcessLookupError, FileNotFoundError):
+                gone.add((rank, pid))
+                continue
+            for descriptor, event in watched.items():
+                ranks[descriptor] = rank, pid
+                events.register(descriptor, event)
+        gone |= {ranks[descriptor] for descriptor, _ in events.poll(0) if descriptor in ranks}
+        if gone:
+            return _say(gone)
+        while True:
+            # In the order in which they came.
+            for descriptor, _ in events.poll():
+                if descriptor in ranks:
+                    return _say({ranks[descriptor]})
+                if os.read(0, 1):
+                    return None
+                events.unregister(0)  # the rank that would dismiss us is gone: its own end follows
+
+
+def _say(gone: set[tuple[int, int]]) -> None:
+    """Name the rank that ended first, or all of which it may have been."""
+    named = ", ".join(f"{rank} (process {pid})" for rank, pid in sorted(gone))
+    text = (
+        f"lost rank {named}: it ended before all others, crashed or killed "
+        "(if MPI_Abort was called, by the launcher: see who called it)"
+    )
+    # On a busy machine the launcher may have killed the others by now: which was first cannot be told.
+    if len(gone) > 1:
+        text = f"lost ranks {named}: they had ended when it was first looked, crashed or killed"
+    os.write(2, f"\n{text}\n".encode())
+
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    {START: end_slow_start, FIRST_EXIT: name_first_exit}[sys.argv[1]](sys.argv[2:])
