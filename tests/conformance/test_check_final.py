@@ -25,6 +25,8 @@ SVM = ["small", "--task", "svm-l1", "--kernel", "rbf,sigma=0.5", "--C", "2"]
 def run(tmp_path, monkeypatch, capsys):
     """Runs ``oracle --final`` on a vector in the test's folder; exit code, output, verdicts."""
     monkeypatch.chdir(tmp_path)
+    # No solver is run, so that processes of their own would shield nothing, and take longer to start than to judge.
+    monkeypatch.setattr("sstep_verify.cli.campaign.processors", lambda: 1)
 
     def on(vector, *words, form="%.17g"):
         np.savetxt("alpha.txt", vector, fmt=form)
