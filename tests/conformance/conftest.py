@@ -11,6 +11,12 @@ from c_examples import built_solvers
 from printing import built
 
 
+@pytest.fixture(autouse=True)
+def one_process(monkeypatch):
+    """Commands take one process unless a test asks for more: a second takes longer to start than its share of runs."""
+    monkeypatch.setattr("sstep_verify.cli.campaign.processors", lambda: 1)
+
+
 @pytest.fixture
 def signals_as_usual():
     """A shell has what it runs in the background ignore SIGINT, nohup SIGHUP, and so would what we start."""
