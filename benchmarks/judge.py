@@ -23,8 +23,8 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import IndexStream, Problem
-from sstep_verify.production import ProductionSolver
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.timing.measure import quartiles
 
 TARGET, LOG_TARGET = 3.0, 1.05

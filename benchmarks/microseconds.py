@@ -20,8 +20,8 @@ from threadpoolctl import threadpool_limits
 from sstep_verify.errors import SstepVerifyError
 from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
 from sstep_verify.problems.data import datasets
-from sstep_verify.production import ProductionSolver
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.timing.measure import quartiles
 
 DATA_SETS = {"duke": (1,), "colon-cancer": (1,), "diabetes": (1,), "abalone": (1, 4, 128)}

@@ -21,8 +21,8 @@ from grid import Report, parser, several
 from mpi_ranks import Case
 
 from sstep_verify.outputs import write_whole
-from sstep_verify.production.data.partition import partition_of
 from sstep_verify.ranks import run
+from sstep_verify.solver.data.partition import partition_of
 from sstep_verify.timing.measure import quartiles, spread
 
 LOOK_ALIKE, WIDE = "look-alike", "dense"

@@ -13,13 +13,13 @@ import scipy.sparse as sp
 from grid import SEED
 
 from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
-from sstep_verify.production import ProductionSolver
-from sstep_verify.production.communicator import communicator_of
-from sstep_verify.production.data.reading import LocalData, load_local
-from sstep_verify.production.panels.products import FEW_FEATURES
-from sstep_verify.production.run import Run
-from sstep_verify.production.settings import Options
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
+from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver.communicator import communicator_of
+from sstep_verify.solver.data.reading import LocalData, load_local
+from sstep_verify.solver.panels.products import FEW_FEATURES
+from sstep_verify.solver.run import Run
+from sstep_verify.solver.settings import Options
 
 VECTORS = 6
 """Vectors of m words that a run holds beside data and panel: targets, dual vector, its product with the
@@ -147,7 +147,7 @@ def load(comm, name: str, source: str | tuple[int, int]) -> dict[str, float]:
 
 def _drawn(comm, samples: int, features: int) -> LocalData:
     """Columns of a dense matrix of normal numbers, with labels drawn alike on all ranks."""
-    from sstep_verify.production.data.partition import partition_of
+    from sstep_verify.solver.data.partition import partition_of
 
     partition = partition_of(np.full(features, samples), comm.size)
     part = partition.places(comm.rank)

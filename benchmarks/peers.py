@@ -34,9 +34,9 @@ from sstep_verify.numerics.kernel_matrix import KernelSums
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.data import datasets
 from sstep_verify.problems.kernels import identify
-from sstep_verify.production.communicator import SelfCommunicator
-from sstep_verify.production.settings import Settings
-from sstep_verify.production.training import Training
+from sstep_verify.solver.communicator import SelfCommunicator
+from sstep_verify.solver.settings import Settings
+from sstep_verify.solver.training import Training
 from sstep_verify.training.decisions import decide
 
 TARGET = 1e-4

@@ -12,11 +12,11 @@ from grid import SEED
 
 from sstep_verify.costs.known import powers_of_two
 from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
-from sstep_verify.production.communicator import communicator_of
-from sstep_verify.production.data.reading import load_local
-from sstep_verify.production.schedule import Schedule, windows_of
-from sstep_verify.production.settings import Settings
-from sstep_verify.production.training import Training
+from sstep_verify.solver.communicator import communicator_of
+from sstep_verify.solver.data.reading import load_local
+from sstep_verify.solver.schedule import Schedule, windows_of
+from sstep_verify.solver.settings import Settings
+from sstep_verify.solver.training import Training
 from sstep_verify.training.decisions import tuner_of
 
 LONGEST = 4_000_000

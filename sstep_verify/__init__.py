@@ -26,8 +26,8 @@ if TYPE_CHECKING:
         Ridge,
         SquaredHinge,
     )
-    from sstep_verify.production import ProductionSolver
-    from sstep_verify.solver import RunRequest, Solver
+    from sstep_verify.protocol import RunRequest, Solver
+    from sstep_verify.solver import ProductionSolver
     from sstep_verify.trajectory import Trajectory
     from sstep_verify.verdict import Status, Term, Verdict
     from sstep_verify.verifying import Report, parametrize_with_checks, verify
@@ -40,9 +40,9 @@ _ROOMS = {
         "Hinge", "IndexStream", "LinearKernel", "PolynomialKernel", "Problem", "RBFKernel", "Ridge",
         "SquaredHinge",
     ),
-    "solver": ("RunRequest", "Solver"),
+    "protocol": ("RunRequest", "Solver"),
     "adapters": ("CallableSolver", "ReferenceSolver"),
-    "production": ("ProductionSolver",),
+    "solver": ("ProductionSolver",),
     "trajectory": ("Trajectory",),
     "verdict": ("Status", "Term", "Verdict"),
     "verifying": ("Report", "parametrize_with_checks", "verify"),

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.problems import Problem
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
 
 DENSE_WORDS = 1 << 22
 """Most entries of data that are written as a dense array too."""

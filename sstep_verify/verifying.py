@@ -16,8 +16,8 @@ from sstep_verify.judging import is_whole
 if TYPE_CHECKING:
     from sstep_verify.campaign.model import Definition
     from sstep_verify.campaign.profile import Selection
+    from sstep_verify.protocol import Solver
     from sstep_verify.report.results import Results
-    from sstep_verify.solver import Solver
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,8 @@ from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.measures.error import loss_factor
 from sstep_verify.measures.gap import Gap, GapMeasure
 from sstep_verify.problems import Problem
+from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from studies.report.sensitivity.corpus import Opinion
 

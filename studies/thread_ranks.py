@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.production import ProductionSolver
-from sstep_verify.production.communicator import Communicator
-from sstep_verify.production.settings import Options
-from sstep_verify.solver import Observer, RunRequest
+from sstep_verify.protocol import Observer, RunRequest
+from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver.communicator import Communicator
+from sstep_verify.solver.settings import Options
 from sstep_verify.trajectory import Trajectory
 
 SECONDS = 120.0

@@ -13,7 +13,7 @@ def compile_part(place: int) -> None:
     """Have runs of K-SVM (worker 0) or of K-RR (worker 1) made and judged, and with them all that they call."""
     from sstep_verify import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, Ridge, judge
     from sstep_verify.compiled import AVAILABLE
-    from sstep_verify.production import ProductionSolver
+    from sstep_verify.solver import ProductionSolver
 
     if not AVAILABLE or place > 1:
         return

@@ -9,7 +9,7 @@ import numpy as np
 
 from sstep_verify.adapters.recording import record, start_vector
 from sstep_verify.errors import InputError
-from sstep_verify.solver import Declaration, Observer, RunRequest
+from sstep_verify.protocol import Declaration, Observer, RunRequest
 from sstep_verify.trajectory import Trajectory
 
 Function = Callable[..., np.ndarray]

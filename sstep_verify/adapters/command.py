@@ -23,10 +23,10 @@ from sstep_verify.errors import RunError
 from sstep_verify.exchange import write_samples
 from sstep_verify.problems import Problem
 from sstep_verify.problems.kernels import identify
-from sstep_verify.production.schedule import Stretch, numbers_of, windows_of
-from sstep_verify.production.settings import OR
+from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.ranks.environment import launch_variables, launcher
-from sstep_verify.solver import Observer, RunRequest
+from sstep_verify.solver.schedule import Stretch, numbers_of, windows_of
+from sstep_verify.solver.settings import OR
 from sstep_verify.trajectory import Claim, Trajectory
 
 LIMIT = 300.0

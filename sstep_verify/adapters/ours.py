@@ -16,10 +16,7 @@ import numpy as np
 
 from sstep_verify.adapters.recording import observed
 from sstep_verify.errors import DivergedError, InputError, MissingExtraError, RunError
-from sstep_verify.production.communicator import communicator_of
-from sstep_verify.production.packet import IncoherenceError
-from sstep_verify.production.settings import Options
-from sstep_verify.production.solver import ProductionSolver
+from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.ranks import LIMIT, in_place, run
 from sstep_verify.ranks.environment import refuse_too_many
 from sstep_verify.ranks.failures import RankError
@@ -31,7 +28,10 @@ from sstep_verify.ranks.interposer import (
     reductions_after_others,
 )
 from sstep_verify.runs.floating_point import restore
-from sstep_verify.solver import Observer, RunRequest
+from sstep_verify.solver.communicator import communicator_of
+from sstep_verify.solver.packet import IncoherenceError
+from sstep_verify.solver.settings import Options
+from sstep_verify.solver.solver import ProductionSolver
 from sstep_verify.trajectory import AFTER_OTHERS, WITNESSED, Trajectory, fingerprint
 
 

@@ -24,8 +24,8 @@ from types import ModuleType
 from typing import Any
 
 from sstep_verify.errors import InputError
+from sstep_verify.protocol import Declaration, Observer, RunRequest, Solver
 from sstep_verify.runs.floating_point import restore_with_warning
-from sstep_verify.solver import Declaration, Observer, RunRequest, Solver
 from sstep_verify.trajectory import Trajectory
 
 OURS = ["sstep_verify", "sstep_reference"]

@@ -9,7 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from sstep_verify.errors import InputError
-from sstep_verify.solver import Observer, RunRequest
+from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.trajectory import Trajectory
 
 PRECISIONS = ("float32", "float64", "longdouble")

@@ -21,7 +21,7 @@ from sstep_verify.adapters.recording import PRECISIONS, record, start_vector
 from sstep_verify.declaration import Precision
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Problem
-from sstep_verify.solver import Declaration, Observer, RunRequest
+from sstep_verify.protocol import Declaration, Observer, RunRequest
 from sstep_verify.trajectory import Trajectory
 
 FORMS = ("sstep", "classical")

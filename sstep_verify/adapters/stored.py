@@ -11,7 +11,7 @@ import numpy as np
 from sstep_verify.adapters.program.numbers import TEXT_BYTES, shown_numbers
 from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.inputs import read_whole
-from sstep_verify.solver import Declaration, Observer, RunRequest
+from sstep_verify.protocol import Declaration, Observer, RunRequest
 from sstep_verify.trajectory import GIVEN, Trajectory
 
 HEADER = 1 << 12

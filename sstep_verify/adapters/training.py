@@ -11,14 +11,14 @@ from sstep_verify.adapters.ours import whole_run
 from sstep_verify.adapters.recording import observed
 from sstep_verify.costs.tuning import Tuner
 from sstep_verify.errors import InputError
-from sstep_verify.production.communicator import SelfCommunicator, communicator_of
-from sstep_verify.production.data.partition import column_nonzeros, local_columns, padded, partition_of
-from sstep_verify.production.schedule import Schedule, Stretch
-from sstep_verify.production.settings import Settings
-from sstep_verify.production.training import Place, Training
+from sstep_verify.protocol import Declaration, Observer, RunRequest
 from sstep_verify.ranks import LIMIT
 from sstep_verify.ranks.environment import refuse_too_many
-from sstep_verify.solver import Declaration, Observer, RunRequest
+from sstep_verify.solver.communicator import SelfCommunicator, communicator_of
+from sstep_verify.solver.data.partition import column_nonzeros, local_columns, padded, partition_of
+from sstep_verify.solver.schedule import Schedule, Stretch
+from sstep_verify.solver.settings import Settings
+from sstep_verify.solver.training import Place, Training
 from sstep_verify.trajectory import Trajectory
 
 

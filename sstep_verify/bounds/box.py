@@ -50,11 +50,11 @@ from typing import assert_never
 import numpy as np
 
 from sstep_verify.bounds.optimum.svm import largest_curvatures
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem, SquaredHinge
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
 from sstep_verify.rounding.finisher import end_error
 from sstep_verify.rounding.kernel.entries import kernel_entries, some_rows
-from sstep_verify.solver import Declaration
 
 
 def box_bounds(

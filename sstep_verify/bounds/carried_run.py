@@ -32,10 +32,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, magnitudes, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.right_hand_side import CarriedSamples, CarriedTerms
-from sstep_verify.solver import Declaration
 
 
 @dataclass(frozen=True)

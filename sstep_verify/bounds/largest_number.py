@@ -48,12 +48,12 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.box import accumulation_error, largest_clipped, largest_entry_error, stays_within
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem, SquaredHinge
 from sstep_verify.problems.kernels import parameters_of
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, unit_roundoff
 from sstep_verify.rounding.block.factorisation import solve_bound
 from sstep_verify.rounding.kernel.entries import kernel_entries, some_rows
-from sstep_verify.solver import Declaration
 
 
 def largest_number(problem: Problem, declaration: Declaration, s: int, block: int, largest: float) -> float:

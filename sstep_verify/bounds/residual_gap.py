@@ -32,6 +32,7 @@ import numpy as np
 from sstep_verify.bounds.carried_run import StateMap, weights_map
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import svm_values
+from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, smallest_subnormal, unit_roundoff
@@ -39,7 +40,6 @@ from sstep_verify.rounding.block.energy import largest_energy
 from sstep_verify.rounding.block.factorisation import solve_bound
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.right_hand_side import NO_QUOTIENT, CarriedSamples, Quotient, quotients
-from sstep_verify.solver import Declaration
 
 ROUNDS = 64
 """Trials of a larger Theta before giving up: each is at least a thousandth larger."""

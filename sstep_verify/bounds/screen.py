@@ -34,11 +34,11 @@ from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm_errors import carry
 from sstep_verify.bounds.window.svm_state import EVENTS, new_state, svm_arithmetic, svm_rows
 from sstep_verify.compiled import compiled
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.block.energy import energy_norm
 from sstep_verify.rounding.kernel.entries import KernelEntries
-from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 
 TWICE, THRICE = 4, 8

@@ -25,8 +25,8 @@ from sstep_verify.inputs import read_whole
 from sstep_verify.inputs.records import build, decode
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.outputs import Output, check, write_text
+from sstep_verify.protocol import Solver
 from sstep_verify.report.plain import plain
-from sstep_verify.solver import Solver
 
 SCRIPT, SLURM = "solve.sh", "solve.slurm"
 

@@ -26,7 +26,7 @@ from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.campaign.verdicts.family import Family, Source
 from sstep_verify.campaign.verdicts.fitting import edges, fitted, judged, made_for, refuse_unusable
 from sstep_verify.errors import InputError, closest
-from sstep_verify.solver import Solver
+from sstep_verify.protocol import Solver
 from sstep_verify.specification import level_of
 
 SHORT = 64

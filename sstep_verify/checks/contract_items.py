@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from sstep_verify.declaration import Declaration
 from sstep_verify.rounding.arithmetic import TYPES
-from sstep_verify.solver import Declaration
 from sstep_verify.trajectory import RAISED, Asked, Trajectory
 
 OWN = ("tolerance", "stagnation")

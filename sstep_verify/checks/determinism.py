@@ -20,7 +20,7 @@ from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict
 

@@ -41,8 +41,8 @@ from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding, Window, term_of, wrong
 from sstep_verify.checks.shared.outcome import record
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Term, Verdict
 

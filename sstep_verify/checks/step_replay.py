@@ -26,8 +26,8 @@ from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.seen import exact_steps, step_terms
 from sstep_verify.checks.steps.tally import EVENTS
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import STREAM, WRITE_BACK, core
-from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import NAMED, Status, Term, Verdict
 

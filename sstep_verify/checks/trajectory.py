@@ -26,7 +26,7 @@ from sstep_verify.checks.short.runs import (
 )
 from sstep_verify.checks.short.verdict import verdict_of
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict
 

@@ -28,8 +28,8 @@ from sstep_verify.checks.window.ends import causes_of
 from sstep_verify.checks.window.reasons import SOURCES, coverage, reason, term_records
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import KERNEL, core
-from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import NAMED, Status, Verdict
 

@@ -14,17 +14,17 @@ from typing import Any
 import click
 
 from sstep_verify.errors import InputError, MissingExtraError
-from sstep_verify.production.communicator import (
+from sstep_verify.ranks import environment, in_place
+from sstep_verify.ranks.monitors import start_monitored
+from sstep_verify.ranks.progress import observed
+from sstep_verify.ranks.watchdog import Unwatched, Watchdog
+from sstep_verify.solver.communicator import (
     Communicator,
     ReadingError,
     SelfCommunicator,
     communicator_of,
 )
-from sstep_verify.production.packet import IncoherenceError, WindowError
-from sstep_verify.ranks import environment, in_place
-from sstep_verify.ranks.monitors import start_monitored
-from sstep_verify.ranks.progress import observed
-from sstep_verify.ranks.watchdog import Unwatched, Watchdog
+from sstep_verify.solver.packet import IncoherenceError, WindowError
 
 INPUT, FAILED, INTERRUPTED = 2, 4, 130
 """Exit codes: an error of the input; a rank failed, hangs, or was lost; Ctrl-C."""

@@ -18,6 +18,7 @@ from itertools import combinations
 import numpy as np
 from sstep_reference import Float, Gram
 
+from sstep_verify.declaration import Declaration
 from sstep_verify.diagnosis.candidates import Candidate, suspects_of
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.errors import InputError, RefusedError
@@ -25,7 +26,6 @@ from sstep_verify.problems import IndexStream, Problem, RBFKernel, Ridge
 from sstep_verify.recurrence.driver import run_mutant
 from sstep_verify.recurrence.mutation import TERMS, off_by
 from sstep_verify.recurrence.steps import finisher_of
-from sstep_verify.solver import Declaration
 from sstep_verify.specification import OFF, breaks, of_verdict
 from sstep_verify.verdict import NAMED, Status, Verdict
 

@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from sstep_verify.declaration import Declaration
 from sstep_verify.diagnosis.factors import M_ON_DIAGONAL
 from sstep_verify.diagnosis.kernel_rows import mistaken_rows
 from sstep_verify.diagnosis.other_problems import mistaken_problems
@@ -23,7 +24,6 @@ from sstep_verify.quantities import TAIL
 from sstep_verify.recurrence.catalogue import CATALOGUE
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out
 from sstep_verify.rounding.held import held_problem
-from sstep_verify.solver import Declaration
 
 PARTIAL = (
     Mutation("corrected-by-newest-increment-alone", earlier=(-1, None)),

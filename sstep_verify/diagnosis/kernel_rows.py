@@ -6,14 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.declaration import LIBRARY_ULPS
+from sstep_verify.declaration import LIBRARY_ULPS, Declaration
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.problems import Problem, RBFKernel
 from sstep_verify.problems.kernels import parameters_of
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.solver import Declaration
 
 LOST, SPLIT = "features lost in the reduction", "kernel applied before the reduction"
 LABELS, NORMS = "labels inside the kernel", "norms dropped"

@@ -2,7 +2,7 @@
 
 A description computes no kernel value for a solver: the truth evaluates it in `sstep_reference` and in the
 balls of the oracle, the judges in `sstep_verify.numerics` and `sstep_verify.rounding`, the production
-solver in `sstep_verify.production`. Each of these rooms has one table of functions by type of kernel, to
+solver in `sstep_verify.solver`. Each of these rooms has one table of functions by type of kernel, to
 which ``register`` adds. None sees another's code.
 """
 

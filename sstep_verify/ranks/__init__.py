@@ -38,7 +38,7 @@ def run(
         Number of ranks (P), >= 1.
     function : callable
         A function of an importable module; its first argument is an mpi4py communicator of size `ranks`.
-        Where it communicates by `sstep_verify.production.communicator.MpiCommunicator`, all ranks
+        Where it communicates by `sstep_verify.solver.communicator.MpiCommunicator`, all ranks
         must enter the same collectives: that is checked.
     *arguments, **options
         Passed on to every rank.

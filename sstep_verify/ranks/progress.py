@@ -90,7 +90,7 @@ CURRENT = Progress()
 def observed(communicator: Any) -> Any:
     """Another handle of an mpi4py communicator, whose `progress` is told of every collective.
 
-    See `sstep_verify.production.communicator.MpiCommunicator`.
+    See `sstep_verify.solver.communicator.MpiCommunicator`.
     """
     from mpi4py import MPI
 

@@ -38,6 +38,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import (
     OUTWARD,
@@ -49,7 +50,6 @@ from sstep_verify.rounding.arithmetic import (
     sum_roundings,
 )
 from sstep_verify.rounding.kernel.entries import KernelEntries
-from sstep_verify.solver import Declaration
 
 
 class Quotient(NamedTuple):

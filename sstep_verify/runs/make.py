@@ -20,8 +20,8 @@ import scipy.linalg
 
 from sstep_verify.errors import InputError, MissingExtraError, NotBegunError, RefusedError, RunError
 from sstep_verify.problems import Problem
+from sstep_verify.protocol import Observer, RunRequest, Solver
 from sstep_verify.runs.floating_point import restore, restore_with_warning
-from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.trajectory import RAISED, Asked, Raised, Trajectory, fingerprint
 
 NOT_OF_THE_RUN = (InputError, MissingExtraError, MemoryError, ArithmeticError, NotBegunError)

@@ -43,15 +43,15 @@ from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.declaration import Precision
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Problem
-from sstep_verify.production.communicator import SelfCommunicator
-from sstep_verify.production.settings import Settings
-from sstep_verify.production.training import Training
 from sstep_verify.rounding.arithmetic import OUTWARD, stored, unit_roundoff
 from sstep_verify.rounding.held import held_problem
 from sstep_verify.safety.curves import Certificate, Curve, Point
 from sstep_verify.safety.measured import Sample, Windows, declaration_of
 from sstep_verify.safety.ridge_windows import RidgeWindows
 from sstep_verify.safety.svm_windows import SvmWindows
+from sstep_verify.solver.communicator import SelfCommunicator
+from sstep_verify.solver.settings import Settings
+from sstep_verify.solver.training import Training
 from sstep_verify.training.decisions import decide
 
 MOST_S = 1024

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import (
@@ -34,7 +35,6 @@ from sstep_verify.rounding.arithmetic import (
     unit_roundoff,
 )
 from sstep_verify.rounding.kernel.entries import kernel_entries, some_rows
-from sstep_verify.solver import Declaration
 
 
 class Sums(NamedTuple):

@@ -16,11 +16,11 @@ import scipy.linalg
 
 from sstep_verify.declaration import Declaration, Precision
 from sstep_verify.problems import IndexStream, Problem
-from sstep_verify.production.packet import WindowError
-from sstep_verify.production.settings import Options
-from sstep_verify.production.solver import ProductionSolver
+from sstep_verify.protocol import RunRequest
 from sstep_verify.safety.long_rows import LongKernel, LongRows, kernel_rows
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver.packet import WindowError
+from sstep_verify.solver.settings import Options
+from sstep_verify.solver.solver import ProductionSolver
 
 MOST_WINDOWS = 8
 """Windows that are run for each s, where the stream is long enough for as many."""

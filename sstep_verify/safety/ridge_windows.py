@@ -31,11 +31,11 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.bounds.step.residual import SolveConstants, solve_constants, solve_underflow
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, norm_upper, rounded_up
 from sstep_verify.rounding.block.factorisation import solve_error
 from sstep_verify.safety.every_window import EveryWindow, RowSizes, Sums, diagonal_lower, row_sizes
-from sstep_verify.solver import Declaration
 
 
 class RidgeWindows(EveryWindow):

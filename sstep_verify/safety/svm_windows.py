@@ -41,6 +41,7 @@ import numpy as np
 
 from sstep_verify.bounds.step.clip import ClipConstants, clip_constants, unclipped_bound
 from sstep_verify.compiled import compiled
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 from sstep_verify.problems.losses import Dual
 from sstep_verify.rounding.arithmetic import (
@@ -51,7 +52,6 @@ from sstep_verify.rounding.arithmetic import (
     unit_roundoff,
 )
 from sstep_verify.safety.every_window import EveryWindow, diagonal_lower, row_sizes
-from sstep_verify.solver import Declaration
 
 SMALLEST = smallest_subnormal("float64")
 

@@ -1,5 +1,5 @@
 """The production solver, serial and distributed."""
 
-from sstep_verify.production.solver import ProductionSolver
+from sstep_verify.solver.solver import ProductionSolver
 
 __all__ = ["ProductionSolver"]

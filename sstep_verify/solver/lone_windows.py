@@ -14,14 +14,14 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.compiled import compiled, compiled_borrowing
-from sstep_verify.production.exchanges.exchange import AllreduceExchange
-from sstep_verify.production.exchanges.gram import GramExchange
-from sstep_verify.production.exchanges.gram_local import rows_among, rows_move
-from sstep_verify.production.packet import RECURRENCE, TRAILER, CountingCommunicator
-from sstep_verify.production.recurrences import Recurrence, RidgeRecurrence, SvmRecurrence
-from sstep_verify.production.ridge_window import ridge_window
-from sstep_verify.production.svm_window import svm_window
-from sstep_verify.production.windows import ExchangedWindows, WindowColumns
+from sstep_verify.solver.exchanges.exchange import AllreduceExchange
+from sstep_verify.solver.exchanges.gram import GramExchange
+from sstep_verify.solver.exchanges.gram_local import rows_among, rows_move
+from sstep_verify.solver.packet import RECURRENCE, TRAILER, CountingCommunicator
+from sstep_verify.solver.recurrences import Recurrence, RidgeRecurrence, SvmRecurrence
+from sstep_verify.solver.ridge_window import ridge_window
+from sstep_verify.solver.svm_window import svm_window
+from sstep_verify.solver.windows import ExchangedWindows, WindowColumns
 from sstep_verify.trajectory import Panel
 
 

@@ -34,11 +34,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sstep_verify.problems import Problem
-from sstep_verify.production.communicator import Communicator
-from sstep_verify.production.exchanges.exchange import AllreduceExchange
-from sstep_verify.production.packet import CountingCommunicator, Packet
-from sstep_verify.production.panels.panel import Panel
-from sstep_verify.production.settings import Options
+from sstep_verify.solver.communicator import Communicator
+from sstep_verify.solver.exchanges.exchange import AllreduceExchange
+from sstep_verify.solver.packet import CountingCommunicator, Packet
+from sstep_verify.solver.panels.panel import Panel
+from sstep_verify.solver.settings import Options
 from sstep_verify.trajectory import Claim
 
 STEP = 256

@@ -19,7 +19,7 @@ import numpy as np
 
 from sstep_verify.compiled import compiled
 from sstep_verify.errors import SstepVerifyError
-from sstep_verify.production.communicator import Communicator, listed
+from sstep_verify.solver.communicator import Communicator, listed
 
 TRAILER = 2
 """Words that every reduction carries beside its payload: status and signature."""
@@ -78,7 +78,7 @@ class IncoherenceError(SstepVerifyError, RuntimeError):
     """The ranks no longer hold the same dual vector, bit for bit.
 
     `window`: first window, counted from 0, after which they differ; `digests`: digest of the dual vector of
-    each rank; `kinds`: what decides the bits of each rank's arithmetic, see `production.communicator`.
+    each rank; `kinds`: what decides the bits of each rank's arithmetic, see `solver.communicator`.
     Attribute `ranks`: ranks that differ from most; all of them where no vector is that of most.
     """
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.problems import BoxedLoss, Problem, Ridge
-from sstep_verify.production import ridge_window, svm_window
-from sstep_verify.production.communicator import Communicator
-from sstep_verify.production.settings import Options
+from sstep_verify.solver import ridge_window, svm_window
+from sstep_verify.solver.communicator import Communicator
+from sstep_verify.solver.settings import Options
 
 
 class Recurrence:

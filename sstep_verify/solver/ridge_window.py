@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sstep_verify.compiled import compiled, compiled_borrowing
-from sstep_verify.production.svm_window import stale_products
+from sstep_verify.solver.svm_window import stale_products
 
 
 def solve_long(system, vector):

@@ -6,25 +6,25 @@ from typing import TypeVar
 
 import numpy as np
 
-from sstep_verify.production.communicator import Communicator, SelfCommunicator
-from sstep_verify.production.data.partition import column_nonzeros, local_columns, partition_of
-from sstep_verify.production.exchanges.exchange import AllreduceExchange, Exchange
-from sstep_verify.production.exchanges.gram import GramExchange
-from sstep_verify.production.exchanges.reduce_scatter import ReduceScatterExchange
-from sstep_verify.production.exchanges.support import SupportExchange, SupportPanel
-from sstep_verify.production.lone_windows import LoneGramWindows, StepWindows
-from sstep_verify.production.packet import CountingCommunicator, Packet
-from sstep_verify.production.panels.panel import Panel
-from sstep_verify.production.recurrences import FirstRanks, Recurrence, RidgeRecurrence, recurrence_of
-from sstep_verify.production.settings import GRAM_ROWS, Options
-from sstep_verify.production.windows import (
+from sstep_verify.protocol import RunRequest
+from sstep_verify.solver.communicator import Communicator, SelfCommunicator
+from sstep_verify.solver.data.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.solver.exchanges.exchange import AllreduceExchange, Exchange
+from sstep_verify.solver.exchanges.gram import GramExchange
+from sstep_verify.solver.exchanges.reduce_scatter import ReduceScatterExchange
+from sstep_verify.solver.exchanges.support import SupportExchange, SupportPanel
+from sstep_verify.solver.lone_windows import LoneGramWindows, StepWindows
+from sstep_verify.solver.packet import CountingCommunicator, Packet
+from sstep_verify.solver.panels.panel import Panel
+from sstep_verify.solver.recurrences import FirstRanks, Recurrence, RidgeRecurrence, recurrence_of
+from sstep_verify.solver.settings import GRAM_ROWS, Options
+from sstep_verify.solver.windows import (
     CachedWindows,
     ColumnCache,
     ExchangedWindows,
     WindowColumns,
     whole_gram,
 )
-from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import BROADCASTS, fingerprint
 from sstep_verify.trajectory import Panel as UsedPanel
 

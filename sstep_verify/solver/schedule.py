@@ -16,7 +16,7 @@ import numpy as np
 
 from sstep_verify.costs.known import Batch
 from sstep_verify.costs.tuning import Tuner
-from sstep_verify.production.settings import EXCHANGES
+from sstep_verify.solver.settings import EXCHANGES
 
 
 class Stretch(NamedTuple):

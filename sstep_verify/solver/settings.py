@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from sstep_verify.compiled import AVAILABLE
-from sstep_verify.declaration import SEPARATE, Distances, Update
+from sstep_verify.declaration import SEPARATE, Declaration, Distances, Update
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, Kernel, LinearKernel, Loss, Problem, Ridge
 from sstep_verify.problems.bias import require_usable
-from sstep_verify.production.data.partition import PARTITIONS
-from sstep_verify.solver import Declaration
+from sstep_verify.solver.data.partition import PARTITIONS
 
 GRAM_ROWS = 256
 """Rows of a kept Gram matrix that are formed, and reduced, at once."""

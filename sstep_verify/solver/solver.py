@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.production.communicator import Communicator, SelfCommunicator
-from sstep_verify.production.packet import PHASES
-from sstep_verify.production.run import Run
-from sstep_verify.production.settings import Options
-from sstep_verify.solver import Observer, RunRequest
+from sstep_verify.protocol import Observer, RunRequest
+from sstep_verify.solver.communicator import Communicator, SelfCommunicator
+from sstep_verify.solver.packet import PHASES
+from sstep_verify.solver.run import Run
+from sstep_verify.solver.settings import Options
 from sstep_verify.trajectory import Panel, Trajectory
 
 
@@ -22,7 +22,7 @@ class ProductionSolver:
     communicator : Communicator, optional
         The ranks, all of which make the same calls; one process if absent.
     **options
-        See `sstep_verify.production.settings.Options`.
+        See `sstep_verify.solver.settings.Options`.
 
     Raises
     ------

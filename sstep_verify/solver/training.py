@@ -20,13 +20,13 @@ import numpy as np
 
 from sstep_verify.errors import DivergedError, InputError
 from sstep_verify.problems import IndexStream, Problem
-from sstep_verify.production.communicator import Communicator
-from sstep_verify.production.monitor import Measured, Monitor, Values, best_without_progress
-from sstep_verify.production.packet import PHASES, IncoherenceError, WindowError
-from sstep_verify.production.run import Run
-from sstep_verify.production.schedule import Schedule, Stretch
-from sstep_verify.production.settings import Settings
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
+from sstep_verify.solver.communicator import Communicator
+from sstep_verify.solver.monitor import Measured, Monitor, Values, best_without_progress
+from sstep_verify.solver.packet import PHASES, IncoherenceError, WindowError
+from sstep_verify.solver.run import Run
+from sstep_verify.solver.schedule import Schedule, Stretch
+from sstep_verify.solver.settings import Settings
 from sstep_verify.trajectory import Trajectory
 
 PROGRESS_DRAWS = 1 << 12

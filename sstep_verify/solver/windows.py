@@ -9,9 +9,9 @@ import numpy as np
 
 from sstep_verify.compiled import compiled
 from sstep_verify.errors import InputError
-from sstep_verify.production.exchanges.exchange import AllreduceExchange, Exchange
-from sstep_verify.production.packet import RECURRENCE
-from sstep_verify.production.recurrences import Recurrence
+from sstep_verify.solver.exchanges.exchange import AllreduceExchange, Exchange
+from sstep_verify.solver.packet import RECURRENCE
+from sstep_verify.solver.recurrences import Recurrence
 from sstep_verify.trajectory import Panel
 
 

@@ -16,12 +16,12 @@ from sstep_verify.costs.machine import Machine
 from sstep_verify.costs.prediction import Method, distinct, phases, solve_flops
 from sstep_verify.costs.profiles import Profile, uniform_profile
 from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
-from sstep_verify.production.communicator import Communicator, SelfCommunicator, communicator_of
-from sstep_verify.production.packet import PHASES
-from sstep_verify.production.run import Run
-from sstep_verify.production.settings import Options
+from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks import run
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver.communicator import Communicator, SelfCommunicator, communicator_of
+from sstep_verify.solver.packet import PHASES
+from sstep_verify.solver.run import Run
+from sstep_verify.solver.settings import Options
 from sstep_verify.timing.measure import Tell
 from sstep_verify.timing.ranks import LONGEST, stopwatch
 

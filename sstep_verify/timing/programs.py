@@ -18,8 +18,8 @@ from sstep_verify.adapters.program.tables import named_places
 from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.inputs import read_whole
 from sstep_verify.problems import IndexStream, Problem, loss_from
+from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks.interposer import DELAY
-from sstep_verify.solver import RunRequest
 from sstep_verify.timing.measure import Delay, Sample
 from sstep_verify.timing.ranks import SEED, Wanted
 

@@ -18,10 +18,7 @@ import numpy as np
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.problems.kernels import Kernel
 from sstep_verify.problems.losses import Loss
-from sstep_verify.production.communicator import communicator_of
-from sstep_verify.production.data.reading import load_local
-from sstep_verify.production.run import Run
-from sstep_verify.production.settings import Options
+from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks import run
 from sstep_verify.ranks.interposer import (
     build_interposer,
@@ -29,7 +26,10 @@ from sstep_verify.ranks.interposer import (
     interposed_counts,
     set_delay,
 )
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver.communicator import communicator_of
+from sstep_verify.solver.data.reading import load_local
+from sstep_verify.solver.run import Run
+from sstep_verify.solver.settings import Options
 from sstep_verify.timing.measure import Delay, Sample
 
 LONGEST = 1 << 40

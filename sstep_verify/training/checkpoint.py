@@ -5,7 +5,7 @@ stream was used; the stream's seed is among the options, so its place is its who
 run keeps (kernel rows, carried weights) is dropped at the end of every interval, interrupted or not, and so
 need not be kept: a resumed run makes the same operations in the same order. It must do so on the same
 number of ranks; to the last bit it does on ranks of the same kinds (processor, BLAS, threads, see
-`production.communicator`). Elsewhere it goes on, says so, and names both kinds among its options
+`solver.communicator`). Elsewhere it goes on, says so, and names both kinds among its options
 from then on.
 
 Nothing in it is believed without a look: form, ranges and digest are checked here, and training measures
@@ -29,11 +29,11 @@ import numpy as np
 from sstep_verify.errors import InputError
 from sstep_verify.outputs import write_whole
 from sstep_verify.problems import Problem
-from sstep_verify.production.communicator import Communicator
-from sstep_verify.production.monitor import Measured, Values
-from sstep_verify.production.schedule import Stretch, numbers_of
-from sstep_verify.production.settings import EXCHANGES
-from sstep_verify.production.training import Place
+from sstep_verify.solver.communicator import Communicator
+from sstep_verify.solver.monitor import Measured, Values
+from sstep_verify.solver.schedule import Stretch, numbers_of
+from sstep_verify.solver.settings import EXCHANGES
+from sstep_verify.solver.training import Place
 from sstep_verify.training.decisions import MACHINE
 
 FORMAT = "sstep-verify solve checkpoint 3"

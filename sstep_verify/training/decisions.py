@@ -14,10 +14,10 @@ from sstep_verify.costs.block_size import block_size
 from sstep_verify.costs.tuning import Tuner
 from sstep_verify.errors import InputError
 from sstep_verify.problems.kernels import shortest
-from sstep_verify.production.exchanges.exchange import choose_exchange
-from sstep_verify.production.schedule import Schedule, Stretch
-from sstep_verify.production.settings import EXCHANGES, MOST, OR, Options, Settings
-from sstep_verify.production.training import Place
+from sstep_verify.solver.exchanges.exchange import choose_exchange
+from sstep_verify.solver.schedule import Schedule, Stretch
+from sstep_verify.solver.settings import EXCHANGES, MOST, OR, Options, Settings
+from sstep_verify.solver.training import Place
 
 MEMORY = 1 << 26
 """Words of kernel rows that a rank may keep where nothing else is said."""

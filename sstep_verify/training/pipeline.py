@@ -16,14 +16,14 @@ from threadpoolctl import threadpool_limits
 from sstep_verify.compiled import compile_seconds
 from sstep_verify.outputs import claim, write_whole
 from sstep_verify.problems import Problem
-from sstep_verify.production.communicator import Communicator, held_by_first_rank, listed, on_first_rank
-from sstep_verify.production.data.partition import Partition
-from sstep_verify.production.data.reading import LocalData
-from sstep_verify.production.packet import PANEL, PHASES
-from sstep_verify.production.schedule import Stretch, numbers_of
-from sstep_verify.production.settings import Settings
-from sstep_verify.production.training import Place, Training
 from sstep_verify.provenance import THREAD_VARIABLES
+from sstep_verify.solver.communicator import Communicator, held_by_first_rank, listed, on_first_rank
+from sstep_verify.solver.data.partition import Partition
+from sstep_verify.solver.data.reading import LocalData
+from sstep_verify.solver.packet import PANEL, PHASES
+from sstep_verify.solver.schedule import Stretch, numbers_of
+from sstep_verify.solver.settings import Settings
+from sstep_verify.solver.training import Place, Training
 from sstep_verify.training.checkpoint import (
     Checkpoint,
     Keeper,

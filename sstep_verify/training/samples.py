@@ -24,13 +24,13 @@ from sstep_verify.problems.data import embedded
 from sstep_verify.problems.data.datasets import stored_file
 from sstep_verify.problems.data.labels import CLASSES
 from sstep_verify.problems.data.svmlight import SUFFIXES, require_content
-from sstep_verify.production.communicator import Communicator, on_all_ranks
-from sstep_verify.production.data.entries import Entries, parse_shares
-from sstep_verify.production.data.partition import Partition, padded, with_zeros
-from sstep_verify.production.data.reading import LocalData, load_local, with_bias
-from sstep_verify.production.monitor import kernel_rows, linear_product
-from sstep_verify.production.settings import GRAM_ROWS, Options, Settings
-from sstep_verify.production.training import PROGRESS_DRAWS
+from sstep_verify.solver.communicator import Communicator, on_all_ranks
+from sstep_verify.solver.data.entries import Entries, parse_shares
+from sstep_verify.solver.data.partition import Partition, padded, with_zeros
+from sstep_verify.solver.data.reading import LocalData, load_local, with_bias
+from sstep_verify.solver.monitor import kernel_rows, linear_product
+from sstep_verify.solver.settings import GRAM_ROWS, Options, Settings
+from sstep_verify.solver.training import PROGRESS_DRAWS
 
 READING = 1e7
 """Bytes a second of a file that is read, by ranks that share a slow disk."""
@@ -100,7 +100,7 @@ def output_files(settings: Settings) -> tuple[Output, ...]:
 def read(settings: Settings, communicator: Communicator) -> Samples:
     """Read what settings name; called by all ranks together.
 
-    Raises on all ranks what `production.data.reading.load_local` does; ReadingError if a rank failed for
+    Raises on all ranks what `solver.data.reading.load_local` does; ReadingError if a rank failed for
     another reason.
     """
     local = load_local(
@@ -135,7 +135,7 @@ def read_new_samples(
     Features that the training samples do not have are 0 there, and add nothing to an inner product. To a
     distance they add their squares: with `norms` their 2-norm stands in a column of its own.
 
-    Raises DataError as `production.data.reading.read_local` does; ReadingError if a rank failed for another
+    Raises DataError as `solver.data.reading.read_local` does; ReadingError if a rank failed for another
     reason.
     """
     block, reports = parse_shares(path, communicator, None)

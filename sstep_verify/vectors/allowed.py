@@ -31,10 +31,10 @@ from sstep_verify.bounds.window.svm import svm_trajectory_bound
 from sstep_verify.declaration import KNOWN, Declaration, Precision
 from sstep_verify.oracle.trajectories import EnclosedTrajectory
 from sstep_verify.problems import Problem
+from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.kernel.bounded import KernelEntries
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.solver import RunRequest
 from sstep_verify.steps import SvmSteps
 
 

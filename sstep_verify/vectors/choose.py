@@ -19,8 +19,8 @@ from sstep_verify.problems import (
     loss_from,
 )
 from sstep_verify.problems.losses import TASKS
+from sstep_verify.protocol import RunRequest
 from sstep_verify.scenarios.spectrum import in_bits
-from sstep_verify.solver import RunRequest
 
 KERNELS = ("linear", "polynomial", "rbf")
 LENGTHS = (4, 1, 7, 2, 16, 3, 32)

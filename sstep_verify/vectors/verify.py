@@ -24,7 +24,7 @@ from sstep_verify.inputs import read_whole
 from sstep_verify.inputs.records import build, decode
 from sstep_verify.outputs import shortened
 from sstep_verify.problems import IndexStream, Problem, kernel_from, loss_from
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
 from sstep_verify.vectors import layout
 from sstep_verify.vectors.layout import MOST_VECTORS
 from sstep_verify.vectors.make import expected_of, prove

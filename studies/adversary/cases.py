@@ -23,10 +23,10 @@ from sstep_verify.inputs.records import convert, decode
 from sstep_verify.measures.error import errors_at, loss_factor
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.losses import TASKS
-from sstep_verify.production import ProductionSolver
+from sstep_verify.protocol import Declaration, RunRequest, Solver
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.solver import Declaration, RunRequest, Solver
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.verdict import Status, worst
 from studies.alarms.groups import NO_RUN, Judged, decided, judged_run
 from studies.alarms.solvers import EVERY, LINEAR, LOGGING, Names, Variant

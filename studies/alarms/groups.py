@@ -24,11 +24,11 @@ from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.production.packet import WindowError
+from sstep_verify.protocol import RunRequest, Solver
 from sstep_verify.runs.make import make_run
 from sstep_verify.scenarios.draws import one_of
 from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.solver import RunRequest, Solver
+from sstep_verify.solver.packet import WindowError
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 from studies.alarms.solvers import LOGGING, SEEDS, SERIAL, Variant, drawn_problem

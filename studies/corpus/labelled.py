@@ -13,7 +13,7 @@ from typing import Any
 
 from sstep_verify import CallableSolver, Declaration
 from sstep_verify.problems import Problem
-from sstep_verify.solver import Solver
+from sstep_verify.protocol import Solver
 from studies.corpus.sstep import Array, SStep
 
 Names = tuple[str, ...]

@@ -20,8 +20,8 @@ from typing import Any
 
 from sstep_verify.adapters.program import ProgramSolver, program_from
 from sstep_verify.errors import InputError, MissingExtraError
+from sstep_verify.protocol import Solver
 from sstep_verify.ranks.environment import launcher
-from sstep_verify.solver import Solver
 from studies import ROOT
 from studies.corpus.labelled import BLOCKS, LATER, RIGHT, Labelled, Made, Names
 from studies.corpus.mistakes import EQUIVALENT, RARE, WRONG

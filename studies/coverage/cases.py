@@ -20,10 +20,10 @@ from sstep_verify.problems import (
     RBFKernel,
 )
 from sstep_verify.problems.losses import loss_from
-from sstep_verify.production import ProductionSolver
-from sstep_verify.production.settings import Options
+from sstep_verify.protocol import Observer, RunRequest, Solver
 from sstep_verify.scenarios.draws import one_of
-from sstep_verify.solver import Observer, RunRequest, Solver
+from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver.settings import Options
 from sstep_verify.trajectory import Trajectory
 from studies.coverage.freedoms import LONG, OWN_EXCHANGES, SWITCHES, YES, row_of
 from studies.coverage.rules import options_of

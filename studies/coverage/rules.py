@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.check import every_run
-from sstep_verify.production.settings import Options
+from sstep_verify.solver.settings import Options
 from studies.coverage.freedoms import NO, OWN_EXCHANGES, VALUES, YES, declared_values
 
 Values = dict[str, tuple[str, ...]]

@@ -10,7 +10,7 @@ import numpy as np
 
 from sstep_verify.adapters.recording import kept, record, start_vector
 from sstep_verify.errors import InputError
-from sstep_verify.solver import Observer, RunRequest
+from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.trajectory import Claim, Panel, Probes, Trajectory, fingerprint
 from studies.legal.arithmetic import Drawn
 from studies.legal.steps import Carried, Step, Steps

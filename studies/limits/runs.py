@@ -31,13 +31,13 @@ from sstep_verify.declaration import Declaration, Precision
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
+from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.recurrence.driver import MutantWindow, drawn_early, run_mutant
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
 from sstep_verify.recurrence.steps import Step, finisher_of
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.runs.make import make_run
 from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.solver import Observer, RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import SEEN, Status, Verdict
 from studies.limits.outcomes import JUDGES, DoseTrial, RivalDose, is_switch

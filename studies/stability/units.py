@@ -23,10 +23,10 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.trajectories import EnclosedTrajectory
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.problems.transforms import permute_features, relabel
-from sstep_verify.production import ProductionSolver
+from sstep_verify.protocol import RunRequest, Solver
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.runs.make import make_run
-from sstep_verify.solver import RunRequest, Solver
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict
 from studies.report.stability.document import TENFOLD, SecondLook, StabilityRun

@@ -27,7 +27,7 @@ PACKAGE = ROOT / "sstep_verify"
 REPORT = ROOT / "reports" / "solver-branches"
 MODULES, LEFT = REPORT / "modules.csv", REPORT / "not-taken.csv"
 
-ROOMS = ("production", "training")
+ROOMS = ("solver", "training")
 CAMPAIGNS = {
     "embedded": "diabetes_regression_scale/linear/krr/lambda=0.001/b=1",
     "parallel": "",
@@ -101,8 +101,8 @@ def make_runs(name: str) -> None:
     from sstep_verify.campaign.selection import load_data
     from sstep_verify.campaign.verdicts.expand import expand, make_case
     from sstep_verify.checks.shared.case import AGAIN, plain_request
-    from sstep_verify.production.settings import Options
     from sstep_verify.runs.make import make_run
+    from sstep_verify.solver.settings import Options
 
     ours.run = training.run = on_thread_ranks
     ours.communicator_of = training.communicator_of = lambda communicator: communicator

@@ -12,7 +12,7 @@ from octave_bound import BLOCK, ITERATIONS, KERNELS, PARAMETER, SAMPLES, Case, c
 
 from sstep_verify import exchange
 from sstep_verify.problems import IndexStream, Problem, kernel_from, loss_from
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
 
 SEED = 11
 CASES = {(case.loss, case.kernel, case.s): case for case in cases() if case.s}

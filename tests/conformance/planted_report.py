@@ -9,7 +9,7 @@ import pytest
 from command import command
 from plant import plant
 
-from sstep_verify.production import svm_window
+from sstep_verify.solver import svm_window
 
 CAMPAIGN = """
 [campaign]

@@ -12,7 +12,7 @@ from sstep_verify.campaign.statement.record import digests_of
 
 MODULE = """
 from dataclasses import replace
-from sstep_verify.production import ProductionSolver
+from sstep_verify.solver import ProductionSolver
 
 class Defective(ProductionSolver):
     '''Its last a is moved by a relative 1e-9.'''

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm_upper, unit_roundoff
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.solver import Declaration
 
 PEER = Declaration("peer", rbf="norm-expansion", power="pow")
 """Formulas that the peers' kernel entries come from; float64, any order of summation."""

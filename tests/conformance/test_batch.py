@@ -26,7 +26,7 @@ from sstep_verify.campaign.batch import read_batch
 from sstep_verify.campaign.expected import UNFILLED
 from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
 
 PROGRAM = Path(__file__).with_name("plain_program.py")
 CASE = "small/rbf,sigma=0.5/svm-l1/C=2/plain_program"

@@ -99,7 +99,7 @@ def test_runs_of_whole_windows_get_s_that_divide_them():
     assert all(448 % s == 0 for s in drawn), "448 = lcm(1, 7, 64)"
 
 
-MODULE = "from sstep_verify.production import ProductionSolver as right\n"
+MODULE = "from sstep_verify.solver import ProductionSolver as right\n"
 
 
 @pytest.fixture

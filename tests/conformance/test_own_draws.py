@@ -18,7 +18,7 @@ from sstep_verify.campaign.summary import RIGHT_WITH, roll_up
 from sstep_verify.campaign.verdicts import runs
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
 from sstep_verify.verdict import Status, Verdict
 
 pytestmark = pytest.mark.pool_only

@@ -22,6 +22,7 @@ from sstep_verify.adapters import CallableSolver, ReferenceSolver
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.registry import on_held
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
@@ -36,7 +37,6 @@ from sstep_verify.problems import (
 )
 from sstep_verify.recurrence.catalogue import CATALOGUE
 from sstep_verify.recurrence.mutation import NONE, Mutation
-from sstep_verify.solver import Declaration
 from sstep_verify.verdict import Status
 
 # Few samples, so that a window of 16 draws coordinates again that were clipped: where such a step is free,

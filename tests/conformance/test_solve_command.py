@@ -12,9 +12,9 @@ from solve_runs import SAMPLES, alpha_of, solve, with_points
 
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.data.datasets import load
-from sstep_verify.production import ProductionSolver
+from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks.environment import promised_size
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver import ProductionSolver
 
 OWN_MODULES = 127
 """Modules of ours that a training on one process loads, at most."""
@@ -151,7 +151,7 @@ def _judge_claims(problem, alpha, iterations, claims, ranks):
     from sstep_verify.checks.recorded import claim_honesty
     from sstep_verify.checks.shared.case import Case, run_key
     from sstep_verify.oracle.facade import Oracle
-    from sstep_verify.production.settings import Options
+    from sstep_verify.solver.settings import Options
     from sstep_verify.trajectory import Claim, Trajectory
     from sstep_verify.verdict import Status
 

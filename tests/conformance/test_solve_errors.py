@@ -80,7 +80,7 @@ import sys
 from sstep_verify.cli import ranks
 from sstep_verify.training import pipeline, samples
 from sstep_verify.errors import InputError
-from sstep_verify.production.panels.panel import Panel
+from sstep_verify.solver.panels.panel import Panel
 ranks.GRACE = 0.5
 if os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK")) == "1":
     def fail(*arguments, **options):

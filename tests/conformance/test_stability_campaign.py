@@ -21,10 +21,10 @@ from sstep_verify.campaign.read import read_definition
 from sstep_verify.measures.error import relative_error
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import RBFKernel
-from sstep_verify.production import ProductionSolver
+from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver import ProductionSolver
 from studies import search_path
 from studies.stability import units as stability_units
 

@@ -16,9 +16,9 @@ from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.statement import verify
 from sstep_verify.campaign.statement.record import statement_from
 from sstep_verify.campaign.statement.verify import StatementError, read_statement
-from sstep_verify.production import ProductionSolver
 from sstep_verify.report import numbers
 from sstep_verify.report.plain import plain
+from sstep_verify.solver import ProductionSolver
 
 
 def test_a_right_solvers_statement_says_what_was_shown_and_is_proved(right_statement, right_judged):

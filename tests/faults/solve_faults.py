@@ -9,8 +9,8 @@ import sys
 from launch_faults import DEADLY, ENDLESS
 
 from sstep_verify.cli.main import main
-from sstep_verify.production.communicator import MpiCommunicator
 from sstep_verify.ranks.environment import promised_rank
+from sstep_verify.solver.communicator import MpiCommunicator
 
 fault, guilty, where = sys.argv[1:4]
 del sys.argv[1:4]

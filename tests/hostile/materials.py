@@ -136,7 +136,7 @@ def _make_report() -> None:
     """Leave a report with artefacts: the campaign on a solver with a planted defect."""
     from plant import plant
 
-    from sstep_verify.production import svm_window
+    from sstep_verify.solver import svm_window
 
     with plant(svm_window, DEFECT):
         code, said = command("run", "c.toml", "--jobs", "1", "--out", "report")

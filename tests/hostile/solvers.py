@@ -6,7 +6,7 @@ RIGHT = '''
 """An s-step DCD of its own, and what it does besides."""
 import os, signal, sys, threading, time, warnings
 import numpy as np
-from sstep_verify.solver import Declaration
+from sstep_verify.declaration import Declaration
 from sstep_verify.adapters import CallableSolver
 
 CALLS = 0

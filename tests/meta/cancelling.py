@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge, SquaredHinge
-from sstep_verify.solver import Declaration
 from sstep_verify.trajectory import Panel, Trajectory
 
 TASKS = ("svm-l1", "svm-l2", "krr")

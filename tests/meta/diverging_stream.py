@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.problems import IndexStream
-from sstep_verify.production.communicator import communicator_of
-from sstep_verify.production.packet import Packet
+from sstep_verify.solver.communicator import communicator_of
+from sstep_verify.solver.packet import Packet
 
 
 def follow_stream(comm, guilty: int, block: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from sstep_verify.checks.registry import on_held
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import IndexStream, LinearKernel, Problem, Ridge
-from sstep_verify.production import ProductionSolver
+from sstep_verify.solver import ProductionSolver
 
 
 def small_case(

@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection
 
 import numpy as np
 
-from sstep_verify.production.communicator import MpiCommunicator
+from sstep_verify.solver.communicator import MpiCommunicator
 
 WORDS = 4
 

@@ -8,7 +8,7 @@ from judged import by_s
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import IndexStream, LinearKernel, Problem, Ridge
-from sstep_verify.production import ProductionSolver
+from sstep_verify.solver import ProductionSolver
 
 S_VALUES = (1, 4, 16)
 

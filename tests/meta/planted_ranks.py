@@ -10,9 +10,9 @@ from plant import plant
 
 from sstep_verify.adapters.ours import run_on_rank, run_watched
 from sstep_verify.problems import IndexStream
-from sstep_verify.production.settings import Options
+from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks import LIMIT
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver.settings import Options
 from sstep_verify.trajectory import Trajectory
 
 Edits = dict[str, list[tuple[str, str]]]

@@ -6,7 +6,7 @@ import numpy as np
 
 from sstep_verify.adapters.recording import start_vector
 from sstep_verify.problems import Problem
-from sstep_verify.solver import Declaration, Observer, RunRequest
+from sstep_verify.protocol import Declaration, Observer, RunRequest
 from sstep_verify.trajectory import Probes, Trajectory
 
 ORDERS = ("forward", "backward", "pairs", "library")

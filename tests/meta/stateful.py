@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.solver import Declaration
+from sstep_verify.declaration import Declaration
 from sstep_verify.trajectory import Trajectory
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.adapters import CallableSolver
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 from sstep_verify.quantities import (
     CURVATURE,
@@ -22,7 +23,6 @@ from sstep_verify.quantities import (
     TAIL,
     UPPER,
 )
-from sstep_verify.solver import Declaration
 
 DROPPED = {CURVATURE: 2.0, PENALTY: 2.0, LABELS: -1.0, UPPER: np.inf}
 """Factors that stand for leaving a quantity out, where that is not 0."""

@@ -17,9 +17,9 @@ from cancelling import KINDS, TASKS, FromSamples, cancelling
 from sstep_verify import judge
 from sstep_verify.bounds.residual_gap import DriftBound
 from sstep_verify.bounds.step.drift import WeightsDrift
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
-from sstep_verify.production import ProductionSolver
-from sstep_verify.solver import Declaration
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.verdict import Status
 
 CHECKS = [

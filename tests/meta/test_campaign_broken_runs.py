@@ -13,7 +13,7 @@ from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts import family
 from sstep_verify.checks.registry import CHECKS
-from sstep_verify.production import ProductionSolver
+from sstep_verify.solver import ProductionSolver
 
 CAMPAIGN = """
 [campaign]
@@ -109,7 +109,7 @@ def test_a_broken_run_that_one_check_asks_for_spoils_that_check_alone(results):
 
 CRASHES = """
 import os, signal
-from sstep_verify.production import ProductionSolver
+from sstep_verify.solver import ProductionSolver
 
 class Crashing(ProductionSolver):
     def run(self, request, observe=None):

@@ -17,6 +17,7 @@ from sstep_verify.checks.registry import on_held
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Window
 from sstep_verify.checks.window.replays import WindowReplays
+from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
     Hinge,
@@ -27,8 +28,7 @@ from sstep_verify.problems import (
     RBFKernel,
     Ridge,
 )
-from sstep_verify.production import ProductionSolver
-from sstep_verify.solver import Declaration
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status
 

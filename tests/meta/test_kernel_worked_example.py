@@ -21,12 +21,12 @@ from sstep_verify.numerics import kernel_matrix as judges
 from sstep_verify.oracle.balls import kernel_balls as oracle
 from sstep_verify.problems import Hinge, Ridge, SquaredHinge, kernels
 from sstep_verify.problems.parameters import positive
-from sstep_verify.production.panels import panel as production
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma
 from sstep_verify.rounding.kernel import entries as bounds
 from sstep_verify.rounding.kernel.bounded import KernelEntries
 from sstep_verify.safety import certify
 from sstep_verify.safety.curves import beyond
+from sstep_verify.solver.panels import panel as production
 from sstep_verify.verdict import Status
 
 # ---- 1. The description: name, parameters, facts. --------------------------------------------------------

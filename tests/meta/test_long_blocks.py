@@ -8,11 +8,11 @@ from plant import plant
 
 from sstep_verify.checks import step_replay, window_replay
 from sstep_verify.problems import LinearKernel, RBFKernel, Ridge
-from sstep_verify.production import lone_windows, recurrences, ridge_window
-from sstep_verify.production.communicator import SelfCommunicator
-from sstep_verify.production.run import Run
-from sstep_verify.production.settings import Options
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
+from sstep_verify.solver import lone_windows, recurrences, ridge_window
+from sstep_verify.solver.communicator import SelfCommunicator
+from sstep_verify.solver.run import Run
+from sstep_verify.solver.settings import Options
 from sstep_verify.verdict import Status
 
 EDITS = {

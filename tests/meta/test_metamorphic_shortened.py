@@ -11,7 +11,7 @@ from sstep_verify.checks.metamorphic import bounded as metamorphic
 from sstep_verify.checks.metamorphic.bounded import affordable_steps
 from sstep_verify.checks.metamorphic.exact import metamorphic_key
 from sstep_verify.problems import Hinge, RBFKernel, Ridge
-from sstep_verify.production import ridge_window
+from sstep_verify.solver import ridge_window
 from sstep_verify.verdict import Status
 
 SAMPLES = 12

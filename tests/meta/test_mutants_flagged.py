@@ -27,10 +27,10 @@ from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.replay import window as replay_window
-from sstep_verify.production import ProductionSolver, ridge_window, svm_window
+from sstep_verify.protocol import Declaration, RunRequest
 from sstep_verify.recurrence.mutation import NONE, TERMS
 from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.solver import Declaration, RunRequest
+from sstep_verify.solver import ProductionSolver, ridge_window, svm_window
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import SEEN, Status
 

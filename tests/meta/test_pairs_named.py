@@ -13,11 +13,11 @@ pytest.importorskip("flint", reason="python-flint is absent: install the extra [
 
 from sstep_verify.adapters import CallableSolver
 from sstep_verify.checks import step_replay, trajectory, window_replay
+from sstep_verify.declaration import Declaration
 from sstep_verify.diagnosis import kernel_rows, other_problems
 from sstep_verify.diagnosis.candidates import SINGLE, joined, suspects_of
 from sstep_verify.problems import Hinge, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.recurrence.mutation import NONE, Mutation
-from sstep_verify.solver import Declaration
 from sstep_verify.specification import broken_by
 from sstep_verify.verdict import Status
 

@@ -23,15 +23,15 @@ from sstep_verify.problems import (
     RBFKernel,
     SquaredHinge,
 )
-from sstep_verify.production.settings import Options
+from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks import RankError, run
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver.settings import Options
 from sstep_verify.verdict import Status
 
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
 
 SAMPLES, FEATURES, ITERATIONS, S = 9, 4, 38, 5
-PRODUCTION = "sstep_verify.production"
+PRODUCTION = "sstep_verify.solver"
 EXCHANGES = f"{PRODUCTION}.exchanges"
 ALLREDUCE, SCATTER = f"{EXCHANGES}.exchange", f"{EXCHANGES}.reduce_scatter"
 PACKET, WINDOWS, GRAM = f"{PRODUCTION}.packet", f"{PRODUCTION}.windows", f"{EXCHANGES}.gram"

@@ -11,7 +11,7 @@ import pytest
 from plant import PlantError, edited_source, plant
 from worst_ratio import Ratio, window_ends, worst_ratio
 
-from sstep_verify import production
+from sstep_verify import solver as production
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -22,9 +22,9 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.production import ridge_window, solver, svm_window, windows
-from sstep_verify.production import run as run_module
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
+from sstep_verify.solver import ridge_window, solver, svm_window, windows
+from sstep_verify.solver import run as run_module
 
 # Two full windows and a short one, long enough that coordinates drawn again are clipped: where such a
 # step is free, its new value does not depend on the old one and a dropped overlap has no effect.

@@ -11,11 +11,11 @@ import scipy.sparse as sp
 from judged import assert_teaches, judged, small_case
 from plant import plant
 
-from sstep_verify import production
+from sstep_verify import solver as production
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.recorded import kernel_entries, message_count
 from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
-from sstep_verify.production.panels import differences, panel
+from sstep_verify.solver.panels import differences, panel
 from sstep_verify.verdict import Status
 
 LOSSES = [Hinge(4.0), SquaredHinge(2.0), Ridge(0.05)]

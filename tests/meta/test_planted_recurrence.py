@@ -10,10 +10,10 @@ from sstep_reference.arithmetic import Float
 from test_planted_production import ITERATIONS, KERNELS, LOSSES, WIDTH, small_problem, stream_for
 from worst_ratio import Ratio, window_ends, worst_ratio
 
+from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.recurrence.catalogue import CATALOGUE
 from sstep_verify.recurrence.mutation import NONE, Mutation
-from sstep_verify.solver import Declaration
 
 DECLARATION = Declaration("mutable recurrence", update="frozen", increments="summed", rbf="difference")
 DOUBLE = Float("float64")

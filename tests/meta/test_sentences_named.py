@@ -14,11 +14,11 @@ from sstep_verify.adapters import CallableSolver
 from sstep_verify.checks import box, contract, trajectory, window_replay
 from sstep_verify.checks.recorded import kernel_entries
 from sstep_verify.checks.shared.case import plain_request, run_key
+from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
-from sstep_verify.production import run
 from sstep_verify.recurrence.mutation import Mutation
-from sstep_verify.solver import Declaration
+from sstep_verify.solver import run
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import Status
 

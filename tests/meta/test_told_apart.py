@@ -13,6 +13,7 @@ from judged import judged, named_case
 from sstep_verify import judge
 from sstep_verify.adapters import CallableSolver
 from sstep_verify.checks import step_replay, trajectory, window_replay
+from sstep_verify.declaration import Declaration
 from sstep_verify.diagnosis import apart
 from sstep_verify.diagnosis.candidates import END, SELDOM
 from sstep_verify.diagnosis.factors import M_ON_DIAGONAL
@@ -20,7 +21,6 @@ from sstep_verify.diagnosis.other_problems import LAMBDA_LOST, UNLABELLED
 from sstep_verify.errors import RefusedError
 from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.recurrence.mutation import NONE, Mutation
-from sstep_verify.solver import Declaration
 from sstep_verify.specification import broken_by, decided_by
 from sstep_verify.verdict import NAMED, Status
 

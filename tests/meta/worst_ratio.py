@@ -9,11 +9,11 @@ from sstep_reference.arithmetic import Balls
 
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
+from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.replay.replay import replay_window
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.solver import Declaration
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.protocol import Solver
 from sstep_verify.ranks.environment import promised_size
-from sstep_verify.solver import Solver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.production.communicator import MpiCommunicator
-from sstep_verify.production.packet import CountingCommunicator
 from sstep_verify.ranks import run
 from sstep_verify.ranks.interposer import forget_interposed_counts, interposed_counts
+from sstep_verify.solver.communicator import MpiCommunicator
+from sstep_verify.solver.packet import CountingCommunicator
 
 
 def place(comm):

@@ -6,9 +6,9 @@ import pickle
 import sys
 from pathlib import Path
 
-from sstep_verify.production import ProductionSolver
-from sstep_verify.production.communicator import communicator_of
 from sstep_verify.ranks.environment import world
+from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver.communicator import communicator_of
 
 
 def main(asked: Path, answer: Path) -> None:

@@ -7,11 +7,11 @@ from unittest import mock
 
 import numpy as np
 
-from sstep_verify.production import ProductionSolver
-from sstep_verify.production import run as run_module
-from sstep_verify.production.communicator import communicator_of
-from sstep_verify.production.data.partition import Partition
 from sstep_verify.ranks.interposer import Counted, forget_interposed_counts, interposed_counts
+from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver import run as run_module
+from sstep_verify.solver.communicator import communicator_of
+from sstep_verify.solver.data.partition import Partition
 
 
 def final_on_columns(comm, request, options, starts) -> np.ndarray:

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from sstep_verify.production.communicator import communicator_of
-from sstep_verify.production.data import entries
-from sstep_verify.production.data.reading import load_local, read_local, scatter_local
+from sstep_verify.solver.communicator import communicator_of
+from sstep_verify.solver.data import entries
+from sstep_verify.solver.data.reading import load_local, read_local, scatter_local
 
 
 def read(comm, path, features=None):

@@ -7,14 +7,14 @@ from types import SimpleNamespace
 import numpy as np
 
 from sstep_verify.costs.tuning import Tuner
-from sstep_verify.production import ProductionSolver
-from sstep_verify.production.communicator import communicator_of
-from sstep_verify.production.data.partition import column_nonzeros, local_columns, partition_of
-from sstep_verify.production.monitor import Monitor
-from sstep_verify.production.schedule import Schedule
-from sstep_verify.production.settings import Options
-from sstep_verify.production.training import Training
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
+from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver.communicator import communicator_of
+from sstep_verify.solver.data.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.solver.monitor import Monitor
+from sstep_verify.solver.schedule import Schedule
+from sstep_verify.solver.settings import Options
+from sstep_verify.solver.training import Training
 from sstep_verify.training.samples import predict, read_new_samples
 
 
@@ -134,7 +134,7 @@ def predicted(comm, problem, alpha, path):
 
 def failing_to_measure(comm, problem, guilty):
     """One rank has no memory for its share of a measurement."""
-    from sstep_verify.production.panels.panel import Panel
+    from sstep_verify.solver.panels.panel import Panel
 
     usual = Panel.partial
 

@@ -21,9 +21,9 @@ from scenario_strategies import acting_scenarios, scenarios
 
 from sstep_verify.adapters.ours import DistributedSolver
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.production import ProductionSolver
+from sstep_verify.protocol import RunRequest
 from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.verdict import Status, Verdict
 
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")

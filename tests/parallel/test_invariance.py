@@ -13,9 +13,9 @@ from sstep_verify.adapters.ours import DistributedSolver
 from sstep_verify.checks.short.runs import ShortTruth
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
-from sstep_verify.production.settings import Options
+from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks import run
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver.settings import Options
 
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
 

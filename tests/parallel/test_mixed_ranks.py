@@ -23,9 +23,9 @@ from sstep_verify.problems import (
     RBFKernel,
     Ridge,
 )
-from sstep_verify.production.packet import IncoherenceError
-from sstep_verify.production.settings import Options
 from sstep_verify.ranks.environment import implementation, launch_variables, launcher
+from sstep_verify.solver.packet import IncoherenceError
+from sstep_verify.solver.settings import Options
 from sstep_verify.training.checkpoint import read_checkpoint
 from sstep_verify.verdict import Status
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from sstep_verify.errors import DataError, InputError
 from sstep_verify.problems.data import datasets
 from sstep_verify.problems.data.svmlight import read_block, read_svmlight, text_length
-from sstep_verify.production.communicator import SelfCommunicator
-from sstep_verify.production.data.partition import column_nonzeros, partition_of
-from sstep_verify.production.data.reading import load_local, scatter_local
 from sstep_verify.ranks import RankError, run
+from sstep_verify.solver.communicator import SelfCommunicator
+from sstep_verify.solver.data.partition import column_nonzeros, partition_of
+from sstep_verify.solver.data.reading import load_local, scatter_local
 
 SIZES = (1, 2, 3, 4)
 COMPRESS = {"": bytes, ".bz2": bz2.compress, ".xz": lzma.compress, ".gz": gzip.compress}

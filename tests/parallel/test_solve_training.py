@@ -21,10 +21,10 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.production.communicator import SelfCommunicator
-from sstep_verify.production.settings import Settings
+from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks import RankError, run
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver.communicator import SelfCommunicator
+from sstep_verify.solver.settings import Settings
 
 SAMPLES, FEATURES = 18, 7
 SIZES = (1, 2, 3)

@@ -8,11 +8,11 @@ from checked_runs import ITERATIONS, KERNELS, LOSSES, case_of, fits, options_of,
 
 from sstep_verify.checks.recorded.message_count import expected_counts
 from sstep_verify.errors import MissingExtraError
-from sstep_verify.production.settings import Options
-from sstep_verify.production.solver import ProductionSolver
+from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks import run
 from sstep_verify.ranks.interposer import build_interposer
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver.settings import Options
+from sstep_verify.solver.solver import ProductionSolver
 
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
 

@@ -31,16 +31,16 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.production import ProductionSolver
-from sstep_verify.production.data.partition import (
+from sstep_verify.protocol import RunRequest
+from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver.data.partition import (
     Partition,
     column_nonzeros,
     local_columns,
     padded,
     partition_of,
 )
-from sstep_verify.production.settings import GRAM_ROWS
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver.settings import GRAM_ROWS
 from sstep_verify.trajectory import Trajectory
 
 LOSSES = {"svm-l1": Hinge(1.0), "svm-l2": SquaredHinge(1.0), "krr": Ridge(0.5)}

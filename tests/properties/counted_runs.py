@@ -10,15 +10,15 @@ import numpy as np
 from counted_numbers import CountedNumber, Tally, counted
 from flops_by_term import Flops, Held, Method, window_flops
 
-from sstep_verify.production import packet as clock
-from sstep_verify.production import ridge_window
-from sstep_verify.production.data.partition import column_nonzeros, local_columns, partition_of
-from sstep_verify.production.packet import FUNCTION, GRADIENT, PANEL, PHASES, RECURRENCE
-from sstep_verify.production.run import Run
-from sstep_verify.production.settings import Options
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
+from sstep_verify.solver import packet as clock
+from sstep_verify.solver import ridge_window
+from sstep_verify.solver.data.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.solver.packet import FUNCTION, GRADIENT, PANEL, PHASES, RECURRENCE
+from sstep_verify.solver.run import Run
+from sstep_verify.solver.settings import Options
 
-INSIDE = ("sstep_verify.production",)
+INSIDE = ("sstep_verify.solver",)
 SKIPPED = ("_request", "_options", "_communicator", "clock")
 MEASURED = ("panel", "function", "functions", "gradient", "recurrence", "solves")
 

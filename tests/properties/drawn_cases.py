@@ -7,8 +7,8 @@ from dataclasses import replace
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.protocol import Solver
 from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.solver import Solver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict
 

@@ -11,6 +11,7 @@ from sstep_reference.arithmetic import Balls
 
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
+from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.replay.replay import replay_window
 from sstep_verify.problems import (
@@ -23,7 +24,6 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.solver import Declaration
 
 TASKS = ("svm-l1", "svm-l2", "krr")
 EXPONENTS = st.integers(-3, 3)

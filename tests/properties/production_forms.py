@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from drawn_windows import Scenario
 from hypothesis import strategies as st
 
-from sstep_verify.production import ProductionSolver, recurrences, ridge_window
-from sstep_verify.solver import Declaration, RunRequest
+from sstep_verify.protocol import Declaration, RunRequest
+from sstep_verify.solver import ProductionSolver, recurrences, ridge_window
 
 
 @st.composite

@@ -8,8 +8,8 @@ import numpy as np
 from drawn_windows import Scenario
 from hypothesis import strategies as st
 
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import LinearKernel, Problem, RBFKernel
-from sstep_verify.solver import Declaration
 
 
 @dataclass(frozen=True)

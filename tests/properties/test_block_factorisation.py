@@ -17,11 +17,11 @@ from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.bounds.step.residual import factored, solve_constants, solve_errors
+from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
-from sstep_verify.production import ridge_window
 from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.block.factorisation import solve_bound
-from sstep_verify.solver import Declaration
+from sstep_verify.solver import ridge_window
 
 TYPES = {"float32": np.float32, "float64": np.float64}
 

@@ -17,6 +17,7 @@ from test_optima_any_scale import drawn
 
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import svm_values
+from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.certificate import certify as maker
 from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.verify.certificate import verify_certificate
@@ -24,7 +25,6 @@ from sstep_verify.oracle.verify.kernel import ball_ends, verifying_arithmetic
 from sstep_verify.oracle.verify.record import CertificateError
 from sstep_verify.oracle.verify.ridge import RidgeProof
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
-from sstep_verify.solver import Declaration
 
 
 def _tied(seed: int) -> Problem:

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from simulated_rank import SimulatedCommunicator
 
 from sstep_verify.problems import IndexStream
-from sstep_verify.production.data.partition import column_nonzeros, local_columns, partition_of
-from sstep_verify.production.panels.panel import Power
-from sstep_verify.production.panels.products import SparseProducts
-from sstep_verify.production.recurrences import RidgeRecurrence
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
+from sstep_verify.solver.data.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.solver.panels.panel import Power
+from sstep_verify.solver.panels.products import SparseProducts
+from sstep_verify.solver.recurrences import RidgeRecurrence
 
 
 @st.composite

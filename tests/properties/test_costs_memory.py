@@ -16,14 +16,14 @@ from memory_held import Sizes, resident
 from simulated_rank import SimulatedCommunicator
 
 from sstep_verify.problems import IndexStream
-from sstep_verify.production.data.partition import column_nonzeros, local_columns, padded, partition_of
-from sstep_verify.production.exchanges.exchange import AllreduceExchange
-from sstep_verify.production.exchanges.gram import GramExchange
-from sstep_verify.production.exchanges.reduce_scatter import ReduceScatterExchange
-from sstep_verify.production.exchanges.support import SupportExchange
-from sstep_verify.production.run import Run
-from sstep_verify.production.settings import Options
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
+from sstep_verify.solver.data.partition import column_nonzeros, local_columns, padded, partition_of
+from sstep_verify.solver.exchanges.exchange import AllreduceExchange
+from sstep_verify.solver.exchanges.gram import GramExchange
+from sstep_verify.solver.exchanges.reduce_scatter import ReduceScatterExchange
+from sstep_verify.solver.exchanges.support import SupportExchange
+from sstep_verify.solver.run import Run
+from sstep_verify.solver.settings import Options
 
 SKIPPED = ("_communicator", "clock", "_stream")
 

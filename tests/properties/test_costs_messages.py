@@ -18,13 +18,13 @@ from sstep_verify.costs.messages import window_counts
 from sstep_verify.costs.windows import distinct_counts, distinct_of
 from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel
 from sstep_verify.problems.data.datasets import load
-from sstep_verify.production import ProductionSolver
-from sstep_verify.production import windows as production_windows
-from sstep_verify.production.exchanges import exchange as exchange_allreduce
-from sstep_verify.production.exchanges import gram as exchange_gram
-from sstep_verify.production.exchanges.support import Support
-from sstep_verify.production.packet import Packet
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
+from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver import windows as production_windows
+from sstep_verify.solver.exchanges import exchange as exchange_allreduce
+from sstep_verify.solver.exchanges import gram as exchange_gram
+from sstep_verify.solver.exchanges.support import Support
+from sstep_verify.solver.packet import Packet
 
 
 def differences(case: CountCase) -> list[str]:

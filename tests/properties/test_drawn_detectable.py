@@ -15,7 +15,7 @@ import pytest
 from acting_draws import draw_acting_scenario
 from drawn_cases import judged
 
-from sstep_verify.production import ProductionSolver
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.verdict import SEEN, Status
 
 FOLD = 2 if "SSTEP_VERIFY_DRAWS" in os.environ else 1

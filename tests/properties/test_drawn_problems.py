@@ -19,9 +19,9 @@ from drawn_cases import judged
 
 from sstep_verify.adapters.reference import ReferenceSolver, SingularBlockError
 from sstep_verify.problems.losses import TASKS
-from sstep_verify.production import ProductionSolver
 from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_scenario
 from sstep_verify.scenarios.families import FAMILIES, edge_scenarios
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.verdict import Status
 
 FOLD = 4 if "SSTEP_VERIFY_DRAWS" in os.environ else 1

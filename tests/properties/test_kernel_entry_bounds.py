@@ -16,9 +16,9 @@ from summation_variants import variants
 
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
-from sstep_verify.production import ProductionSolver
+from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver import ProductionSolver
 
 
 @st.composite

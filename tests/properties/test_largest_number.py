@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstep_verify.bounds.largest_number import largest_number, largest_value
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -19,7 +20,6 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.solver import Declaration
 from studies.alarms.groups import judged_run
 from studies.alarms.solvers import Variant
 from studies.corpus.labelled import RIGHT

@@ -20,6 +20,7 @@ from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.checks import optimum as check
 from sstep_verify.checks.shared.case import Case, run_key
+from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.balls.objectives import exact_values as values_in_balls
 from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.certificate.file import decode, encode
@@ -36,7 +37,6 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.solver import Declaration
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status
 

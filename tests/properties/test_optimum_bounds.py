@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sstep_verify.bounds.optimum import ridge as optimum_ridge
 from sstep_verify.bounds.optimum import svm as optimum_svm
 from sstep_verify.bounds.residual_gap import DriftBound, Segment
+from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.balls.objectives import exact_drift, exact_values
 from sstep_verify.oracle.certificate.optimum import ridge_optimum, svm_optimum
 from sstep_verify.problems import (
@@ -26,7 +27,6 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.rounding.arithmetic import gamma, unit_roundoff
-from sstep_verify.solver import Declaration
 
 TYPES = {"float32": np.float32, "float64": np.float64, "longdouble": np.longdouble}
 

@@ -12,7 +12,7 @@ from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.problems import IndexStream, LinearKernel, PolynomialKernel, Problem, RBFKernel, loss_from
 from sstep_verify.problems.losses import TASKS
-from sstep_verify.production import ProductionSolver
+from sstep_verify.protocol import RunRequest
 from sstep_verify.safety import certify, trained_alpha
 from sstep_verify.safety.curves import beyond
 from sstep_verify.safety.every_window import row_sizes
@@ -21,7 +21,7 @@ from sstep_verify.safety.measured import SingleWindows, declaration_of
 from sstep_verify.safety.ridge_windows import RidgeWindows
 from sstep_verify.safety.svm_windows import SvmWindows
 from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_scenario
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver import ProductionSolver
 
 DRAWS = 3 * (3 if "SSTEP_VERIFY_DRAWS" in os.environ else 1)
 """Drawn scenarios per task, kernel and precision."""

@@ -21,6 +21,7 @@ from sstep_verify.problems import (
     RBFKernel,
 )
 from sstep_verify.problems.losses import TASKS
+from sstep_verify.protocol import RunRequest
 from sstep_verify.recurrence.driver import run_mutants
 from sstep_verify.recurrence.mutation import NONE, TERMS
 from sstep_verify.recurrence.steps import Step, finisher_of, mutable_window
@@ -28,7 +29,6 @@ from sstep_verify.scenarios import descent
 from sstep_verify.scenarios.draws import CONDITIONS, KERNEL_NAMES, in_balance
 from sstep_verify.scenarios.families import edge_scenarios
 from sstep_verify.scenarios.scenario import SCALES, Scenario
-from sstep_verify.solver import RunRequest
 
 EXACT = Rational()
 # A K-RR index stream draws a whole chunk of blocks first, so examples are few there.

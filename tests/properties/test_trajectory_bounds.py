@@ -26,10 +26,10 @@ from sstep_verify.bounds.window.svm import svm_trajectory_bound
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.trajectories import EnclosedTrajectory, enclosed_trajectory
-from sstep_verify.production import ProductionSolver
+from sstep_verify.protocol import Declaration, RunRequest
 from sstep_verify.rounding.block.energy import energy_norm
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.solver import Declaration, RunRequest
+from sstep_verify.solver import ProductionSolver
 
 TASKS = ("svm-l1", "svm-l2", "krr")
 BITS = 192

@@ -20,10 +20,10 @@ from production_forms import production_forms, production_run
 from sstep_reference.arithmetic import Float
 from summation_variants import variant_run, variants
 
+from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.recurrence.mutation import NONE, TERMS
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.solver import Declaration
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -21,10 +21,10 @@ from sstep_verify.bounds.window.ridge_components import ridge_panel_bound
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.production import ProductionSolver
+from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.rounding.kernel.bounded import panel_entries
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.trajectory import Panel
 
 

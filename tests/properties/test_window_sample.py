@@ -15,8 +15,8 @@ from sstep_verify.checks import window_replay
 from sstep_verify.checks.window.choose import EVENTS, choose_windows
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.losses import TASKS
-from sstep_verify.production import ProductionSolver
 from sstep_verify.scenarios.draws import draw_scenario
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.verdict import Status
 
 SOLVER = ProductionSolver(update="frozen")

@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from sstep_verify.campaign.artefact import Artefact
 from sstep_verify.campaign.verdicts.measured import measuring_points
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import IndexStream, Problem, Ridge
-from sstep_verify.production import ProductionSolver
-from sstep_verify.solver import Declaration
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 

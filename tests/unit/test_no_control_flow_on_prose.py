@@ -87,7 +87,7 @@ def test_a_decision_on_words_is_seen(text, count):
 def test_no_decision_is_taken_on_the_words_of_a_reason_or_a_note():
     found = {}
     files = sorted(PRODUCT.rglob("*.py"))
-    assert len(files) > 400
+    assert len(files) > 300
     for path in files:
         if lines := _decisions(ast.parse(path.read_text("utf-8"))):
             found[path.relative_to(PRODUCT).as_posix()] = len(lines)

@@ -25,7 +25,7 @@ import numpy as np
 
 from sstep_verify.adapters.program.tables import WAYS, Program
 from sstep_verify.errors import InputError, ProgramError, RefusedError
-from sstep_verify.solver import RunRequest, Solver
+from sstep_verify.protocol import RunRequest, Solver
 
 REFUSED = 65
 """Exit code of a program that refuses its input (EX_DATAERR of sysexits.h)."""

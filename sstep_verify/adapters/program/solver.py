@@ -27,7 +27,7 @@ from sstep_verify.adapters.program.witness import COUNTS, PROBES, Witness, read_
 from sstep_verify.adapters.recording import observed, record, start_vector
 from sstep_verify.errors import ProgramError, RefusedError
 from sstep_verify.exchange import write_folder
-from sstep_verify.solver import Observer, RunRequest
+from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.trajectory import WITNESSED, Trajectory, fingerprint
 
 ESCAPED = "processes that had left its process group were still running when it had ended, and were ended"

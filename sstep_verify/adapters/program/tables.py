@@ -17,8 +17,8 @@ from sstep_verify.problems import IndexStream, Kernel
 from sstep_verify.problems.draws import GENERATORS, SEEDS
 from sstep_verify.problems.kernels import KERNELS
 from sstep_verify.problems.losses import TASKS
+from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks.interposer import NEMESES
-from sstep_verify.solver import RunRequest
 
 WRITES = ("log", "trace", "final")
 """What a program may leave, from what is judged most sharply to what is judged least so."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from sstep_verify.errors import InputError, ProgramError, RefusedError
 from sstep_verify.problems import Problem
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
 
 PARAMETERS = {"m": "", "C": "svm", "lambda": "krr"}
 """Parameters that a scale may be, themselves or as ``1/NAME``, and the tasks that have them."""

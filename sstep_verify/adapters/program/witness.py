@@ -16,8 +16,8 @@ import numpy as np
 from sstep_verify.adapters.program.numbers import content_of
 from sstep_verify.errors import MissingExtraError, ProgramError, RefusedError
 from sstep_verify.problems import Problem
+from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks.interposer import KINDS, NEMESIS, WITNESS, preloaded
-from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Panel, Probes
 
 COUNTS = "counters.txt"

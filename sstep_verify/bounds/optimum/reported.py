@@ -40,10 +40,10 @@ import numpy as np
 
 from sstep_verify.bounds.optimum.ridge import ridge_inputs
 from sstep_verify.bounds.optimum.svm import Evaluated, SvmValues
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, largest_normal, unit_roundoff
 from sstep_verify.rounding.kernel.products import kernel_products
-from sstep_verify.solver import Declaration
 
 
 def may_overflow(problem: Problem, declaration: Declaration, alpha: np.ndarray) -> bool:

@@ -35,6 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sstep_verify.bounds.optimum.svm import Evaluated, outward
+from sstep_verify.declaration import Declaration
 from sstep_verify.numerics.objective import dual_value, primal_value
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import (
@@ -48,7 +49,6 @@ from sstep_verify.rounding.arithmetic import (
     unit_roundoff,
 )
 from sstep_verify.rounding.kernel.products import KernelProducts, kernel_products
-from sstep_verify.solver import Declaration
 
 
 class RidgeInputs(NamedTuple):

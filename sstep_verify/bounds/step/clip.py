@@ -36,6 +36,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems.losses import Dual
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.finisher import Box, box_of, end_error, finish
@@ -50,7 +51,6 @@ from sstep_verify.rounding.sums import (
     accumulation_error,
     sum_constants,
 )
-from sstep_verify.solver import Declaration
 
 
 class ClipConstants(NamedTuple):

@@ -26,10 +26,10 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.compiled import compiled
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.sums import ADDED, FROZEN, IN_PLACE
-from sstep_verify.solver import Declaration
 
 
 class WeightsDrift:

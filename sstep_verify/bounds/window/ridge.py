@@ -55,12 +55,12 @@ import numpy as np
 
 from sstep_verify.bounds.carried_run import CarriedWeights
 from sstep_verify.bounds.trajectory_bound import TrajectoryBound
+from sstep_verify.declaration import Declaration
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, magnitudes, rounded_up, unit_roundoff
 from sstep_verify.rounding.block.energy import largest_energy
 from sstep_verify.rounding.block.local import RidgeLocalErrors, StepErrors
 from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.rounding.right_hand_side import CarriedTerms
-from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 
 JUDGE = Declaration("judge", update="in-place", increments="summed")

@@ -24,6 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.window.ridge import RidgeWindowErrors
+from sstep_verify.declaration import Declaration
 from sstep_verify.rounding.arithmetic import (
     OUTWARD,
     gamma,
@@ -35,7 +36,6 @@ from sstep_verify.rounding.arithmetic import (
 from sstep_verify.rounding.block.local import RidgeLocalErrors, StepErrors
 from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.rounding.right_hand_side import CarriedTerms
-from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 
 MOST_COEFFICIENTS = 1 << 20

@@ -23,11 +23,11 @@ from sstep_verify.bounds.window.ridge import RidgeWindowErrors, ridge_window_err
 from sstep_verify.bounds.window.ridge_components import ridge_component_bound
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.bounds.window.svm_state import NO_EMPHASIS, Emphasis
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems.losses import Dual
 from sstep_verify.rounding.arithmetic import norm
 from sstep_verify.rounding.block.local import StepErrors
 from sstep_verify.rounding.kernel.entries import KernelEntries
-from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps, SvmSteps
 
 CHANGE = 2.0**-20

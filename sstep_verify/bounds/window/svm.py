@@ -86,11 +86,11 @@ from sstep_verify.bounds.window.svm_state import (
     svm_arithmetic,
     svm_rows,
 )
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems.losses import Dual
 from sstep_verify.rounding.arithmetic import OUTWARD, magnitudes
 from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.rounding.right_hand_side import CarriedTerms
-from sstep_verify.solver import Declaration
 from sstep_verify.steps import SvmSteps
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems.losses import Dual
 from sstep_verify.rounding.arithmetic import (
     OUTWARD,
@@ -20,7 +21,6 @@ from sstep_verify.rounding.finisher import Box, box_of, end_error
 from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.rounding.right_hand_side import CarriedTerms
 from sstep_verify.rounding.sums import FORMS, gamma_of
-from sstep_verify.solver import Declaration
 
 U = unit_roundoff("float64")
 

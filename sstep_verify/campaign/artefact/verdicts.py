@@ -13,9 +13,9 @@ from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.outcome import right_at_one
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.protocol import RunRequest
 from sstep_verify.report.plain import plain
 from sstep_verify.report.write import ARTEFACTS
-from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 

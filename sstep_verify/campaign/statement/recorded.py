@@ -12,8 +12,8 @@ import numpy as np
 from sstep_verify.campaign.artefact import EVERY, Artefact, read_artefact
 from sstep_verify.errors import InputError, RefusedError
 from sstep_verify.problems import IndexStream
+from sstep_verify.protocol import Declaration, Observer, RunRequest
 from sstep_verify.runs.make import asked_of
-from sstep_verify.solver import Declaration, Observer, RunRequest
 from sstep_verify.trajectory import Asked, Trajectory
 
 MOST_BYTES = 256 << 20

@@ -33,8 +33,8 @@ from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.outcome import nothing_compared
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.draws import GENERATORS
+from sstep_verify.protocol import Declaration, Solver
 from sstep_verify.report import results as report
-from sstep_verify.solver import Declaration, Solver
 from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import Status, Verdict
 

@@ -19,13 +19,13 @@ from sstep_verify.campaign.verdicts.measured import common_points, measuring_poi
 from sstep_verify.campaign.verdicts.solvers import TRAINING, offered
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems import IndexStream, Kernel, Problem, loss_from
 from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.problems.data.datasets import DataSet
 from sstep_verify.problems.streams import distinct_length
 from sstep_verify.rounding.arithmetic import norm
-from sstep_verify.solver import Declaration
 
 LONGEST_UNIT = 1 << 16
 """Most iterations of which the runs of a program that counts windows or epochs are whole numbers."""

@@ -16,8 +16,8 @@ from sstep_verify.problems import Kernel
 from sstep_verify.problems.draws import GENERATORS
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.problems.losses import TASKS
-from sstep_verify.production.settings import Options
-from sstep_verify.solver import Solver
+from sstep_verify.protocol import Solver
+from sstep_verify.solver.settings import Options
 
 
 class Source(Protocol):

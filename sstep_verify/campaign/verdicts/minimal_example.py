@@ -26,8 +26,8 @@ from sstep_verify.campaign.verdicts.minimal_search import (
 from sstep_verify.checks.shared.case import Case, plain_request
 from sstep_verify.exchange import write_folder
 from sstep_verify.problems.kernels import parameters_of
+from sstep_verify.protocol import Solver
 from sstep_verify.report.write import MINIMAL
-from sstep_verify.solver import Solver
 from sstep_verify.verdict import Verdict
 
 PARTIAL = ".minimal.partial"

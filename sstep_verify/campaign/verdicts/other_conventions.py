@@ -18,7 +18,7 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.solver import Solver
+from sstep_verify.protocol import Solver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 

@@ -24,10 +24,10 @@ from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.outcome import left_out_for_cost, nothing_compared
 from sstep_verify.measures.error import drift
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.protocol import Observer, RunRequest, Solver
 from sstep_verify.report import results as report
 from sstep_verify.report.case import NOTHING_RUN
 from sstep_verify.runs.make import asked_of, make_run, unmade
-from sstep_verify.solver import Observer, RunRequest, Solver
 from sstep_verify.trajectory import GIVEN, Raised, Trajectory
 from sstep_verify.verdict import Verdict
 

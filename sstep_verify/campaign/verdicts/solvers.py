@@ -14,9 +14,9 @@ from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.adapters.training import TrainingSolver
 from sstep_verify.campaign.tables import POSITIVE, Count, Range, Whole
 from sstep_verify.errors import InputError, closest
-from sstep_verify.production import ProductionSolver
-from sstep_verify.production.settings import Options
-from sstep_verify.solver import Solver
+from sstep_verify.protocol import Solver
+from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver.settings import Options
 
 TRAINING = ("training", "solve")
 
@@ -44,7 +44,7 @@ class SolverTable:
     ranks : int
         Number of MPI ranks (P) of the production solver or a program; 1 runs the former in this process.
     update, rbf, exchange, keep_gram, cache, recompute, partition, separate_timers, long_block, panel_words
-        See `sstep_verify.production.settings.Options`.
+        See `sstep_verify.solver.settings.Options`.
     interval, tolerance
         Windows between two measurements of training and solve, and the value at which a run ends: the
         relative duality gap (K-SVM), the relative solution error (K-RR).

@@ -16,6 +16,7 @@ from sstep_verify.checks.shared.case import AGAIN, Case
 from sstep_verify.checks.shared.finding import Finding, ratios, wrong
 from sstep_verify.checks.window.compare import RunWindow, bounded, compare, moved_undrawn
 from sstep_verify.checks.window_replay import replayable
+from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay.window import Effect, Replay
@@ -31,7 +32,6 @@ from sstep_verify.rounding.arithmetic import OUTWARD, magnitudes
 from sstep_verify.rounding.block.energy import energy_norm
 from sstep_verify.rounding.held import held_problem
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.solver import Declaration
 
 ZERO_COLUMNS = 7
 """Columns appended: no multiple of a vector's width, so that sums are cut elsewhere."""

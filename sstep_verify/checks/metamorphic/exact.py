@@ -17,9 +17,9 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, wrong
 from sstep_verify.errors import InputError
 from sstep_verify.problems.transforms import Transformed, flip_labels, scale_data, scale_targets
+from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import TYPES, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Term
 

@@ -28,10 +28,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import PolynomialKernel, Problem
 from sstep_verify.rounding.arithmetic import TYPES, stored
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.solver import Declaration
 
 MOST_ENTRIES = 1 << 22
 """Kernel entries formed to find the smallest; of more rows the last bits alone decide."""

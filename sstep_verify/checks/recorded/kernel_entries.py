@@ -26,10 +26,10 @@ from sstep_verify.diagnosis.kernel_rows import differs, panel_defects, rows_of, 
 from sstep_verify.diagnosis.search import explanations
 from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
+from sstep_verify.protocol import RunRequest
 from sstep_verify.recurrence.mutation import NONE
 from sstep_verify.rounding.arithmetic import OUTWARD, unit_roundoff
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import NAMED, Status, Term, Verdict
 

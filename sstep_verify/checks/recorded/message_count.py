@@ -35,7 +35,7 @@ from sstep_verify.costs.windows import (
 )
 from sstep_verify.declaration import PER_WINDOW, SEPARATE
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import AFTER_OTHERS, BROADCASTS, WITNESSED, Trajectory
 from sstep_verify.verdict import Term, Verdict
 

@@ -33,9 +33,9 @@ from sstep_verify.checks.shared.finding import Finding, term_of, unbounded, wron
 from sstep_verify.checks.shared.outcome import unseen, verdict_on
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import CURVATURE as DIAGONAL
 from sstep_verify.quantities import STALE, WRITE_BACK
-from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import SEEN, Status, Term, Verdict
 

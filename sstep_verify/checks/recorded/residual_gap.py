@@ -21,7 +21,7 @@ from sstep_verify.checks.shared.finding import Finding, Window, unknown, wrong
 from sstep_verify.checks.shared.outcome import most_visible, planted_term, record, worst_entry
 from sstep_verify.oracle.balls.objectives import MOST_SAMPLES, exact_drift
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sstep_verify.problems import IndexStream, Problem
-from sstep_verify.solver import Declaration, RunRequest
+from sstep_verify.protocol import Declaration, RunRequest
 from sstep_verify.trajectory import Trajectory
 
 

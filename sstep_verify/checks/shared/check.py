@@ -10,7 +10,7 @@ from typing import Any
 
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict
 

@@ -11,12 +11,12 @@ from sstep_verify.bounds.step.residual import ridge_errors
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.steps.tally import BOUNDARY, KERNEL, SAME, STALE
 from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.kernel.bounded import longest_sample, may_factor
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.rounding.sums import NOT_FACTORED, Factored, sorted_sum_error, sum_error
-from sstep_verify.solver import Declaration
 
 WHOLE_WORDS = 1 << 25
 """Entries of a kernel matrix up to which all rows are formed once: up to seven arrays of 256 MiB."""

@@ -14,6 +14,7 @@ from sstep_verify.bounds.window.split import ridge_window_split, svm_window_spli
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, ratios, wrong
+from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import STREAM, WRITE_BACK
@@ -22,7 +23,6 @@ from sstep_verify.rounding.held import held_problem
 from sstep_verify.rounding.kernel.bounded import panel_entries
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.right_hand_side import CarriedTerms, carried_terms
-from sstep_verify.solver import Declaration
 from sstep_verify.steps import SvmSteps
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import SEEN

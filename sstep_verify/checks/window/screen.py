@@ -24,8 +24,8 @@ from sstep_verify.bounds.screen import THRICE, TWICE, Screened, screen_ridge, sc
 from sstep_verify.bounds.window.svm_state import HIGH, LOW
 from sstep_verify.checks.shared.case import Case, after_run, loggable, run_key
 from sstep_verify.checks.shared.finding import Finding, Window
+from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.solver import RunRequest
 from sstep_verify.trajectory import Trajectory
 
 WORDS = 1 << 24

@@ -134,7 +134,7 @@ def command(**given):
 
 def _solve(given, communicator, watchdog) -> None:
     from sstep_verify.cli.progress import Progress
-    from sstep_verify.production.communicator import on_all_ranks
+    from sstep_verify.solver.communicator import on_all_ranks
     from sstep_verify.training import solve
 
     settings = on_all_ranks(communicator, lambda: _settings(**given))
@@ -144,7 +144,7 @@ def _solve(given, communicator, watchdog) -> None:
 
 
 def _settings(steps, timers, **given):
-    from sstep_verify.production.settings import Settings
+    from sstep_verify.solver.settings import Settings
 
     kernel, loss, rest = kernel_and_loss(given)
     return Settings(kernel=kernel, loss=loss, separate_timers=timers == "separate", **steps, **rest)

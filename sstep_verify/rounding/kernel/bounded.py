@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import (
     OUTWARD,
@@ -21,7 +22,6 @@ from sstep_verify.rounding.arithmetic import (
     rounded_up,
     smallest_subnormal,
 )
-from sstep_verify.solver import Declaration
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel
 from sstep_verify.problems.kernels import Kernel
 from sstep_verify.rounding.arithmetic import (
@@ -53,7 +54,6 @@ from sstep_verify.rounding.arithmetic import (
 )
 from sstep_verify.rounding.kernel.bounded import KernelEntries, factored_products
 from sstep_verify.rounding.kernel.rbf import rbf_entries
-from sstep_verify.solver import Declaration
 
 ENTRIES_AT_ONCE = 1 << 18
 """Kernel entries held at once: what the caches of a processor hold of the arrays made of them."""

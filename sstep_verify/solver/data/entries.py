@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 from sstep_verify.errors import DataError
 from sstep_verify.problems.data.svmlight import Block, read_block, text_length
-from sstep_verify.production.communicator import Communicator, Failure, failure_of, listed, raise_first
-from sstep_verify.production.data.partition import Partition
+from sstep_verify.solver.communicator import Communicator, Failure, failure_of, listed, raise_first
+from sstep_verify.solver.data.partition import Partition
 
 
 class Report(NamedTuple):

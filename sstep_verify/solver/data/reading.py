@@ -25,15 +25,15 @@ from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.problems.data.datasets import DENSE_ABOVE, TASKS, load, names
 from sstep_verify.problems.data.labels import CLASSES, describe_mapping, two_classes
 from sstep_verify.problems.data.svmlight import CUT, cut_looks_alike, require_content
-from sstep_verify.production.communicator import Communicator, on_first_rank
-from sstep_verify.production.data.entries import (
+from sstep_verify.solver.communicator import Communicator, on_first_rank
+from sstep_verify.solver.data.entries import (
     Entries,
     parse_shares,
     pieces,
     scatter_dense,
     scatter_sparse,
 )
-from sstep_verify.production.data.partition import Partition, column_nonzeros, partition_of
+from sstep_verify.solver.data.partition import Partition, column_nonzeros, partition_of
 
 
 @dataclass(frozen=True, eq=False)

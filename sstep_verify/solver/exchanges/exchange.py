@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.problems import Kernel
-from sstep_verify.production.packet import FUNCTION, GRADIENT, PANEL, TRANSFER, WAITING, Packet
-from sstep_verify.production.panels.panel import Panel
+from sstep_verify.solver.packet import FUNCTION, GRADIENT, PANEL, TRANSFER, WAITING, Packet
+from sstep_verify.solver.panels.panel import Panel
 from sstep_verify.trajectory import Panel as UsedPanel
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.production.exchanges.exchange import Exchange
-from sstep_verify.production.exchanges.gram_local import DenseLocal, SparseLocal
-from sstep_verify.production.packet import Packet
+from sstep_verify.solver.exchanges.exchange import Exchange
+from sstep_verify.solver.exchanges.gram_local import DenseLocal, SparseLocal
+from sstep_verify.solver.packet import Packet
 
 
 class GramExchange(Exchange):

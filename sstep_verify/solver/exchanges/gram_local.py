@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.linalg.blas import dgemv, dsyrk
 
 from sstep_verify.compiled import compiled, compiled_borrowing
-from sstep_verify.production.panels.products import copy_run, features_at_once, forms_all, unsigned
+from sstep_verify.solver.panels.products import copy_run, features_at_once, forms_all, unsigned
 
 SMALL, NARROW = 1 << 19, 40
 """Features of a rank times squared samples, or features alone, up to which inner products are formed in one

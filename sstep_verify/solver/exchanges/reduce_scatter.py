@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from sstep_verify.compiled import compiled
-from sstep_verify.production.exchanges.exchange import Exchange
-from sstep_verify.production.packet import FUNCTION, GRADIENT, TRANSFER, Packet
-from sstep_verify.production.panels.panel import Panel
-from sstep_verify.production.panels.products import TILE_WORDS
+from sstep_verify.solver.exchanges.exchange import Exchange
+from sstep_verify.solver.packet import FUNCTION, GRADIENT, TRANSFER, Packet
+from sstep_verify.solver.panels.panel import Panel
+from sstep_verify.solver.panels.products import TILE_WORDS
 
 PANEL_SHARE, DATA_SHARE, LEAST_ROWS = 4, 16, 8
 """Rows formed at once before they are put in order: one in so many of the panel's (the first), and no more

@@ -20,10 +20,10 @@ import numpy as np
 
 from sstep_verify.compiled import compiled
 from sstep_verify.problems import Kernel
-from sstep_verify.production.exchanges.exchange import Exchange
-from sstep_verify.production.packet import FUNCTION, GRADIENT, Packet
-from sstep_verify.production.panels.panel import Sums, sums_of
-from sstep_verify.production.panels.products import DenseProducts, FewFeatures
+from sstep_verify.solver.exchanges.exchange import Exchange
+from sstep_verify.solver.packet import FUNCTION, GRADIENT, Packet
+from sstep_verify.solver.panels.panel import Sums, sums_of
+from sstep_verify.solver.panels.products import DenseProducts, FewFeatures
 from sstep_verify.trajectory import Panel as UsedPanel
 
 ROWS_AT_ONCE = 8

@@ -14,9 +14,9 @@ import scipy.sparse as sp
 
 from sstep_verify.compiled import compiled
 from sstep_verify.problems import Kernel, LinearKernel, PolynomialKernel, RBFKernel
-from sstep_verify.production.packet import Packet
-from sstep_verify.production.panels.differences import DenseDifferences, SparseDifferences, differences_of
-from sstep_verify.production.panels.products import RangedProducts, SparseProducts, products_of
+from sstep_verify.solver.packet import Packet
+from sstep_verify.solver.panels.differences import DenseDifferences, SparseDifferences, differences_of
+from sstep_verify.solver.panels.products import RangedProducts, SparseProducts, products_of
 
 
 class Panel:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.compiled import compiled, compiled_borrowing
-from sstep_verify.production.panels.few_features import few_products
+from sstep_verify.solver.panels.few_features import few_products
 
 TILE_WORDS = 1 << 19
 """Words of panel written per matrix product: few enough to stay in cache while BLAS writes them."""

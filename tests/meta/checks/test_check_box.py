@@ -11,6 +11,7 @@ from plant import plant
 
 from sstep_verify.bounds.box import box_bounds, largest_clipped
 from sstep_verify.checks import box as check
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,
@@ -20,8 +21,7 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.production import ProductionSolver, svm_window
-from sstep_verify.solver import Declaration
+from sstep_verify.solver import ProductionSolver, svm_window
 from sstep_verify.verdict import Status
 
 LOSSES = [Hinge(0.1), SquaredHinge(2.0)]

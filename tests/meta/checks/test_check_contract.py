@@ -30,9 +30,9 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.production import ProductionSolver
+from sstep_verify.protocol import Declaration, RunRequest
 from sstep_verify.runs.make import make_run
-from sstep_verify.solver import Declaration, RunRequest
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.trajectory import Claim, Panel
 from sstep_verify.verdict import Status
 

@@ -12,7 +12,7 @@ from judged import assert_teaches, judged, small_case
 from sstep_verify.adapters.training import TrainingSolver
 from sstep_verify.checks import determinism as check
 from sstep_verify.problems import Hinge, Ridge
-from sstep_verify.production import ProductionSolver
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.trajectory import Claim
 from sstep_verify.verdict import Status
 

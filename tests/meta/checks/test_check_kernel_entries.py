@@ -14,9 +14,9 @@ from plant import plant
 from sstep_verify.checks.recorded import kernel_entries as check
 from sstep_verify.diagnosis.kernel_rows import panel_defects
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
-from sstep_verify.production import ProductionSolver
-from sstep_verify.production.panels import panel as kernel_functions
-from sstep_verify.production.panels import products
+from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver.panels import panel as kernel_functions
+from sstep_verify.solver.panels import products
 from sstep_verify.trajectory import Panel
 from sstep_verify.verdict import Status
 

@@ -13,10 +13,10 @@ from plant import plant
 from sstep_verify.adapters.ours import DistributedSolver
 from sstep_verify.checks.recorded import kernel_entries as check
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
-from sstep_verify.production import ProductionSolver
-from sstep_verify.production.exchanges import gram_local
-from sstep_verify.production.exchanges import reduce_scatter as exchange_reduce_scatter
-from sstep_verify.production.panels import panel as kernel_functions
+from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver.exchanges import gram_local
+from sstep_verify.solver.exchanges import reduce_scatter as exchange_reduce_scatter
+from sstep_verify.solver.panels import panel as kernel_functions
 from sstep_verify.verdict import Status
 
 KERNELS = [LinearKernel(), PolynomialKernel(2, 1.5), RBFKernel(0.3)]

@@ -12,9 +12,9 @@ from sstep_verify.checks.recorded import message_count as check
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.declaration import PER_WINDOW
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
-from sstep_verify.production import ProductionSolver
-from sstep_verify.production import windows as columns
-from sstep_verify.production.exchanges import exchange as exchange_allreduce
+from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver import windows as columns
+from sstep_verify.solver.exchanges import exchange as exchange_allreduce
 from sstep_verify.verdict import Status
 
 KERNELS = [LinearKernel(), PolynomialKernel(), RBFKernel(0.3)]

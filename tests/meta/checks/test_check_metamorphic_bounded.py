@@ -21,10 +21,10 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.production import ProductionSolver, ridge_window, solver, svm_window
-from sstep_verify.production.panels import panel as kernel_functions
-from sstep_verify.production.panels import products
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
+from sstep_verify.solver import ProductionSolver, ridge_window, solver, svm_window
+from sstep_verify.solver.panels import panel as kernel_functions
+from sstep_verify.solver.panels import products
 from sstep_verify.verdict import Status
 
 LOSSES = [(Hinge(0.5), 1), (SquaredHinge(2.0), 1), (Ridge(0.05), 1), (Ridge(0.05), 3)]

@@ -17,10 +17,10 @@ from sstep_verify.checks.metamorphic import exact, scaling_range
 from sstep_verify.checks.metamorphic.exact import compare_bits, metamorphic_key
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.problems.transforms import scale_data
-from sstep_verify.production import ProductionSolver, ridge_window, svm_window
-from sstep_verify.production import run as run_module
-from sstep_verify.production.panels import panel as kernel_functions
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
+from sstep_verify.solver import ProductionSolver, ridge_window, svm_window
+from sstep_verify.solver import run as run_module
+from sstep_verify.solver.panels import panel as kernel_functions
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status
 

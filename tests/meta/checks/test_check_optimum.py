@@ -16,7 +16,7 @@ from sstep_verify.measures.error import relative_error
 from sstep_verify.measures.gap import GapMeasure
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
-from sstep_verify.production import ridge_window, svm_window
+from sstep_verify.solver import ridge_window, svm_window
 from sstep_verify.verdict import Status
 
 LOSSES = [(Hinge(0.5), 1), (SquaredHinge(2.0), 1), (Ridge(0.05), 3)]

@@ -14,8 +14,8 @@ from sstep_verify.checks import sstep_equals_classical
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.short.runs import short_key, short_points
 from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
-from sstep_verify.production import svm_window
 from sstep_verify.rounding.arithmetic import OUTWARD
+from sstep_verify.solver import svm_window
 from sstep_verify.verdict import Status
 
 SHARED = "gradient[place] + shift * value"

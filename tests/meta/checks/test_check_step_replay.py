@@ -22,7 +22,7 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.production import ProductionSolver
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.verdict import Status
 from studies.corpus.listing import PRODUCTION, edits
 

@@ -26,8 +26,8 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.production import ProductionSolver, ridge_window, svm_window
-from sstep_verify.production import windows as windows_module
+from sstep_verify.solver import ProductionSolver, ridge_window, svm_window
+from sstep_verify.solver import windows as windows_module
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status
 

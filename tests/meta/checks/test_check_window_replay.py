@@ -23,10 +23,10 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.production import ProductionSolver, ridge_window, svm_window
-from sstep_verify.production import windows as windows_module
+from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import core, quantities_of
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver import ProductionSolver, ridge_window, svm_window
+from sstep_verify.solver import windows as windows_module
 from sstep_verify.verdict import Status
 
 S_VALUES = (1, 4, 16)

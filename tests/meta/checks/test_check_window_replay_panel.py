@@ -13,7 +13,7 @@ from plant import plant
 from sstep_verify.checks import step_replay
 from sstep_verify.checks import window_replay as check
 from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
-from sstep_verify.production import ProductionSolver, ridge_window, svm_window
+from sstep_verify.solver import ProductionSolver, ridge_window, svm_window
 from sstep_verify.trajectory import Panel
 from sstep_verify.verdict import Status
 

@@ -13,14 +13,14 @@ from sstep_reference.arithmetic import Float
 from sstep_verify.adapters import CallableSolver
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.recorded import kernel_entries
+from sstep_verify.declaration import Declaration
 from sstep_verify.diagnosis.candidates import mistakes
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.problems import Hinge, LinearKernel, RBFKernel, Ridge, SquaredHinge
-from sstep_verify.production import ProductionSolver
 from sstep_verify.quantities import STREAM, UPPER, core, quantities_of
 from sstep_verify.recurrence.mutation import Mutation
-from sstep_verify.solver import Declaration
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.verdict import Status
 
 LOSSES = [(Hinge(0.5), 1), (SquaredHinge(2.0), 1), (Ridge(0.05), 1), (Ridge(0.05), 3)]

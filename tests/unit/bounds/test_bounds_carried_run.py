@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sstep_verify.bounds.carried_run import weights_map
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Hinge, LinearKernel, Problem, Ridge
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from sstep_verify.solver import Declaration
 
 SAMPLES = 60
 U = unit_roundoff("float64")

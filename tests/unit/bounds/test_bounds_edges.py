@@ -17,6 +17,7 @@ from sstep_verify.bounds.largest_number import largest_number, largest_value
 from sstep_verify.bounds.step.clip import clip_constants
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm_state import svm_arithmetic
+from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems import (
     Hinge,
@@ -38,7 +39,6 @@ from sstep_verify.rounding.block.factorisation import solve_bound
 from sstep_verify.rounding.kernel.bounded import KernelEntries
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.right_hand_side import right_hand_sides
-from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps
 
 

@@ -9,6 +9,7 @@ from sstep_reference.arithmetic import Float
 from sstep_verify.bounds.optimum.reported import predictions
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
+from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.losses import Dual
@@ -16,7 +17,6 @@ from sstep_verify.rounding.arithmetic import magnitudes, stored
 from sstep_verify.rounding.held import held_problem
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.kernel.products import kernel_products
-from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps, SvmSteps
 
 SAMPLES = 6

@@ -8,6 +8,7 @@ import pytest
 from sstep_verify.bounds.optimum import ridge as optimum_ridge
 from sstep_verify.bounds.optimum import svm as optimum_svm
 from sstep_verify.bounds.residual_gap import DriftBound, Segment
+from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems import (
     Hinge,
@@ -20,7 +21,6 @@ from sstep_verify.problems import (
 )
 from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.kernel.products import kernel_products
-from sstep_verify.solver import Declaration
 
 FLOAT64 = Declaration("any")
 FLOAT32 = Declaration("any", precision="float32")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Hinge, LinearKernel, Problem
 from sstep_verify.rounding.arithmetic import gamma, smallest_subnormal, stored, unit_roundoff
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.right_hand_side import NO_QUOTIENT, Quotient, RightHandSides, right_hand_sides
-from sstep_verify.solver import Declaration
 
 PENALTY = 1.0 + 0.9 * 2.0**-24  # float32 rounds it by nearly u
 FLOAT32 = Declaration("float32", precision="float32")

@@ -10,9 +10,9 @@ import pytest
 from sstep_verify.bounds.step.clip import clip_constants
 from sstep_verify.bounds.step.probed import curvature_bounds
 from sstep_verify.bounds.step.residual import solve_constants
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems.losses import Dual
 from sstep_verify.rounding.sums import Factored, sorted_sum_error, sum_error
-from sstep_verify.solver import Declaration
 
 U = 2.0**-53
 SUMS = clip_constants(Declaration("any"), 9, 9, 4, Dual(0.0, 1.0), judge=False).sums._replace(tree=0, u=U)

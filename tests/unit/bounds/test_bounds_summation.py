@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
 from sstep_verify.rounding.arithmetic import gamma, stale_roundings, sum_roundings, unit_roundoff
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.solver import Declaration
 
 SIZES = [1, 2, 3, 7, 8, 9, 64, 100, 1000]
 

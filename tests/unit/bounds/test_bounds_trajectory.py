@@ -16,6 +16,7 @@ from sstep_reference.arithmetic import Balls, Rational
 from sstep_verify import quantities
 from sstep_verify.bounds.window.ridge import ridge_trajectory_bound, ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_trajectory_bound, svm_window_bound
+from sstep_verify.declaration import Declaration
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.replay import ends as oracle_module
@@ -25,7 +26,6 @@ from sstep_verify.recurrence.mutation import NONE, left_out
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
 from sstep_verify.rounding.block.energy import energy_norm, energy_reach
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.solver import Declaration
 
 IN_PLACE = Declaration("in place")
 FROZEN = Declaration("frozen", update="frozen")

@@ -10,13 +10,13 @@ import pytest
 from sstep_verify.bounds.screen import screen_svm
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
+from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.losses import Dual
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.rounding.right_hand_side import CarriedTerms
-from sstep_verify.solver import Declaration
 from sstep_verify.steps import RidgeSteps, SvmSteps
 
 IN_PLACE = Declaration("in place")

@@ -14,7 +14,7 @@ from sstep_verify.checks.registry import CHECKS, checks_of
 from sstep_verify.checks.shared.case import merge_requests
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
-from sstep_verify.production import ProductionSolver
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.verdict import Status
 
 

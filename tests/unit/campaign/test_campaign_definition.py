@@ -4,9 +4,9 @@ import pytest
 
 from sstep_verify.campaign.read import read_definition, shipped
 from sstep_verify.campaign.verdicts.expand import expand, make_case
+from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems.data.datasets import load
-from sstep_verify.solver import Declaration
 
 GOOD = """
 [campaign]

@@ -8,8 +8,8 @@ import pytest
 from sstep_verify.campaign.verdicts.runs import left_out, minimum_table, too_few
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import Case, run_key
+from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
-from sstep_verify.solver import Declaration
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 

@@ -12,7 +12,7 @@ from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.fitting import read_family
 from sstep_verify.errors import InputError
 from sstep_verify.problems import LinearKernel, RBFKernel
-from sstep_verify.production import ProductionSolver
+from sstep_verify.solver import ProductionSolver
 
 TABLE = {"data": ["breast_cancer"], "task": ["svm-l1"], "kernel": [{"name": "linear"}], "s": [1]}
 

@@ -25,9 +25,9 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.problems.data.datasets import load
-from sstep_verify.production.schedule import Schedule, windows_of
-from sstep_verify.production.settings import Settings
 from sstep_verify.runs.make import make_run
+from sstep_verify.solver.schedule import Schedule, windows_of
+from sstep_verify.solver.settings import Settings
 
 SPECS = [spec for unit in expand(read_definition("varied")) for spec in unit.work]
 

@@ -12,7 +12,7 @@ from sstep_verify.campaign.selection import load_data
 from sstep_verify.campaign.shipped import shipped
 from sstep_verify.campaign.verdicts.expand import expand
 from sstep_verify.problems.data.embedded import EDGES
-from sstep_verify.production import ProductionSolver
+from sstep_verify.solver import ProductionSolver
 
 CLAIMS = ("ci", "deep", "embedded")
 """Campaigns that claim kernels."""

@@ -10,7 +10,7 @@ import pytest
 
 from sstep_verify.judging import judge
 from sstep_verify.problems import IndexStream, LinearKernel, Problem, SquaredHinge
-from sstep_verify.production import ProductionSolver
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.verdict import Status
 from studies.corpus.grading import CaseFound, Said, graded, place_right
 from studies.corpus.listing import Edit

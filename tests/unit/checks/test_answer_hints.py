@@ -18,7 +18,7 @@ from sstep_verify.checks.shared.outcome import MOST
 from sstep_verify.diagnosis.hints import HINTS, Explained, in_words
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream
-from sstep_verify.solver import Declaration, RunRequest
+from sstep_verify.protocol import Declaration, RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status
 

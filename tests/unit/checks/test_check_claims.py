@@ -10,7 +10,7 @@ import pytest
 from sstep_verify import Hinge, IndexStream, LinearKernel, Problem, Ridge, judge
 from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.bounds.optimum.reported import may_overflow
-from sstep_verify.solver import Declaration
+from sstep_verify.declaration import Declaration
 from sstep_verify.trajectory import Claim
 from sstep_verify.verdict import Status
 

@@ -17,9 +17,9 @@ from sstep_verify.checks.registry import CHECKS, MODULES, PRIMARY, checks_of, ga
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.trajectory import ROUNDED
+from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
-from sstep_verify.solver import Declaration
 
 PROBLEM = Problem("p", np.eye(2), [1.0, -1.0], LinearKernel(), Hinge(1.0))
 PAGE = Path(__file__).parents[3] / "docs" / "verdicts.md"

@@ -16,9 +16,9 @@ from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.seen import exact_steps, step_terms
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, LinearKernel, Problem
-from sstep_verify.production import ProductionSolver
+from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import STALE, WRITE_BACK
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.verdict import Status
 
 TASKS = ("svm-l1", "svm-l2", "krr")

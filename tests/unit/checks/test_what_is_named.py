@@ -14,6 +14,7 @@ from sstep_verify.checks.metamorphic import exact
 from sstep_verify.checks.metamorphic.scaling_range import kernel_span
 from sstep_verify.checks.shared.case import plain_request, run_key
 from sstep_verify.checks.shared.outcome import MOST
+from sstep_verify.declaration import Declaration
 from sstep_verify.diagnosis import kernel_rows, other_problems
 from sstep_verify.diagnosis.conventions import Answer, scaled
 from sstep_verify.diagnosis.other_problems import DEGREE, mistaken_problems, other_kernel
@@ -26,9 +27,8 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.production import ProductionSolver
 from sstep_verify.quantities import LOWER, UPPER
-from sstep_verify.solver import Declaration
+from sstep_verify.solver import ProductionSolver
 from sstep_verify.verdict import Status
 
 DATA = np.array([[1.0, 0.5], [0.25, 2.0], [0.0, 0.0]])

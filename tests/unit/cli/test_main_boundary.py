@@ -12,7 +12,7 @@ import pytest
 
 from sstep_verify.cli import main as boundary
 from sstep_verify.errors import InputError, MissingExtraError, OracleDisagreementError
-from sstep_verify.production.packet import IncoherenceError
+from sstep_verify.solver.packet import IncoherenceError
 
 
 def ended(monkeypatch, capsys, error: BaseException) -> tuple[int, str]:

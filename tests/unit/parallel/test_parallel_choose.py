@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
-from sstep_verify.production.exchanges.exchange import choose_exchange
+from sstep_verify.solver.exchanges.exchange import choose_exchange
 
 RUN = {"samples": 1000, "s": 8, "block": 1, "iterations": 500, "ranks": 4, "memory": 0}
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from sstep_verify.checks.recorded.message_count import expected_counts
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
-from sstep_verify.production.windows import ColumnCache
-from sstep_verify.solver import Declaration
+from sstep_verify.solver.windows import ColumnCache
 from sstep_verify.trajectory import Trajectory
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sstep_verify.production import windows as columns_module
-from sstep_verify.production.windows import WindowColumns, distinct_columns
+from sstep_verify.solver import windows as columns_module
+from sstep_verify.solver.windows import WindowColumns, distinct_columns
 
 
 def expected(window: np.ndarray) -> tuple[list[int], list[int]]:

@@ -14,13 +14,13 @@ from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.solvers import SolverTable, make_solvers
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel
-from sstep_verify.production import ProductionSolver
-from sstep_verify.production.packet import TRAILER
-from sstep_verify.production.panels import differences
-from sstep_verify.production.panels.differences import DenseDifferences, SparseDifferences, differences_of
-from sstep_verify.production.panels.panel import DistanceGaussian
+from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import gamma, unit_roundoff
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver.packet import TRAILER
+from sstep_verify.solver.panels import differences
+from sstep_verify.solver.panels.differences import DenseDifferences, SparseDifferences, differences_of
+from sstep_verify.solver.panels.panel import DistanceGaussian
 
 U = unit_roundoff("float64")
 STORAGES = [np.asarray, sp.csr_array]

@@ -7,15 +7,15 @@ import pytest
 import scipy.sparse as sp
 
 from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
-from sstep_verify.production.data.partition import column_nonzeros, local_columns, partition_of
-from sstep_verify.production.exchanges import reduce_scatter as exchange_reduce_scatter
-from sstep_verify.production.exchanges.exchange import AllreduceExchange
-from sstep_verify.production.exchanges.gram import GramExchange
-from sstep_verify.production.exchanges.gram_local import DenseLocal
-from sstep_verify.production.exchanges.reduce_scatter import ReduceScatterExchange
-from sstep_verify.production.exchanges.support import SupportExchange, SupportPanel
-from sstep_verify.production.packet import PHASES, Packet, WindowError
-from sstep_verify.production.panels.panel import Panel
+from sstep_verify.solver.data.partition import column_nonzeros, local_columns, partition_of
+from sstep_verify.solver.exchanges import reduce_scatter as exchange_reduce_scatter
+from sstep_verify.solver.exchanges.exchange import AllreduceExchange
+from sstep_verify.solver.exchanges.gram import GramExchange
+from sstep_verify.solver.exchanges.gram_local import DenseLocal
+from sstep_verify.solver.exchanges.reduce_scatter import ReduceScatterExchange
+from sstep_verify.solver.exchanges.support import SupportExchange, SupportPanel
+from sstep_verify.solver.packet import PHASES, Packet, WindowError
+from sstep_verify.solver.panels.panel import Panel
 from studies.thread_ranks import on_threads
 
 SAMPLES, FEATURES, ROWS = 7, 5, 4

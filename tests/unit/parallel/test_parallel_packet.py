@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sstep_verify.production.communicator import SelfCommunicator
-from sstep_verify.production.packet import (
+from sstep_verify.solver.communicator import SelfCommunicator
+from sstep_verify.solver.packet import (
     LONGEST,
     TRAILER,
     IncoherenceError,

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstep_verify.errors import InputError
-from sstep_verify.production.data import partition as partition_module
-from sstep_verify.production.data.entries import Entries
-from sstep_verify.production.data.partition import (
+from sstep_verify.solver.data import partition as partition_module
+from sstep_verify.solver.data.entries import Entries
+from sstep_verify.solver.data.partition import (
     balanced_partition,
     column_nonzeros,
     dealt_partition,

@@ -9,9 +9,10 @@ import pytest
 import scipy.sparse as sp
 
 from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
-from sstep_verify.production.panels import few_features, products
-from sstep_verify.production.panels.few_features import few_products
-from sstep_verify.production.panels.panel import (
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
+from sstep_verify.solver.panels import few_features, products
+from sstep_verify.solver.panels.few_features import few_products
+from sstep_verify.solver.panels.panel import (
     Gaussian,
     Identity,
     Power,
@@ -19,14 +20,13 @@ from sstep_verify.production.panels.panel import (
     kernel_function_of,
     raise_entries,
 )
-from sstep_verify.production.panels.products import (
+from sstep_verify.solver.panels.products import (
     DenseProducts,
     FewFeatures,
     SparseProducts,
     products_of,
     scatter_columns,
 )
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
 
 U = unit_roundoff("float64")
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.expand import expand, make_case
+from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.numerics.kernel_matrix import kernel_matrix
 from sstep_verify.problems import (
@@ -21,10 +22,9 @@ from sstep_verify.problems import (
 )
 from sstep_verify.problems.bias import require_usable, with_constant_feature
 from sstep_verify.problems.data.datasets import load
-from sstep_verify.production.communicator import SelfCommunicator
-from sstep_verify.production.data.partition import Partition
-from sstep_verify.production.data.reading import LocalData, with_bias
-from sstep_verify.solver import Declaration
+from sstep_verify.solver.communicator import SelfCommunicator
+from sstep_verify.solver.data.partition import Partition
+from sstep_verify.solver.data.reading import LocalData, with_bias
 
 FAMILY = """
 [campaign]

@@ -7,10 +7,10 @@ import pytest
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems import PolynomialKernel
+from sstep_verify.protocol import RunRequest
 from sstep_verify.scenarios.descent import design_kernel
 from sstep_verify.scenarios.families import FAMILIES, edge_scenarios
 from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.solver import RunRequest
 
 EVERY_EDGE = [
     pytest.param(family, scenario, id=f"{family}-{precision}-{place}")

@@ -10,7 +10,7 @@ import numpy as np
 
 from sstep_verify.adapters.callable import CallableSolver
 from sstep_verify.adapters.reference import ReferenceSolver
-from sstep_verify.solver import Declaration
+from sstep_verify.declaration import Declaration
 
 
 class Spoiled(ReferenceSolver):

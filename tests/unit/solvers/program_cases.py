@@ -15,7 +15,7 @@ from sstep_verify.adapters.program import (
     read_program,
 )
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
 
 ENDS = str(Path(__file__).with_name("programs") / "ends.py")
 DATA = np.random.default_rng(5).standard_normal((6, 3))

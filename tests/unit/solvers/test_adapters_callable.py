@@ -10,7 +10,7 @@ import pytest
 from sstep_verify.adapters import CallableSolver, ReferenceSolver
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
-from sstep_verify.solver import Declaration, RunRequest, Solver
+from sstep_verify.protocol import Declaration, RunRequest, Solver
 
 SAMPLES, LENGTH = 6, 20
 PROBLEM = Problem(

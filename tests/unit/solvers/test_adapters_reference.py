@@ -23,7 +23,7 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.solver import RunRequest, Solver
+from sstep_verify.protocol import RunRequest, Solver
 
 SAMPLES, LENGTH = 12, 60
 LOSSES = {"svm-l1": Hinge(0.7), "svm-l2": SquaredHinge(0.7), "krr": Ridge(0.1)}

@@ -15,9 +15,9 @@ from sstep_verify.checks.shared.case import Case, plain_request
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.problems.streams import IndexStream
-from sstep_verify.production import ProductionSolver, training
-from sstep_verify.production.monitor import Values
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
+from sstep_verify.solver import ProductionSolver, training
+from sstep_verify.solver.monitor import Values
 from sstep_verify.verdict import Status
 
 SAMPLES, LENGTH, INTERVAL = 14, 215, 5
@@ -160,7 +160,7 @@ def test_an_interval_that_begins_from_a_coordinate_lost_fails(monkeypatch):
 
 
 def test_weights_not_formed_anew_from_a_fail(monkeypatch):
-    from sstep_verify.production.exchanges.gram import GramExchange
+    from sstep_verify.solver.exchanges.gram import GramExchange
 
     monkeypatch.setattr(GramExchange, "restart", lambda self, vector: None)
     solver = TrainingSolver(interval=INTERVAL, exchange="gram")

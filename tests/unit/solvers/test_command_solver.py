@@ -29,8 +29,8 @@ from sstep_verify.problems import (
     Ridge,
 )
 from sstep_verify.problems.data.datasets import load
+from sstep_verify.protocol import RunRequest
 from sstep_verify.runs.make import make_run
-from sstep_verify.solver import RunRequest
 from sstep_verify.verdict import Status
 
 

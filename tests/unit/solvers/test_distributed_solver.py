@@ -8,9 +8,9 @@ import pytest
 from sstep_verify.adapters import ours
 from sstep_verify.errors import InputError, RunError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
-from sstep_verify.production.packet import IncoherenceError
+from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks import RankError
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver.packet import IncoherenceError
 
 DATA = np.random.default_rng(5).standard_normal((6, 3))
 PROBLEM = Problem("small", DATA, np.resize([1.0, -1.0], 6), LinearKernel(), Hinge(0.5))

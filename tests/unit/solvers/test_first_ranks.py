@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
-from sstep_verify.production import ProductionSolver
-from sstep_verify.production.exchanges.support import SupportPanel
-from sstep_verify.production.packet import WindowError
-from sstep_verify.production.panels.panel import Panel
-from sstep_verify.production.recurrences import RidgeRecurrence, SvmRecurrence
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
+from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver.exchanges.support import SupportPanel
+from sstep_verify.solver.packet import WindowError
+from sstep_verify.solver.panels.panel import Panel
+from sstep_verify.solver.recurrences import RidgeRecurrence, SvmRecurrence
 from studies.thread_ranks import ThreadCommunicator, on_threads
 
 SAMPLES, S, ITERATIONS = 12, 4, 24

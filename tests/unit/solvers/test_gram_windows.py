@@ -11,12 +11,12 @@ from plant import plant
 from production_runs import LOSSES
 
 from sstep_verify.problems import IndexStream, LinearKernel, Problem
-from sstep_verify.production import ProductionSolver
-from sstep_verify.production.communicator import SelfCommunicator
-from sstep_verify.production.exchanges import gram_local
-from sstep_verify.production.exchanges.gram import GramExchange
-from sstep_verify.production.exchanges.gram_local import FEW, NARROW, SMALL, DenseLocal
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
+from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver.communicator import SelfCommunicator
+from sstep_verify.solver.exchanges import gram_local
+from sstep_verify.solver.exchanges.gram import GramExchange
+from sstep_verify.solver.exchanges.gram_local import FEW, NARROW, SMALL, DenseLocal
 
 ITERATIONS, S = 95, (1, 4, FEW + 1, 32, 37)
 """Several chunks of windows, and a last one that is cut."""

@@ -10,10 +10,10 @@ import pytest
 from production_runs import KERNELS, LOSSES, SAMPLES, problem_of, stream_of
 
 from sstep_verify.problems import IndexStream, RBFKernel
-from sstep_verify.production import ProductionSolver
-from sstep_verify.production.communicator import SelfCommunicator
-from sstep_verify.production.packet import PHASES, TRAILER
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
+from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver.communicator import SelfCommunicator
+from sstep_verify.solver.packet import PHASES, TRAILER
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)

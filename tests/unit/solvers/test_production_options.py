@@ -7,7 +7,7 @@ from production_runs import KERNELS, problem_of
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems import LinearKernel
-from sstep_verify.production.settings import GRAM_ROWS, Options
+from sstep_verify.solver.settings import GRAM_ROWS, Options
 
 
 @pytest.mark.parametrize(

@@ -21,17 +21,17 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.production import (
+from sstep_verify.protocol import RunRequest
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
+from sstep_verify.solver import (
     ProductionSolver,
     recurrences,
     ridge_window,
     svm_window,
 )
-from sstep_verify.production.exchanges.exchange import AllreduceExchange
-from sstep_verify.production.ridge_window import row_products, solve_in_place
-from sstep_verify.production.settings import Options
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
-from sstep_verify.solver import RunRequest
+from sstep_verify.solver.exchanges.exchange import AllreduceExchange
+from sstep_verify.solver.ridge_window import row_products, solve_in_place
+from sstep_verify.solver.settings import Options
 
 U = unit_roundoff("float64")
 LOSSES = {"svm-l1": Hinge(1.0), "svm-l2": SquaredHinge(1.0), "krr": Ridge(0.5)}

@@ -13,11 +13,11 @@ from production_runs import FORMS, KERNELS, LOSSES, SAMPLES, problem_of, stream_
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
-from sstep_verify.production import ProductionSolver
-from sstep_verify.production import run as run_module
-from sstep_verify.production.communicator import SelfCommunicator
-from sstep_verify.production.settings import Options
-from sstep_verify.solver import RunRequest, Solver
+from sstep_verify.protocol import RunRequest, Solver
+from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver import run as run_module
+from sstep_verify.solver.communicator import SelfCommunicator
+from sstep_verify.solver.settings import Options
 
 
 def run(task: str, s: int, iterations: int, record=(), start: int = 0, initial=None, **form):

@@ -24,8 +24,8 @@ from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.errors import InputError, ProgramError, RefusedError
 from sstep_verify.exchange import write_folder
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, PolynomialKernel, Problem, Ridge
+from sstep_verify.protocol import RunRequest
 from sstep_verify.runs.make import make_run
-from sstep_verify.solver import RunRequest
 from sstep_verify.verdict import Status
 
 

@@ -18,7 +18,7 @@ from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.errors import InputError, RefusedError
 from sstep_verify.problems import IndexStream
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
 
 
 def test_places_of_a_command_are_filled_in_without_a_shell():

@@ -11,7 +11,7 @@ from sstep_verify.adapters.program import Conventions, Program, ProgramFile
 from sstep_verify.adapters.program.witness import read_probes
 from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
 
 SAMPLES, STEPS, S = 4, 5, 2
 PROBLEM = Problem("p", np.eye(SAMPLES), np.array([1.0, -1.0, -1.0, 1.0]), LinearKernel(), Hinge(1.0))

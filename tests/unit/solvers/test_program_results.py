@@ -18,7 +18,7 @@ from sstep_verify.adapters.program.numbers import (
 )
 from sstep_verify.errors import ProgramError, RefusedError
 from sstep_verify.problems import IndexStream
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
 
 
 @pytest.mark.parametrize("mode", ["binary", "decimal", "hex"])

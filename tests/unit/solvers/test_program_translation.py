@@ -14,7 +14,7 @@ from sstep_verify.adapters.program import (
 )
 from sstep_verify.errors import ProgramError, RefusedError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
 
 
 @pytest.mark.parametrize("seed", [0, 1, 7, 2**31 - 1, 2**31, 2**32 - 1])

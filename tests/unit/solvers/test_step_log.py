@@ -10,8 +10,8 @@ from production_runs import FORMS, KERNELS, problem_of, stream_of
 
 from sstep_verify import judge
 from sstep_verify.adapters import CallableSolver, ReferenceSolver
-from sstep_verify.production import ProductionSolver
-from sstep_verify.solver import Declaration, RunRequest
+from sstep_verify.protocol import Declaration, RunRequest
+from sstep_verify.solver import ProductionSolver
 
 TASKS = ("svm-l1", "svm-l2", "krr")
 OTHERS = [

@@ -10,10 +10,10 @@ import pytest
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, Problem, Ridge, SquaredHinge
-from sstep_verify.production.monitor import Measured, Values
-from sstep_verify.production.schedule import Stretch
-from sstep_verify.production.settings import EXCHANGES
-from sstep_verify.production.training import Place
+from sstep_verify.solver.monitor import Measured, Values
+from sstep_verify.solver.schedule import Stretch
+from sstep_verify.solver.settings import EXCHANGES
+from sstep_verify.solver.training import Place
 from sstep_verify.training.checkpoint import (
     FORMAT,
     Checkpoint,

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstep_verify.production.training import Place
+from sstep_verify.solver.training import Place
 from sstep_verify.training.checkpoint import Keeper
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sstep_verify.production.packet import PHASES
+from sstep_verify.solver.packet import PHASES
 from sstep_verify.training.pipeline import summary_lines
 
 

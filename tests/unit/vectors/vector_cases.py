@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sstep_verify.solver import RunRequest
+from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.vectors.choose import choose
 from sstep_verify.vectors.make import Proved, expected_of, nearest, prove
