@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.adapters.recording import observed
+from sstep_verify.adapters.callable import observed
 from sstep_verify.adapters.training import TrainingSolver, tuned_sequence
 from sstep_verify.costs.messages import Counts
 from sstep_verify.errors import RunError

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.adapters.recording import observed
+from sstep_verify.adapters.callable import observed
 from sstep_verify.errors import DivergedError, InputError, MissingExtraError, RunError
 from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.ranks import LIMIT, in_place, run

@@ -17,7 +17,7 @@ from sstep_reference import (
 from sstep_reference.arithmetic import Float
 from sstep_reference.bdcd_krr import block_system
 
-from sstep_verify.adapters.recording import PRECISIONS, record, start_vector
+from sstep_verify.adapters.callable import PRECISIONS, record, start_vector
 from sstep_verify.declaration import Precision
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Problem

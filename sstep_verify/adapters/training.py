@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from sstep_verify.adapters.callable import observed
 from sstep_verify.adapters.ours import whole_run
-from sstep_verify.adapters.recording import observed
 from sstep_verify.costs.tuning import Tuner
 from sstep_verify.errors import InputError
 from sstep_verify.protocol import Declaration, Observer, RunRequest

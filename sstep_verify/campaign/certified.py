@@ -15,9 +15,9 @@ from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepa
 from sstep_verify.campaign.selection import case_id, case_in_report, chosen_units, load_data
 from sstep_verify.campaign.tables import POSITIVE, Memory, OneOf, Range, read_table
 from sstep_verify.errors import InputError, OracleDisagreementError
-from sstep_verify.oracle.balls.decimals import lower_decimal, upper_decimal
+from sstep_verify.oracle.balls.enclosure import lower_decimal, upper_decimal
 from sstep_verify.oracle.certificate.certify import certify
-from sstep_verify.oracle.memory import GIB, certificate_bytes, gibibytes
+from sstep_verify.oracle.facade import GIB, certificate_bytes, gibibytes
 from sstep_verify.oracle.verify import record as words
 from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.oracle.verify.record import Certificate, CertificateError, SvmCertificate

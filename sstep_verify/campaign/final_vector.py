@@ -15,9 +15,8 @@ from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.fitting import refuse_unusable
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Kernel, Problem
-from sstep_verify.problems.bias import require_usable, with_constant_feature
 from sstep_verify.problems.losses import Loss
-from sstep_verify.problems.scales import scale_from
+from sstep_verify.problems.transforms import require_usable, scale_from, with_constant_feature
 
 
 @dataclass(frozen=True)

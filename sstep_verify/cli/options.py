@@ -209,7 +209,7 @@ def loaded_for(data: str, task: str, directory: str | None) -> Any:
 def problem_of(data: str, given: dict[str, Any]) -> tuple[Any, Any]:
     """The problem that DATA and the options are, with the feature of --bias, and the data as loaded."""
     from sstep_verify.problems import Problem
-    from sstep_verify.problems.bias import require_usable, with_constant_feature
+    from sstep_verify.problems.transforms import require_usable, with_constant_feature
 
     kernel, loss, _ = kernel_and_loss(given)
     require_usable(given["bias"], kernel)

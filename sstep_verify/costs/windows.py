@@ -1,4 +1,18 @@
-"""Windows of an index stream: what they draw, how much of it is distinct, what a cache of rows lacks."""
+"""Windows of an index stream: what they draw, how much of it is distinct, what a cache of rows lacks.
+
+The block size (b) of K-RR follows from the sizes of a problem alone: b changes the iterates, so it is
+not measured. A pass over the m coordinates costs, whatever b, m inner products of a sample with all
+others, kernel entries and products of a row with a: for each coordinate ``2 Z / P + (mu + 2) m`` flops,
+Z the values stored of all samples, P ranks that share them, mu flops of an entry. What grows with b are
+the solves, ``b^3 / 3`` for b coordinates, made on every rank. An exact step on a block lowers the
+objective at least as much as one on any of its coordinates, and with small lambda, where single
+coordinates are strongly coupled, passes are far fewer: the larger b the better, as long as solves are
+not what a pass costs.
+
+So b is the largest power of two with ``b^2 / 3 <= 2 Z / P + (mu + 2) m`` that is at most m / 4, so that
+a pass still has several steps, and at most `MOST`: 16 iterations a window then draw 1,024, beyond which
+the entries among them (s^2 b^2, which exchange gram and reduce-scatter send) outweigh the rest.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +21,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.problems import IndexStream
+from sstep_verify.problems import IndexStream, Kernel, PolynomialKernel
+
+MOST = 64
+"""Largest b that is chosen."""
+
+EXPONENTIAL = 20
+"""Flops that take as long as an exponential and what belongs to it."""
+
+
+def block_size(samples: int, stored: float, ranks: int, kernel: Kernel) -> int:
+    """Choose b for K-RR on m samples that store Z values (m n if dense), shared by P ranks.
+
+    It is a power of two, 1 <= b <= max(1, m / 4).
+    """
+    entry = kernel.degree if isinstance(kernel, PolynomialKernel) else 0
+    entry = EXPONENTIAL if kernel.of_distance else entry
+    work = 2 * stored / ranks + (entry + 2) * samples
+    most = max(min(MOST, samples // 4), 1)
+    block = 1
+    while 2 * block <= most and (2 * block) ** 2 / 3 <= work:
+        block *= 2
+    return block
+
 
 DRAWS_AT_ONCE = 1 << 20
 """Drawn coordinates that are looked at at once."""

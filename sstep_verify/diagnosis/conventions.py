@@ -14,7 +14,7 @@ import numpy as np
 
 from sstep_verify.diagnosis.other_problems import OVER_LAMBDA, TIMES_M
 from sstep_verify.problems import Hinge, Problem, Ridge
-from sstep_verify.problems.scales import scales
+from sstep_verify.problems.transforms import scales
 
 
 @dataclass(frozen=True, eq=False)

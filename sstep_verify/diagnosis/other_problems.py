@@ -16,7 +16,7 @@ import numpy as np
 from sstep_verify.diagnosis.kernel_rows import BIAS, EVERYWHERE, LABELS, LOST, MOST_WORDS, NORMS, SPLIT
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, PolynomialKernel, Problem, RBFKernel, Ridge, SquaredHinge
-from sstep_verify.problems.bias import with_constant_feature
+from sstep_verify.problems.transforms import with_constant_feature
 
 BOTH, UNLABELLED = "labels inside the kernel and outside", "K in the place of Q"
 TIMES_M, OVER_LAMBDA = "a scaled by m", "a scaled by 1/lambda"

@@ -14,9 +14,8 @@ killed process left behind is removed at the next claim of the same path; a lock
 tells the dead from the living.
 """
 
-from sstep_verify.outputs.claims import claim
 from sstep_verify.outputs.paths import Output, check, shortened
-from sstep_verify.outputs.writing import csv_text, whole_folder, write_table, write_text, write_whole
+from sstep_verify.outputs.writing import claim, csv_text, whole_folder, write_table, write_text, write_whole
 
 __all__ = [
     "Output", "check", "claim", "csv_text", "shortened", "whole_folder", "write_table", "write_text",

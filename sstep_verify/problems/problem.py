@@ -244,5 +244,5 @@ def _check_labels(name: str, targets: np.ndarray) -> None:
         raise InputError(
             f"{name}: a K-SVM needs labels -1 and +1, but the targets hold "
             f"{', '.join(f'{v:g}' for v in values[:5])}{', ...' if values.size > 5 else ''}; "
-            "map two classes with sstep_verify.problems.data.labels.two_classes"
+            "map two classes with sstep_verify.problems.data.svmlight_lines.two_classes"
         )

@@ -2,20 +2,95 @@
 
 Every transformation states how a of the new problem follows from a of the old one, step by step, in
 exact arithmetic; which of them rounding respects as well is for the checks to say.
+
+Two are for what other programs solve. One is a constant feature in the place of a bias term, which the
+problems here do not have. Every sample x becomes (x, B), as LIBLINEAR's ``-B`` has it, in training and
+in prediction. A linear kernel becomes ``<x, z> + B**2``: the last weight times B is the bias, and
+unlike a true bias it is regularised, so that a larger B holds it back less. A polynomial kernel becomes
+``(offset + B**2 + <x, z>)**degree``, which is another offset. An RBF kernel depends on differences of
+samples only and does not change, so a constant feature is refused there.
+
+Source: R.-E. Fan et al., "LIBLINEAR: A Library for Large Linear Classification", JMLR 9 (2008), section
+2.
+
+The other is the factor by which another convention writes a dual vector, c a in the place of a. K-RR: a
+solves ``(K/lambda + m I) a = y``, and d = a/lambda solves ``(K + lambda m I) d = y``, which is what
+scikit-learn's KernelRidge(alpha = lambda m) returns; without the mean over the samples the factor m
+moves to the other side. K-SVM: an objective with the mean of the losses, or with the penalty on the
+weights in the place of C on the losses, has C or m on the other side.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, closest
+from sstep_verify.problems.kernels import Kernel
 from sstep_verify.problems.losses import Loss, Ridge
 from sstep_verify.problems.parameters import times_power
 from sstep_verify.problems.problem import Problem
 from sstep_verify.problems.streams import IndexStream, relabelling
+
+
+def scales(problem: Problem) -> dict[str, float]:
+    """Known factors c by name, for the parameters of one problem, that are finite and not 0."""
+    m, parameter = float(problem.samples), problem.loss.parameter
+    p = problem.loss.symbol
+    factors = {
+        "-1": -1.0, "2": 2.0, "1/2": 0.5, "m": m, "1/m": 1 / m, p: parameter, f"1/{p}": 1 / parameter,
+        f"m*{p}": m * parameter, f"1/(m*{p})": 1 / m / parameter, f"m/{p}": m / parameter,
+        f"{p}/m": parameter / m,
+    }  # fmt: skip
+    return {name: value for name, value in factors.items() if math.isfinite(value) and value}
+
+
+def scale_from(problem: Problem, text: str) -> float:
+    """The factor that a text says: a name of `scales`, or a number.
+
+    Raises
+    ------
+    InputError
+        If it is neither, or 0.
+    """
+    known = scales(problem)
+    if (word := text.replace(" ", "")) in known:
+        return known[word]
+    try:
+        value = float(word)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value):
+        raise InputError(
+            f"scale {text!r}{closest(text, known)}; needed is a number other than 0, or one of "
+            f"{', '.join(known)}"
+        )
+    return value
+
+
+def require_usable(bias: float, kernel: Kernel) -> None:
+    """Raise InputError unless a constant feature of this value (0: none) can be appended under a kernel."""
+    if not (math.isfinite(bias) and bias >= 0):
+        raise InputError(
+            f"bias = {bias!r}, but the value of the constant feature must be finite and > 0; 0 appends none"
+        )
+    if bias and kernel.of_distance:
+        raise InputError(
+            f"bias = {bias:g} with the {kernel.name} kernel: a constant feature changes no distance, and "
+            "no kernel value; leave the bias out, or use the linear or polynomial kernel"
+        )
+
+
+def with_constant_feature(data: Any, bias: float) -> Any:
+    """A fresh matrix with a constant feature appended, dense or CSR as the data; the data if it is 0."""
+    if not bias:
+        return data
+    parts: list[Any] = [data, np.full((data.shape[0], 1), bias)]
+    return sp.hstack(parts, format="csr") if sp.issparse(data) else np.hstack(parts)
 
 
 @dataclass(frozen=True, eq=False)

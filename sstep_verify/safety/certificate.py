@@ -9,8 +9,8 @@ loses l ends with ``f <= f(a) + l``.
 
 *Theorem.* Every window of s steps that begins at a, whatever coordinates it draws, made by any
 implementation of the recurrence in place, in IEEE arithmetic of this precision, from kernel entries of
-the declared formulas, with sums in any order, loses at most L(s) (safety/svm_windows.py,
-safety/ridge_windows.py). The same s steps made classically, as windows of one, lose at most C(s), by the
+the declared formulas, with sums in any order, loses at most L(s) (safety/windows.py,
+safety/windows.py). The same s steps made classically, as windows of one, lose at most C(s), by the
 same theorem.
 
 *Attainable accuracy* A(s): the larger of C(s) and of what the precision can show of the gap at a. K-SVM:
@@ -45,10 +45,9 @@ from sstep_verify.errors import InputError
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, stored, unit_roundoff
 from sstep_verify.rounding.held import held_problem
-from sstep_verify.safety.curves import Certificate, Curve, Point
 from sstep_verify.safety.measured import Sample, Windows, declaration_of
-from sstep_verify.safety.ridge_windows import RidgeWindows
-from sstep_verify.safety.svm_windows import SvmWindows
+from sstep_verify.safety.report import Certificate, Curve, Point
+from sstep_verify.safety.windows import RidgeWindows, SvmWindows
 from sstep_verify.solver.communicator import SelfCommunicator
 from sstep_verify.solver.settings import Settings
 from sstep_verify.solver.training import Training

@@ -6,7 +6,7 @@ of the row over the weight of its column, or, for blocks of b, the root of the s
 squares.
 
 What a step loses at most, l, and by how much its unclipped value is off, e, follow from a bound R on the
-weighted sum T of the sizes of a window's increments (safety/svm_windows.py, safety/ridge_windows.py), and T
+weighted sum T of the sizes of a window's increments (safety/windows.py, safety/windows.py), and T
 follows from l and e: over t steps
 
     T <= sqrt(t) (sqrt(2 g + 2 t l) + sqrt(t) w),

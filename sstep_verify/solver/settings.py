@@ -13,7 +13,7 @@ from sstep_verify.compiled import AVAILABLE
 from sstep_verify.declaration import SEPARATE, Declaration, Distances, Update
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, Kernel, LinearKernel, Loss, Problem, Ridge
-from sstep_verify.problems.bias import require_usable
+from sstep_verify.problems.transforms import require_usable
 from sstep_verify.solver.data.partition import PARTITIONS
 
 GRAM_ROWS = 256

@@ -19,11 +19,11 @@ import scipy.sparse as sp
 
 from sstep_verify.outputs import Output
 from sstep_verify.problems import Problem, RBFKernel
-from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.problems.data import embedded
 from sstep_verify.problems.data.datasets import stored_file
-from sstep_verify.problems.data.labels import CLASSES
 from sstep_verify.problems.data.svmlight import SUFFIXES, require_content
+from sstep_verify.problems.data.svmlight_lines import CLASSES
+from sstep_verify.problems.transforms import with_constant_feature
 from sstep_verify.solver.communicator import Communicator, on_all_ranks
 from sstep_verify.solver.data.entries import Entries, parse_shares
 from sstep_verify.solver.data.partition import Partition, padded, with_zeros

@@ -38,7 +38,7 @@ from studies.coverage.freedoms import CORES, row_of
 from studies.coverage.planted import planted
 from studies.coverage.table import STRIDE, design, drawn_row, wanted
 from studies.legal.arithmetic import BY_VALUE
-from studies.legal.draws import draw
+from studies.legal.solver import draw
 
 EXACT = 1 / 8
 """Share of the runs judged step by step of which notable steps are replayed exactly."""

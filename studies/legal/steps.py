@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sstep_verify.adapters.recording import kept
+from sstep_verify.adapters.callable import kept
 from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
 from sstep_verify.recurrence.mutation import NONE
 from studies.legal.arithmetic import Drawn, Sums, solved

@@ -20,7 +20,7 @@ from sstep_reference.arithmetic import Float
 from sstep_reference.kernels import Columns
 
 from sstep_verify import quantities
-from sstep_verify.adapters.recording import record, start_vector
+from sstep_verify.adapters.callable import record, start_vector
 from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.checks.contract import CHECK as CONTRACT
 from sstep_verify.checks.registry import checks_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sstep_verify.adapters.recording import start_vector
+from sstep_verify.adapters.callable import start_vector
 from sstep_verify.problems import Problem
 from sstep_verify.protocol import Declaration, Observer, RunRequest
 from sstep_verify.trajectory import Probes, Trajectory

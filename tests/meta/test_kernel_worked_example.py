@@ -25,7 +25,7 @@ from sstep_verify.rounding.arithmetic import OUTWARD, gamma
 from sstep_verify.rounding.kernel import entries as bounds
 from sstep_verify.rounding.kernel.bounded import KernelEntries
 from sstep_verify.safety import certify
-from sstep_verify.safety.curves import beyond
+from sstep_verify.safety.report import beyond
 from sstep_verify.solver.panels import panel as production
 from sstep_verify.verdict import Status
 

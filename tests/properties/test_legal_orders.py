@@ -22,7 +22,7 @@ from sstep_verify.problems import LinearKernel, Problem, Ridge
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status
 from studies.alarms.groups import decided
-from studies.legal.draws import draw
+from studies.legal.solver import draw
 
 DRAWS = int(os.environ.get("SSTEP_VERIFY_DRAWS", "150"))
 

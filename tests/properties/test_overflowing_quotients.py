@@ -11,7 +11,7 @@ from sstep_verify.checks.registry import checks_of
 from sstep_verify.judging import judge
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
 from sstep_verify.verdict import Status
-from studies.legal.draws import draw
+from studies.legal.solver import draw
 
 SMALL, LARGE, PENALTY = 1e-14, 9e18, 1e-34
 """K of the two samples over lambda is 9e38, beyond float32; that of the first with itself is 1e6."""

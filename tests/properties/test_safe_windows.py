@@ -14,12 +14,11 @@ from sstep_verify.problems import IndexStream, LinearKernel, PolynomialKernel, P
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.protocol import RunRequest
 from sstep_verify.safety import certify, trained_alpha
-from sstep_verify.safety.curves import beyond
 from sstep_verify.safety.every_window import row_sizes
 from sstep_verify.safety.long_rows import LongKernel, LongRows
 from sstep_verify.safety.measured import SingleWindows, declaration_of
-from sstep_verify.safety.ridge_windows import RidgeWindows
-from sstep_verify.safety.svm_windows import SvmWindows
+from sstep_verify.safety.report import beyond
+from sstep_verify.safety.windows import RidgeWindows, SvmWindows
 from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_scenario
 from sstep_verify.solver import ProductionSolver
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sstep_verify.adapters.callable import observed, record, start_vector
 from sstep_verify.adapters.program.file import ProgramFile
 from sstep_verify.adapters.program.folder import (
     NUMBER_BYTES,
@@ -24,7 +25,6 @@ from sstep_verify.adapters.program.run import REFUSED, TAIL, Ended, execute
 from sstep_verify.adapters.program.tables import places_of
 from sstep_verify.adapters.program.translate import Translation
 from sstep_verify.adapters.program.witness import COUNTS, PROBES, Witness, read_counters, read_probes
-from sstep_verify.adapters.recording import observed, record, start_vector
 from sstep_verify.errors import ProgramError, RefusedError
 from sstep_verify.exchange import write_folder
 from sstep_verify.protocol import Observer, RunRequest

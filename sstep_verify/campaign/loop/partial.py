@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sstep_verify.campaign.loop.kept import (
+from sstep_verify.campaign.loop.run import (
     SEED,
     Outcome,
     artefact_names,

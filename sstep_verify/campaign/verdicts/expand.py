@@ -22,9 +22,9 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems import IndexStream, Kernel, Problem, loss_from
-from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.problems.data.datasets import DataSet
 from sstep_verify.problems.streams import distinct_length
+from sstep_verify.problems.transforms import with_constant_feature
 from sstep_verify.rounding.arithmetic import norm
 
 LONGEST_UNIT = 1 << 16

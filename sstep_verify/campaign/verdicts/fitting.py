@@ -9,8 +9,8 @@ from sstep_verify.adapters.program.tables import Fixed
 from sstep_verify.campaign.tables import Range, limits, most_ranks, read_table, refuse_beyond
 from sstep_verify.campaign.verdicts.family import Family, FamilyTable
 from sstep_verify.errors import InputError
-from sstep_verify.problems.bias import require_usable
 from sstep_verify.problems.data.embedded import EDGES, REGRESSION, SHAPES, sized
+from sstep_verify.problems.transforms import require_usable
 
 JUDGES = {
     "contract": "zero printed ranks",

@@ -155,8 +155,7 @@ def _judge(final, data, given) -> None:
 
 def _certified(data, given):
     """The certificate, kept or made anew, with its provenance, and the problem it speaks of."""
-    from sstep_verify.oracle.certificate.cache import keep, proved
-    from sstep_verify.oracle.certificate.certify import certify
+    from sstep_verify.oracle.certificate.certify import certify, keep, proved
     from sstep_verify.oracle.certificate.file import require_writable
     from sstep_verify.provenance import collect
 
@@ -178,7 +177,7 @@ def _certified(data, given):
 
 def _say_memory(problem, allowed) -> None:
     from sstep_verify.errors import InputError
-    from sstep_verify.oracle.memory import GIB, certificate_bytes, gibibytes
+    from sstep_verify.oracle.facade import GIB, certificate_bytes, gibibytes
 
     needed = certificate_bytes(problem.samples, svm=problem.is_svm)
     line = f"matrices of m = {problem.samples} samples take about {gibibytes(needed)} GiB"

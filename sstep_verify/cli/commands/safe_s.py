@@ -97,7 +97,7 @@ def command(data, **given):
 
 
 def _end(found) -> None:
-    from sstep_verify.safety.curves import beyond
+    from sstep_verify.safety.report import beyond
 
     wrong = beyond(found)
     if wrong:

@@ -16,7 +16,7 @@ from sstep_verify.oracle.balls.enclosure import magnitude_interval
 from sstep_verify.oracle.balls.kernel_balls import BallKernel, feature_dimensions
 from sstep_verify.oracle.balls.objectives import derivative, objectives, signed
 from sstep_verify.oracle.search.interior_point import Interior
-from sstep_verify.oracle.search.systems import shifted, solved
+from sstep_verify.oracle.search.low_rank import shifted, solved
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import norm_upper
 

@@ -5,6 +5,8 @@ decides the active set. Where the feature space has p < m dimensions, ``Q = F F'
 reduces to p x p (Woodbury), which is affordable with hundreds of bits. While a Cholesky factor in float64
 of that p x p matrix, its columns scaled, still contracts the error, the matrix itself is never formed in
 high precision: products with F refine the solution.
+
+Nothing is proved of the solutions.
 """
 
 from __future__ import annotations
@@ -20,8 +22,25 @@ from sstep_reference.arithmetic import Balls
 from sstep_reference.inputs import svm_constants
 
 from sstep_verify.oracle.balls.kernel_balls import feature_rows
-from sstep_verify.oracle.search.systems import shifted, solved
 from sstep_verify.problems import Problem
+
+
+def shifted(matrix: Any, shift: Any) -> Any:
+    """A square matrix with a number added to its diagonal."""
+    result = arb_mat(matrix)
+    for k in range(matrix.nrows()):
+        result[k, k] = result[k, k] + shift
+    return result
+
+
+def solved(matrix: Any, right: Any) -> Any:
+    """Midpoints of a solution, an arb_mat as the right-hand side is; None if there is no finite one."""
+    try:
+        solution = matrix.solve(right, algorithm="approx").mid()
+    except ZeroDivisionError:
+        return None
+    return solution if all(value.is_finite() for value in solution.entries()) else None
+
 
 MOST_REFINEMENTS = 10
 GUARD_BITS = 32

@@ -13,7 +13,7 @@ from sstep_reference.arithmetic import Balls
 from sstep_verify.numerics.kernel_matrix import kernel_matrix
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.oracle.balls.objectives import derivative
-from sstep_verify.oracle.search.systems import shifted, solved
+from sstep_verify.oracle.search.low_rank import shifted, solved
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import unit_roundoff
 

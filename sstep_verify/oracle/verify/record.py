@@ -13,10 +13,10 @@ from typing import Any
 
 from sstep_verify.errors import SstepVerifyError
 from sstep_verify.problems import Problem
-from sstep_verify.problems.bias import require_usable, with_constant_feature
 from sstep_verify.problems.data.registry import values_digest
 from sstep_verify.problems.kernels import kernel_from
 from sstep_verify.problems.losses import loss_from
+from sstep_verify.problems.transforms import require_usable, with_constant_feature
 
 ZERO, UPPER, FREE, UNDECIDED = "zero", "upper", "free", "undecided"
 STATUSES = (ZERO, UPPER, FREE, UNDECIDED)

@@ -21,10 +21,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.errors import InputError
-from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.problems.data.datasets import DENSE_ABOVE, TASKS, load, names
-from sstep_verify.problems.data.labels import CLASSES, describe_mapping, two_classes
 from sstep_verify.problems.data.svmlight import CUT, cut_looks_alike, require_content
+from sstep_verify.problems.data.svmlight_lines import CLASSES, describe_mapping, two_classes
+from sstep_verify.problems.transforms import with_constant_feature
 from sstep_verify.solver.communicator import Communicator, on_first_rank
 from sstep_verify.solver.data.entries import (
     Entries,

@@ -16,8 +16,8 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.problems.bias import with_constant_feature
 from sstep_verify.problems.data.embedded import read
+from sstep_verify.problems.transforms import with_constant_feature
 
 L1, L2, KRR = Hinge(0.7), SquaredHinge(0.7), Ridge(0.15)
 RBF, POLY, LINEAR = RBFKernel(0.3), PolynomialKernel(2, 0.5), LinearKernel()

@@ -20,8 +20,8 @@ from sstep_verify.problems import (
     Problem,
     RBFKernel,
 )
-from sstep_verify.problems.bias import require_usable, with_constant_feature
 from sstep_verify.problems.data.datasets import load
+from sstep_verify.problems.transforms import require_usable, with_constant_feature
 from sstep_verify.solver.communicator import SelfCommunicator
 from sstep_verify.solver.data.partition import Partition
 from sstep_verify.solver.data.reading import LocalData, with_bias

@@ -17,10 +17,9 @@ from sstep_verify.errors import InputError
 from sstep_verify.problems import LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge, loss_from
 from sstep_verify.report.chart import AgainstS, draw_against_s
 from sstep_verify.safety import certify, trained_alpha
-from sstep_verify.safety.curves import beyond
 from sstep_verify.safety.every_window import EveryWindow
 from sstep_verify.safety.measured import declaration_of
-from sstep_verify.safety.report import claim, verdict
+from sstep_verify.safety.report import beyond, claim, verdict
 
 
 def problem_of(task: str = "svm-l2", scale: float = 1.0) -> Problem:

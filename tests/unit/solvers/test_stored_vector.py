@@ -8,7 +8,7 @@ import pytest
 from sstep_verify.adapters.stored import read_vector
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Ridge
-from sstep_verify.problems.scales import scale_from, scales
+from sstep_verify.problems.transforms import scale_from, scales
 
 VALUES = np.random.Generator(np.random.PCG64(0)).standard_normal(20) / 3
 
