@@ -30,7 +30,7 @@ from grid import Report, column, parser, take_turns, timed
 from threadpoolctl import threadpool_limits
 
 from sstep_verify.errors import InputError, SstepVerifyError
-from sstep_verify.numerics.kernel_matrix import KernelSums
+from sstep_verify.numerics import KernelSums
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.data import datasets
 from sstep_verify.problems.kernels import identify

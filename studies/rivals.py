@@ -16,8 +16,7 @@ import numpy as np
 from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.campaign.artefact import read_artefact
 from sstep_verify.checks.shared.case import Case, run_key
-from sstep_verify.measures.error import loss_factor
-from sstep_verify.measures.gap import Gap, GapMeasure
+from sstep_verify.measures import Gap, GapMeasure, loss_factor
 from sstep_verify.problems import Problem
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import unit_roundoff

@@ -18,7 +18,7 @@ from sstep_verify.diagnosis import conventions, other_problems
 from sstep_verify.diagnosis.conventions import Answer, Reading, as_it_is
 from sstep_verify.diagnosis.other_problems import Other
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.kernel_matrix import kernel_matrix
+from sstep_verify.numerics import kernel_matrix
 from sstep_verify.oracle.certificate.optimum import ridge_optimum
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, norm_lower, norm_upper

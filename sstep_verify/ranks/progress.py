@@ -1,11 +1,101 @@
-"""Place of this process among its collectives; kept by the communicator, read by a watchdog.
+"""Where ranks stand among their collectives: the place of this process, and questions between watchdogs.
 
-It is kept in memory that another process may share, so that it outlives a crash.
+A place is kept by the communicator and read by a watchdog, in memory that another process may share, so
+that it outlives a crash. Questions and answers go from thread to thread on a communicator of their own,
+so nothing is shared but the network.
 """
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
+
+from sstep_verify.ranks.failures import RankState
+
+QUESTION, ANSWER, FAREWELL = 1, 2, 3
+"""Tags of messages: where do you stand; its answer; the job is about to be ended on purpose."""
+
+
+@dataclass(frozen=True)
+class RankReport:
+    """A rank's answer about itself.
+
+    What its main thread does, the seconds since it made progress, and those that it would allow.
+    """
+
+    state: RankState
+    silence: float
+    allowed: float
+
+
+class RankQueries:
+    """Questions and answers of one rank, on a communicator that only its watchdog's thread uses."""
+
+    def __init__(self, comm: Any):
+        from mpi4py import MPI
+
+        self._comm, self._complaint = comm, MPI.Exception
+        self._heard: dict[int, tuple[float, RankReport]] = {}
+        self._asked: set[int] = set()
+        self._sent: list[Any] = []
+        self.farewell = False
+
+    def ask(self, ranks: Iterable[int]) -> None:
+        """Ask ranks that owe no answer already."""
+        for rank in {*ranks} - self._asked - {self._comm.rank}:
+            self._asked.add(rank)
+            self._send(None, rank, QUESTION)
+
+    def bid_farewell(self) -> None:
+        """Tell all ranks that the end which follows is intended."""
+        for rank in range(self._comm.size):
+            if rank != self._comm.rank:
+                self._send(None, rank, FAREWELL)
+
+    def serve(self, own: Callable[[], RankReport], now: float) -> None:
+        """Answer what was asked and note what was answered until `now` (s, by the watchdog's clock)."""
+        # A library may complain of a rank that is gone, which is heard of by its silence.
+        with contextlib.suppress(self._complaint):
+            self._serve(own, now)
+
+    def _serve(self, own: Callable[[], RankReport], now: float) -> None:
+        from mpi4py import MPI
+
+        status = MPI.Status()
+        while self._comm.iprobe(MPI.ANY_SOURCE, MPI.ANY_TAG, status):
+            rank, tag = status.source, status.tag
+            said = self._comm.recv(source=rank, tag=tag)
+            if tag == QUESTION:
+                self._send(own(), rank, ANSWER)
+            elif tag == ANSWER:
+                self._asked.discard(rank)
+                self._heard[rank] = now, said
+            else:
+                self.farewell = True
+        # What is under way must be kept; a stopped rank may never take it.
+        self._sent = [request for request in self._sent if not request.Test()]
+
+    def forget(self) -> None:
+        """Drop what was heard, since this rank has made progress."""
+        self._heard.clear()
+
+    def heard_since(self, begin: float) -> dict[int, RankReport]:
+        """The last answer of each rank that has answered since `begin`."""
+        return {rank: said for rank, (when, said) in self._heard.items() if when >= begin}
+
+    def progress(self, rank: int) -> float:
+        """When a rank last made progress, as far as it has answered; minus infinity if it has not."""
+        if rank not in self._heard:
+            return float("-inf")
+        when, said = self._heard[rank]
+        return when - said.silence
+
+    def _send(self, message: Any, rank: int, tag: int) -> None:
+        with contextlib.suppress(self._complaint):
+            self._sent.append(self._comm.isend(message, rank, tag))
+
 
 NAMES = (
     "",

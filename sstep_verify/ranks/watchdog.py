@@ -26,8 +26,7 @@ from sstep_verify.ranks import task
 from sstep_verify.ranks.failures import LaunchError, RankState, StallError, dissenters
 from sstep_verify.ranks.in_place import DELIVERY, GRACE
 from sstep_verify.ranks.monitors import Monitor, first_exit_monitor
-from sstep_verify.ranks.progress import CURRENT
-from sstep_verify.ranks.rank_queries import RankQueries, RankReport
+from sstep_verify.ranks.progress import CURRENT, RankQueries, RankReport
 
 TICK = 0.25
 """Seconds between two looks, at most; an eighth of a small limit."""

@@ -15,7 +15,7 @@ same theorem.
 
 *Attainable accuracy* A(s): the larger of C(s) and of what the precision can show of the gap at a. K-SVM:
 ``C u sum_ij |Q_ij| |a_j|``, what a single rounding of every margin may change the gap by
-(measures/gap.py). K-RR: ``rho^2 / (2m)``, the gap that may be left although the residual is computed to
+(measures/). K-RR: ``rho^2 / (2m)``, the gap that may be left although the residual is computed to
 be 0, rho the bound on the error of its norm (bounds/optimum/ridge.py). Classical steps cannot promise
 more; s plays no part in it but for the number of steps.
 

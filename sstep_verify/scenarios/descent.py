@@ -23,8 +23,7 @@ from sstep_verify.recurrence.driver import run_mutant
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
 from sstep_verify.recurrence.steps import BlockSolve, Finisher, Solve, finisher_of, mutable_window
 from sstep_verify.recurrence.window import LocalWindow
-from sstep_verify.scenarios.data import in_precision
-from sstep_verify.scenarios.spectrum import BITS, in_bits
+from sstep_verify.scenarios.data import BITS, in_bits, in_precision
 
 SWEEPS = 64
 """Passes over all coordinates behind a near-converged start of a K-SVM."""

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from sstep_verify.problems.kernels import Kernel, LinearKernel, PolynomialKernel, RBFKernel
+from sstep_verify.scenarios.data import SHAPES, condition_levels
 from sstep_verify.scenarios.descent import design_diagonal
 from sstep_verify.scenarios.scenario import ORDERS, STARTS, Scenario
-from sstep_verify.scenarios.spectrum import SHAPES, condition_levels
 
 KERNEL_NAMES = ("linear", "polynomial", "rbf")
 

@@ -22,9 +22,8 @@ from sstep_verify.problems.losses import TASKS, Loss, loss_from
 from sstep_verify.problems.problem import Problem
 from sstep_verify.problems.streams import IndexStream
 from sstep_verify.scenarios import ids
-from sstep_verify.scenarios.data import data_of, mixed_start, targets_of
+from sstep_verify.scenarios.data import SHAPES, data_of, mixed_start, targets_of
 from sstep_verify.scenarios.descent import near_converged
-from sstep_verify.scenarios.spectrum import SHAPES
 
 PRECISIONS = ("float64", "float32")
 STARTS = ("zero", "near", "mixed")

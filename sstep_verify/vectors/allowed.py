@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.bounds.carried_run import carried_weights
-from sstep_verify.bounds.trajectory_bound import TrajectoryBound
+from sstep_verify.bounds.window import TrajectoryBound
 from sstep_verify.bounds.window.ridge import ridge_trajectory_bound
 from sstep_verify.bounds.window.svm import svm_trajectory_bound
 from sstep_verify.declaration import KNOWN, Declaration, Precision

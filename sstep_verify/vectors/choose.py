@@ -20,7 +20,7 @@ from sstep_verify.problems import (
 )
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.protocol import RunRequest
-from sstep_verify.scenarios.spectrum import in_bits
+from sstep_verify.scenarios.data import in_bits
 
 KERNELS = ("linear", "polynomial", "rbf")
 LENGTHS = (4, 1, 7, 2, 16, 3, 32)

@@ -20,7 +20,7 @@ from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.inputs.records import convert, decode
-from sstep_verify.measures.error import errors_at, loss_factor
+from sstep_verify.measures import errors_at, loss_factor
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.protocol import Declaration, RunRequest, Solver

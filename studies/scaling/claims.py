@@ -16,7 +16,7 @@ from typing import NamedTuple
 from sstep_verify.costs.machine import Machine
 from sstep_verify.costs.prediction import Row
 from sstep_verify.costs.profiles import Profile
-from studies.report.scaling.part import MARKS, PaperClaim
+from studies.report.scaling import MARKS, PaperClaim
 from studies.scaling.curve import (
     DATA,
     KERNELS,
@@ -29,7 +29,7 @@ from studies.scaling.curve import (
     ends,
     program_error,
     published_rows,
-)  # fmt: skip
+)
 
 SUPPORTED, NOT_SUPPORTED, NOT_REPRODUCIBLE = MARKS
 

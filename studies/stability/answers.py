@@ -14,7 +14,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from sstep_verify.measures.error import loss_factor
+from sstep_verify.measures import loss_factor
 from sstep_verify.report.case import Case
 from sstep_verify.report.plain import DIGITS, grouped
 from sstep_verify.rounding.arithmetic import unit_roundoff

@@ -18,7 +18,7 @@ from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
-from sstep_verify.measures.error import against_classical, errors_at, relative_error
+from sstep_verify.measures import against_classical, errors_at, relative_error
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.trajectories import EnclosedTrajectory
 from sstep_verify.problems import IndexStream, Problem

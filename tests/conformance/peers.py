@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.numerics.kernel_matrix import kernel_matrix
+from sstep_verify.numerics import kernel_matrix
 from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
 
 MOST_ITERATIONS = 1_000_000

@@ -16,7 +16,7 @@ from sstep_reference.arithmetic import Balls
 from sstep_verify import CallableSolver, Declaration, Hinge, IndexStream, Problem, Ridge, SquaredHinge
 from sstep_verify.checks import step_replay, trajectory, window_replay
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.numerics.kernel_matrix import kernel_matrix
+from sstep_verify.numerics import kernel_matrix
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import kernels
 from sstep_verify.rounding.held import held_problem

@@ -20,7 +20,7 @@ from production_forms import production_forms
 from sstep_reference.arithmetic import Balls
 from summation_variants import variants
 
-from sstep_verify.bounds.trajectory_bound import TrajectoryBound
+from sstep_verify.bounds.window import TrajectoryBound
 from sstep_verify.bounds.window.ridge import ridge_trajectory_bound
 from sstep_verify.bounds.window.svm import svm_trajectory_bound
 from sstep_verify.oracle.balls.enclosure import magnitude_interval

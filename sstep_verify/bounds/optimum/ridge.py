@@ -36,7 +36,7 @@ import numpy as np
 
 from sstep_verify.bounds.optimum.svm import Evaluated, outward
 from sstep_verify.declaration import Declaration
-from sstep_verify.numerics.objective import dual_value, primal_value
+from sstep_verify.numerics import dual_value, primal_value
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import (
     OUTWARD,

@@ -37,7 +37,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sstep_verify.declaration import Declaration
-from sstep_verify.numerics.objective import dual_value, duality_gap, primal_value
+from sstep_verify.numerics import dual_value, duality_gap, primal_value
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, smallest_subnormal, stored, unit_roundoff
 from sstep_verify.rounding.kernel.entries import kernel_entries

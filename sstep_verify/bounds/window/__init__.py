@@ -1,1 +1,31 @@
-"""Bounds of replayed windows."""
+"""Bounds of replayed windows, and the result of bound C, the same for K-SVM and K-RR."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class TrajectoryBound:
+    """How far a run may be from the exact trajectory at one window end.
+
+    Parameters
+    ----------
+    radius : ndarray, shape (c,) or (1,)
+        Per distinct coordinate of the run (K-SVM), or in the M-norm (K-RR); infinite where nothing can be
+        promised.
+    amplification : float
+        Largest factor by which a local error reached another coordinate (K-SVM; an undecided clip counts
+        as a new local error); 1 in the M-norm (K-RR).
+    undecided : int
+        Clips up to here that the propagated radius could not decide (K-SVM).
+    written : ndarray or float
+        How much of the radius is the rounding of what was written down, of its shape; 0 if nothing was.
+    """
+
+    radius: np.ndarray
+    amplification: float
+    undecided: int
+    written: np.ndarray | float = 0.0

@@ -54,7 +54,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sstep_verify.bounds.carried_run import CarriedWeights
-from sstep_verify.bounds.trajectory_bound import TrajectoryBound
+from sstep_verify.bounds.window import TrajectoryBound
 from sstep_verify.declaration import Declaration
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, magnitudes, rounded_up, unit_roundoff
 from sstep_verify.rounding.block.energy import largest_energy

@@ -74,7 +74,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.carried_run import CarriedWeights
-from sstep_verify.bounds.trajectory_bound import TrajectoryBound
+from sstep_verify.bounds.window import TrajectoryBound
 from sstep_verify.bounds.window.svm_errors import carry
 from sstep_verify.bounds.window.svm_state import (
     AMPLIFICATION,

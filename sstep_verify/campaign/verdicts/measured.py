@@ -16,9 +16,8 @@ import numpy as np
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.errors import InputError
-from sstep_verify.measures.error import against_classical, relative_error, significant_bits
-from sstep_verify.measures.gap import GapMeasure
-from sstep_verify.numerics.kernel_matrix import KernelSums
+from sstep_verify.measures import GapMeasure, against_classical, relative_error, significant_bits
+from sstep_verify.numerics import KernelSums
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
 from sstep_verify.report.case import DRIFT, AgainstClassical, Case

@@ -16,7 +16,7 @@ from sstep_verify.campaign.verdicts.expand import CaseSpec
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.kernel_matrix import ROWS
+from sstep_verify.numerics import ROWS
 from sstep_verify.oracle.facade import BALL, gibibytes, optimum_bytes
 from sstep_verify.problems import Problem
 

@@ -22,7 +22,7 @@ from sstep_verify.checks.registry import CHECKS, case_of, checks_of
 from sstep_verify.checks.shared.case import Case, merge_requests, run_key
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.outcome import left_out_for_cost, nothing_compared
-from sstep_verify.measures.error import drift
+from sstep_verify.measures import drift
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import Observer, RunRequest, Solver
 from sstep_verify.report import results as report

@@ -16,7 +16,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.checks.probed.compared import (
+from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
+from sstep_verify.checks.shared.check import check_of_each_s
+from sstep_verify.checks.shared.finding import Finding, term_of, unbounded, wrong
+from sstep_verify.checks.shared.outcome import unseen, verdict_on
+from sstep_verify.checks.steps.probed import (
     CURVATURE,
     GRADIENT,
     INCREMENT,
@@ -26,11 +30,7 @@ from sstep_verify.checks.probed.compared import (
     first_in_words,
     first_out,
 )
-from sstep_verify.checks.probed.quantities import BOTH, TURNED, ProbedRun, malformed
-from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
-from sstep_verify.checks.shared.check import check_of_each_s
-from sstep_verify.checks.shared.finding import Finding, term_of, unbounded, wrong
-from sstep_verify.checks.shared.outcome import unseen, verdict_on
+from sstep_verify.checks.steps.probed_quantities import BOTH, TURNED, ProbedRun, malformed
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest

@@ -10,7 +10,7 @@ import numpy as np
 from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.bounds.trajectory_bound import TrajectoryBound
+from sstep_verify.bounds.window import TrajectoryBound
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
 from sstep_verify.diagnosis.candidates import Candidate, suspects_of

@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from sstep_verify.bounds.trajectory_bound import TrajectoryBound
+from sstep_verify.bounds.window import TrajectoryBound
 from sstep_verify.checks.shared.finding import Finding, Window, decisive, promising, unbounded, wrong
 from sstep_verify.checks.shared.outcome import unseen, verdict_on, with_planted
 from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points

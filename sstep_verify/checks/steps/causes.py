@@ -17,7 +17,7 @@ from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.diagnosis.factors import off_by_a_factor
 from sstep_verify.diagnosis.search import RIGHT
-from sstep_verify.numerics.kernel_matrix import kernel_rows
+from sstep_verify.numerics import kernel_rows
 from sstep_verify.oracle.balls.exact_kernel import PanelColumns, classical_run
 from sstep_verify.problems import Problem
 from sstep_verify.quantities import KERNEL, SAME

@@ -18,7 +18,7 @@ from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Window
-from sstep_verify.numerics.kernel_matrix import kernel_rows
+from sstep_verify.numerics import kernel_rows
 from sstep_verify.problems import Problem
 from sstep_verify.quantities import TAIL
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by

@@ -10,7 +10,7 @@ import scipy.linalg
 from flint import arb_mat
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.numerics.kernel_matrix import kernel_matrix
+from sstep_verify.numerics import kernel_matrix
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.oracle.balls.objectives import derivative
 from sstep_verify.oracle.search.low_rank import shifted, solved

@@ -27,7 +27,7 @@ import numpy as np
 from flint import arb_mat
 from sstep_reference.arithmetic import Balls
 
-from sstep_verify.numerics.kernel_matrix import kernel_matrix
+from sstep_verify.numerics import kernel_matrix
 from sstep_verify.oracle.balls.enclosure import decimals_of, exact_decimal, nearest_decimal
 from sstep_verify.oracle.balls.kernel_balls import feature_dimensions
 from sstep_verify.oracle.search.active_set import BallDual, Polisher

@@ -9,7 +9,7 @@ import pytest
 from judged import assert_teaches, judged, small_case
 
 from sstep_verify.checks.recorded import claim_honesty as check
-from sstep_verify.measures.gap import GapMeasure
+from sstep_verify.measures import GapMeasure
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.trajectory import Claim
 from sstep_verify.verdict import Status

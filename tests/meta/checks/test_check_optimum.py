@@ -12,8 +12,7 @@ from plant import plant
 from sstep_verify.checks import optimum as check
 from sstep_verify.checks.shared.case import plain_request
 from sstep_verify.errors import OracleDisagreementError
-from sstep_verify.measures.error import relative_error
-from sstep_verify.measures.gap import GapMeasure
+from sstep_verify.measures import GapMeasure, relative_error
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.solver import ridge_window, svm_window

@@ -63,9 +63,9 @@ def test_windows_are_judged_where_no_matrix_fits(many, monkeypatch):
     def refused(*_):
         raise AssertionError("a whole kernel matrix was formed")
 
-    monkeypatch.setattr("sstep_verify.numerics.kernel_matrix.ROWS", 64)
+    monkeypatch.setattr("sstep_verify.numerics.ROWS", 64)
     monkeypatch.setattr("sstep_verify.campaign.verdicts.memory.ROWS", 64)
-    monkeypatch.setattr("sstep_verify.numerics.kernel_matrix.kernel_matrix", refused)
+    monkeypatch.setattr("sstep_verify.numerics.kernel_matrix", refused)
     monkeypatch.setattr("sstep_verify.oracle.search.svm.kernel_matrix", refused)
     said = []
     results = run_campaign(Plan(read_definition(_campaign(many, 0.005)), say=said.append))

@@ -12,9 +12,8 @@ from sstep_reference.arithmetic import Mpmath, exact_fraction
 from sstep_reference.errors import InvalidInputError
 
 from sstep_verify.errors import InputError
-from sstep_verify.measures.error import drift, relative_error
-from sstep_verify.measures.gap import GapMeasure
-from sstep_verify.numerics.kernel_matrix import KernelSums, kernel_matrix
+from sstep_verify.measures import GapMeasure, drift, relative_error
+from sstep_verify.numerics import KernelSums, kernel_matrix
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import (
     Hinge,
@@ -64,7 +63,7 @@ def _exact_values(problem: Problem, alpha: np.ndarray) -> tuple[Fraction, Fracti
 @pytest.mark.parametrize("eighths", [0, 1, 7])
 @pytest.mark.parametrize("whole", [True, False])
 def test_values_and_gap_are_those_of_the_definitions(kernel, loss, eighths, whole, monkeypatch):
-    monkeypatch.setattr("sstep_verify.numerics.kernel_matrix.ROWS", 4)
+    monkeypatch.setattr("sstep_verify.numerics.ROWS", 4)
     problem = _problem(kernel, loss)
     alpha = np.arange(9) % 3 * eighths / 16
     primal, dual = _exact_values(problem, alpha)
@@ -106,7 +105,7 @@ def test_attainable_gap_is_its_formula():
 @pytest.mark.parametrize("kernel", [LinearKernel(), PolynomialKernel(3, 0.5), RBFKernel(0.7)], ids=str)
 @pytest.mark.parametrize("rows", [3, 512])
 def test_the_kernel_matrix_is_the_reference_kernel_up_to_rounding(kernel, rows, monkeypatch):
-    monkeypatch.setattr("sstep_verify.numerics.kernel_matrix.ROWS", rows)
+    monkeypatch.setattr("sstep_verify.numerics.ROWS", rows)
     data = np.random.default_rng(3).standard_normal((11, 4)) + 5.0
     problem = Problem("shifted", data, np.ones(11), kernel, Ridge())
     matrix = kernel_matrix(problem)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sstep_verify.errors import InputError
-from sstep_verify.measures.error import against_classical, errors_at, loss_factor, significant_bits
+from sstep_verify.measures import against_classical, errors_at, loss_factor, significant_bits
 from sstep_verify.trajectory import Trajectory
 from studies.stability.units import noise_factor
 

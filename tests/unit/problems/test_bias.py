@@ -12,7 +12,7 @@ from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.expand import expand, make_case
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
-from sstep_verify.numerics.kernel_matrix import kernel_matrix
+from sstep_verify.numerics import kernel_matrix
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,

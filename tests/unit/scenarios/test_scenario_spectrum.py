@@ -10,13 +10,13 @@ import pytest
 
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
 from sstep_verify.scenarios import data as scenario_data
-from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.scenarios.spectrum import (
+from sstep_verify.scenarios.data import (
     SHAPES,
     condition_levels,
     orthonormal_columns,
     singular_values,
 )
+from sstep_verify.scenarios.scenario import Scenario
 
 
 def exactly(matrix) -> mpmath.matrix:

@@ -13,7 +13,10 @@ from sstep_verify.bounds.step.probed import (
     solve_increment,
 )
 from sstep_verify.bounds.step.residual import SolveConstants
-from sstep_verify.checks.probed.compared import (
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.finding import ratios
+from sstep_verify.checks.steps.judged import NOTHING, StepJudge
+from sstep_verify.checks.steps.probed import (
     CURVATURE,
     GRADIENT,
     INCREMENT,
@@ -22,9 +25,6 @@ from sstep_verify.checks.probed.compared import (
     Compared,
     compared,
 )
-from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import ratios
-from sstep_verify.checks.steps.judged import NOTHING, StepJudge
 from sstep_verify.checks.steps.tally import NAMES
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.quantities import CURVATURE as SYSTEM
