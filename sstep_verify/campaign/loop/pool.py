@@ -31,10 +31,10 @@ def spread(
 ) -> Iterator[Finished]:
     """Run units of a kind and yield their messages, in any order.
 
-    They begin in their order, in as many processes as jobs; one job, or one unit, needs no other process,
-    unless a unit runs foreign code. `heard` hears how far outcomes have come.
+    They begin in their order, in as many processes as jobs; 1 works in this one, unless a unit runs foreign
+    code. `heard` hears how far outcomes have come.
     """
-    if min(plan.jobs, len(units)) == 1 and not any(unit.foreign for unit in units):
+    if plan.jobs == 1 and not any(unit.foreign for unit in units):
         with heard_by(heard):
             for unit in units:
                 yield from run_unit(kind, unit, plan)
