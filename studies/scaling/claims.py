@@ -16,7 +16,7 @@ from typing import NamedTuple
 from sstep_verify.costs.machine import Machine
 from sstep_verify.costs.prediction import Row
 from sstep_verify.costs.profiles import Profile
-from studies.report.scaling import MARKS, PaperClaim
+from studies.report.scaling.part import MARKS, PaperClaim
 from studies.scaling.curve import (
     DATA,
     KERNELS,

@@ -19,7 +19,7 @@ from sstep_verify.problems.data.datasets import FOLDER_VARIABLE, stored_file
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.report import results as report
 from sstep_verify.report.case import PREDICTED
-from studies.report.scaling import PaperClaim, ScalingCurve, ScalingPoint
+from studies.report.scaling.part import PaperClaim, ScalingCurve, ScalingPoint
 from studies.scaling.claims import claims_on
 from studies.scaling.curve import KERNELS, RANKS, SHAPES, STEPS, Cell, points
 

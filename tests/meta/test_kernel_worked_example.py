@@ -15,9 +15,9 @@ import pytest
 from judged import judged, small_case
 from sstep_reference import kernels as reference
 
+from sstep_verify import numerics as judges
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.recorded import kernel_entries
-from sstep_verify.numerics import kernel_matrix as judges
 from sstep_verify.oracle.balls import kernel_balls as oracle
 from sstep_verify.problems import Hinge, Ridge, SquaredHinge, kernels
 from sstep_verify.problems.parameters import positive

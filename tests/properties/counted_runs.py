@@ -19,7 +19,7 @@ from sstep_verify.solver.run import Run
 from sstep_verify.solver.settings import Options
 
 INSIDE = ("sstep_verify.solver",)
-SKIPPED = ("_request", "_options", "_communicator", "clock")
+SKIPPED = ("_request", "_options", "_communicator", "communicator", "clock")
 MEASURED = ("panel", "function", "functions", "gradient", "recurrence", "solves")
 
 

@@ -25,7 +25,7 @@ from sstep_verify.solver.exchanges.support import SupportExchange
 from sstep_verify.solver.run import Run
 from sstep_verify.solver.settings import Options
 
-SKIPPED = ("_communicator", "clock", "_stream")
+SKIPPED = ("_communicator", "communicator", "clock", "_stream")
 
 
 def owners(thing, found: dict[int, np.ndarray], seen: set[int]) -> dict[int, np.ndarray]:

@@ -141,7 +141,7 @@ def rows_twice(reduce):
 
     def double(self, words):
         reduce(self, words)
-        self._communicator.allreduce(self._flat[:words])
+        self.communicator.allreduce(self._flat[:words])
 
     return double
 
@@ -152,7 +152,7 @@ def extra_word(reduce):
     def longer(self, words):
         room = np.zeros(words + 3)
         room[:words] = self._flat[:words]
-        self._communicator.allreduce(room)
+        self.communicator.allreduce(room)
         self._flat[:words] = room[:words]
 
     return longer

@@ -22,7 +22,7 @@ from sstep_verify.costs.machine import read
 from sstep_verify.errors import InputError
 from sstep_verify.report import Case, load, write_report
 from sstep_verify.report.case import PREDICTED
-from studies.report.scaling import MARKS, ScalingCurve, dashes
+from studies.report.scaling.part import MARKS, ScalingCurve, dashes
 from studies.scaling.curve import Cell, program_error
 from studies.scaling.kind import KIND
 from studies.scaling.units import read_scaling, scaling_units

@@ -14,7 +14,7 @@ from sstep_verify.report.convergence import figure as panel_figure
 from sstep_verify.report.convergence import legend
 from sstep_verify.report.results import DRIFT, GAP, Series
 from sstep_verify.report.tables import Of
-from studies.report.scaling import PROGRAMS, ScalingCurve, ScalingPoint, scaling_figure
+from studies.report.scaling.part import PROGRAMS, ScalingCurve, ScalingPoint, scaling_figure
 
 HALF_A_PIXEL = 0.5
 NEAR = 0.05

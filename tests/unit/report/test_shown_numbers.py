@@ -14,8 +14,8 @@ from sstep_verify.report.junit import write_junit
 from sstep_verify.report.numbers import enclosed, promised
 from sstep_verify.report.tables import certified_table, of
 from sstep_verify.verdict import Status, Term
-from studies.report.scaling import Scaling, ScalingCurve, ScalingPoint
 from studies.report.scaling import part as scaling_part
+from studies.report.scaling.part import Scaling, ScalingCurve, ScalingPoint
 
 
 def drawn(seed: int, count: int, low: float = -12, high: float = 3) -> list[float]:
