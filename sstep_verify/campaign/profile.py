@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.adapters.program import ProgramFile, is_program, read_program
+from sstep_verify.campaign import PROFILES
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.selection import load_data
-from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.campaign.verdicts.family import Family, Source
 from sstep_verify.campaign.verdicts.fitting import edges, fitted, judged, made_for, refuse_unusable
 from sstep_verify.errors import InputError, closest

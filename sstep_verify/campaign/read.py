@@ -6,8 +6,8 @@ import re
 from importlib import import_module
 from pathlib import Path
 
+from sstep_verify.campaign import shipped
 from sstep_verify.campaign.model import Definition, Head, Kind, Unit
-from sstep_verify.campaign.shipped import shipped
 from sstep_verify.campaign.tables import OneOf
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.errors import InputError, closest, has_studies

@@ -148,7 +148,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; an unknown one is refused with the most similar name, or as a campaign."""
         if args and args[0] not in self._known and not args[0].startswith("-"):
-            from sstep_verify.campaign.shipped import shipped
+            from sstep_verify.campaign import shipped
 
             name, known = args[0], ", ".join(sorted(self._known))
             meant = FORMER | {inner: f"perf {inner}" for inner in PERF}

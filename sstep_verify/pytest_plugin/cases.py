@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sstep_verify.campaign.shipped import LEVELS
+from sstep_verify.campaign import LEVELS
 from sstep_verify.errors import FailedError, InputError, SstepVerifyError
 from sstep_verify.pytest_plugin import SOLVER_OPTIONS
 

@@ -31,8 +31,7 @@ from sstep_verify.recurrence.steps import finisher_of
 from sstep_verify.rounding.arithmetic import norm
 from sstep_verify.steps import SvmSteps
 from sstep_verify.vectors import record
-from sstep_verify.vectors.allowed import allowed
-from sstep_verify.vectors.decimals import bound_of, encloses, enclosing, least, same_bound
+from sstep_verify.vectors.allowed import allowed, bound_of, encloses, enclosing, least, same_bound
 from sstep_verify.vectors.record import Bounds, Expected, Point, Shown
 
 EFFECTS: dict[str, str] = {

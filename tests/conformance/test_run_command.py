@@ -18,7 +18,7 @@ from command import command
 pytest.importorskip("sklearn", reason="scikit-learn is absent: install the extra [data]")
 
 
-from sstep_verify.campaign.shipped import shipped
+from sstep_verify.campaign import shipped
 from sstep_verify.cli.main import main
 
 COMMAND = [sys.executable, "-m", "sstep_verify", "run"]

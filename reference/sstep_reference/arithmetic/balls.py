@@ -11,8 +11,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from sstep_reference.arithmetic.base import Arithmetic, Scalar
-from sstep_reference.arithmetic.conversion import exact_fraction
+from sstep_reference.arithmetic.base import Arithmetic, Scalar, exact_fraction
 from sstep_reference.errors import InvalidInputError, SingularSystemError
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sstep_reference.arithmetic.base import Arithmetic
-from sstep_reference.arithmetic.conversion import exact_fraction
+from sstep_reference.arithmetic.base import Arithmetic, exact_fraction
 from sstep_reference.errors import InvalidInputError, SingularSystemError
 
 TYPES = (np.float32, np.float64, np.longdouble)

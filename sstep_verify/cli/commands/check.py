@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sstep_verify.campaign.shipped import LEVELS, PROFILES
+from sstep_verify.campaign import LEVELS, PROFILES
 from sstep_verify.cli.options import KERNELS, TASKS, campaign_options, complete, data_sets, numbers
 from sstep_verify.cli.solver import batch_of, command_again, selection_of, solver_of
 

@@ -7,7 +7,7 @@ import tomllib
 
 import click
 
-from sstep_verify.campaign.shipped import shipped
+from sstep_verify.campaign import shipped
 from sstep_verify.cli.options import campaign_options, complete, folder_option
 
 

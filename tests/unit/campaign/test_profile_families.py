@@ -7,8 +7,8 @@ import itertools
 import pytest
 
 from sstep_verify.adapters.program import read_program
+from sstep_verify.campaign import PROFILES
 from sstep_verify.campaign.profile import Selection, profile_of
-from sstep_verify.campaign.shipped import PROFILES
 from sstep_verify.campaign.verdicts.expand import expand
 
 KINDS = {

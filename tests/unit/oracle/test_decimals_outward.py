@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sstep_verify.oracle.balls.enclosure import lower_decimal, nearest_decimal, upper_decimal
-from sstep_verify.vectors.decimals import bound_of
+from sstep_verify.vectors.allowed import bound_of
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -28,7 +28,7 @@ def test_no_campaign_of_a_study_is_shipped_and_one_that_is_asked_for_is_said_to_
         assert f"campaign '{name}' is unknown" in done.stderr
         assert "campaigns of studies are run in a clone, by python -m sstep_verify" in done.stderr
     listed = without(
-        "from sstep_verify.campaign.shipped import shipped; from sstep_verify.campaign.read import KINDS; "
+        "from sstep_verify.campaign import shipped; from sstep_verify.campaign.read import KINDS; "
         "print(*shipped(), *KINDS)"
     ).stdout.split()
     assert {"embedded", "family", "certified"} <= set(listed)
@@ -60,7 +60,7 @@ def test_a_document_of_a_study_is_refused_by_name(study):
 def test_another_folder_of_that_name_is_none_of_ours(tmp_path):
     (tmp_path / "studies").mkdir()
     code = (
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from sstep_verify.campaign.shipped import shipped; "
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from sstep_verify.campaign import shipped; "
         "from sstep_verify.campaign.read import KINDS; import studies; print(*shipped(), *KINDS, studies.__path__)"
     )
     for text in (None, "x = 1"):  # A folder, which a package of the clone comes before, and a package.
