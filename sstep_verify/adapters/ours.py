@@ -107,7 +107,7 @@ def run_watched(
     """Make a run on P ranks by a function of a communicator and the arguments, within `limit` seconds.
 
     Trajectories by rank; that of rank 0 has a digest of every rank, and what was seen among its counters.
-    RankError, RankLostError, HangError or MismatchError as of `launch.run`.
+    RankError, RankLostError, HangError or MismatchError as of `ranks.run`.
     """
     # A rank that is alone counts what it would send.
     variables = {} if ranks == 1 or in_place.active() else _witness()

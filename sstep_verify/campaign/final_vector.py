@@ -23,7 +23,7 @@ from sstep_verify.problems.transforms import require_usable, scale_from, with_co
 class Written:
     """A vector in a file, see `read_vector`, and how it is to be read.
 
-    It holds c a, where `scale` says c, or its name in `problems.scales`, else a itself; entries are ``y_i
+    It holds c a, where `scale` says c, or its name in `transforms.scales`, else a itself; entries are ``y_i
     a_i`` where it is `signed` (K-SVM).
     """
 

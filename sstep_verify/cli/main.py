@@ -1,4 +1,4 @@
-"""The command ``sstep-verify``; each command is a file of its own, imported when it is called."""
+"""The command ``sstep-verify``; commands stand in files that are imported when one of it is called."""
 
 from __future__ import annotations
 

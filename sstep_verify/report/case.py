@@ -1,4 +1,4 @@
-"""One case of a results document: a problem with its runs, curves and lines."""
+"""One case of a results document: runs, curves and lines; certified optima; runs beside classical ones."""
 
 from __future__ import annotations
 

@@ -9,9 +9,8 @@ loses l ends with ``f <= f(a) + l``.
 
 *Theorem.* Every window of s steps that begins at a, whatever coordinates it draws, made by any
 implementation of the recurrence in place, in IEEE arithmetic of this precision, from kernel entries of
-the declared formulas, with sums in any order, loses at most L(s) (safety/windows.py,
-safety/windows.py). The same s steps made classically, as windows of one, lose at most C(s), by the
-same theorem.
+the declared formulas, with sums in any order, loses at most L(s) (safety/windows.py). The same s steps
+made classically, as windows of one, lose at most C(s), by the same theorem.
 
 *Attainable accuracy* A(s): the larger of C(s) and of what the precision can show of the gap at a. K-SVM:
 ``C u sum_ij |Q_ij| |a_j|``, what a single rounding of every margin may change the gap by

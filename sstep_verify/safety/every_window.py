@@ -1,19 +1,18 @@
 """Every window of a problem: kernel rows summed up, a bound on increments that confirms itself.
 
-A window moves a by increments of which only a weighted sum T is known (svm_windows.py, ridge_windows.py).
+A window moves a by increments of which only a weighted sum T is known (safety/windows.py).
 What row i of the kernel multiplies them to is at most ``reach_i T``, with ``reach_i`` the largest entry
 of the row over the weight of its column, or, for blocks of b, the root of the sum of the b largest
 squares.
 
-What a step loses at most, l, and by how much its unclipped value is off, e, follow from a bound R on the
-weighted sum T of the sizes of a window's increments (safety/windows.py, safety/windows.py), and T
-follows from l and e: over t steps
+What a step loses at most, l, and by how much its unclipped value is off, e, follow from a bound R on
+the weighted sum T of the sizes of a window's increments (safety/windows.py), and T follows from l and
+e: over t steps
 
     T <= sqrt(t) (sqrt(2 g + 2 t l) + sqrt(t) w),
 
-g a bound on the gap where the window begins and w on the weighted size of e; K-RR has ``w = sqrt(2 l)``. R
-bounds T as soon as the l and w that follow from ``T <= R`` give ``T <= R`` again.
-"""
+g a bound on the gap where the window begins and w on the weighted size of e; K-RR has ``w = sqrt(2
+l)``. R bounds T as soon as the l and w that follow from ``T <= R`` give ``T <= R`` again."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Scenario:
     parameter : float
         C of a K-SVM, lambda of a K-RR.
     spectrum : str
-        Shape of the spectrum of the data, one of `spectrum.SHAPES`.
+        Shape of the spectrum of the data, one of `data.SHAPES`.
     condition : float
         Condition number of the data, >= 1 (of no effect if m or n is 1).
     scale : str

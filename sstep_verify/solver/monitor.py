@@ -180,7 +180,7 @@ class Monitor:
         return self._communicator.first(values)
 
     def attainable(self, alpha: np.ndarray, gram: np.ndarray | None = None) -> float:
-        """Relative value that float64 cannot be expected to get below; see `stagnation`.
+        """Relative value that float64 cannot be expected to get below; see condition 3 above.
 
         Parameters and errors are those of `measure`; the value is that of rank 0.
         """

@@ -6,6 +6,8 @@ ranks no longer hold the same bits, the sum of their signatures is not P times o
 third word, the time, says how long each rank took for the batch of windows before, or has taken so far for
 this one: a whole number of nanoseconds, so that its sum is exact in any order and all ranks decide from the
 same bits.
+
+The clock that adds up the seconds of a rank's phases stands here, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The recurrences of the production solver with their scratch memory, one class per loss family."""
+"""The recurrences of the production solver with their scratch memory, one class per loss family.
+
+And one around them, by which all ranks hold what rank 0 made, where ranks are of several kinds.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Training as `sstep-verify solve` does it: read, share out, train, measure, write.
 
 The steps, in order, and where each is: `solver.settings` (everything asked for, checked once),
-`pipeline` (the order of the steps), `samples` (data are read and their features shared out over the ranks),
-`checkpoint` (where an earlier run stopped), `decisions` (exchange, interval),
-`solver.training` (intervals of windows) with `production.monitor` (what is measured),
-`prediction`, `summary` (what is said at the end).
+`pipeline` (the order of the steps, and what is said at the end), `samples` (data are read and their
+features shared out over the ranks; predictions), `checkpoint` (where an earlier run stopped),
+`decisions` (exchange, interval), `solver.training` (intervals of windows) with `solver.monitor` (what is
+measured).
 """
 
 from sstep_verify.training.pipeline import Listener, solve

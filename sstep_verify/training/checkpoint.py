@@ -47,7 +47,7 @@ _UNREADABLE = (
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """Where a run stands, its `Settings.identity`, and the `data_digest` of what it was trained on."""
+    """Where a run stands, its identity (`decisions.identity_of`), and the `data_digest` of its data."""
 
     place: Place
     options: Mapping[str, Any]

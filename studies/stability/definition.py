@@ -40,7 +40,7 @@ class ScenarioFamily:
     Data and runs are of a precision: float64 is run by the production solver, float32 by the reference.
     `form` says how s-step runs update a; the classical run is the solver's own, in place. To s, 1 and H are
     added, what exceeds H is left out. `parameter` is C or lambda; samples, features and iterations are m, n
-    and H; `spectrum` is one of `scenarios.spectrum.SHAPES`. Windows of the s in `replay` (H for any that
+    and H; `spectrum` is one of `scenarios.data.SHAPES`. Windows of the s in `replay` (H for any that
     exceeds it) are replayed on the first seed, where they draw at most `replay_draws` coordinates (s b): of
     each run so many `windows`, and of each s over all conditions at least `minimum_windows`.
     """

@@ -196,7 +196,7 @@ def noise_factor(errors: Sequence[float], roundoff: float) -> float:
     """Largest over smallest error of runs that differ only in the order of their sums.
 
     What a loss factor may be without any loss: at least 1, and infinite if a run broke down. As in
-    `measures.error.loss_factor`, an error below one unit roundoff counts as one.
+    `measures.loss_factor`, an error below one unit roundoff counts as one.
     """
     if not all(math.isfinite(error) for error in errors):
         return math.inf

@@ -1,4 +1,4 @@
-"""A few solvers of the corpus, judged and graded; campaign `sensitivity` judges all of them."""
+"""A few solvers of the corpus, judged and graded; campaign `sensitivity-edits` judges all of them."""
 
 from __future__ import annotations
 

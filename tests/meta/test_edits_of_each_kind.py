@@ -1,6 +1,6 @@
 """One edit of every kind of the catalogue, on small problems in this process: a check says FAIL.
 
-Campaign `sensitivity` plants all of them and lets the shipped campaigns judge.
+Campaign `sensitivity-edits` plants all of them and lets the shipped campaigns judge.
 """
 
 from __future__ import annotations

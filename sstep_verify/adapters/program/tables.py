@@ -92,7 +92,7 @@ class Program:
     examples/sstep_trace.h does. A run may take `time_limit` seconds and `memory` GiB of address space for
     each of its processes, 0 for any number; `s` are the iterations per window that it knows, any if empty.
     `witness` is the compiler wrapper of its MPI, such as ``mpicc``, if its collectives are to be counted
-    from outside and judged, and `nemesis` what the witness then does to it (`launch.interposer.NEMESES`).
+    from outside and judged, and `nemesis` what the witness then does to it (`ranks.interposer.NEMESES`).
     """
 
     name: str

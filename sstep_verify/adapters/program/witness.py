@@ -35,7 +35,7 @@ MOST_RECEIVED = 1 << 26
 class Witness:
     """The interposer, built once in a process for every compiler wrapper of an MPI.
 
-    What it does to the program, `nemesis`, is one of `launch.interposer.NEMESES`; nothing if empty.
+    What it does to the program, `nemesis`, is one of `ranks.interposer.NEMESES`; nothing if empty.
     RefusedError if it cannot be built.
     """
 

@@ -81,7 +81,7 @@ class Partial:
     ) -> dict[str, Outcome]:
         """Take the folder over, and read back what an earlier run finished if this one resumes it.
 
-        `kind` is the record that an outcome is, `common` from `kept.identity`, `command` the one that was
+        `kind` is the record that an outcome is, `common` from `run.identity`, `command` the one that was
         given, for a later run that cannot take its outcomes. `data` has the key of every problem that is
         asked for, with the SHA-256 of its data (empty if generated); kept outcomes of other problems stay
         where they are. What is returned is by key; empty if there is nothing, or the run does not resume.

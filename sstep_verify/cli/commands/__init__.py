@@ -1,1 +1,1 @@
-"""The commands, one file each, imported when it is called."""
+"""The commands, one file each, or two of ``perf``, imported when one of it is called."""

@@ -73,7 +73,7 @@ def ridge_optimum(problem: Problem) -> RidgeOptimum:
 
     Notes
     -----
-    Memory: `oracle.memory.optimum_bytes`, and `ENTRIES_AT_ONCE` balls.
+    Memory: `oracle.facade.optimum_bytes`, and `ENTRIES_AT_ONCE` balls.
     """
     if problem.is_svm:
         raise InputError(f"{problem.label}: ridge_optimum needs a K-RR problem; use svm_optimum")
@@ -128,7 +128,7 @@ def svm_optimum(problem: Problem) -> SvmOptimum:
 
     Notes
     -----
-    Memory: `oracle.memory.optimum_bytes`.
+    Memory: `oracle.facade.optimum_bytes`.
     """
     if not problem.is_svm:
         raise InputError(f"{problem.label}: svm_optimum needs a K-SVM problem; use ridge_optimum")

@@ -1,4 +1,7 @@
-"""Active sets of a K-SVM: solve on the free coordinates to many digits, flip what violates, repeat."""
+"""Active sets of a K-SVM: solve on the free coordinates to many digits, flip what violates, repeat.
+
+And the dual of a K-SVM in balls, which the searches ask.
+"""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class RidgeSearch:
     def _enough(self, point: list, residual: Any, digits: int) -> bool:
         length = self._length(point)
         with self._arithmetic.working():
-            # Some of the residual's room is left for the rounding to decimals, with `decimals.ROOM`.
+            # Some of the residual's room is left for the rounding to decimals, with `enclosure.ROOM`.
             allowed = length * self._problem.samples * self._arithmetic.number(10) ** (-digits)
             return bool(residual * 8 <= allowed)
 

@@ -80,7 +80,7 @@ class Subject:
     offset, sigma : float
         Parameters of the kernel; those it does not use have their default values.
     bias : float
-        Value of the constant feature appended to the data; 0 if none is. See `problems.bias`.
+        Value of the constant feature appended to the data; 0 if none is. See `problems.transforms`.
     """
 
     data: str
