@@ -12,7 +12,8 @@ e: over t steps
     T <= sqrt(t) (sqrt(2 g + 2 t l) + sqrt(t) w),
 
 g a bound on the gap where the window begins and w on the weighted size of e; K-RR has ``w = sqrt(2
-l)``. R bounds T as soon as the l and w that follow from ``T <= R`` give ``T <= R`` again."""
+l)``. R bounds T as soon as the l and w that follow from ``T <= R`` give ``T <= R`` again.
+"""
 
 from __future__ import annotations
 
