@@ -10,7 +10,7 @@ import numpy as np
 
 from sstep_verify.adapters.program.numbers import TEXT_BYTES, shown_numbers
 from sstep_verify.errors import InputError, ProgramError
-from sstep_verify.inputs import read_whole
+from sstep_verify.inputs import MALFORMED_ARRAY, read_whole
 from sstep_verify.protocol import Declaration, Observer, RunRequest
 from sstep_verify.trajectory import GIVEN, Trajectory
 
@@ -63,7 +63,7 @@ def read_vector(
 def _numpy(content: bytes, path: str | Path, samples: int) -> np.ndarray:
     try:
         found = np.load(io.BytesIO(content), allow_pickle=False)
-    except (ValueError, EOFError, OSError, MemoryError) as error:
+    except (*MALFORMED_ARRAY, OSError, MemoryError) as error:
         raise InputError(f"{path}: cannot be read as a .npy file: {str(error).splitlines()[0]}") from error
     if not isinstance(found, np.ndarray) or found.size != samples or found.dtype.kind not in "fiu":
         shape = getattr(found, "shape", None)

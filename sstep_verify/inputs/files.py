@@ -7,8 +7,12 @@ import os
 import stat
 from io import BufferedReader
 from pathlib import Path
+from tokenize import TokenError
 
 from sstep_verify.errors import InputError, visible
+
+MALFORMED_ARRAY = (ValueError, TypeError, SyntaxError, TokenError, EOFError)
+"""What NumPy raises of a ``.npy`` file whose header or length is not what it should be."""
 
 _KINDS = {
     stat.S_IFDIR: "a directory",

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from sstep_verify.errors import InputError, RefusedError
-from sstep_verify.inputs import open_regular
+from sstep_verify.inputs import MALFORMED_ARRAY, open_regular
 from sstep_verify.problems import draws
 
 KINDS = ("uniform", "cyclic", "epochs", "file", "logged", *draws.GENERATORS)
@@ -244,5 +244,5 @@ def _parsed(path: str, content: bytes) -> np.ndarray:
             # An empty file, and in some releases of NumPy a "1.5" cut to 1, end in a warning only.
             warnings.simplefilter("error")
             return np.loadtxt(io.BytesIO(content), dtype=np.int64, ndmin=2)
-    except (ValueError, EOFError, Warning) as error:
+    except (*MALFORMED_ARRAY, Warning) as error:
         raise InputError(f"{path}: cannot be read as an index stream: {error}") from error

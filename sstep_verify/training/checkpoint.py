@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.errors import InputError
+from sstep_verify.inputs import MALFORMED_ARRAY
 from sstep_verify.outputs import write_whole
 from sstep_verify.problems import Problem
 from sstep_verify.solver.communicator import Communicator
@@ -40,7 +41,7 @@ FORMAT = "sstep-verify solve checkpoint 3"
 
 _TEXTS, _NUMBERS = ("format", "options", "data", "sha256"), ("alpha", "iterations", "values", "sequence")
 _UNREADABLE = (
-    ValueError, TypeError, LookupError, AttributeError, OSError, EOFError, MemoryError, RecursionError,
+    *MALFORMED_ARRAY, LookupError, AttributeError, OSError, MemoryError, RecursionError,
     NotImplementedError, zlib.error, zipfile.BadZipFile,
 )  # fmt: skip
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 
+import numpy as np
 import pytest
+from broken_headers import HEADERS, with_header
 
 from sstep_verify.errors import InputError
-from sstep_verify.inputs import open_regular, read_whole
+from sstep_verify.inputs import MALFORMED_ARRAY, open_regular, read_whole
 
 
 def test_a_file_is_read_up_to_its_limit(tmp_path):
@@ -34,3 +37,10 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path, name):
         open_regular(tmp_path / name, "a thing"),
     ):
         pass
+
+
+@pytest.mark.parametrize("kind", HEADERS)
+def test_what_numpy_raises_of_a_header_is_known(kind):
+    with pytest.raises(MALFORMED_ARRAY) as caught:
+        np.load(io.BytesIO(with_header(HEADERS[kind])), allow_pickle=False)
+    assert caught.type.__name__ == kind

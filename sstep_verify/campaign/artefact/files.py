@@ -35,7 +35,7 @@ from sstep_verify.campaign.artefact.form import (
 )
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
-from sstep_verify.inputs import open_regular, read_whole
+from sstep_verify.inputs import MALFORMED_ARRAY, open_regular, read_whole
 from sstep_verify.inputs.records import convert, decode, one_line
 from sstep_verify.problems import IndexStream
 from sstep_verify.report.plain import plain
@@ -116,7 +116,7 @@ def read_artefact(folder: str | Path, most: int | None = None) -> Artefact:
         raise InputError(
             str(error) if str(path) in str(error) else f"{path}: {one_line(str(error))}"
         ) from error
-    except (*MALFORMED, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except (*MALFORMED, *MALFORMED_ARRAY, OSError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{path}: cannot be read as an artefact: {one_line(repr(error))}") from error
 
 

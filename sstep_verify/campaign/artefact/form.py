@@ -40,8 +40,8 @@ def load_arrays(path: Path, most: int | None = None) -> Arrays:
     """The members of a ``.npz`` file; each header is compared with its member's size before allocation.
 
     InputError if it is not a regular file, a member is no array or not as long as it says, or they have
-    more than `most` bytes together (`MOST_BYTES` if it is not said); BadZipFile, EOFError or ValueError
-    if it is no such file.
+    more than `most` bytes together (`MOST_BYTES` if it is not said); BadZipFile or `MALFORMED_ARRAY` of
+    `inputs` if it is no such file.
     """
     with open_regular(path, "arrays", follow=False) as file, zipfile.ZipFile(file) as archive:
         members = archive.infolist()
@@ -67,7 +67,7 @@ def array_header(file: BinaryIO, size: int, where: str) -> tuple[tuple[int, ...]
     """Shape, order, type and bytes of the array of a ``.npy`` file of `size` bytes, whose header is read.
 
     InputError if it holds Python objects, or the header claims more or fewer bytes than there are;
-    ValueError if it is no such file.
+    `MALFORMED_ARRAY` of `inputs` if it is no such file.
     """
     read = npy.read_array_header_2_0 if npy.read_magic(file)[0] > 1 else npy.read_array_header_1_0
     shape, by_columns, dtype = read(file)

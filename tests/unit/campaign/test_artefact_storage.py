@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from artefact_cases import artefact_with, drawn_case, drawn_trajectory
+from broken_headers import HEADERS, with_header
 
 from sstep_verify.campaign.artefact import NEEDED, read_artefact, write_artefact
 from sstep_verify.campaign.artefact import form as artefact_arrays
@@ -198,8 +199,7 @@ def test_a_document_that_cannot_be_used_says_why(path, change, words):
 
 def _claims(shape: str, dtype: str = "'<f8'") -> bytes:
     """A ``.npy`` file of 24 bytes that says it has another shape."""
-    header = f"{{'descr': {dtype}, 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(117) + b"\n"
-    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(24)
+    return with_header(f"{{'descr': {dtype}, 'fortran_order': False, 'shape': {shape}, }}", bytes(24))
 
 
 @pytest.mark.parametrize("name", ["problem.npz", "trajectories.npz"])
@@ -212,8 +212,9 @@ def _claims(shape: str, dtype: str = "'<f8'") -> bytes:
         _claims("(3,)", "'|O'"),
         b"",
         b"\x93NUMPY",
+        *map(with_header, HEADERS.values()),
     ],
-    ids=["8 TiB", "2^62 rows", "negative", "objects", "empty", "cut"],
+    ids=["8 TiB", "2^62 rows", "negative", "objects", "empty", "cut", *HEADERS],
 )
 def test_what_an_array_claims_is_compared_before_it_is_made(path, name, claim):
     with zipfile.ZipFile(path / name) as archive:

@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from broken_headers import HEADERS, with_header
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems import IndexStream
@@ -71,6 +72,7 @@ def test_a_binary_file_that_is_no_array_of_integers_is_refused(tmp_path):
         "empty": b"",
         "archive": (tmp_path / "archive.npz").read_bytes(),
         "pickle": pickle.dumps(BLOCKS),
+        **{kind: with_header(text) for kind, text in HEADERS.items()},
     }
     for content in contents.values():
         path.write_bytes(content)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from broken_headers import HEADERS, with_header
 
 from sstep_verify.adapters.stored import read_vector
 from sstep_verify.errors import InputError
@@ -73,6 +74,7 @@ def test_zeros_that_were_left_out_do_not_widen_the_rounding(tmp_path):
         ("alpha.txt", b"1 2 x", "'x' is no number"),
         ("alpha.bin", b"12345678", "3 float64, one for each sample, have 24"),
         ("alpha.npy", b"nonsense", r"cannot be read as a \.npy file"),
+        *[("alpha.npy", with_header(text), r"cannot be read as a \.npy file") for text in HEADERS.values()],
     ],
 )
 def test_what_is_no_vector_is_refused(tmp_path, name, content, words):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import zipfile
 
 import numpy as np
 import pytest
+from broken_headers import HEADERS, with_header
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, Problem, Ridge, SquaredHinge
@@ -140,6 +142,16 @@ def test_an_array_that_claims_more_than_the_file_holds_is_refused(tmp_path):
     assert whole.count(b"'shape': (3,), }") == 1
     path.write_bytes(whole.replace(b"'shape': (3,), }" + b" " * 12, b"'shape': (1099511627776,), }"))
     assert os.path.getsize(path) == len(whole)
+    with pytest.raises(InputError, match="is not a whole checkpoint"):
+        read_checkpoint(path)
+
+
+@pytest.mark.parametrize("kind", HEADERS)
+def test_an_array_whose_header_is_damaged_is_refused(tmp_path, kind):
+    path = tmp_path / "checkpoint"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in (*parts(), "sha256"):
+            archive.writestr(f"{name}.npy", with_header(HEADERS[kind]))
     with pytest.raises(InputError, match="is not a whole checkpoint"):
         read_checkpoint(path)
 
