@@ -186,10 +186,12 @@ def kernel_of(text: str) -> Any:
     parameters: dict[str, float] = {}
     for word in words:
         key, _, number = word.partition("=")
-        users = [one for one, kind in KNOWN.items() if key in {item.name for item in fields(kind)}]
-        if name not in users:
+        keys = {one: [item.name for item in fields(kind)] for one, kind in KNOWN.items()}
+        if key not in keys[name]:
+            users = [one for one in keys if key in keys[one]]
+            own = ", ".join(keys[name]) or "no number"
             way_out = f", or give --kernel {' or '.join(users)}" if users else ""
-            raise InputError(f"{where}: {name} has no {key!r:.40}; drop it{way_out}")
+            raise InputError(f"{where}: {name} has no {key!r:.40}, it has {own}; drop it{way_out}")
         if key in parameters:
             raise InputError(f"{where}: {key} is there twice")
         try:

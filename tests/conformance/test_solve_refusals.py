@@ -89,13 +89,13 @@ def test_a_former_option_is_answered_with_its_successor(option, now):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--task", "svm-l1", "--kernel", "linear,sigma=3"), "linear has no 'sigma'; drop it, or give --kernel rbf"),
+        (("--task", "svm-l1", "--kernel", "linear,sigma=3"), "linear has no 'sigma', it has no number; drop it, or give --kernel rbf"),
         (("--task", "svm-l1", "--kernel", "rdf"), "--kernel rdf: 'rdf' is unknown (did you mean 'rbf'?)"),
         (("--task", "svm-l1", "--kernel", "rbf,sigma=1,sigma=1"), "sigma is there twice"),
         (("--task", "svm-l1", "--kernel", "rbf,sigma"), "sigma is '', which is no number"),
-        (("--task", "svm-l1", "--kernel", "rbf,width=2"), "rbf has no 'width'; drop it"),
+        (("--task", "svm-l1", "--kernel", "rbf,width=2"), "rbf has no 'width', it has sigma; drop it"),
         (("--task", "svm-l1", "--kernel", "rbf,sigma=-3"), "sigma = -3.0"),
-        (("--task", "svm-l1", "--kernel", "rbf,degree=3"), "rbf has no 'degree'; drop it, or give --kernel polynomial"),
+        (("--task", "svm-l1", "--kernel", "rbf,degree=3"), "rbf has no 'degree', it has sigma; drop it, or give --kernel polynomial"),
         (("--task", "svm-l1", "--lambda", "1"), "--lambda 1.0: --task svm-l1 does not use it"),
         (("--task", "krr", "--C", "1"), "--C 1.0: --task krr does not use it; drop it, or give --task svm-l1 or svm-l2"),
         (("--task", "krr", "--kernel", "polynomial,degree=2147483648"), "degree = 2147483648"),
