@@ -42,8 +42,14 @@ class ProductionSolver:
 
         On several ranks it is called on each, and the run ends where any of them says so.
 
-        Raises InputError if the problem does not go with the options; WindowError if a rank failed: on all
-        ranks, in the same window; IncoherenceError if the ranks no longer hold the same dual vector.
+        Raises
+        ------
+        InputError
+            If the problem does not go with the options.
+        WindowError
+            If a rank failed: on all ranks, in the same window.
+        IncoherenceError
+            If the ranks no longer hold the same dual vector.
         """
         self._options.refuse(request.problem)
         # The largest memory of a run is kept for the next: the system takes as long to give out new memory
