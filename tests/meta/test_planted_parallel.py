@@ -98,30 +98,30 @@ def test_a_rank_that_draws_another_stream_is_named_with_the_window(ranks, guilty
 
 FAILING = {
     "panel": ({ALLREDUCE: [("self._share(columns, self._panel.partial,",
-                            "self._share(columns, lambda *given: (self._panel.partial(*given), 0 / (self._packet.window != 2)),")]},
+                            "self._share(columns, lambda *given: (self._panel.partial(*given), 0 / (self.packet.window != 2)),")]},
               {}, 2),
     "panel, scattered": ({SCATTER: [("self._share(columns, self._pack,",
-                                     "self._share(columns, lambda *given: 0 / (self._packet.window != 2),")]},
+                                     "self._share(columns, lambda *given: 0 / (self.packet.window != 2),")]},
                          EXCHANGES["reduce-scatter"], 2),
     "kernel function": ({ALLREDUCE: [("        self._panel.finish(rows, columns)\n",
-                                      "        0 / (self._packet.window != 2)\n")]}, {}, 3),
+                                      "        0 / (self.packet.window != 2)\n")]}, {}, 3),
     "kernel function, scattered": ({SCATTER: [("        self._guarded(self._panel.finish, block, columns, self._first)\n",
-                                               "        self._guarded(lambda: 0 / (self._packet.window != 2))\n")]},
+                                               "        self._guarded(lambda: 0 / (self.packet.window != 2))\n")]},
                                    EXCHANGES["reduce-scatter"], 2),
     "kernel function, support": ({SUPPORT: [("            self._panel.finish(rows, columns, support)\n",
-                                                  "            0 / (packet.window != 2)\n".replace("packet", "self._packet"))]},
+                                                  "            0 / (self.packet.window != 2)\n")]},
                                  EXCHANGES["support"], 3),
     "recurrence, support": ({SUPPORT: [
         ("    def restart(", "    def moved(self, *given):\n"
-         "        0 / (self._packet.window != 2)\n\n    def restart(")]}, EXCHANGES["support"], 3),
+         "        0 / (self.packet.window != 2)\n\n    def restart(")]}, EXCHANGES["support"], 3),
     "recurrence": ({WINDOWS: [(UPDATED, UPDATED + "        0 / (self.made != 2)\n")]}, {}, 3),
     "last window": ({WINDOWS: [(UPDATED, UPDATED + "        0 / (self.made != 7)\n")]}, {}, 7),
     "local product": ({GRAM: [
         ("self._share(columns, self._local.among,",
-         "self._share(columns, lambda *given: 0 / (self._packet.window != 2),")]}, EXCHANGES["gram"], 2),
+         "self._share(columns, lambda *given: 0 / (self.packet.window != 2),")]}, EXCHANGES["gram"], 2),
     "weights": ({GRAM: [("        self._local.move(columns, change, self.weights)\n",
                          "        self._local.move(columns, change, self.weights)\n"
-                         "        0 / (self._packet.window != 2)\n")]}, EXCHANGES["gram"], 3),
+                         "        0 / (self.packet.window != 2)\n")]}, EXCHANGES["gram"], 3),
     "cached row": ({WINDOWS: [("                    cache.rows[slots] = self._rows_of.rows(missing)\n",
                                "                    self._rows_of.rows(missing)\n"
                                "                    0 / (self.made != 0)\n")]}, EXCHANGES["cache"], 1),
@@ -167,7 +167,7 @@ WRONG = {
         window_replay, LinearKernel(), {}),
     "an error swallowed with the status word": (
         {ALLREDUCE: [("self._share(columns, self._panel.partial,",
-                      "self._share(columns, lambda *given: rows.fill(0.0) if self._packet.window == 2 else self._panel.partial(*given),")]},
+                      "self._share(columns, lambda *given: rows.fill(0.0) if self.packet.window == 2 else self._panel.partial(*given),")]},
         window_replay, LinearKernel(), {}),
     "a cached row that belongs to another": (
         {f"{PRODUCTION}.windows": [("                slot_of[owner[place]] = -1\n", "                pass\n")]},
@@ -200,12 +200,12 @@ WRONG = {
     "a message beside the declared ones": (
         {ALLREDUCE: [("        self._reduce(rows.size)\n",
                       "        self._reduce(rows.size)\n        self._communicator.barrier()\n"
-                      "        self._packet.communicator.allreduce(np.zeros(1))\n")]},
+                      "        self.packet.communicator.allreduce(np.zeros(1))\n")]},
         message_count, LinearKernel(), {}),
     "a message that it does not count": (
         {ALLREDUCE: [("        self._reduce(rows.size)\n",
                       "        self._reduce(rows.size)\n"
-                      "        self._packet.communicator._inner.allreduce(np.zeros(1))\n")]},
+                      "        self.packet.communicator._inner.allreduce(np.zeros(1))\n")]},
         message_count, LinearKernel(), {}),
     "a column sent as often as it is drawn": (
         {WINDOWS: [("            own = own[:count]\n",
@@ -226,7 +226,7 @@ def test_a_defect_on_all_ranks_is_red_where_the_unplanted_solver_is_green(ranks,
 OTHERS = {
     "barrier": "self._communicator.barrier()",
     "gather": "self._communicator.allgather(0)",
-    "broadcast": "self._packet.communicator._inner.broadcast(np.zeros(1))",
+    "broadcast": "self.packet.communicator._inner.broadcast(np.zeros(1))",
 }
 
 

@@ -20,15 +20,15 @@ from sstep_verify.trajectory import Panel as UsedPanel
 class Exchange:
     """Communication that a run needs, in windows.
 
-    The packet sums what a window needs. Attributes `columns`: kernel rows formed; `whole`: whether rows are
-    of all samples, or among the coordinates of their window.
+    `packet` sums what a window needs, and tells waiting from transfer. Attributes `columns`: kernel rows
+    formed; `whole`: whether rows are of all samples, or among the coordinates of their window.
     """
 
     whole = False
 
     def __init__(self, packet: Packet):
-        self.packet = self._packet = packet
-        self._communicator, self._clock, self._separate = packet.communicator, packet.clock, packet.separate
+        self.packet = packet
+        self._communicator, self._clock = packet.communicator, packet.clock
         self.columns = 0
 
     def parts(self, columns: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
@@ -43,7 +43,7 @@ class Exchange:
 
     def used(self, columns: np.ndarray) -> UsedPanel:
         """Copy of the kernel entries of the window just made, whose distinct coordinates are `columns`."""
-        return UsedPanel(columns, self._packet.square(columns.size)[0].copy(), columns)
+        return UsedPanel(columns, self.packet.square(columns.size)[0].copy(), columns)
 
     def restart(self, vector: np.ndarray) -> None:
         """Form anew what is carried beside the dual vector from the recurrence's `vector`, shape (m,)."""
@@ -57,21 +57,21 @@ class Exchange:
         self._guarded(form, *arguments)
         self.columns += columns.size
         self._clock.stop(PANEL)
-        if self._separate:
+        if self.packet.separate:
             self._communicator.barrier()
             self._clock.stop(WAITING)
 
     def _guarded(self, form: Callable[..., None], *arguments: Any) -> None:
         """Form what a reduction is to sum; where that fails, it tells all ranks."""
-        if self._packet.failure is None:
+        if self.packet.failure is None:
             try:
                 form(*arguments)
             except Exception as error:
-                self._packet.failure = error
+                self.packet.failure = error
 
     def _reduce(self, words: int) -> None:
         """Sum the first words of the packet over all ranks."""
-        self._packet.reduce(words)
+        self.packet.reduce(words)
         self._clock.stop(TRANSFER)
 
 
@@ -95,7 +95,7 @@ class AllreduceExchange(Exchange):
     def parts(self, columns: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """As of `Exchange`; the recurrence takes the products, unless they are timed apart."""
         rows = self.rows(columns)
-        if not self._separate:
+        if not self.packet.separate:
             return rows, None
         stale = np.dot(rows, vector, out=self._stale[: columns.size])
         self._clock.stop(GRADIENT)
@@ -104,7 +104,7 @@ class AllreduceExchange(Exchange):
     def rows(self, columns: np.ndarray) -> np.ndarray:
         """Kernel rows of `columns`, shape (c, m); valid until the next call."""
         self._clock.start()
-        rows = self._packet.matrix(columns.size, self._panel.samples)
+        rows = self.packet.matrix(columns.size, self._panel.samples)
         self._share(columns, self._panel.partial, rows, columns)
         self._reduce(rows.size)
         self._panel.finish(rows, columns)
@@ -125,7 +125,7 @@ class AllreduceExchange(Exchange):
 
     def used(self, columns: np.ndarray) -> UsedPanel:
         """Copy of the rows of the window just made."""
-        return UsedPanel(columns, self._packet.matrix(columns.size, self._panel.samples).copy())
+        return UsedPanel(columns, self.packet.matrix(columns.size, self._panel.samples).copy())
 
 
 COLLECTIVE_SECONDS = 2e-5

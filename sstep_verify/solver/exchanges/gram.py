@@ -42,7 +42,7 @@ class GramExchange(Exchange):
     def parts(self, columns: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """As of `Exchange`, among the coordinates; products are those with w, which stands for `vector`."""
         self._clock.start()
-        gram, stale = self._packet.square(columns.size)
+        gram, stale = self.packet.square(columns.size)
         self._share(columns, self._local.among, columns, self.weights, gram, stale)
         self._reduce(gram.size + columns.size)
         return gram, stale
@@ -50,7 +50,7 @@ class GramExchange(Exchange):
     def moved(self, columns: np.ndarray, change: np.ndarray, vector: np.ndarray) -> None:
         """Add what the changes of `vector` mean for the weights, or form these anew where that is due."""
         self._local.move(columns, change, self.weights)
-        ended = self._before + self._packet.window + 1
+        ended = self._before + self.packet.window + 1
         if self._recompute and ended % self._recompute == 0:
             self.restart(vector)
 

@@ -61,7 +61,7 @@ class ReduceScatterExchange(Exchange):
         self._communicator.reduce_scatter(send, receive, self._sizes if count == 1 else count * self._sizes)
         clock.stop(TRANSFER)
         block = receive.reshape(count, own)
-        gram, stale = self._packet.square(count)
+        gram, stale = self.packet.square(count)
         self._guarded(self._panel.finish, block, columns, self._first)
         clock.stop(FUNCTION)
         take_own(block, columns, self._first, gram)

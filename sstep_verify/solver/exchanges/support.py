@@ -164,7 +164,7 @@ class SupportExchange(Exchange):
         """Sums for the rows of `columns` over the first places, shape (c, p); valid until the next call."""
         self._clock.start()
         shape = columns.size, self._support.bring(columns)
-        rows = self._packet.payload(shape[0] * shape[1]).reshape(shape)
+        rows = self.packet.payload(shape[0] * shape[1]).reshape(shape)
         self._share(columns, self._panel.partial, rows, columns, self._support)
         self._reduce(rows.size)
         return rows
