@@ -22,6 +22,24 @@ class DataError(InputError):
     """A data file is malformed or unsuitable; the message names file, line and value."""
 
 
+class LineError(DataError):
+    """A line of a file cannot be used.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    line : int
+        Number of the line, from 1; within a block of a file, from the first line of the block.
+    fault : str
+        What is wrong with it.
+    """
+
+    def __init__(self, path: Path, line: int, fault: str):
+        self.path, self.line, self.fault = path, line, fault
+        super().__init__(f"{path}, line {line}: {fault}")
+
+
 class FailedError(SstepVerifyError, AssertionError):
     """A solver under test failed, or nothing could be said of it; the message holds every reason."""
 

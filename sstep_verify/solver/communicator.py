@@ -17,8 +17,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from sstep_verify import provenance
-from sstep_verify.errors import DataError, InputError, MissingExtraError, SstepVerifyError
-from sstep_verify.problems.data.svmlight_lines import LineError
+from sstep_verify.errors import DataError, InputError, LineError, MissingExtraError, SstepVerifyError
 
 
 class Communicator:

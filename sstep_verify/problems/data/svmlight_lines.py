@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.errors import DataError, InputError
+from sstep_verify.errors import InputError
 
 CLASSES = (-1.0, 1.0)
 """Values that the labels -1 and +1 stand for where nothing was mapped."""
@@ -116,24 +115,6 @@ class Samples(NamedTuple):
 
 
 NO_SAMPLES = Samples(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0))
-
-
-class LineError(DataError):
-    """A line of a file cannot be used.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    line : int
-        Number of the line, from 1; within a block of a file, from the first line of the block.
-    fault : str
-        What is wrong with it.
-    """
-
-    def __init__(self, path: Path, line: int, fault: str):
-        self.path, self.line, self.fault = path, line, fault
-        super().__init__(f"{path}, line {line}: {fault}")
 
 
 def samples_in(text: bytes, largest: int) -> Samples | None:
