@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from sstep_verify.adapters.reference import ReferenceSolver
-from sstep_verify.campaign.artefact import read_artefact
+from sstep_verify.campaign.artefact.files import read_artefact
 from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.measures import Gap, GapMeasure, loss_factor
 from sstep_verify.problems import Problem

@@ -136,11 +136,6 @@ class Batch:
         return profile_of(self.profile, self.program, self.selection, again, source)
 
 
-def write_batch(batch: Batch, folder: Path) -> None:
-    """Write the manifest."""
-    write_text(folder / NAME, json.dumps(plain(batch), indent=1, allow_nan=False) + "\n")
-
-
 def read_batch(folder: Path) -> Batch:
     """Read the manifest of a folder; InputError if there is none, or it cannot be used."""
     if not (folder / NAME).exists():
@@ -197,7 +192,7 @@ def collect(batch: Batch, folder: Path) -> Batch:
         program, ranks = batch.program.program, max(batch.selection.ranks)
         write_text(folder / SCRIPT, shell_script(program, batch.runs))
         write_text(folder / SLURM, slurm_script(program.name, ranks, folder.name))
-        write_batch(batch, folder)
+        write_text(folder / NAME, json.dumps(plain(batch), indent=1, allow_nan=False) + "\n")
     return batch
 
 

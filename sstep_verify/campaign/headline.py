@@ -44,7 +44,9 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
         if named:
             listed = ""
             if status is Status.FAIL:
-                listed = _first_wrong(named, verdicts) + _right_on_fewer_ranks(named, cases, verdicts)
+                wrong = [one.s for one in verdicts if one.case in named and one.status is Status.FAIL]
+                listed = f" (first at s = {min(wrong)})" if wrong else ""
+                listed += _right_on_fewer_ranks(named, cases, verdicts)
             words.append(f"{word} {len(named)}{listed}")
     words += _vacuous(cases, verdicts)
     return "; ".join(filter(None, (", ".join(words), _detection_limit(verdicts), _not_seen(verdicts))))
@@ -59,14 +61,11 @@ def _vectors(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
         # Of a vector that is not finite nothing is known.
         over: Any = next((one for key, one in found.evidence.items() if key in OVER), [0.0, math.inf])
         optimum = "the optimum to the stated tolerance"
-        told = {Status.PASS: optimum, Status.FAIL: _wrong(found), Status.VACUOUS: "vacuous"}
+        wrong = "not the optimum" if found.status is Status.FAIL else "outside its box"
+        told = {Status.PASS: optimum, Status.FAIL: wrong, Status.VACUOUS: "vacuous"}
         reached = f"{name} in {enclosed(*over)}"
         words.append(f"{told.get(Status(case.status), 'undecided')}, {reached}")
     return "; ".join(words)
-
-
-def _wrong(found: Verdict) -> str:
-    return "not the optimum" if found.status is Status.FAIL else "outside its box"
 
 
 def _vacuous(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[str]:
@@ -78,12 +77,6 @@ def _vacuous(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[str]:
             at = [s for s in case.s if s not in right] if right else []
             found.setdefault(f" for {s_in_words(at)}" if at else "", []).append(case.id)
     return [f"vacuous{at} on {len(named)} ({', '.join(named)})" for at, named in sorted(found.items())]
-
-
-def _first_wrong(named: Sequence[str], verdicts: Sequence[Verdict]) -> str:
-    """The smallest s that some check fails, over the cases that are wrong."""
-    wrong = [one.s for one in verdicts if one.case in named and one.status is Status.FAIL]
-    return f" (first at s = {min(wrong)})" if wrong else ""
 
 
 def _right_on_fewer_ranks(named: Sequence[str], cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:

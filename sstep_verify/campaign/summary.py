@@ -146,36 +146,26 @@ def steps_judged(verdicts: Sequence[Verdict]) -> int:
 
 def vacuous_lines(definition: Definition, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[str]:
     """A line for the VACUOUS cases, and for the VACUOUS verdicts of each check, that are not tolerated."""
-    lines = []
     beyond = [
         case.id
         for case in cases
-        if case.status == Status.VACUOUS and not _matches(case.id, definition.tolerated_vacuous)
+        if case.status == Status.VACUOUS and not _matches(definition.tolerated_vacuous, case.id)
     ]
-    if beyond:
-        lines.append(f"vacuous and not tolerated: {_listed(beyond)}")
-    if definition.tolerated_vacuous_per_check is not None:
-        lines += _by_check(definition.tolerated_vacuous_per_check, verdicts)
-    return lines
-
-
-def _by_check(tolerated: Mapping[str, Sequence[str]], verdicts: Sequence[Verdict]) -> list[str]:
-    beyond: dict[str, list[str]] = {}
+    tolerated, by_check = definition.tolerated_vacuous_per_check, dict[str, list[str]]()
     for verdict in verdicts:
         name = f"{verdict.case}, s={verdict.s}"
-        patterns = tolerated.get(verdict.check, ())
-        if verdict.status is Status.VACUOUS and not (
-            _matches(verdict.case, patterns) or _matches(name, patterns)
-        ):
-            beyond.setdefault(verdict.check, []).append(name)
-    return [
+        if tolerated is None or verdict.status is not Status.VACUOUS:
+            continue
+        if not _matches(tolerated.get(verdict.check, ()), verdict.case, name):
+            by_check.setdefault(verdict.check, []).append(name)
+    return [f"vacuous and not tolerated: {_listed(beyond)}"] * bool(beyond) + [
         f"vacuous verdicts of {check} that are not tolerated: {_listed(names)}"
-        for check, names in sorted(beyond.items())
+        for check, names in sorted(by_check.items())
     ]
 
 
-def _matches(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+def _matches(patterns: Sequence[str], *names: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -52,7 +52,6 @@ def judge(definition, asked: Asked, state=None) -> None:
     from sstep_verify.campaign.loop.run import Shard, run_campaign
     from sstep_verify.campaign.model import Plan
     from sstep_verify.campaign.read import units_of
-    from sstep_verify.campaign.statement.files import stated
     from sstep_verify.cli.progress import of_problems
     from sstep_verify.cli.ranks import ended_by
     from sstep_verify.errors import InputError
@@ -104,7 +103,11 @@ def judge(definition, asked: Asked, state=None) -> None:
             written = None
         else:
             artefacts = partial.artefacts_for_report()
-            refused = stated(functools.partial(state, definition), results, artefacts) if state else None
+            refused = None
+            if state:
+                from sstep_verify.campaign.statement.files import stated
+
+                refused = stated(functools.partial(state, definition), results, artefacts)
             written = write_carefully(results, folder, artefacts)
             if written:
                 partial.reported(tried=not results.summary.interrupted and results.summary.exit_code != 4)

@@ -26,7 +26,7 @@ from pathlib import Path
 import msgspec
 
 import sstep_verify
-from sstep_verify.campaign.artefact import read_artefact
+from sstep_verify.campaign.artefact.files import read_artefact
 from sstep_verify.campaign.artefact.verdicts import REPLAY
 from sstep_verify.campaign.messages import Step, heard_by
 from sstep_verify.campaign.model import Definition, Plan, Unit

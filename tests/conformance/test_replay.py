@@ -9,7 +9,7 @@ import pytest
 from command import command
 from planted_report import CASE, verdicts_of
 
-from sstep_verify.campaign.artefact import read_artefact, write_artefact
+from sstep_verify.campaign.artefact.files import read_artefact, write_artefact
 from sstep_verify.report import load, write_report
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from stated import mended
 
-from sstep_verify.campaign.artefact import read_artefact, write_artefact
+from sstep_verify.campaign.artefact.files import read_artefact, write_artefact
 from sstep_verify.campaign.statement.files import digest_of
 from sstep_verify.campaign.statement.verify import StatementError, prove_statement, read_statement
 

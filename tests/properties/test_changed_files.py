@@ -12,7 +12,7 @@ import pytest
 from artefact_cases import artefact_with, drawn_case, drawn_trajectory
 from report.test_reporting_documents import every_status
 
-from sstep_verify.campaign.artefact import SUMS, read_artefact, write_artefact
+from sstep_verify.campaign.artefact.files import SUMS, read_artefact, write_artefact
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.certificate.file import decode, document_digest, encode
 from sstep_verify.oracle.verify.record import CertificateError, Interval, RidgeCertificate, Subject

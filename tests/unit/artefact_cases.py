@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.campaign.artefact import Artefact
+from sstep_verify.campaign.artefact.files import Artefact
 from sstep_verify.campaign.verdicts.measured import measuring_points
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.declaration import Declaration

@@ -29,7 +29,7 @@ from sstep_verify.report.write import ARTEFACTS
 Outcome = TypeVar("Outcome")
 
 _NAMING, _NAME = f'"(?:replay|runs)": "{re.escape(REPLAY)}', r"[A-Za-z0-9_=+][A-Za-z0-9._=+-]*"
-"""Fields that name an artefact, up to its name; names that `campaign.artefact` gives."""
+"""Fields that name an artefact, up to its name; names that `campaign.artefact.files` gives."""
 
 CAMPAIGN = "content or path of the campaign file, or options that choose problems or runs (such as --np)"
 """Words of a message for what decides which problems there are, and how each is run."""
@@ -190,40 +190,30 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
         state.outcomes += kept.values()
     left = enough([unit for unit in units if not kept.keys() >= set(unit.keys)], plan.jobs)
     left.sort(key=lambda unit: unit.cost, reverse=True)
-    counter = _Counter(units, state, progress)
+    planned, begun = sum(len(unit.keys) for unit in units), dict[str, float]()
+
+    def tell(what: str) -> None:
+        progress(len(state.outcomes) + sum(begun.values()), planned, what)
+
+    def heard(step: Step) -> None:
+        begun[step.key] = step.part
+        tell(f"{step.key}, {step.what}")
+
     try:
-        for message in spread(kind, left, plan.alone(kept), counter.heard):
+        for message in spread(kind, left, plan.alone(kept), heard):
             # Kept first: an interrupt between the two takes it from this report, and from no later one.
             if plan.partial and message.outcome is not None and message.keep:
                 outcome = plan.partial.keep(kind.key(message.outcome), message.outcome)
                 message = replace(message, outcome=outcome)
             state.add(message)
-            counter.finish(kind.key(message.outcome) if message.outcome is not None else "")
+            key = kind.key(message.outcome) if message.outcome is not None else ""
+            begun.pop(key, None)
+            tell(key or "error")
     except KeyboardInterrupt:
         state.interrupted = True
     seconds = time.perf_counter() - begin
     used = prepared.data | prepared.code
     return summed_up(plan, units, used, state, seconds)
-
-
-class _Counter:
-    """Counts outcomes, and the parts of those that are not finished."""
-
-    def __init__(self, units: list[Unit], state: State, progress: Progress):
-        self._state, self._progress = state, progress
-        self._planned = sum(len(unit.keys) for unit in units)
-        self._begun: dict[str, float] = {}
-
-    def finish(self, key: str) -> None:
-        """An outcome is there, or an error in its place."""
-        self._begun.pop(key, None)
-        self._progress(len(self._state.outcomes) + sum(self._begun.values()), self._planned, key or "error")
-
-    def heard(self, step: Step) -> None:
-        """An outcome has come so far."""
-        self._begun[step.key] = step.part
-        done = len(self._state.outcomes) + sum(self._begun.values())
-        self._progress(done, self._planned, f"{step.key}, {step.what}")
 
 
 def summed_up(plan: Plan, units: list[Unit], data: dict[str, str], state: State, seconds: float) -> Results:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-from sstep_verify.campaign.artefact import EVERY, SUMS, read_artefact
+from sstep_verify.campaign.artefact.files import EVERY, SUMS, read_artefact
 from sstep_verify.campaign.headline import right_in_words
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.statement.make import Runs, judged_of, make_statement, refuse_partial

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sstep_verify.campaign.artefact import EVERY, Artefact, read_artefact
+from sstep_verify.campaign.artefact.files import EVERY, Artefact, read_artefact
 from sstep_verify.errors import InputError, RefusedError
 from sstep_verify.problems import IndexStream
 from sstep_verify.protocol import Declaration, Observer, RunRequest

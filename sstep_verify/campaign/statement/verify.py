@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from sstep_verify.campaign.artefact import read_artefact
+from sstep_verify.campaign.artefact.files import read_artefact
 from sstep_verify.campaign.loop.run import Progress, run_campaign
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.profile import profile_of

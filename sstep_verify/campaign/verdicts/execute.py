@@ -15,8 +15,6 @@ from sstep_verify.campaign.summary import RELATING, roll_up, telling
 from sstep_verify.campaign.verdicts.expand import CaseSpec, make_case, replay_options
 from sstep_verify.campaign.verdicts.measured import Reference, SharedReferences, exact_iterations
 from sstep_verify.campaign.verdicts.memory import Memory, memory_of, out_of_range
-from sstep_verify.campaign.verdicts.minimal_example import example_of
-from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 from sstep_verify.campaign.verdicts.runs import (
     RunsMade,
     checks_of_family,
@@ -163,6 +161,8 @@ class _Judged:
                 continue
             found = message.outcome
             if any(one.status in UNSETTLED for one in found):
+                from sstep_verify.campaign.verdicts.other_conventions import name_conventions
+
                 found = keep_artefacts(check, drawn, runs, found, self.plan.artefacts)
                 # After that: what the solver's file might have said is no part of what is judged again.
                 hint = partial(name_conventions, check, drawn, runs, self.solvers[""], found, oracle)
@@ -175,6 +175,8 @@ class _Judged:
 
     def _smaller(self, verdicts: list[Verdict]) -> tuple[str, str]:
         """A smaller problem that fails alike: its size, what is told of it; the verdicts stay."""
+        from sstep_verify.campaign.verdicts.minimal_example import example_of
+
         failed = telling([verdict for verdict in verdicts if verdict.status is Status.FAIL])
         artefacts, family = self.plan.artefacts, self.spec.family
         kept = artefacts / failed.replay.removeprefix(REPLAY) if artefacts is not None else None

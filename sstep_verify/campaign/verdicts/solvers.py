@@ -6,12 +6,9 @@ import sys
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from sstep_verify.adapters.command import CommandSolver
-from sstep_verify.adapters.ours import DistributedSolver
 from sstep_verify.adapters.program import ProgramFile, ProgramSolver, is_program, read_program
 from sstep_verify.adapters.python import is_foreign, load_solver
 from sstep_verify.adapters.reference import ReferenceSolver
-from sstep_verify.adapters.training import TrainingSolver
 from sstep_verify.campaign.tables import POSITIVE, Count, Range, Whole
 from sstep_verify.errors import InputError, closest
 from sstep_verify.protocol import Solver
@@ -127,10 +124,14 @@ def make_solvers(asked: SolverTable) -> dict[str, Solver]:
         raise InputError(f"precision = {asked.precision!r}, but the production solver has float64 only")
     form, tested = asked.options(*FORM), asked.options(*EXCHANGE)
     if name in TRAINING:
+        from sstep_verify.adapters.training import TrainingSolver
+
         given = {**asked.options("interval", "tolerance", "tuned"), **form, **tested}
         trained = TrainingSolver(ranks, **given)
         if name == "training":
             return {"": trained, "as-used": trained}
+        from sstep_verify.adapters.command import CommandSolver
+
         command, again = (
             CommandSolver(ranks, resumed=resumed, auto=asked.auto, bias=asked.bias, **given)
             for resumed in (False, True)
@@ -161,7 +162,11 @@ def program_solver(described: ProgramFile, ranks: int, where: str) -> Solver:
 
 
 def _production(ranks: int, options: dict[str, Any]) -> Solver:
-    return DistributedSolver(ranks, **options) if ranks > 1 else ProductionSolver(**options)
+    if ranks == 1:
+        return ProductionSolver(**options)
+    from sstep_verify.adapters.ours import DistributedSolver
+
+    return DistributedSolver(ranks, **options)
 
 
 def offered(name: str, samples: int, memory: int) -> bool:

@@ -109,7 +109,7 @@ def _explain_artefact(kept, folder: str, in_full: bool, as_json: bool) -> None:
 
 
 def _read(check: str | None, folder: str, *option: str):
-    from sstep_verify.campaign.artefact import read_artefact
+    from sstep_verify.campaign.artefact.files import read_artefact
     from sstep_verify.errors import InputError
 
     kept = read_artefact(folder)

@@ -10,7 +10,7 @@ from judged import assert_teaches, small_case
 
 from sstep_verify.adapters import ReferenceSolver
 from sstep_verify.adapters.python import ForeignSolver
-from sstep_verify.campaign.artefact import read_artefact, write_artefact
+from sstep_verify.campaign.artefact.files import read_artefact, write_artefact
 from sstep_verify.campaign.artefact.verdicts import artefact_of, rejudge
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import plain_request, run_key

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from probing import MISTAKES, ProbingSolver
 
-from sstep_verify.campaign.artefact import read_artefact, write_artefact
+from sstep_verify.campaign.artefact.files import read_artefact, write_artefact
 from sstep_verify.campaign.artefact.verdicts import artefact_of
 from sstep_verify.checks.recorded import phases
 from sstep_verify.checks.shared.case import Case, merge_requests

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cancelling import FromSamples, cancelling
 
-from sstep_verify.campaign.artefact import write_artefact
+from sstep_verify.campaign.artefact.files import write_artefact
 from sstep_verify.campaign.artefact.verdicts import artefact_of
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.registry import CHECKS

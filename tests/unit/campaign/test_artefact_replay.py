@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 from artefact_cases import drawn_case
 
-from sstep_verify.campaign.artefact import read_artefact, write_artefact
+from sstep_verify.campaign.artefact.files import read_artefact, write_artefact
 from sstep_verify.campaign.artefact.verdicts import artefact_of, keep_artefacts, rejudge
 from sstep_verify.checks.recorded import message_count
 from sstep_verify.checks.registry import CHECKS, checks_of

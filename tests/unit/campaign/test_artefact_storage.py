@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from artefact_cases import artefact_with, drawn_case, drawn_trajectory
 from broken_headers import HEADERS, with_header
 
-from sstep_verify.campaign.artefact import NEEDED, read_artefact, write_artefact
 from sstep_verify.campaign.artefact import form as artefact_arrays
+from sstep_verify.campaign.artefact.files import NEEDED, read_artefact, write_artefact
 from sstep_verify.campaign.artefact.form import SCHEMA, to_plain
 from sstep_verify.errors import InputError
 from sstep_verify.problems import (

@@ -15,7 +15,6 @@ from sstep_verify import CallableSolver, Declaration, ReferenceSolver, verify
 from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.read import read_definition
-from sstep_verify.campaign.verdicts import execute
 from sstep_verify.campaign.verdicts import minimal_example as example
 from sstep_verify.campaign.verdicts.minimal_search import OutOfTimeError, Size, smallest
 
@@ -190,5 +189,5 @@ def test_nothing_is_looked_for_where_nothing_failed(monkeypatch):
     def never(*_):
         raise AssertionError("looked for a smaller problem of a case that passed")
 
-    monkeypatch.setattr(execute, "example_of", never)
+    monkeypatch.setattr(example, "example_of", never)
     assert verify(ReferenceSolver("float64"), "smoke", shrink=5, **ASKED).passed

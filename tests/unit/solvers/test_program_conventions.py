@@ -11,7 +11,7 @@ import pytest
 
 from sstep_verify import judge, verify
 from sstep_verify.adapters.program import ProgramSolver, read_program
-from sstep_verify.campaign.artefact import read_artefact, write_artefact
+from sstep_verify.campaign.artefact.files import read_artefact, write_artefact
 from sstep_verify.campaign.artefact.verdicts import artefact_of, rejudge
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.selection import load_data
