@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,25 +18,14 @@ from sstep_verify.problems.losses import Loss
 from sstep_verify.problems.transforms import require_usable, scale_from, with_constant_feature
 
 
-@dataclass(frozen=True)
-class Written:
-    """A vector in a file, see `read_vector`, and how it is to be read.
-
-    It holds c a, where `scale` says c, or its name in `transforms.scales`, else a itself; entries are ``y_i
-    a_i`` where it is `signed` (K-SVM).
-    """
-
-    path: str
-    scale: str = ""
-    signed: bool = False
-
-
 def final_vector(
-    written: Written,
+    path: str,
     data: str,
     kernel: Kernel,
     loss: Loss,
     *,
+    scale: str = "",
+    signed: bool = False,
     directory: str | None = None,
     tolerance: float = Family.tolerance,
     bias: float = 0.0,
@@ -45,28 +33,30 @@ def final_vector(
 ) -> Definition:
     """The campaign of one vector: whether it is the optimum of a problem on a data set or LIBSVM file.
 
-    Up to a `tolerance` it is: a relative duality gap (K-SVM), or an error ``||a - a*|| / ||a*||`` (K-RR);
-    what leaves the box of a K-SVM may do so by that times C. `bias` is the value of a constant feature that
-    is appended to the data, 0 for none; `command` the one that was given, for replay commands. InputError
-    if file, data or a value cannot be used, or do not fit each other.
+    The file, see `read_vector`, holds c a, where `scale` says c, or its name in `transforms.scales`, else a
+    itself; entries are ``y_i a_i`` where it is `signed` (K-SVM). Up to a `tolerance` it is the optimum: a
+    relative duality gap (K-SVM), or an error ``||a - a*|| / ||a*||`` (K-RR); what leaves the box of a K-SVM
+    may do so by that times C. `bias` is the value of a constant feature that is appended to the data, 0 for
+    none; `command` the one that was given, for replay commands. InputError if file, data or a value cannot
+    be used, or do not fit each other.
     """
     require_usable(bias, kernel)
     loaded = load_data(data, directory, "regression" if loss.task == "krr" else "classification")
     values = with_constant_feature(loaded.data, bias)
     problem = Problem(loaded.name, values, loaded.targets, kernel, loss).with_finite_kernel()
     ends = (problem.hinge.C,) if problem.is_svm else ()
-    alpha, rounding = read_vector(written.path, problem.samples, ends)
-    if written.signed:
+    alpha, rounding = read_vector(path, problem.samples, ends)
+    if signed:
         if not problem.is_svm:
             raise InputError("--signed says that entries are y_i a_i, as those of a K-SVM may be; drop it")
         alpha = alpha * problem.targets
-    if written.scale:
-        factor = scale_from(problem, written.scale)
+    if scale:
+        factor = scale_from(problem, scale)
         # The division rounds what was written, and 1/lambda and the like are rounded themselves.
         alpha = alpha / factor
         rounding = rounding / abs(factor) + 2.0**-50 * np.abs(alpha) * np.isfinite(alpha)
-    name = Path(written.path).name
-    stem = re.sub(r"[^A-Za-z0-9._-]", "-", Path(written.path).stem).strip("-._")[:48] or "vector"
+    name = Path(path).name
+    stem = re.sub(r"[^A-Za-z0-9._-]", "-", Path(path).stem).strip("-._")[:48] or "vector"
     family = Family(
         data=(data,),
         task=(loss.task,),

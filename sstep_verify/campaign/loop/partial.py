@@ -14,21 +14,24 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sstep_verify.campaign.loop.run import (
+    NAME,
+    NAMING,
     SEED,
-    Outcome,
     artefact_names,
+    difference,
     digest,
     of_another_run,
     outcome_path,
-    read_outcome,
 )
 from sstep_verify.errors import InputError
 from sstep_verify.inputs.records import convert
 from sstep_verify.outputs import Output, claim, write_text
 from sstep_verify.report.write import ARTEFACTS, copy_artefacts
+
+Outcome = TypeVar("Outcome")
 
 COPIED = ".artefacts"
 _OURS = re.compile(r"\.?artefacts|[0-9a-f]{32}\.json|\.[0-9a-f]{32}\.json\.[0-9a-f]{8}\.partial")
@@ -210,11 +213,24 @@ class Partial:
         return found
 
     def _read(self, folder: Path, key: str, kind: type[Outcome]) -> Outcome:
-        found, text = read_outcome(folder, key, kind, self._identities[key])
+        """Read an outcome; InputError if it is of another identity, was changed, or lacks an artefact."""
+        content = outcome_path(folder, key).read_text("utf-8")
+        document = json.loads(content)
+        if other := difference(document["identity"], self._identities[key]):
+            raise InputError(other)
+        text = json.dumps(document["outcome"])
+        if digest(text) != document["sha256"]:
+            raise InputError("it was changed after it was written: its SHA-256 differs")
+        if re.search(f'{NAMING}(?!{NAME}")', text):
+            raise InputError("it names an artefact by what is no name of one")
+        for name in (names := artefact_names(text)):
+            if not (folder / ARTEFACTS / name).is_dir():
+                raise InputError(f"its artefact {name} is not there")
+        found = convert(document["outcome"], kind, "outcome")
         if folder != self.folder:
-            copy_artefacts(folder / ARTEFACTS, self.artefacts, artefact_names(text))
-            write_text(self._path(key), outcome_path(folder, key).read_text("utf-8"))
-        self._named |= artefact_names(text)
+            copy_artefacts(folder / ARTEFACTS, self.artefacts, names)
+            write_text(self._path(key), content)
+        self._named |= names
         return found
 
     def _prune(self) -> None:

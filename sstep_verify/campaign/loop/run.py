@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from sstep_verify.campaign.artefact.verdicts import REPLAY
 from sstep_verify.campaign.loop.pool import spread
@@ -21,14 +21,10 @@ from sstep_verify.campaign.messages import State, Step
 from sstep_verify.campaign.model import Definition, Plan, Unit
 from sstep_verify.campaign.read import kind_of, units_of
 from sstep_verify.errors import InputError
-from sstep_verify.inputs.records import convert
 from sstep_verify.provenance import collect, peak_memory
 from sstep_verify.report.results import ERRORS, Campaign, Results
-from sstep_verify.report.write import ARTEFACTS
 
-Outcome = TypeVar("Outcome")
-
-_NAMING, _NAME = f'"(?:replay|runs)": "{re.escape(REPLAY)}', r"[A-Za-z0-9_=+][A-Za-z0-9._=+-]*"
+NAMING, NAME = f'"(?:replay|runs)": "{re.escape(REPLAY)}', r"[A-Za-z0-9_=+][A-Za-z0-9._=+-]*"
 """Fields that name an artefact, up to its name; names that `campaign.artefact.files` gives."""
 
 CAMPAIGN = "content or path of the campaign file, or options that choose problems or runs (such as --np)"
@@ -59,30 +55,6 @@ def identity(
     }
 
 
-def read_outcome(
-    folder: Path, key: str, kind: type[Outcome], wanted: Mapping[str, object]
-) -> tuple[Outcome, str]:
-    """Read the outcome of a key that was kept in a folder, and give its text too.
-
-    What is `wanted` must be the same as when it was kept; more may have been. InputError if it is of
-    another identity, was changed, or lacks an artefact; OSError, ValueError, LookupError, TypeError or
-    AttributeError if it cannot be read.
-    """
-    document = json.loads(outcome_path(folder, key).read_text("utf-8"))
-    found = document["identity"]
-    if other := difference(found, wanted):
-        raise InputError(other)
-    text = json.dumps(document["outcome"])
-    if digest(text) != document["sha256"]:
-        raise InputError("it was changed after it was written: its SHA-256 differs")
-    if re.search(f'{_NAMING}(?!{_NAME}")', text):
-        raise InputError("it names an artefact by what is no name of one")
-    for name in artefact_names(text):
-        if not (folder / ARTEFACTS / name).is_dir():
-            raise InputError(f"its artefact {name} is not there")
-    return convert(document["outcome"], kind, "outcome"), text
-
-
 def of_another_run(path: Path, wanted: Mapping[str, object]) -> str:
     """Why a kept outcome cannot be of the campaign of an identity; empty if it can, or cannot be read."""
     try:
@@ -109,7 +81,7 @@ def outcome_path(folder: Path, key: str) -> Path:
 
 def artefact_names(text: str) -> set[str]:
     """Names of the artefacts that replay commands and recorded runs name, in JSON as `json` writes it."""
-    return set(re.findall(f'{_NAMING}({_NAME})"', text))
+    return set(re.findall(f'{NAMING}({NAME})"', text))
 
 
 def digest(text: str) -> str:

@@ -1,30 +1,42 @@
-"""Proves a statement anew, offline and without its solver: every recorded run is judged again."""
+"""Proves a statement anew, offline: its recorded runs, in the place of its solver, are judged again."""
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterator
-from dataclasses import fields
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from sstep_verify.campaign.artefact.files import read_artefact
+import numpy as np
+
+from sstep_verify.campaign.artefact.files import EVERY, Artefact, read_artefact
 from sstep_verify.campaign.loop.run import Progress, run_campaign
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.profile import profile_of
-from sstep_verify.campaign.statement.files import FOLDER, MOST_FOLDER, badge_of, digest_of, places_of
+from sstep_verify.campaign.statement.files import (
+    FOLDER,
+    MOST_ARRAYS,
+    MOST_FOLDER,
+    badge_of,
+    digest_of,
+    places_of,
+)
 from sstep_verify.campaign.statement.make import Runs, make_statement
 from sstep_verify.campaign.statement.record import MOST_BYTES, Statement, digests_of, statement_from
-from sstep_verify.campaign.statement.recorded import MOST_BYTES as MOST_ARRAYS
-from sstep_verify.campaign.statement.recorded import RecordedRuns
-from sstep_verify.errors import InputError, SstepVerifyError
+from sstep_verify.errors import InputError, RefusedError, SstepVerifyError
 from sstep_verify.inputs import read_whole
 from sstep_verify.outputs import shortened
+from sstep_verify.problems import IndexStream
+from sstep_verify.protocol import Declaration, Observer, RunRequest
 from sstep_verify.provenance import collect
 from sstep_verify.report.numbers import neighbours
 from sstep_verify.report.plain import plain
 from sstep_verify.report.results import Results
+from sstep_verify.runs.make import asked_of
 from sstep_verify.specification import specification
+from sstep_verify.trajectory import Asked, Trajectory
 
 BY_FLOAT64 = ("ratio", "detection_limit", "value")
 """Fields that are evaluated in float64, which another machine or version may round otherwise."""
@@ -144,7 +156,9 @@ def compare(stated: Statement, made: Statement) -> list[str]:
             continue  # Compared with the fields themselves; those of numbers may differ as the numbers do.
         for where, said, found in _unequal(item.name, *(one[item.name] for one in values)):
             fault = f"is {said!r:.80}, but the recorded runs give {found!r:.80}"
-            if not (where.rpartition(".")[2] in BY_FLOAT64 and _beside(said, found) and _elsewhere(stated)):
+            beside = isinstance(said, float) and isinstance(found, float) and found > 0
+            beside = beside and said in neighbours(found)
+            if not (where.rpartition(".")[2] in BY_FLOAT64 and beside and _elsewhere(stated)):
                 raise StatementError(where, fault)
             differences.append(f"{where} {fault}")
     return differences
@@ -162,10 +176,6 @@ def _unequal(where: str, stated: Any, made: Any) -> Iterator[tuple[str, Any, Any
         yield where, stated, made
 
 
-def _beside(stated: Any, made: Any) -> bool:
-    return isinstance(stated, float) and isinstance(made, float) and made > 0 and stated in neighbours(made)
-
-
 def _elsewhere(stated: Statement) -> bool:
     """Whether versions or machine are others than those of the statement."""
     here, there = plain(collect()), stated.environment
@@ -176,3 +186,112 @@ def _elsewhere(stated: Statement) -> bool:
 def _cpu(environment: dict[str, Any]) -> Any:
     machine = environment.get("machine")
     return machine.get("cpu") if isinstance(machine, dict) else machine
+
+
+Key = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class RecordedRuns:
+    """Runs of a statement, one artefact for each case; a source of runs for a family.
+
+    `names` are the artefacts' folders in `folder`, `declaration` is what the solver says it is, on one
+    rank.
+    """
+
+    folder: str
+    names: tuple[str, ...]
+    declaration: Declaration
+
+    def solver(self, ranks: int) -> RecordedSolver:
+        """What gives the runs of so many ranks; nothing is read before the first."""
+        return RecordedSolver(self, replace(self.declaration, ranks=ranks))
+
+    def artefacts(self) -> tuple[Artefact, ...]:
+        """All that is kept, read once in a process; InputError if anything of it cannot be used."""
+        return _read(self.folder, self.names)
+
+
+@functools.lru_cache(maxsize=1)
+def _read(folder: str, names: tuple[str, ...]) -> tuple[Artefact, ...]:
+    found = tuple(read_artefact(Path(folder, name), MOST_ARRAYS) for name in names)
+    for name, artefact in zip(names, found, strict=True):
+        if artefact.check != EVERY:
+            raise InputError(
+                f"{Path(folder, name)}: holds the runs of {artefact.check} alone, not of a case"
+            )
+    return found
+
+
+class RecordedSolver:
+    """Gives each run that was recorded for an equal request, in the order in which they were made.
+
+    A run is never bent to a request: problem, stream, s, start, a0, iterations and recorded points must be
+    those that it was asked for. What the run had changed of its inputs is changed again.
+    """
+
+    foreign = True
+
+    def __init__(self, source: RecordedRuns, declaration: Declaration):
+        self.declaration, self._source = declaration, source
+        self._left: dict[Key, list[Trajectory]] | None = None
+
+    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
+        """The recorded run; RefusedError if none is left that was asked for this."""
+        if self._left is None:
+            mine = (one for one in self._source.artefacts() if one.case.declaration == self.declaration)
+            self._left = _by_request(mine)
+        found = self._left.get(_key(request.stream, asked_of(request)), [])
+        if not found:
+            raise RefusedError(
+                f"no such run is recorded: {request.problem.label}, s = {request.s}, {request.iterations} "
+                f"iterations from position {request.start} of the stream"
+            )
+        run = found.pop(0)
+        asked = run.asked
+        if asked is not None and asked.ended is not None:
+            _observed(run, asked.ended, observe)
+        for name in asked.changed if asked else ():
+            _change(request, name)
+        return replace(
+            run,
+            asked=None,
+            log=run.log if request.log else None,
+            probes=run.probes if request.probes else None,
+        )
+
+
+def _observed(run: Trajectory, ended: int, observe: Observer | None) -> None:
+    """Show the observer what it saw; whether it ends the run there is for it to say."""
+    for iteration, alpha in zip(run.iterations.tolist(), run.alphas, strict=False):
+        if observe is None or observe(iteration, alpha) or iteration >= ended:
+            return
+
+
+def _by_request(artefacts: Iterable[Artefact]) -> dict[Key, list[Trajectory]]:
+    found: dict[Key, list[Trajectory]] = {}
+    for artefact in artefacts:
+        for run in artefact.trajectories.values():
+            if run.asked is not None:
+                found.setdefault(_key(artefact.case.stream, run.asked), []).append(run)
+    return found
+
+
+def _key(stream: IndexStream, asked: Asked) -> Key:
+    """What a run was asked for; of the stream what all runs of a case share, relabelled ones too."""
+    return (
+        stream.kind, stream.seed, stream.block, asked.s, asked.start, asked.iterations, asked.points,
+        np.asarray(asked.initial, dtype=np.float64).tobytes(), asked.problem, asked.features, asked.panels,
+        asked.variant,
+    )  # fmt: skip
+
+
+def _change(request: RunRequest, name: str) -> None:
+    """Change a bit of an input, a copy, as the recorded run did; RefusedError where no copy is at hand."""
+    first, _, part = name.partition(".")
+    array = request.initial if first == "a0" else getattr(request.problem, first, None)
+    array = getattr(array, part, None) if part else array
+    if not isinstance(array, np.ndarray) or not array.size:
+        raise RefusedError(f"the recorded run changed its {name}, which cannot be done again")
+    array.setflags(write=True)
+    array.reshape(-1).view(np.uint8)[0] ^= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,7 +13,7 @@ from sstep_verify.campaign.messages import REFUSED, Finished, attempted, tell
 from sstep_verify.campaign.model import Plan, Unit
 from sstep_verify.campaign.selection import case_in_report, load_data
 from sstep_verify.campaign.summary import RELATING, roll_up, telling
-from sstep_verify.campaign.verdicts.expand import CaseSpec, make_case, replay_options
+from sstep_verify.campaign.verdicts.expand import CaseSpec, make_case
 from sstep_verify.campaign.verdicts.measured import Reference, SharedReferences, exact_iterations
 from sstep_verify.campaign.verdicts.memory import Memory, memory_of, out_of_range
 from sstep_verify.campaign.verdicts.runs import (
@@ -70,7 +71,7 @@ def execute_group(unit: Unit, plan: Plan) -> Iterator[Finished]:
     data = load_data(specs[0].data, plan.directory, family.targets)
     solvers = family.solvers()
     declarations = {name: solver.declaration for name, solver in solvers.items()}
-    options, shared = replay_options(plan.directory), None
+    options, shared = shlex.join(["--data", plan.directory]) if plan.directory else "", None
     for spec in specs:
         wanted = spec.id in unit.keys and spec.id not in plan.finished
         case = make_case(spec, data, declarations, plan.definition.again, options)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -81,13 +80,16 @@ def expand(definition: Definition, only: str = "") -> list[Unit]:
     for spec in specs.values():
         if spec.id in wanted:
             groups.setdefault((spec.data, spec.kernel, id(spec.family)), []).append(spec)
-    return [_unit(tuple(specs)) for specs in groups.values()]
-
-
-def _unit(specs: tuple[CaseSpec, ...]) -> Unit:
-    data, family = specs[0].data, specs[0].family
-    foreign = is_foreign(family.solver) and not family.source
-    return Unit(tuple(spec.id for spec in specs), specs, data=(data,), ranks=family.ranks, foreign=foreign)
+    return [
+        Unit(
+            tuple(spec.id for spec in same),
+            tuple(same),
+            data=(same[0].data,),
+            ranks=same[0].family.ranks,
+            foreign=is_foreign(same[0].family.solver) and not same[0].family.source,
+        )
+        for same in groups.values()
+    ]
 
 
 def _product(family: Family) -> Iterator[CaseSpec]:
@@ -196,11 +198,6 @@ def _claims(family: Family, problem: Problem) -> dict[str, float]:
     if family.is_vector and problem.is_svm:
         claims["box"] = family.tolerance * problem.hinge.C
     return claims
-
-
-def replay_options(directory: str | None) -> str:
-    """Options of a replay command that finds the data again."""
-    return shlex.join(["--data", directory]) if directory else ""
 
 
 def stored_as(data: Any, storage: str) -> Any:

@@ -110,20 +110,16 @@ def read_family(table: dict, where: str) -> Family:
     return family
 
 
-def _limits(family: Family) -> dict[str, Range]:
-    """Limits of numbers that others set."""
+def refuse_unusable(family: Family, where: str) -> None:
+    """Raise InputError if a value is beyond its limits, or options do not go together."""
     window = f"iterations = {family.iterations}, and a window holds no more"
     ends = f"windows = {family.windows}, and the first and the last are replayed too"
-    return {
+    set_by_others = {
         "s": Range(1, family.iterations, window),
         "minimum_windows": Range(1, family.windows + 2, ends),
         "ranks": Range(1) if family.source else most_ranks(),
     }
-
-
-def refuse_unusable(family: Family, where: str) -> None:
-    """Raise InputError if a value is beyond its limits, or options do not go together."""
-    refuse_beyond(where, vars(family), {**limits(Family), **_limits(family)})
+    refuse_beyond(where, vars(family), {**limits(Family), **set_by_others})
     if family.stream == "logged" and not family.is_program:
         raise InputError(f"{where}: stream 'logged' is that of a program, and {family.solver!r} is none")
     try:

@@ -6,6 +6,7 @@ deterministic: what is tried follows from the size it begins with and from what 
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -57,54 +58,48 @@ def smallest(size: Size, fails: Callable[[Size], bool]) -> Size:
 
     `fails` says whether a size fails; its `OutOfTimeError` ends the search with the smallest found so far.
     """
-    search = _Search(size, fails)
-    try:
-        before = None
-        while search.best != before:
-            before = search.best
-            for name in ("iterations", "s", "block"):
-                search.lower(name)
-            for name in ("samples", "features"):
-                search.thin(name)
-    except OutOfTimeError:
-        pass
-    return search.best
+    best, tried = size, {size}
 
-
-class _Search:
-    def __init__(self, size: Size, fails: Callable[[Size], bool]):
-        self.best = size
-        self._fails, self._tried = fails, {size}
-
-    def _take(self, size: Size) -> bool:
+    def take(name: str, value: object) -> bool:
         """Go on from a size if it fails."""
-        size = size.fitted
-        if size in self._tried:
-            return size == self.best
-        self._tried.add(size)
-        if self._fails(size):
-            self.best = size
+        nonlocal best
+        size = replace(best, **{name: value}).fitted  # type: ignore[arg-type]
+        if size in tried:
+            return size == best
+        tried.add(size)
+        if fails(size):
+            best = size
             return True
         return False
 
-    def lower(self, name: str) -> None:
+    def lower(name: str) -> None:
         """Halve the range in which the smallest number that fails is looked for."""
         low = 1
-        while low < getattr(self.best, name):
-            middle = (low + getattr(self.best, name)) // 2
-            if not self._take(replace(self.best, **{name: middle})):
+        while low < getattr(best, name):
+            middle = (low + getattr(best, name)) // 2
+            if not take(name, middle):
                 low = middle + 1
 
-    def thin(self, name: str) -> None:
+    def thin(name: str) -> None:
         """Leave out half of the members, then quarters, and so on down to single ones."""
-        width = len(getattr(self.best, name)) // 2
+        width = len(getattr(best, name)) // 2
         while width:
             begin = 0
-            while begin < len(held := getattr(self.best, name)):
+            while begin < len(held := getattr(best, name)):
                 left = held[:begin] + held[begin + width :]
-                if not left or not self._take(replace(self.best, **{name: left})):
+                if not left or not take(name, left):
                     begin += width
             width //= 2
+
+    before = None
+    with contextlib.suppress(OutOfTimeError):
+        while best != before:
+            before = best
+            for name in ("iterations", "s", "block"):
+                lower(name)
+            for name in ("samples", "features"):
+                thin(name)
+    return best
 
 
 WORDS = 4

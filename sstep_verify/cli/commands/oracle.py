@@ -140,14 +140,14 @@ def _refuse_others(chosen: str) -> None:
 
 def _judge(final, data, given) -> None:
     """Judge a vector in a file, and end with the exit code of its report."""
-    from sstep_verify.campaign.final_vector import Written, final_vector
+    from sstep_verify.campaign.final_vector import final_vector
     from sstep_verify.cli.campaign import Asked, judge
     from sstep_verify.cli.solver import command_again
 
     kernel, loss, _ = kernel_and_loss(given)
     stated = {} if given["tolerance"] is None else {"tolerance": given["tolerance"]}
     definition = final_vector(
-        Written(final, given["scale"] or "", given["signed"]), data, kernel, loss,
+        final, data, kernel, loss, scale=given["scale"] or "", signed=given["signed"],
         directory=given["directory"], bias=given["bias"], command=command_again(), **stated,
     )  # fmt: skip
     judge(definition, Asked(directory=given["directory"], out=given["out"], keeps=False))
