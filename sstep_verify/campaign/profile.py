@@ -226,18 +226,17 @@ def _names(solver: Solver | ProgramFile | str) -> tuple[str, str]:
     return name, stem[:48] or "solver"
 
 
-def _task_of_data(name: str, program: ProgramFile | None) -> str:
-    """What the targets of a data set are for; InputError if the program has another size fixed."""
-    data = load_data(name, None)
-    if program and (misfit := program.fixed_values.misfit(*data.data.shape)):
-        raise InputError(f"{name}: the program has fixed {misfit}; leave out --on, or fit its file")
-    return data.task
-
-
 def _families(
     given: tuple[Family, ...], chosen: Selection, program: ProgramFile | None
 ) -> Iterator[Family]:
-    task = _task_of_data(chosen.data, program) if chosen.data else ""
+    task = ""
+    if chosen.data:
+        data = load_data(chosen.data, None)
+        if program and (misfit := program.fixed_values.misfit(*data.data.shape)):
+            raise InputError(
+                f"{chosen.data}: the program has fixed {misfit}; leave out --on, or fit its file"
+            )
+        task = data.task
     for family in given:
         family = made_for(family, program) if program else family
         tasks = tuple(one for one in family.task if one in (chosen.tasks or family.task))

@@ -86,7 +86,9 @@ def write_artefact(artefact: Artefact, parent: Path) -> Path:
     The folder is ``parent/<case>-<check>-s<s>``, with a number behind it if that is there already.
     InputError if a value cannot be kept without pickle, OSError if it cannot be written.
     """
-    name = _folder_name(artefact)
+    tail = f"-{artefact.check}-s{artefact.s}"
+    name = re.sub(r"[^A-Za-z0-9._=+-]+", "-", artefact.case.id).strip("-.") or "case"
+    name = name[: LONGEST_NAME - len(tail)] + tail
     partial = parent / f".{name}.{secrets.token_hex(4)}.partial"
     partial.mkdir(parents=True)
     try:
@@ -130,19 +132,15 @@ def _read(path: Path, most: int | None) -> Artefact:
         )
     found = convert(values, form(), DOCUMENT)
     if found.case.stream.kind == "file":
-        found.case.stream = _own_stream(found.case.stream, path / STREAM)
+        own = path / STREAM
+        with open_regular(own, "an index stream", follow=False) as file:
+            array_header(file, os.fstat(file.fileno()).st_size, str(own))
+        found.case.stream = msgspec.structs.replace(found.case.stream, path=str(own))
     drawn, arrays = found.stream, load_arrays(path / PROBLEM, most)
     runs = from_form(found.trajectories, load_arrays(path / TRAJECTORIES, most))
     case = from_form(found.case, arrays)
     _compare_stream(path, case.stream, drawn, _used(case.stream, runs) if case.stream.known else 0)
     return Artefact(found.check, found.s, case, runs, from_form(found.verdicts, {}), found.version)
-
-
-def _own_stream(stream, path: Path):
-    """The description of a stream from a file, which the artefact has a copy of."""
-    with open_regular(path, "an index stream", follow=False) as file:
-        array_header(file, os.fstat(file.fileno()).st_size, str(path))
-    return msgspec.structs.replace(stream, path=str(path))
 
 
 def _used(stream: IndexStream, runs: Mapping[str, Trajectory]) -> int:
@@ -238,9 +236,3 @@ def _compare_digests(path: Path) -> None:
 def _digest(path: Path) -> str:
     with open_regular(path, "part of an artefact", follow=False) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _folder_name(artefact: Artefact) -> str:
-    tail = f"-{artefact.check}-s{artefact.s}"
-    name = re.sub(r"[^A-Za-z0-9._=+-]+", "-", artefact.case.id).strip("-.") or "case"
-    return name[: LONGEST_NAME - len(tail)] + tail

@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import IO, Any, Literal
 
 import msgspec
 import numpy as np
@@ -51,19 +51,15 @@ def load_arrays(path: Path, most: int | None = None) -> Arrays:
         found = {}
         for member in members:
             with archive.open(member) as content:
-                found[member.filename.removesuffix(".npy")] = _array(
-                    content, member.file_size, f"{path}, {member.filename}"
-                )
+                where = f"{path}, {member.filename}"
+                shape, by_columns, dtype, data = array_header(content, member.file_size, where)
+                flat = np.frombuffer(bytearray(content.read(data)), dtype)
+                name = member.filename.removesuffix(".npy")
+                found[name] = flat.reshape(shape, order="F" if by_columns else "C")
         return found
 
 
-def _array(file: Any, size: int, where: str) -> np.ndarray:
-    shape, by_columns, dtype, data = array_header(file, size, where)
-    flat = np.frombuffer(bytearray(file.read(data)), dtype)
-    return flat.reshape(shape, order="F" if by_columns else "C")
-
-
-def array_header(file: BinaryIO, size: int, where: str) -> tuple[tuple[int, ...], bool, np.dtype, int]:
+def array_header(file: IO[bytes], size: int, where: str) -> tuple[tuple[int, ...], bool, np.dtype, int]:
     """Shape, order, type and bytes of the array of a ``.npy`` file of `size` bytes, whose header is read.
 
     InputError if it holds Python objects, or the header claims more or fewer bytes than there are;

@@ -32,7 +32,7 @@ from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.outcome import nothing_compared
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.draws import GENERATORS
-from sstep_verify.protocol import Declaration, Solver
+from sstep_verify.protocol import Solver
 from sstep_verify.report import results as report
 from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import Status, Verdict
@@ -213,12 +213,6 @@ def _judgeable(check: Check, case: Case) -> list[int]:
     return [s for s in case.s_values if check.applies(case, s) and check.affordable(case, s)]
 
 
-def _counts(declared: Declaration) -> dict[str, int]:
-    """Counts that a solver declares, those that are 0 left out."""
-    names = ("gram_rows", "cache_words", "recompute")
-    return {name.replace("_", " "): value for name in names if (value := getattr(declared, name))}
-
-
 def _stream_words(case: Case) -> str:
     stream = case.stream
     if stream.kind == "logged":
@@ -231,13 +225,18 @@ def _stream_words(case: Case) -> str:
 
 def _facts(case: Case, reference: Reference, memory: Memory) -> dict[str, object]:
     declared = case.declaration
+    counts = {
+        name.replace("_", " "): value
+        for name in ("gram_rows", "cache_words", "recompute")
+        if (value := getattr(declared, name))
+    }
     not_replayed = [s for s in case.s_values if not window_replay.replayable(case, s)]
     return {
         "largest off-diagonal kernel entry": reference.largest_off_diagonal,
         **reference.facts,
         "memory": memory.words,
         "solver": f"{declared.name}, {declared.precision}, update {declared.update}",
-        "solver options": {**declared.options, **_counts(declared)},
+        "solver options": {**declared.options, **counts},
         "exchange": declared.exchange or "not declared",
         "ranks": declared.ranks,
         "index stream": _stream_words(case),

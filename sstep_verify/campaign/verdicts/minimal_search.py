@@ -20,7 +20,6 @@ from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import Case, merge_requests
 from sstep_verify.errors import SstepVerifyError
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.problems import Problem
 from sstep_verify.protocol import Solver
 from sstep_verify.runs.make import make_run
 from sstep_verify.trajectory import RAISED
@@ -150,12 +149,6 @@ def cut_down(case: Case, size: Size) -> Case:
     )
 
 
-def storable(problem: Problem, part: Problem) -> bool:
-    """Whether a file of a part is read back as the same task: both classes, or more than two targets."""
-    before, left = np.unique(problem.targets).size, np.unique(part.targets).size
-    return left >= min(before, 2 if problem.is_svm else 3)
-
-
 @dataclass
 class Tries:
     """Tries sizes of one failing case until the deadline, a time of ``time.monotonic()``.
@@ -175,8 +168,9 @@ class Tries:
         if time.monotonic() > self.deadline:
             raise OutOfTimeError
         case = cut_down(self.case, size)
-        if not storable(self.case.problem, case.problem):
-            return False
+        before, left = (np.unique(one.problem.targets).size for one in (self.case, case))
+        if left < min(before, 2 if case.problem.is_svm else 3):
+            return False  # Too few classes or targets: a file of it would be read back as another task.
         try:
             with np.errstate(all="ignore"):
                 verdicts = self._judged(case)

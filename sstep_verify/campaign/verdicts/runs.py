@@ -103,7 +103,10 @@ def make_runs(
                 monitor.close(trajectory.length, trajectory.final)
         keep(key, trajectory)
         attainable = max(attainable, monitor.attainable)
-        runs.append(_run(request.s, trajectory, monitor, seconds, reference, solvers[""]))
+        last = monitor.values[-1] if monitor.values else None
+        stop = NOTHING_RUN if trajectory.stopped == GIVEN else monitor.stop
+        name = solvers[""].declaration.name
+        runs.append(report.Run(request.s, trajectory.length, stop, seconds, last, reference.name, name))
         if trajectory.stopped != GIVEN:
             series.append(
                 report.Series(reference.name, request.s, tuple(monitor.iterations), tuple(monitor.values))
@@ -136,12 +139,6 @@ def sound_case(
     if sound == case.s_values:
         return case
     return replace(case, s_values=sound) if sound else None
-
-
-def _run(s: int, trajectory: Trajectory, monitor: Monitor, seconds: float, reference, solver) -> report.Run:
-    last = monitor.values[-1] if monitor.values else None
-    stop = NOTHING_RUN if trajectory.stopped == GIVEN else monitor.stop
-    return report.Run(s, trajectory.length, stop, seconds, last, reference.name, solver.declaration.name)
 
 
 def drift_series(
