@@ -66,7 +66,10 @@ PERF = {
 }
 """Commands of the group ``perf``."""
 
-PLACES = {"autopsy": "timing", "calibrate": "predict", "latency": "timing", "predict": "predict"}
+PLACES = {
+    "autopsy": "timing", "calibrate": "predict", "latency": "timing", "predict": "predict",
+    "report": "report", "statement": "report",
+}  # fmt: skip
 """Modules that hold several commands."""
 
 FORMER = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -112,6 +113,16 @@ def delays(several: bool) -> Callable[[str], tuple[tuple[float, ...], ...]]:
         return tuple(sorted(found))
 
     return delays
+
+
+def words_of(option: str, line: str) -> tuple[str, ...]:
+    """Arguments that a line stands for, as a shell would cut it."""
+    from sstep_verify.errors import InputError
+
+    try:
+        return tuple(shlex.split(line))
+    except ValueError as error:
+        raise InputError(f"{option} {line!r}: {error}") from error
 
 
 data_argument = click.argument("data", metavar="DATA", shell_complete=complete(data_sets))

@@ -142,7 +142,7 @@ def _judge(final, data, given) -> None:
     """Judge a vector in a file, and end with the exit code of its report."""
     from sstep_verify.campaign.final_vector import final_vector
     from sstep_verify.cli.campaign import Asked, judge
-    from sstep_verify.cli.solver import command_again
+    from sstep_verify.cli.commands.check import command_again
 
     kernel, loss, _ = kernel_and_loss(given)
     stated = {} if given["tolerance"] is None else {"tolerance": given["tolerance"]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from sstep_verify.cli.commands.report import command
+from sstep_verify.cli.commands.report import report as command
 from sstep_verify.errors import InputError
 from sstep_verify.report import Campaign, Case, Results, Summary, load, write_report
 
