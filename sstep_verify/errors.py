@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib.util
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -85,15 +85,7 @@ class OracleDisagreementError(SstepVerifyError, ArithmeticError):
 
 
 def visible(text: str, kept: str = "") -> str:
-    """A text in which control characters, and others that are not printed, are shown as Python escapes.
-
-    Parameters
-    ----------
-    text : str
-        What a message quotes: an argument, a name, the words of a program.
-    kept : str
-        Characters that stay as they are.
-    """
+    """A text that a message quotes, with Python escapes of what is not printed, but for `kept`."""
     if text.isprintable():
         return text
     return "".join(
@@ -105,20 +97,7 @@ def visible(text: str, kept: str = "") -> str:
 
 
 def require(module: str, extra: str) -> ModuleType:
-    """Import `module`, or say which extra brings it.
-
-    Parameters
-    ----------
-    module : str
-        Importable name, such as ``"flint"``.
-    extra : str
-        Name of the extra of this distribution that installs it.
-
-    Raises
-    ------
-    MissingExtraError
-        If the module cannot be imported.
-    """
+    """Import a module; MissingExtraError names the extra of this distribution that brings it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -143,3 +122,8 @@ def closest(name: object, known: Iterable[str], words: Mapping[str, str] | None 
         return ""  # Nobody means a word by it, and Python prints no number of thousands of digits.
     matches = difflib.get_close_matches(str(name), list(known), n=1)
     return f" (did you mean {(words or {}).get(matches[0], matches[0])!r}?)" if matches else ""
+
+
+def among(name: object, known: Collection[str]) -> str:
+    """What may stand in the place of a name, the one most like it first; empty where that is not known."""
+    return f"{closest(name, known)}; known: {', '.join(known)}" if known else ""

@@ -186,14 +186,13 @@ def kernel_and_loss(given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
 
 def kernel_of(text: str) -> Any:
     """The kernel that a text such as ``rbf,sigma=0.5`` names, as the id of a case does."""
-    from sstep_verify.errors import InputError, closest
+    from sstep_verify.errors import InputError, among
     from sstep_verify.problems import kernel_from
     from sstep_verify.problems.kernels import KERNELS as KNOWN
 
     where, (name, *words) = f"--kernel {text:.80}", text.split(",")
     if name not in KNOWN:
-        known = f"{closest(name, KNOWN)}; known: {', '.join(KNOWN)}"
-        raise InputError(f"{where}: {name!r:.40} is unknown{known}")
+        raise InputError(f"{where}: {name!r:.40} is unknown{among(name, KNOWN)}")
     parameters: dict[str, float] = {}
     for word in words:
         key, _, number = word.partition("=")

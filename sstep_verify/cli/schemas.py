@@ -9,7 +9,7 @@ from typing import Any
 from sstep_verify.campaign.artefact import form as artefact_form
 from sstep_verify.campaign.statement import record as statement
 from sstep_verify.campaign.statement.record import Statement
-from sstep_verify.errors import InputError, closest
+from sstep_verify.errors import InputError, among
 from sstep_verify.inputs.records import json_schema, strict
 from sstep_verify.report import results
 from sstep_verify.vectors import record
@@ -28,7 +28,7 @@ vector, ``vectors.json``."""
 def schema_of(name: str) -> dict[str, Any]:
     """The JSON schema of a form, with its version in ``$id``."""
     if name not in FORMS:
-        raise InputError(f"form {name!r:.60} is unknown{closest(name, FORMS)}; known: {', '.join(FORMS)}")
+        raise InputError(f"form {name!r:.60} is unknown{among(name, FORMS)}")
     made, version = FORMS[name]
     return json_schema(made(), name, version)
 

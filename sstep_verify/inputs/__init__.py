@@ -26,20 +26,8 @@ _SHOWN = 200
 def open_regular(path: str | Path, what: str, follow: bool = True) -> BufferedReader:
     """Open a file for reading; a FIFO or a device is refused at once instead of being waited for.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    what : str
-        What is read, for messages, such as ``"a certificate"``.
-    follow : bool
-        Whether a symbolic link to a regular file is followed; not for the members of a folder of ours,
-        which holds none.
-
-    Raises
-    ------
-    InputError
-        If it cannot be opened, or is not a regular file.
+    `what` is read, for messages, such as ``"a certificate"``. A link to a regular file is followed if
+    `follow`: not for the members of a folder of ours, which holds none. InputError if it cannot be opened.
     """
     where = f"{short_name(path)}: cannot be read as {what}"
     # Without O_NONBLOCK, opening a FIFO waits for its writer.
@@ -63,20 +51,7 @@ def open_regular(path: str | Path, what: str, follow: bool = True) -> BufferedRe
 
 
 def read_whole(path: str | Path, most: int, what: str, follow: bool = True) -> bytes:
-    """Read a file of at most so many bytes.
-
-    Parameters
-    ----------
-    path, what, follow
-        As for `open_regular`.
-    most : int
-        Largest size, in bytes.
-
-    Raises
-    ------
-    InputError
-        As `open_regular`, or if the file is larger.
-    """
+    """Read a file of at most so many bytes; InputError as `open_regular`, or if it is larger."""
     with open_regular(path, what, follow) as file:
         size = os.fstat(file.fileno()).st_size
         content = b"" if size > most else file.read(most + 1)

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from sstep_verify.errors import InputError, closest, visible
+from sstep_verify.errors import InputError, among, visible
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -32,22 +32,11 @@ _AT = re.compile(r"(?P<fault>.*?) - at (?:`key` in )?`\$\.?(?P<place>.*)`", re.D
 
 
 def strict(hint: Any, instead: Mapping[Any, Any], tagged: bool = False) -> Any:
-    """The type that values of a type hint have in a file.
+    """The type that values of a type hint have in a file; `instead` takes the place of hints in it.
 
-    Parameters
-    ----------
-    hint : type hint
-        A dataclass, or what stands in the fields of one.
-    instead : mapping of type hint to type
-        What takes the place of a hint, wherever it stands.
-    tagged : bool
-        Whether a record names its dataclass, in the field ``record``, so that unions can be told apart.
-
-    Returns
-    -------
-    type
-        For a dataclass a `msgspec.Struct` of the same name that forbids unknown fields; its attribute
-        ``stands_for`` is the dataclass.
+    For a dataclass that is a `msgspec.Struct` of the same name that forbids unknown fields; its attribute
+    ``stands_for`` is the dataclass. If `tagged`, a record names its dataclass, in the field ``record``, so
+    that unions can be told apart.
     """
     return _strict(hint, {object: Any, **instead}, tagged)
 
@@ -88,10 +77,7 @@ def _struct(kind: Any, known: dict[Any, Any], tagged: bool) -> type[msgspec.Stru
 def decode(content: bytes, where: str) -> Any:
     """Plain values of strict JSON.
 
-    Raises
-    ------
-    InputError
-        If it is not JSON, or holds NaN, Infinity or a number beyond float64, or is nested too deeply.
+    InputError if it is none, or holds NaN, Infinity or a number beyond float64, or is nested too deeply.
     """
     try:
         return msgspec.json.decode(content)
@@ -102,13 +88,7 @@ def decode(content: bytes, where: str) -> Any:
 
 
 def table_from(content: bytes | str, where: str, what: str) -> dict[str, Any]:
-    """The table of a TOML text.
-
-    Raises
-    ------
-    InputError
-        If it is no TOML, or nested too deeply for `what`, such as ``"a program file"``.
-    """
+    """The table of a TOML text; InputError if it is none, or nested too deeply for `what`."""
     try:
         return tomllib.loads(content if isinstance(content, str) else content.decode())
     except RecursionError as error:
@@ -118,22 +98,11 @@ def table_from(content: bytes | str, where: str, what: str) -> dict[str, Any]:
 
 
 def convert(values: Any, kind: Any, where: str) -> Any:
-    """Build a type from plain values, none of which is turned into another type.
+    """Build a type from plain values of JSON or TOML, none of which is turned into another type.
 
-    Parameters
-    ----------
-    values : object
-        Plain values, as JSON or TOML give them.
-    kind : type
-        From `strict`, to refuse unknown fields, or a dataclass.
-    where : str
-        Name of the document, which begins the message.
-
-    Raises
-    ------
-    InputError
-        If a field is missing, unknown or of another type, or a record refuses its values; the message names
-        the field, its value and what is expected.
+    The `kind` is from `strict`, to refuse unknown fields, or a dataclass. InputError if a field is missing,
+    unknown or of another type, or a record refuses its values; the message begins with `where`, and names
+    the field, its value and what is expected.
     """
     try:
         return msgspec.convert(values, kind, str_keys=True)
@@ -169,19 +138,14 @@ def _worded(message: str, values: Any, kind: Any) -> str:
     hint = _hint_at(kind, place)
     if fault.startswith("Object contains unknown field"):
         known = [item.name for item in fields(hint)] if is_dataclass(hint) else []
-        fault = fault.replace("Object contains", "").strip() + _known(fault.split("`")[1], known)
+        fault = fault.replace("Object contains", "").strip() + among(fault.split("`")[1], known)
     fault = fault.replace("Object missing required field", "missing field")
     if fault.startswith(("Expected", "Invalid", "Number")):
         literal = typing.get_origin(hint) is typing.Literal
         known = [str(value) for value in typing.get_args(hint)] if literal else []
         value, preface = _at(values, place)
-        fault = f"{preface}{fault[0].lower()}{fault[1:]}{_known(value, known)}"
+        fault = f"{preface}{fault[0].lower()}{fault[1:]}{among(value, known)}"
     return f"{place}: {fault}" if place else fault
-
-
-def _known(name: object, known: list[str]) -> str:
-    """What may stand in the place of a name, the one most like it first; empty where that is not known."""
-    return f"{closest(name, known)}; known: {', '.join(known)}" if known else ""
 
 
 def _hint_at(kind: Any, place: str) -> Any:

@@ -60,33 +60,13 @@ def unmade(asked: Asked, raised: Raised) -> Trajectory:
 
 
 def make_run(solver: Solver, request: RunRequest, observe: Observer | None = None) -> Trajectory:
-    """Let a solver make a run.
+    """Let a solver make a run; `observe` is called at every recorded iteration, and True ends it there.
 
-    Parameters
-    ----------
-    solver : Solver
-        Makes it.
-    request : RunRequest
-        What it is asked for.
-    observe : callable, optional
-        Called at every recorded iteration; returning True ends the run there.
+    The trajectory is what the solver returned, with `Trajectory.asked`. A solver with the attribute
+    `foreign` gets copies of all inputs. Where a solver raises, it ends at a0 and holds `Trajectory.raised`;
+    errors of a shipped solver that say nothing of the run (`NOT_OF_THE_RUN`) are passed on, as is a
+    RefusedError. InputError if the solver returns something else.
 
-    Returns
-    -------
-    Trajectory
-        What the solver returned, with `Trajectory.asked`. A solver with the attribute `foreign` gets copies
-        of all inputs. Where a solver raises, the trajectory ends at a0 and holds `Trajectory.raised`;
-        errors of a shipped solver that say nothing of the run (`NOT_OF_THE_RUN`) are passed on.
-
-    Raises
-    ------
-    InputError
-        If the solver returns something else.
-    RefusedError
-        If it refuses the input.
-
-    Notes
-    -----
     Whatever the solver does to them, NumPy's treatment of floating-point errors, the filters of warnings,
     functions that all modules share and the recursion limit (`SharedState`) are as
     before afterwards, and while the observer is called. The floating-point environment is that of IEEE

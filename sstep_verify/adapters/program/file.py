@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from sstep_verify.adapters.program.tables import WAYS, Draws, Fixed, Printed, Program
+from sstep_verify.adapters.program.tables import LOGGED, WAYS, Draws, Fixed, Printed, Program, refuse_if
 from sstep_verify.adapters.program.translate import Conventions
 from sstep_verify.declaration import PER_WINDOW, Declaration
-from sstep_verify.errors import InputError, closest
+from sstep_verify.errors import InputError, among
 from sstep_verify.inputs import read_whole
 from sstep_verify.inputs.records import build, convert, table_from
 
@@ -53,33 +53,36 @@ class ProgramFile:
     fixed: dict[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        where, writes, words = f"program {self.program.name!r}:", self.program.writes, self.conventions
+        writes, words, own = self.program.writes, self.conventions, self.stream
+        drawn = own.kind if own else ""
         Fixed(self.fixed)  # refuses
-        if self.final and writes != "final":
-            raise InputError(
-                f"{where} [final] is where it prints its result, so writes must be 'final', and not "
-                f"{writes!r}"
-            )
-        if self.stream and self.stream.logged and writes != "log":
-            raise InputError(
-                f"{where} [stream] kind = 'logged' says what each step drew, so writes must be 'log', and "
-                f"not {writes!r}. {WAYS}"
-            )
-        if self.program.probes and (words.order != "given" or writes == "final"):
-            raise InputError(
-                f"{where} probes = true is for a program that writes a log or a trace, and takes the "
-                "samples in the order given"
-            )
-        if words.panel != "K" and not self.program.probes:
-            raise InputError(
-                f"{where} panel = {words.panel!r} says what the kernel rows hold that it leaves, so probes "
-                "must be true"
-            )
-        if self.stream and not self.stream.logged and words.order != "given":
-            raise InputError(
-                f"{where} order = {words.order!r} is not known for the draws of {self.stream.kind}; let "
-                "the program log them ([stream] kind = 'logged')"
-            )
+        refuse_if(
+            f"program {self.program.name!r}:",
+            (
+                self.final and writes != "final",
+                f"[final] is where it prints its result, so writes must be 'final', and not {writes!r}",
+            ),
+            (
+                drawn == LOGGED and writes != "log",
+                "[stream] kind = 'logged' says what each step drew, so writes must be 'log', and not "
+                f"{writes!r}. {WAYS}",
+            ),
+            (
+                self.program.probes and (words.order != "given" or writes == "final"),
+                "probes = true is for a program that writes a log or a trace, and takes the samples in the "
+                "order given",
+            ),
+            (
+                words.panel != "K" and not self.program.probes,
+                f"panel = {words.panel!r} says what the kernel rows hold that it leaves, so probes must be "
+                "true",
+            ),
+            (
+                drawn not in ("", LOGGED) and words.order != "given",
+                f"order = {words.order!r} is not known for the draws of {drawn}; let the program "
+                "log them ([stream] kind = 'logged')",
+            ),
+        )
 
     @property
     def fixed_values(self) -> Fixed:
@@ -115,9 +118,7 @@ class ProgramFile:
             if name in FOLLOWS:
                 raise InputError(f"{where}: {name} is not declared, but follows from what the program does")
             if name not in known:
-                raise InputError(
-                    f"{where}: {name!r} is unknown{closest(name, known)}; known: {', '.join(known)}"
-                )
+                raise InputError(f"{where}: {name!r} is unknown{among(name, known)}")
         counted = str(self.declaration.get("exchange", PER_WINDOW if given.witness else ""))
         if counted not in ("", PER_WINDOW):
             raise InputError(
@@ -134,21 +135,25 @@ class ProgramFile:
             "scaled": not exact,
         }  # fmt: skip
         made: Declaration = convert({**self.declaration, **fixed}, Declaration, where)
-        if made.state and made.state != ("weights",):
-            raise InputError(
-                f"{where}: state = {list(made.state)}, but of what a program carries only ['weights'] is "
-                "judged, by the drift that they may have"
-            )
-        if made.state and made.scaled:
-            raise InputError(
-                f"{where}: state = ['weights'] goes with a scale that is a power of two, and not with "
-                f"{self.conventions.scale!r}: for weights no bound is derived with any other"
-            )
-        if made.state and given.writes == "trace":
-            raise InputError(
-                f"{where}: state = ['weights'] is judged step by step, or by the ends of runs, so writes "
-                "must be 'log' or 'final', and not 'trace'"
-            )
+        states = list(made.state)
+        refuse_if(
+            f"{where}:",
+            (
+                states not in ([], ["weights"]),
+                f"state = {states}, but of what a program carries only ['weights'] is judged, by the drift "
+                "that they may have",
+            ),
+            (
+                states and made.scaled,
+                f"state = ['weights'] goes with a scale that is a power of two, and not with "
+                f"{self.conventions.scale!r}: for weights no bound is derived with any other",
+            ),
+            (
+                states and given.writes == "trace",
+                "state = ['weights'] is judged step by step, or by the ends of runs, so writes must be "
+                "'log' or 'final', and not 'trace'",
+            ),
+        )
         return made
 
 
@@ -199,7 +204,7 @@ def _setting(text: str) -> tuple[str, str, object]:
     if not equals or (key not in tables.get(part, [key]) if part else key not in plain):
         raise InputError(
             f"--set {text!r:.80}: needed is KEY=VALUE, such as writes=final, with a key of a program file"
-            f"{closest(key, plain)}; known: {', '.join(dict.fromkeys(plain))}; others as TABLE.KEY "
+            f"{among(key, [*dict.fromkeys(plain)])}; others as TABLE.KEY "
             "(docs/adapters.md)"
         )
     part = part or next(table for table in UNNAMED if key in tables[table])

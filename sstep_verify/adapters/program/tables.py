@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from sstep_verify.errors import InputError, closest
+from sstep_verify.errors import InputError, among
 from sstep_verify.problems import IndexStream, Kernel
 from sstep_verify.problems.draws import GENERATORS, SEEDS
 from sstep_verify.problems.kernels import KERNELS
@@ -49,6 +49,13 @@ WORDS = {"task": tuple(TASKS), "kernel": tuple(KERNELS)}
 def named_places(text: str) -> list[str]:
     """The places of a text, in order."""
     return [place for _, place, _, _ in string.Formatter().parse(text) if place is not None]
+
+
+def refuse_if(where: str, *faults: tuple[object, str]) -> None:
+    """InputError with the first sentence whose fault is there."""
+    for fault, told in faults:
+        if fault:
+            raise InputError(f"{where} {told}")
 
 
 def _require_places(text: str, where: str) -> None:
@@ -123,20 +130,19 @@ class Program:
             raise InputError(f"{where} environment sets LD_PRELOAD, which the witness needs; leave one out")
         for key, value, known in (("writes", self.writes, WRITES), ("nemesis", self.nemesis, NEMESES)):
             if value not in known and (value or key == "writes"):
-                raise InputError(
-                    f"{where} {key} = {value!r}{closest(value, known)}; known: {', '.join(known)}"
-                )
-        if self.nemesis and not self.witness:
-            raise InputError(
-                f"{where} nemesis = {self.nemesis!r} is done by the witness, so name one: "
-                "witness is the compiler wrapper of its MPI"
-            )
-        if not 0 < self.time_limit < math.inf:
-            raise InputError(f"{where} time_limit = {self.time_limit}, but it must be > 0 s")
-        if not 0 <= self.memory < math.inf:
-            raise InputError(f"{where} memory = {self.memory}, but it must be >= 0 GiB")
-        if any(s < 1 for s in self.s):
-            raise InputError(f"{where} s = {min(self.s)}, but a window holds at least one iteration")
+                raise InputError(f"{where} {key} = {value!r}{among(value, known)}")
+        least = min(self.s, default=1)
+        refuse_if(
+            where,
+            (
+                self.nemesis and not self.witness,
+                f"nemesis = {self.nemesis!r} is done by the witness, so name one: witness is the compiler "
+                "wrapper of its MPI",
+            ),
+            (not 0 < self.time_limit < math.inf, f"time_limit = {self.time_limit}, but it must be > 0 s"),
+            (not 0 <= self.memory < math.inf, f"memory = {self.memory}, but it must be >= 0 GiB"),
+            (least < 1, f"s = {least}, but a window holds at least one iteration"),
+        )
 
     @property
     def takes_ranks(self) -> bool:
@@ -206,8 +212,7 @@ class Draws:
         known = (*GENERATORS, LOGGED)
         if self.kind not in known:
             raise InputError(
-                f"kind = {self.kind!r:.40}{closest(self.kind, known)}; known: {', '.join(known)}. If it "
-                f"draws otherwise: {WAYS}"
+                f"kind = {self.kind!r:.40}{among(self.kind, known)}. If it draws otherwise: {WAYS}"
             )
         if not 0 <= self.seed < SEEDS:
             raise InputError(f"seed = {self.seed}, but it must lie in 0..{SEEDS - 1}")
@@ -243,9 +248,7 @@ class Fixed:
         known = (*WORDS, *WHOLE, *ABOVE, *FINITE)
         for name, value in self.values.items():
             if name not in known:
-                raise InputError(
-                    f"fixed: {name!r} is unknown{closest(name, known)}; known: {', '.join(known)}"
-                )
+                raise InputError(f"fixed: {name!r} is unknown{among(name, known)}")
             if wanted := self._wanted(name, value):
                 raise InputError(f"fixed: {name} = {value!r:.40}, but it must be {wanted}")
 
