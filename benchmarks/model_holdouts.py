@@ -13,14 +13,25 @@ import argparse
 import contextlib
 import io
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from model_fit import Split, between, beyond, errors, fit, modelled, published_machine, tenths, without
-from model_timings import Array, Timings, cell_of, published_timings
+from model_fit import (
+    Split,
+    Timings,
+    between,
+    beyond,
+    cell_of,
+    errors,
+    fit,
+    modelled,
+    published_machine,
+    published_timings,
+)
 
-from sstep_verify.costs.machine import write
-from sstep_verify.costs.published import START, times
+from sstep_verify.costs.prediction import write
+from sstep_verify.costs.published import START, Array, times
 
 FEWEST = 2
 """Rank counts below which Extra-P is asked for no model."""
@@ -150,6 +161,20 @@ def within_two(ratios: Array) -> float:
 def medians(off: Array, classical: Array) -> tuple[float, float]:
     """Median errors in %, classical and s-step."""
     return 100 * np.median(off[classical]), 100 * np.median(off[~classical])
+
+
+def tenths(timings: Timings) -> Iterator[Split]:
+    """A tenth of the runs held out at a time, drawn: of most, the same job at another s is fitted."""
+    inner = np.concatenate([between(timings, first)[1] for first in (1, 2)])
+    for held in np.array_split(np.random.default_rng(0).permutation(inner), 10):
+        yield np.setdiff1d(np.arange(len(timings)), held), held
+
+
+def without(timings: Timings) -> Iterator[tuple[str, Split]]:
+    """Each data set held out in turn."""
+    for name in np.unique(timings.dataset):
+        other = timings.dataset != name
+        yield str(name), (np.flatnonzero(other), np.flatnonzero(~other))
 
 
 def say(name: str, timings: Timings, held: Array, predicted: Array | None) -> None:

@@ -1,18 +1,165 @@
-"""Time per iteration by phase, over s and P, of the production solver and of the paper's programs.
+"""Machine files; time per iteration by phase, over s and P, of our solver and of the paper's programs.
 
-That of the production solver is its counts times a machine's rates.
+That of our solver is its counts times a machine's rates.
 """
 
 from __future__ import annotations
 
+import math
+import tomllib
 from collections.abc import Iterable
-from typing import NamedTuple
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
-from sstep_verify.costs.machine import Machine
+import msgspec
+import numpy as np
+
 from sstep_verify.costs.messages import schedule
 from sstep_verify.costs.profiles import Profile
-from sstep_verify.costs.published import Times, runs_of, times
+from sstep_verify.costs.published import START, Times, network, runs_of, times
 from sstep_verify.errors import InputError
+from sstep_verify.outputs.writing import write_text
+
+Rate = Annotated[float, msgspec.Meta(ge=0, le=1e300)]
+Positive = Annotated[float, msgspec.Meta(gt=0, le=1e300)]
+Panel = Annotated[
+    list[Annotated[list[Positive], msgspec.Meta(min_length=2, max_length=2)]], msgspec.Meta(min_length=1)
+]
+Collectives = list[Annotated[list[Positive], msgspec.Meta(min_length=3, max_length=3)]]
+
+ERRORS = ("classical", "s_step", "unfitted_least", "unfitted_most", "best_s")
+"""Medians in %: of both programs on more ranks than were fitted; least and most of a data set not fitted.
+And the share of cells in %, on more ranks than were fitted, with the best s predicted within a factor 2."""
+
+
+class Machine(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
+    """A machine as the production solver sees it, and, where it was fitted to them, the published programs.
+
+    Parameters
+    ----------
+    name, source : str
+        What it is; what the figures come from.
+    error : str
+        How far predictions were from measurements, in words: printed beside every prediction.
+    dense, sparse : list of [rows, ns]
+        Panel rate: nanoseconds a product of two entries, with so many rows c a window; sparse ones also
+        hold what an entry of the panel costs.
+    polynomial, rbf, gradient : float
+        Nanoseconds an entry of the kernel function, and of the product with a.
+    step, correction, solve, window : float
+        Microseconds a coordinate of a step; nanoseconds a pair of coordinates of a window, and an
+        operation of a block's solve; microseconds a window.
+    allreduce, reduce_scatter : list of [ranks, bytes, us]
+        Measured collectives; empty where `published` says how long they take.
+    published : dict
+        Parameters of the published programs; empty where it was measured with the production solver.
+    errors : dict
+        What `error` says of a machine that was fitted to them, as numbers, by `ERRORS`.
+    """
+
+    name: str
+    source: str
+    error: str
+    dense: Panel
+    sparse: Panel
+    polynomial: Rate
+    rbf: Rate
+    gradient: Rate
+    step: Rate
+    correction: Rate
+    solve: Rate
+    window: Rate
+    allreduce: Collectives = []
+    reduce_scatter: Collectives = []
+    published: dict[str, Positive] = {}
+    errors: dict[str, float] = {}
+
+    def rate(self, table: Panel, rows: float) -> float:
+        """Nanoseconds at so many rows, by power laws between those measured, constant beyond."""
+        known = np.array(sorted(table))
+        return float(np.exp(np.interp(np.log(max(rows, 1.0)), np.log(known[:, 0]), np.log(known[:, 1]))))
+
+    def collective(self, name: str, ranks: int, volume: float) -> float:
+        """Microseconds of one reduction of so many bytes on each of P ranks; 0 for one rank.
+
+        Beyond the ranks measured, the latency of the largest grows by log2 P, and the rest stays. A
+        reduce-scatter of a fitted machine is taken as half of the allreduce's transfer.
+        """
+        if ranks == 1:
+            return 0.0
+        if self.published:
+            latency, transfer = network(self.published, float(ranks), float(volume))
+            return float(latency + transfer * (0.5 if name == "reduce_scatter" else 1.0))
+        table: Collectives = getattr(self, name)
+        known = sorted({row[0] for row in table})
+        if not known:
+            raise InputError(
+                f"machine {self.name!r} has no {name} measured; `perf calibrate --np 2` measures it"
+            )
+        curves = {p: np.array(sorted(row[1:] for row in table if row[0] == p)) for p in known}
+        values = [self._of_volume(curves[p], volume) for p in known]
+        if ranks <= known[-1]:
+            return float(np.exp(np.interp(math.log(ranks), np.log(known), np.log(values))))
+        grown = math.log2(ranks) / math.log2(known[-1])
+        return values[-1] + float(curves[known[-1]][0, 1]) * (grown - 1)
+
+    @staticmethod
+    def _of_volume(curve: np.ndarray[Any, Any], volume: float) -> float:
+        """Power laws between the sizes measured; beyond the largest in proportion."""
+        found = float(np.exp(np.interp(np.log(max(volume, 1.0)), np.log(curve[:, 0]), np.log(curve[:, 1]))))
+        return found * max(1.0, volume / float(curve[-1, 0]))
+
+
+def write(machine: Machine, path: str | Path) -> None:
+    """Write a machine file."""
+    lines = [f"# Machine file of sstep-verify: {machine.name}"]
+    fields = msgspec.structs.asdict(machine)
+    tables = {name: fields.pop(name) for name in ("published", "errors")}
+    for name, value in fields.items():
+        if isinstance(value, list):
+            rows = "".join(f"\n  [{', '.join(f'{number:.6g}' for number in row)}]," for row in value)
+            lines.append(f"{name} = [{rows}\n]" if rows else f"{name} = []")
+        elif isinstance(value, str):
+            lines.append(f'{name} = "{value.translate(QUOTED)}"')
+        else:
+            lines.append(f"{name} = {float(value):.6g}")
+    for title, table in tables.items():
+        if table:
+            lines += ["", f"[{title}]", *(f"{name} = {value!r}" for name, value in table.items())]
+    write_text(path, "\n".join(lines) + "\n")
+
+
+QUOTED = str.maketrans({'"': "'", "\\": "/", "\n": " "})
+"""What a basic string of TOML may not hold as it is."""
+
+
+def read(source: str) -> Machine:
+    """A machine file, or one that is shipped, by its name; InputError if it is none."""
+    path = Path(source)
+    if not path.exists() and source in shipped():
+        text = (resources.files("sstep_verify.costs") / "machines" / f"{source}.toml").read_text("utf-8")
+    elif path.is_file():
+        text = path.read_text("utf-8")
+    else:
+        raise InputError(
+            f"no machine file {source!r}; shipped: {', '.join(shipped())}; make one by `perf calibrate`"
+        )
+    try:
+        machine = msgspec.convert(tomllib.loads(text), Machine)
+        for title, known in (("published", START), ("errors", ERRORS)):
+            if (table := getattr(machine, title)) and set(table) != set(known):
+                raise ValueError(f"[{title}] must hold {', '.join(known)}")
+    except (msgspec.ValidationError, ValueError) as error:
+        raise InputError(f"{source}: not a machine file: {error}; make one by `perf calibrate`") from error
+    return machine
+
+
+def shipped() -> list[str]:
+    """Names of the machine files of the package."""
+    folder = resources.files("sstep_verify.costs") / "machines"
+    return sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
 
 WORD = 8
 """Bytes of a float64."""

@@ -160,7 +160,7 @@ class Settings(Options):
     go together. A run goes on from its checkpoint if it is to `resume`, and replaces files by `force`.
     `bias` is the value of a constant feature that is appended, 0 for none (`problems.transforms`).
 
-    `block` (b; auto: `costs.windows`), `s` (auto: tuned while training runs, by `costs.tuning`) and
+    `block` (b; auto: `costs.messages`), `s` (auto: tuned while training runs, by `costs.tuning`) and
     `iterations` (H) are counted in coordinates and iterations, and so is `interval`, from one measurement
     to the next: a multiple of s unless s is tuned, for windows are cut where an interval ends. `tolerance`
     is the relative gap (K-SVM) or residual (K-RR) at which training ends, 0 for never. `stream` draws every

@@ -12,8 +12,7 @@ import msgspec
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.costs.machine import Machine
-from sstep_verify.costs.prediction import Method, distinct, phases, solve_flops
+from sstep_verify.costs.prediction import Machine, Method, distinct, phases, solve_flops
 from sstep_verify.costs.profiles import Profile, uniform_profile
 from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
 from sstep_verify.protocol import RunRequest

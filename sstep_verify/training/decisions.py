@@ -10,8 +10,8 @@ from typing import Any
 
 from sstep_verify import __version__
 from sstep_verify.compiled import AVAILABLE
+from sstep_verify.costs.messages import block_size
 from sstep_verify.costs.tuning import Tuner
-from sstep_verify.costs.windows import block_size
 from sstep_verify.errors import InputError
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.solver.exchanges.exchange import choose_exchange

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
-from sstep_verify.costs.machine import Machine
-from sstep_verify.costs.prediction import Row
+from sstep_verify.costs.prediction import Machine, Row
 from sstep_verify.costs.profiles import Profile
 from studies.report.scaling.part import MARKS, PaperClaim
 from studies.scaling.curve import (

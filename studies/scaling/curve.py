@@ -1,6 +1,6 @@
 """Predicted strong scaling: the paper's programs, with how far they were checked, beside our solver.
 
-The figures of what was published are of the timings that `benchmarks/model_timings.py` reads; they are not
+The figures of what was published are of the timings that `benchmarks/model_fit.py` reads; they are not
 part of this project.
 """
 
@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sstep_verify.costs.machine import Machine
-from sstep_verify.costs.prediction import Method, Row, predict
+from sstep_verify.costs.prediction import Machine, Method, Row, predict
 from sstep_verify.costs.profiles import Profile
 from studies.report.scaling.part import ScalingPoint
 

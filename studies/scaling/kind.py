@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from sstep_verify.campaign.messages import REFUSED, State
 from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepared, Unit
-from sstep_verify.costs.machine import read
+from sstep_verify.costs.prediction import read
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.report import results as report
 from studies.report.scaling.part import MARKS, PaperClaim, Scaling

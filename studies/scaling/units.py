@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from sstep_verify.campaign.selection import chosen_units, load_data
 from sstep_verify.campaign.tables import Count, OneOf, Range, limits, read_table, refuse_beyond
-from sstep_verify.costs.machine import Machine, read
+from sstep_verify.costs.prediction import Machine, read
 from sstep_verify.costs.profiles import Profile, matrix_profile, read_counts, uniform_profile
 from sstep_verify.errors import InputError
 from sstep_verify.problems.data.datasets import FOLDER_VARIABLE, stored_file

@@ -9,8 +9,7 @@ import pytest
 import solve_ranks as ranks_do
 from test_solve_training import FORMS, KERNEL_OF, SAMPLES, problem_of
 
-from sstep_verify.costs.messages import TRAILER, window_counts
-from sstep_verify.costs.windows import distinct_of
+from sstep_verify.costs.messages import TRAILER, distinct_of, window_counts
 from sstep_verify.problems import IndexStream
 from sstep_verify.ranks import run
 from sstep_verify.solver.schedule import Stretch, windows_of

@@ -13,14 +13,17 @@ from simulated_rank import SimulatedCommunicator
 from sstep_verify.costs.messages import (
     TRAILER,
     Counts,
+    cache_misses,
     column_cache_counts,
+    distinct_counts,
+    distinct_of,
+    drawn_windows,
     kept_gram_counts,
+    panel_sizes,
     schedule,
     support_counts,
     window_counts,
 )
-from sstep_verify.costs.windows import cache_misses, distinct_counts, distinct_of, drawn_windows
-from sstep_verify.costs.windows import support_counts as panel_sizes
 from sstep_verify.problems import (
     Hinge,
     IndexStream,

@@ -14,8 +14,7 @@ from count_cases import EXCHANGES, KERNELS, CountCase, count_cases, made_problem
 from hypothesis import event, given, settings
 from simulated_rank import ShapeError, SimulatedCommunicator
 
-from sstep_verify.costs.messages import window_counts
-from sstep_verify.costs.windows import distinct_counts, distinct_of
+from sstep_verify.costs.messages import distinct_counts, distinct_of, window_counts
 from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel
 from sstep_verify.problems.data.datasets import load
 from sstep_verify.protocol import RunRequest

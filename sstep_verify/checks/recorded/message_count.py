@@ -24,14 +24,14 @@ from sstep_verify.checks.shared.check import check_of_each_s
 from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.costs import messages
-from sstep_verify.costs.messages import COUNTED
-from sstep_verify.costs.windows import (
+from sstep_verify.costs.messages import (
+    COUNTED,
     Distinct,
     cache_misses,
     distinct_counts,
     distinct_of,
     drawn_windows,
-    support_counts,
+    panel_sizes,
 )
 from sstep_verify.declaration import PER_WINDOW, SEPARATE
 from sstep_verify.oracle.facade import Oracle
@@ -194,7 +194,7 @@ def _of_support(case: Case, s: int, trajectory: Trajectory, norms: bool) -> dict
     samples, log = case.problem.samples, trajectory.log
     draws = case.stream.blocks(trajectory.start, trajectory.start + trajectory.length)
     known = np.zeros(draws.shape) if log is None else log
-    counts = messages.support_counts(samples, *support_counts(draws, known, s, trajectory.alphas[0]), norms)
+    counts = messages.support_counts(samples, *panel_sizes(draws, known, s, trajectory.alphas[0]), norms)
     return {name: count for name, count in counts.counters.items() if log is not None or name != "words"}
 
 

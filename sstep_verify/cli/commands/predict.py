@@ -65,7 +65,7 @@ def predict(data, steps, ranks, program, **given):
     Exit codes: 0 predicted; 2 usage or input error.
     """
     from sstep_verify.costs import prediction
-    from sstep_verify.costs.machine import read
+    from sstep_verify.costs.prediction import read
     from sstep_verify.errors import InputError
 
     svm = given["task"] != "krr"
@@ -147,7 +147,7 @@ def calibrate(machine, ranks, seconds, force):
     """
     from threadpoolctl import threadpool_limits
 
-    from sstep_verify.costs.machine import write
+    from sstep_verify.costs.prediction import write
     from sstep_verify.outputs import Output, claim
     from sstep_verify.timing import calibrate as measure
 

@@ -10,7 +10,7 @@ from html import escape
 
 import pytest
 from click.testing import CliRunner
-from model_timings import NEWS_FILE
+from model_fit import NEWS_FILE
 
 from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.run import run_campaign
@@ -18,7 +18,7 @@ from sstep_verify.campaign.messages import Finished, State
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.read import parse_definition, read_definition, units_of
 from sstep_verify.cli.main import cli
-from sstep_verify.costs.machine import read
+from sstep_verify.costs.prediction import read
 from sstep_verify.errors import InputError
 from sstep_verify.report import Case, load, write_report
 from sstep_verify.report.case import PREDICTED

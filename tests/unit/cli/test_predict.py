@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from msgspec.structs import asdict
 
 from sstep_verify.cli.commands import predict
-from sstep_verify.costs.machine import read, write
+from sstep_verify.costs.prediction import read, write
 from sstep_verify.errors import InputError
 from sstep_verify.timing import calibrate as measuring
 

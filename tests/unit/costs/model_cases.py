@@ -1,7 +1,7 @@
 """Sizes and timings of the model's tests: synthetic runs of two data sets whose columns differ."""
 
 import numpy as np
-from model_timings import timings_of
+from model_fit import timings_of
 
 from sstep_verify.costs.profiles import Profile, uniform_profile
 from sstep_verify.costs.published import START, runs_of, times

@@ -9,8 +9,7 @@ import model_holdouts
 import numpy as np
 import pytest
 from model_cases import PLANTED, PROFILES, changed, planted_timings
-from model_fit import Correction, errors, fit
-from model_timings import TIMINGS_FILE, cell_of, published_profiles, published_timings
+from model_fit import TIMINGS_FILE, cell_of, correction, errors, fit, published_profiles, published_timings
 
 from sstep_verify.costs.profiles import uniform_profile
 from sstep_verify.costs.published import START, network, pressure, runs_of, times
@@ -118,7 +117,7 @@ def test_splits_hold_out_what_they_say():
     fitted, held = model_fit.between(timings, 2)
     assert set(timings.ranks[held]) == {8, 32, 128}
     assert not set(fitted) & set(held)
-    name, (fitted, held) = next(iter(model_fit.without(timings)))
+    name, (fitted, held) = next(iter(model_holdouts.without(timings)))
     assert set(timings.dataset[held]) == {name}
     assert name not in timings.dataset[fitted]
 
@@ -142,16 +141,16 @@ def near_and_far(residual=0.3):
 @pytest.mark.parametrize("stiffness", model_fit.STIFFNESSES)
 def test_correction_is_none_far_away_and_on_other_data(length, stiffness):
     even, residuals, far = near_and_far()
-    correction = Correction(even, residuals, length, stiffness)
+    found = correction(even, residuals, length, stiffness)
     known = planted_timings()
-    assert not correction(known[known.dataset == "heavy"]).any()
-    assert correction(even).min() > 0
-    assert np.abs(correction(far)).max() < 1e-3
+    assert not found(known[known.dataset == "heavy"]).any()
+    assert found(even).min() > 0
+    assert np.abs(found(far)).max() < 1e-3
 
 
 def test_correction_follows_what_is_near():
     even, residuals, _ = near_and_far()
-    assert Correction(even, residuals, 1.0, 4.0)(even).mean() == pytest.approx(0.3, abs=0.02)
+    assert correction(even, residuals, 1.0, 4.0)(even).mean() == pytest.approx(0.3, abs=0.02)
 
 
 def test_a_run_pulls_no_harder_the_further_it_is_off():
@@ -159,7 +158,7 @@ def test_a_run_pulls_no_harder_the_further_it_is_off():
     wild = (even.ranks == 16) & (even.s == 8) & (even.block == 4)
     assert wild.any()
     off = [np.where(wild, most, residuals) for most in (3.0, 300.0)]
-    one, other = (Correction(even, given, 1.0, 16.0)(even) for given in off)
+    one, other = (correction(even, given, 1.0, 16.0)(even) for given in off)
     assert other == pytest.approx(one, abs=0.02)
     assert np.abs(one[~wild] - 0.3).max() < np.abs(one[wild] - 3.0).min()
 
@@ -168,9 +167,9 @@ def test_correction_is_chosen_by_how_it_tells_of_fitted_rank_counts():
     timings = planted_timings()
     rising = 0.1 * np.log2(timings.ranks)
     known, held = model_fit.between(timings)
-    chosen = model_fit.correction(timings[known], rising[known])
+    chosen = model_fit.chosen_correction(timings[known], rising[known])
     left = np.abs(chosen(timings[held]) - rising[held])
-    worst = Correction(timings[known], rising[known], min(model_fit.LENGTHS), 64.0)
+    worst = correction(timings[known], rising[known], min(model_fit.LENGTHS), 64.0)
     assert left.mean() < np.abs(worst(timings[held]) - rising[held]).mean()
     assert left.mean() < 0.1 * rising[held].mean()
 
@@ -180,7 +179,7 @@ def test_every_rank_count_but_the_ends_is_held_out_once():
     halves = np.concatenate([model_fit.between(timings, first)[1] for first in (1, 2)])
     sixths = np.concatenate([model_fit.between(timings, first, 6)[1] for first in range(1, 7)])
     inner = np.flatnonzero((timings.ranks > 2) & (timings.ranks < 512))
-    tenths = [held for fitted, held in model_fit.tenths(timings) if not set(fitted) & set(held)]
+    tenths = [held for fitted, held in model_holdouts.tenths(timings) if not set(fitted) & set(held)]
     assert len(tenths) == 10
     for held in (halves, sixths, np.concatenate(tenths)):
         assert np.array_equal(np.sort(held), inner)

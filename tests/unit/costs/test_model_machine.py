@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from msgspec.structs import asdict, replace
 
-from sstep_verify.costs.machine import Machine, read, shipped, write
-from sstep_verify.costs.messages import window_counts
-from sstep_verify.costs.prediction import Method, distinct, phases, predict
+from sstep_verify.costs.messages import Distinct, window_counts
+from sstep_verify.costs.prediction import Machine, Method, distinct, phases, predict, read, shipped, write
 from sstep_verify.costs.profiles import uniform_profile
-from sstep_verify.costs.windows import Distinct
 from sstep_verify.errors import InputError
 
 MACHINE = Machine(

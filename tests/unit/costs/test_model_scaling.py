@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from model_timings import TIMINGS_FILE, published_timings
+from model_fit import TIMINGS_FILE, published_timings
 
-from sstep_verify.costs.machine import read
+from sstep_verify.costs.prediction import read
 from sstep_verify.costs.profiles import Profile, uniform_profile
 from studies.scaling import claims as claims_module
 from studies.scaling.claims import NOT_REPRODUCIBLE, NOT_SUPPORTED, SPEEDUPS, SUPPORTED, claims_on
