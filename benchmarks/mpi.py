@@ -22,7 +22,6 @@ from mpi_ranks import Case
 
 from sstep_verify.outputs import write_whole
 from sstep_verify.ranks import run
-from sstep_verify.solver.data.partition import partition_of
 from sstep_verify.timing.measure import quartiles, spread
 
 LOOK_ALIKE, WIDE = "look-alike", "dense"
@@ -33,9 +32,6 @@ CACHED = ("duke", "colon-cancer")
 CORES = len(os.sched_getaffinity(0))
 LIMIT = 1800.0
 """Seconds that one call of the ranks may take."""
-
-CLASSICAL_MS, WINDOW_MS, READ_SECONDS = 1.5, 1.0, 60.0
-"""Targets on the look-alike at P = 1: milliseconds per iteration for s = 1 and s = 64; seconds to read."""
 
 PIECES = ("product", "kernel function", "collective")
 
@@ -118,25 +114,10 @@ def prepared(name: str, chosen: argparse.Namespace) -> str | tuple[int, int]:
     path = chosen.out.with_name("look-alike.svm").resolve()
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        drawn = lookalike.look_alike(lookalike.column_counts(counts_path(chosen)))
+        counts = Path(os.environ.get("SSTEP_VERIFY_DATA", ".")) / COUNTS
+        drawn = lookalike.look_alike(lookalike.column_counts(counts))
         write_whole(path, lambda file: lookalike.write_svmlight(file, *drawn))
     return str(path)
-
-
-def counts_path(chosen: argparse.Namespace) -> Path:
-    """The file of the column counts."""
-    return Path(chosen.data or os.environ.get("SSTEP_VERIFY_DATA", ".")) / COUNTS
-
-
-def balance(chosen: argparse.Namespace) -> dict[str, float]:
-    """Imbalance of work on the look-alike, also over the floor that its densest column sets."""
-    counts, found = lookalike.column_counts(counts_path(chosen)), {}
-    squares = counts.astype(np.float64) ** 2
-    for ranks in (2, 4, 8, 16, 64, 896):
-        floor = max(1.0, squares.max() * ranks / squares.sum())
-        found[f"P = {ranks}"] = partition_of(counts, ranks).work_imbalance
-        found[f"P = {ranks}, over the floor"] = found[f"P = {ranks}"] / floor
-    return found
 
 
 def cached(report: Report, name: str, ranks: int, repeats: int) -> None:
@@ -169,10 +150,6 @@ def main() -> int:
         cores=CORES, reading=[], cache=[], cells=[], **{"blas threads": 1},
     )  # fmt: skip
     report.say(LEGEND)
-    if LOOK_ALIKE in (chosen.only or DATA_SETS):
-        imbalance = report.document["imbalance"] = balance(chosen)
-        told = ", ".join(f"{name}: {value:.4f}" for name, value in imbalance.items())
-        report.say(f"imbalance of the look-alike: {told}")
     report.head()
     for name in chosen.only or DATA_SETS:
         source = prepared(name, chosen)
@@ -199,26 +176,6 @@ def measure(report: Report, name: str, source, ranks: int, chosen: argparse.Name
         report.add("cells", cell, **shown(cell))
     if name in CACHED:
         cached(report, name, ranks, chosen.repeats)
-    if name == LOOK_ALIKE and ranks == 1:
-        look_alike_targets(report, loaded["seconds"])
-
-
-def look_alike_targets(report: Report, seconds: float) -> None:
-    """The times aimed at on the look-alike, K-SVM, linear kernel, allreduce, and what was measured."""
-    found: dict[str, Any] = {"reading": {"measured": seconds, "target": READ_SECONDS}}
-    wanted = {"data": LOOK_ALIKE, "P": 1, "task": "svm", "kernel": "linear", "exchange": "allreduce"}
-    for s, target in ((1, CLASSICAL_MS), (64, WINDOW_MS)):
-        for cell in report.document["cells"]:
-            if all(cell[name] == value for name, value in (wanted | {"s": s}).items()):
-                clocks = {clock: cell[clock]["run"] / 1e3 for clock in ("wall", "processor")}
-                found[f"milliseconds, s = {s}"] = {"measured": clocks["wall"], **clocks, "target": target}
-    for what, one in found.items():
-        met = "met" if one["measured"] <= one["target"] else "MISSED"
-        processor = f" (processor time {one['processor']:.3g})" if "processor" in one else ""
-        report.say(
-            f"{LOOK_ALIKE}: {what}: {one['measured']:.3g}{processor}, target {one['target']:g} {met}"
-        )
-    report.document["look-alike"] = found
 
 
 if __name__ == "__main__":

@@ -1,22 +1,28 @@
 """One point of `perf latency` on a real slow link: two ranks in two network namespaces, 1 + 1.
 
-Frames between the namespaces go through `native/tap_relay.py`, which carries each over after a while; no
-library delays anything. Beside the times stand those predicted from the same ranks over shared memory: of
-each iteration the collectives that were counted, times what one of as many words alone takes longer.
-Skipped, with the reason, without root, /dev/net/tun, `ip`, or MPICH. Usage: ``python benchmarks/relay.py
---data DIR``.
+Each namespace has a TAP device, and a process carries every frame that comes out of one over to the other
+after a while: no library delays anything, and no kernel module for network emulation is needed. Beside the
+times stand those predicted from the same ranks over shared memory: of each iteration the collectives that
+were counted, times what one of as many words alone takes longer. Skipped, with the reason, without root,
+/dev/net/tun, `ip`, or MPICH. Usage: ``python benchmarks/relay.py --data DIR``.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
+import fcntl
 import json
 import os
+import select
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import time
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,6 +43,10 @@ HERE = Path(__file__).parent
 ADDRESSES = ("10.77.0.1", "10.77.0.2")
 DEVICE = "eth0"
 LIMIT = 300.0
+TUNSETIFF, IFF_TAP, IFF_NO_PI = 0x400454CA, 0x0002, 0x1000
+CLONE_NEWNET = 0x40000000
+PR_SET_TIMERSLACK = 29
+FRAME = 65536
 
 
 def missing() -> str:
@@ -56,6 +66,44 @@ def missing() -> str:
     return ""
 
 
+def tap(libc: ctypes.CDLL, namespace: str) -> int:
+    """Go into a network namespace and make a TAP device there, an end of the wire; its descriptor."""
+    entered = os.open(f"/run/netns/{namespace}", os.O_RDONLY)
+    if libc.setns(entered, CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), f"setns {namespace}")
+    os.close(entered)
+    descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+    fcntl.ioctl(descriptor, TUNSETIFF, struct.pack("16sH22x", DEVICE.encode(), IFF_TAP | IFF_NO_PI))
+    return descriptor
+
+
+def carry(names: list[str], delay: float) -> None:
+    """Say "ready"; hand each frame that comes out of one namespace to the other after so many seconds.
+
+    It ends with standard input.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    ends = [tap(libc, name) for name in names]
+    print("ready", flush=True)
+    libc.prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    with contextlib.suppress(OSError):  # a wire does not wait for ranks that spin on every core
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    other = dict(zip(ends, reversed(ends), strict=True))
+    under_way: deque[tuple[float, int, bytes]] = deque()
+    # select, whose timeout has microseconds: that of poll and epoll has milliseconds.
+    while True:
+        wait = max(under_way[0][0] - time.monotonic(), 0.0) if under_way else None
+        ready, _, _ = select.select([*ends, 0], [], [], wait)
+        for end in ready:
+            if end == 0:
+                return
+            under_way.append((time.monotonic() + delay, other[end], os.read(end, FRAME)))
+        while under_way and under_way[0][0] <= time.monotonic():
+            _, end, frame = under_way.popleft()
+            with contextlib.suppress(OSError):  # an end that is not up yet loses what is sent to it
+                os.write(end, frame)
+
+
 @contextlib.contextmanager
 def linked(microseconds: float) -> Iterator[tuple[str, str]]:
     """Two namespaces with a link that takes so long one way."""
@@ -64,7 +112,7 @@ def linked(microseconds: float) -> Iterator[tuple[str, str]]:
     try:
         for name in names:
             _ip("netns", "add", name)
-        words = [sys.executable, str(HERE / "native" / "tap_relay.py"), *names, DEVICE, str(microseconds)]
+        words = [sys.executable, __file__, "--carry", *names, "--delay", str(microseconds)]
         relay = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert relay.stdout is not None
         if relay.stdout.readline().strip() != "ready":
@@ -158,9 +206,13 @@ def main() -> int:
     arguments.add_argument("--set", default="duke", help="data set (default: duke), K-SVM-L1, RBF kernel")
     arguments.add_argument("--delay", type=float, default=100.0, help="microseconds one way (default: 100)")
     arguments.add_argument("--rank", help=argparse.SUPPRESS)
+    arguments.add_argument("--carry", nargs=2, help=argparse.SUPPRESS)
     chosen = arguments.parse_args()
     if chosen.rank:
         rank(json.loads(chosen.rank))
+        return 0
+    if chosen.carry:
+        carry(chosen.carry, chosen.delay * 1e-6)
         return 0
     if reason := missing():
         print(f"skipped: {reason}")
