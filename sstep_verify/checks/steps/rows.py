@@ -14,6 +14,7 @@ from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.arithmetic import raise_smallest
 from sstep_verify.rounding.kernel.bounded import longest_sample, may_factor
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.rounding.sums import NOT_FACTORED, Factored, sorted_sum_error, sum_error
@@ -118,6 +119,8 @@ class JudgeRows:
             sizes, errors, system = ridge_errors(entries, penalty, precision, judge=self._judge)
             judge_error, largest = np.ascontiguousarray(entries.judge_error), (sizes + errors).max(axis=1)
         table = np.ascontiguousarray(np.stack((entries.values, sizes, errors), axis=1))
+        for kind in (SIZES, ERRORS):
+            raise_smallest(table[:, kind])
         return Rows(table, system, judge_error, largest, slot)
 
 
