@@ -118,16 +118,12 @@ def scaled(answer: Answer) -> Iterator[Reading]:
         names = [name for name, factor in known.items() if abs(factor - value) <= SAME * abs(value)]
         words = " = ".join(dict.fromkeys((*names, f"{value:.6g}")))
         yield _by_factor(answer, value, f"c = {words}", SIGNS.get(names[0], ""))
-    fitted = _fitted(answer)
+    # The factor that brings the optimum nearest to the vector; of a single sample any would.
+    fitted = 0.0
+    if answer.problem.samples >= 3:
+        fitted = float(answer.vector @ answer.optimum) / max(float(answer.optimum @ answer.optimum), 5e-324)
     if fitted and not any(abs(fitted - value) <= 0.01 * abs(value) for value in (*distinct, 1.0)):
         yield _by_factor(answer, fitted, f"c = {fitted:.6g}, which is none of {', '.join(known)}")
-
-
-def _fitted(answer: Answer) -> float:
-    """The factor that brings the optimum nearest to the vector; of a single sample any would."""
-    if answer.problem.samples < 3:
-        return 0.0
-    return float(answer.vector @ answer.optimum) / max(float(answer.optimum @ answer.optimum), 5e-324)
 
 
 def _by_factor(answer: Answer, factor: float, words: str, sign: str = "") -> Reading:
@@ -150,7 +146,7 @@ def grouped_by_class(answer: Answer) -> Iterator[Reading]:
     """Samples grouped by class, as LIBLINEAR and LIBSVM hold them while they train."""
     if not answer.problem.is_svm:
         return
-    labels = answer.problem.targets
+    problem, labels = answer.problem, answer.problem.targets
     for first in (1.0, -1.0):
         order = np.argsort(labels != first, kind="stable")
         if (order == np.arange(order.size)).all():
@@ -158,14 +154,11 @@ def grouped_by_class(answer: Answer) -> Iterator[Reading]:
         which = f"class {first:+.0f} first"
         which += ", the order of first appearance" if labels[0] == first else ""
         meaning = f"the optimum with the samples grouped by class ({which}), as LIBLINEAR groups them"
-        grouped = as_it_is(replace(answer, problem=_in_order(answer.problem, order)), meaning)
+        reordered = replace(problem, data=problem.data[order], targets=labels[order])
+        grouped = as_it_is(replace(answer, problem=reordered), meaning)
         vector = np.empty_like(grouped.vector)
         vector[order] = grouped.vector
-        yield replace(grouped, problem=answer.problem, vector=vector)
-
-
-def _in_order(problem: Problem, order: np.ndarray) -> Problem:
-    return replace(problem, data=problem.data[order], targets=problem.targets[order])
+        yield replace(grouped, problem=problem, vector=vector)
 
 
 def in_another_order(answer: Answer) -> Iterator[Reading]:

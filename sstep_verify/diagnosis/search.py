@@ -61,7 +61,11 @@ def explanations(
         explaining = _explaining(_affordable(suspects.in_pairs(), ordered[0]), ordered)
     if len(explaining) > 1:
         explaining = _explaining(explaining, right[:RIGHT]) or explaining
-    return _ranked(explaining)
+    # One of each name; few runs look by chance like right steps on another problem, which goes first.
+    by_name = {candidate.names: candidate for candidate in reversed(explaining)}
+    order = [*SOLVED_INSTEAD, *(name for candidate in explaining for name in candidate.names)]
+    distinct = [candidate for candidate in explaining if by_name[candidate.names] is candidate]
+    return sorted(distinct, key=lambda candidate: order.index(candidate.names[0]))
 
 
 def _explaining(candidates: Iterable[Candidate], places: Sequence[Place]) -> list[Candidate]:
@@ -85,14 +89,6 @@ def _affordable(candidates: Iterable[Candidate], place: Place) -> Iterator[Candi
         if spent > PAIR_WORK:
             return
         yield candidate
-
-
-def _ranked(candidates: list[Candidate]) -> list[Candidate]:
-    """One of each name; few runs look by chance like right steps on another problem, which goes first."""
-    by_name = {candidate.names: candidate for candidate in reversed(candidates)}
-    order = [*SOLVED_INSTEAD, *(name for candidate in candidates for name in candidate.names)]
-    distinct = [candidate for candidate in candidates if by_name[candidate.names] is candidate]
-    return sorted(distinct, key=lambda candidate: order.index(candidate.names[0]))
 
 
 def mistaken_reach(

@@ -58,7 +58,9 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
             finding = _finding(case, name, claim, Evaluated(length, 0.0, 0.0), (length, length))
         else:
             finding = _finding(case, name, claim, true.floats.get(name), true.roughly(name))
-            if name in true.floats and _wide(finding):
+            # Nothing is decided, or the ratio would be that of the enclosure's width, not of the claim.
+            undecided = finding.status is Status.INCONCLUSIVE
+            if name in true.floats and (undecided or finding.upper - finding.lower > finding.bound / 2):
                 finding = _finding(case, name, claim, true.floats[name], true.exactly(name))
             effects.append((true.change(name), finding.bound))
         findings.append(finding)
@@ -92,12 +94,6 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         ],
         each=True,
     )
-
-
-def _wide(finding: Finding) -> bool:
-    """Whether nothing is decided, or the ratio would be that of the enclosure's width, not of the claim."""
-    unknown = finding.status is Status.INCONCLUSIVE
-    return unknown or finding.upper - finding.lower > finding.bound / 2
 
 
 class _True:

@@ -48,11 +48,6 @@ CORE = {GRADIENT: (STALE, BOTH), CURVATURE: (DIAGONAL,), INCREMENT: (TURNED,), S
 """Parts that must show when left out, or the verdict is VACUOUS."""
 
 
-def _applies(case: Case, s: int) -> bool:
-    """Whether the solver writes down what its steps use, and a is known before each of them."""
-    return case.declaration.probes and loggable(case)
-
-
 def _requests(case: Case, s: int) -> dict[str, RunRequest]:
     """The plain run, or windows of its beginning up to `WORDS` kernel entries, with log and probes."""
     window = math.lcm(s, case.unit)
@@ -159,6 +154,7 @@ DECLARED = check_of_each_s(
     planted="stale product, correction, curvature or write-back left out, or the increment turned",
     bounds=("bounds/step/probed", "bounds/step/clip", "bounds/step/residual", "rounding/kernel/entries"),
     level=2,
-    applies=_applies,
+    # The solver writes down what its steps use, and a is known before each of them.
+    applies=lambda case, s: case.declaration.probes and loggable(case),
     affordable=replayable,
 )

@@ -54,12 +54,20 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
     known = [k for k in trajectory.iterations.tolist() if k in trajectory.fingerprints]
     planned = int(trajectory.iterations.size) if case.declaration.level >= 3 else len(known)
     findings = [_compare(case, ranks, trajectory, iteration) for iteration in known]
-    terms = [_own_way(trajectory, known, planned)] if planned else []
-    collectives = 0
-    if trajectory.received is not None:
-        collectives = trajectory.received.shape[1]
-        findings.append(_received(case, trajectory.received))
-        terms.append(_others(trajectory.received))
+    terms, collectives = list[Term](), 0
+    if planned:  # A rank that made no updates would add its first a to those that are compared.
+        distinct = len({fingerprint(a) for a in (trajectory.alphas[0], *map(trajectory.at, known))}) - 1
+        still = "a is the first a where ranks are compared, so one that made no updates would not show"
+        terms.append(
+            planted_term("a rank that goes its own way", distinct, 0.0, planned, len(known), still)
+        )
+    if (received := trajectory.received) is not None:
+        collectives, distinct = received.shape[1], len(np.unique(received[0])) - 1
+        findings.append(_received(case, received))
+        still = "every collective gave the same, so numbers of an earlier one would not show"
+        terms.append(
+            planted_term("a rank that receives others", distinct, 0.0, collectives, collectives, still)
+        )
     if not findings:
         what = f"digests of a on {ranks} ranks: the run left none"
         findings = [Finding(what, 0.0, float(ranks), 0.0)]
@@ -76,22 +84,6 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         terms=tuple(terms),
         evidence={"ranks": ranks, "iterations": known, "collectives": collectives},
     )
-
-
-def _own_way(trajectory: Trajectory, known: list[int], planned: int) -> Term:
-    """What a rank that made no updates would have added."""
-    own = {fingerprint(trajectory.at(iteration)) for iteration in known}
-    distinct = len(own | {fingerprint(trajectory.alphas[0])}) - 1
-    still = "a is the first a where ranks are compared, so one that made no updates would not show"
-    return planted_term("a rank that goes its own way", distinct, 0.0, planned, len(known), still)
-
-
-def _others(received: np.ndarray) -> Term:
-    """What numbers of another collective would have added."""
-    calls = received.shape[1]
-    distinct = len(np.unique(received[0])) - 1
-    still = "every collective gave the same, so numbers of an earlier one would not show"
-    return planted_term("a rank that receives others", distinct, 0.0, calls, calls, still)
 
 
 def _received(case: Case, received: np.ndarray) -> Finding:

@@ -135,21 +135,15 @@ def _segments(
     drifts = exact_drift(case.problem, name, list(trajectory.alphas), list(recorded))
     findings = [_finding(case, name, trajectory, 0, drifts[0], bound.initial(_float(trajectory.alphas[0])))]
     effects = []
+    alphas, ends = trajectory.alphas, (trajectory.start + trajectory.iterations).tolist()
     for place in range(1, planned):
-        limit = bound.after(segment := _segment(case, trajectory, recorded, place, drifts[place - 1][1]))
+        before = place - 1
+        draws = case.stream.blocks(ends[before], ends[place])
+        segment = Segment(_float(alphas[before]), _float(recorded[before]), drifts[before][1], draws)
+        limit = bound.after(segment)
         findings.append(_finding(case, name, trajectory, place, drifts[place], limit))
-        effects.append(bound.skipped(segment, _float(trajectory.alphas[place]), limit))
+        effects.append(bound.skipped(segment, _float(alphas[place]), limit))
     return findings, effects
-
-
-def _segment(case: Case, trajectory: Trajectory, recorded, place: int, drift: np.ndarray) -> Segment:
-    begin, end = (trajectory.start + int(trajectory.iterations[k]) for k in (place - 1, place))
-    return Segment(
-        _float(trajectory.alphas[place - 1]),
-        _float(recorded[place - 1]),
-        drift,
-        case.stream.blocks(begin, end),
-    )
 
 
 def _float(vector: np.ndarray) -> np.ndarray:

@@ -59,7 +59,10 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     """
     case, tally, first = judged.case, judged.tally, int(judged.wrong[0])
     width = min(judged.trajectory.s, judged.trajectory.length)
-    names = reproducing(judged)
+    # Quantities whose absence reproduces at least `SHARE` of the wrong steps, the best first.
+    reproduced, least = tally.reproduced, SHARE * judged.wrong.size
+    order = np.argsort(-reproduced, kind="stable")
+    names = [NAMES[place] for place in order if reproduced[place] >= least]
     factors = off_by_a_factor(tally.low, tally.high, tally.fits, of_svm=case.problem.is_svm)
     causes: list[Candidate] = []
     if case.diagnose:
@@ -103,13 +106,6 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
         finding, window=Window(first, first + 1), note=note, signs=tuple(signs), details=details
     )
     return placed, pair and len(causes) == 1
-
-
-def reproducing(judged: JudgedRun) -> list[str]:
-    """Quantities whose absence reproduces at least `SHARE` of the wrong steps, the best first."""
-    order = np.argsort(-judged.tally.reproduced, kind="stable")
-    least = SHARE * judged.wrong.size
-    return [NAMES[place] for place in order if judged.tally.reproduced[place] >= least]
 
 
 def corrections(judged: JudgedRun) -> list[str]:

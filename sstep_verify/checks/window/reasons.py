@@ -32,6 +32,13 @@ UNBOUNDED = {
     ),
 }
 
+UNDECLARED = (
+    "If the solver carries weights w = A'(y a) or A'a from window to window, they drift from its a by "
+    "rounding: declare and record them (Declaration.state = ('weights',)), or form them anew in every "
+    "window."
+)
+"""What a solver for the linear kernel is to declare that has declared no state."""
+
 
 def coverage(windows: int, judged: int, screened: Screen, replayed: int) -> str:
     """How many of the windows of a run were judged, and the chance of missing what happens in few of them.
@@ -73,7 +80,9 @@ def reason(
     sentences = [_compared(case, finding, sources)]
     if status is Status.FAIL:
         sentences.append(f"{finding.note}." if finding.note else "")
-        sentences += [_follows(findings), _reproduced(causes), _undeclared(case)]
+        sentences += [_follows(findings), _reproduced(causes)]
+        if case.problem.kernel.linear and not case.declaration.state:
+            sentences.append(UNDECLARED)
     elif status is Status.INCONCLUSIVE and finding.source == SCREEN:
         sentences.append(f"Beyond the bound of {SCREEN} and not replayed, so neither right nor wrong.")
     elif status is Status.INCONCLUSIVE:
@@ -104,17 +113,6 @@ def _compared(case: Case, finding: Finding, sources: Mapping[str, Mapping]) -> s
         f"{finding.window.begin + 1}..{finding.window.end}: measured {finding.measured:.3g}, "
         f"bound {finding.bound:.3g} ({origin}), the kernel taken from the "
         f"{SOURCES[finding.source]}. Largest ratios: {ratios}."
-    )
-
-
-def _undeclared(case: Case) -> str:
-    """What a solver for the linear kernel is to declare if it carries weights from window to window."""
-    if case.declaration.state or not case.problem.kernel.linear:
-        return ""
-    return (
-        "If the solver carries weights w = A'(y a) or A'a from window to window, they drift from its a by "
-        "rounding: declare and record them (Declaration.state = ('weights',)), or form them anew in every "
-        "window."
     )
 
 
