@@ -15,6 +15,7 @@ import click
 
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.ranks import environment, in_place
+from sstep_verify.ranks.monitor_programs import DELIVERY
 from sstep_verify.ranks.monitors import start_monitored
 from sstep_verify.ranks.progress import observed
 from sstep_verify.ranks.watchdog import Unwatched, Watchdog
@@ -143,5 +144,5 @@ class _Job:
         if message:
             click.echo(message, err=True)
         self.watchdog.end_intended()
-        time.sleep(in_place.DELIVERY)
+        time.sleep(DELIVERY)
         self._door.Abort(code)

@@ -21,7 +21,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.ranks import task
 from sstep_verify.ranks.environment import START_LIMIT, promised_size, start_limit, world
 from sstep_verify.ranks.failures import HangError, RankState
-from sstep_verify.ranks.monitors import first_exit_monitor, start_monitored
+from sstep_verify.ranks.monitors import GRACE, end_job, first_exit_monitor, start_monitored
 from sstep_verify.ranks.progress import CURRENT
 
 NAP = 0.001
@@ -32,12 +32,6 @@ EAGER = 0.002
 
 PATIENCE = 10.0
 """Seconds that the other ranks get to end by themselves once one has raised."""
-
-GRACE = 1.0
-"""Seconds in which the ranks tell the leader where they stand."""
-
-DELIVERY = 0.5
-"""Seconds for last words to pass through the launcher, which drops what it holds when a rank aborts."""
 
 TRANSFER = 120.0
 """Seconds that the message of a call may take once it has begun to arrive."""
@@ -182,11 +176,7 @@ class Job:
     def end(self, text: str) -> NoReturn:
         """Say why and abort the whole job."""
         self.monitor.dismiss()
-        print(f"\n{text}", file=self.voice, flush=True)
-        time.sleep(DELIVERY)
-        self.comm.Abort(ABORT_CODE)
-        time.sleep(GRACE)  # MPICH returns from it before the launcher acts
-        os._exit(ABORT_CODE)
+        end_job(self.comm, text, ABORT_CODE, self.voice)
 
     def dismiss(self) -> None:
         """Let the followers go home; on rank 0."""

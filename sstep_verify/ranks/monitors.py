@@ -8,14 +8,18 @@ import math
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from sstep_verify.ranks import monitor_programs
 from sstep_verify.ranks.environment import promised_local_size, promised_rank, promised_size, rank_variable
 
 SETTLED = 8.0
 """Seconds that ranks may take at least to come together: they load programs from a disk they share."""
+
+GRACE = 1.0
+"""Seconds in which the ranks say where they stand, and in which the launcher acts on an abort."""
 
 
 class Monitor:
@@ -80,3 +84,16 @@ def start_monitored(limit: float, advice: str, voice: IO[str] | None = None) -> 
         yield
     finally:
         monitor.dismiss()
+
+
+def end_job(comm: Any, text: str, code: int, voice: IO[str]) -> NoReturn:
+    """Say why, once the monitors know that the end is intended, and end the whole job by MPI.
+
+    Without a communicator that this thread may use, this rank ends, and the launcher ends the others.
+    """
+    print(f"\n{text}", file=voice, flush=True)
+    time.sleep(monitor_programs.DELIVERY)
+    if comm is not None:
+        comm.Abort(code)
+        time.sleep(GRACE)  # MPICH returns from it before the launcher acts
+    os._exit(code)

@@ -56,26 +56,23 @@ class RankQueries:
 
     def serve(self, own: Callable[[], RankReport], now: float) -> None:
         """Answer what was asked and note what was answered until `now` (s, by the watchdog's clock)."""
-        # A library may complain of a rank that is gone, which is heard of by its silence.
-        with contextlib.suppress(self._complaint):
-            self._serve(own, now)
-
-    def _serve(self, own: Callable[[], RankReport], now: float) -> None:
         from mpi4py import MPI
 
         status = MPI.Status()
-        while self._comm.iprobe(MPI.ANY_SOURCE, MPI.ANY_TAG, status):
-            rank, tag = status.source, status.tag
-            said = self._comm.recv(source=rank, tag=tag)
-            if tag == QUESTION:
-                self._send(own(), rank, ANSWER)
-            elif tag == ANSWER:
-                self._asked.discard(rank)
-                self._heard[rank] = now, said
-            else:
-                self.farewell = True
-        # What is under way must be kept; a stopped rank may never take it.
-        self._sent = [request for request in self._sent if not request.Test()]
+        # A library may complain of a rank that is gone, which is heard of by its silence.
+        with contextlib.suppress(self._complaint):
+            while self._comm.iprobe(MPI.ANY_SOURCE, MPI.ANY_TAG, status):
+                rank, tag = status.source, status.tag
+                said = self._comm.recv(source=rank, tag=tag)
+                if tag == QUESTION:
+                    self._send(own(), rank, ANSWER)
+                elif tag == ANSWER:
+                    self._asked.discard(rank)
+                    self._heard[rank] = now, said
+                else:
+                    self.farewell = True
+            # What is under way must be kept; a stopped rank may never take it.
+            self._sent = [request for request in self._sent if not request.Test()]
 
     def forget(self) -> None:
         """Drop what was heard, since this rank has made progress."""

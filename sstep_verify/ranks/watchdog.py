@@ -16,7 +16,6 @@ while there is progress.
 from __future__ import annotations
 
 import faulthandler
-import os
 import sys
 import threading
 import time
@@ -24,8 +23,7 @@ from typing import IO, Any, NoReturn
 
 from sstep_verify.ranks import task
 from sstep_verify.ranks.failures import LaunchError, RankState, StallError, dissenters
-from sstep_verify.ranks.in_place import DELIVERY, GRACE
-from sstep_verify.ranks.monitors import Monitor, first_exit_monitor
+from sstep_verify.ranks.monitors import GRACE, Monitor, end_job, first_exit_monitor
 from sstep_verify.ranks.progress import CURRENT, RankQueries, RankReport
 
 TICK = 0.25
@@ -221,12 +219,7 @@ class Watchdog(Unwatched):
         )
         # What stands on the screen first is what happened; an abort is then no news.
         self._say_farewell()
-        print(f"\nhang: {error}{advice}", file=self._voice, flush=True)
-        time.sleep(DELIVERY)
-        if self._queries:
-            self._comm.Abort(self._code)
-            time.sleep(GRACE)  # MPICH returns from it before the launcher acts
-        os._exit(self._code)
+        end_job(self._comm if self._queries else None, f"hang: {error}{advice}", self._code, self._voice)
 
     def _say_farewell(self) -> None:
         """The monitors of all machines need not name the rank that the launcher kills first."""

@@ -101,24 +101,20 @@ class MpiCommunicator(Communicator):
         """By rank; asked once."""
         return tuple(self.allgather(kind_of_rank()))
 
-    def _noted(self, name: str, collective: Callable[..., Any], *arguments: Any) -> Any:
-        """Make a collective that is called outside of windows."""
-        self._progress.enter(name)
+    def _noted(self, name: str, collective: Callable[..., Any], *arguments: Any, words: int = 0) -> Any:
+        """Make a collective, of so many words where it is called in windows."""
+        self._progress.enter(name, words)
         value = collective(*arguments)
         self._progress.leave()
         return value
 
     def allreduce(self, buffer: np.ndarray) -> None:
         """Sum a contiguous float64 array over all ranks, in place."""
-        self._progress.enter("allreduce", buffer.size)
-        self._comm.Allreduce(self._in_place, buffer)
-        self._progress.leave()
+        self._noted("allreduce", self._comm.Allreduce, self._in_place, buffer, words=buffer.size)
 
     def reduce_scatter(self, send: np.ndarray, receive: np.ndarray, counts: np.ndarray) -> None:
         """Sum over all ranks and leave each rank its part."""
-        self._progress.enter("reduce_scatter", send.size)
-        self._comm.Reduce_scatter(send, receive, counts)
-        self._progress.leave()
+        self._noted("reduce_scatter", self._comm.Reduce_scatter, send, receive, counts, words=send.size)
 
     def allgather(self, value: Any) -> list[Any]:
         """One object of every rank, by rank."""
@@ -141,9 +137,7 @@ class MpiCommunicator(Communicator):
 
     def broadcast(self, buffer: np.ndarray) -> None:
         """Give all ranks the numbers of rank 0, in place."""
-        self._progress.enter("broadcast", buffer.size)
-        self._comm.Bcast(buffer, 0)
-        self._progress.leave()
+        self._noted("broadcast", self._comm.Bcast, buffer, 0, words=buffer.size)
 
     def barrier(self) -> None:
         """Wait until all ranks are here."""

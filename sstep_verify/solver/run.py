@@ -9,9 +9,8 @@ import numpy as np
 from sstep_verify.protocol import RunRequest
 from sstep_verify.solver.communicator import Communicator, SelfCommunicator
 from sstep_verify.solver.data.partition import column_nonzeros, local_columns, partition_of
-from sstep_verify.solver.exchanges.exchange import AllreduceExchange, Exchange
+from sstep_verify.solver.exchanges.exchange import AllreduceExchange, Exchange, ReduceScatterExchange
 from sstep_verify.solver.exchanges.gram import GramExchange
-from sstep_verify.solver.exchanges.reduce_scatter import ReduceScatterExchange
 from sstep_verify.solver.exchanges.support import SupportExchange, SupportPanel
 from sstep_verify.solver.lone_windows import LoneGramWindows, StepWindows
 from sstep_verify.solver.packet import CountingCommunicator, Packet

@@ -18,9 +18,8 @@ from simulated_rank import SimulatedCommunicator
 from sstep_verify.problems import IndexStream
 from sstep_verify.protocol import RunRequest
 from sstep_verify.solver.data.partition import column_nonzeros, local_columns, padded, partition_of
-from sstep_verify.solver.exchanges.exchange import AllreduceExchange
+from sstep_verify.solver.exchanges.exchange import AllreduceExchange, ReduceScatterExchange
 from sstep_verify.solver.exchanges.gram import GramExchange
-from sstep_verify.solver.exchanges.reduce_scatter import ReduceScatterExchange
 from sstep_verify.solver.exchanges.support import SupportExchange
 from sstep_verify.solver.run import Run
 from sstep_verify.solver.settings import Options

@@ -14,8 +14,8 @@ from sstep_verify.adapters.ours import DistributedSolver
 from sstep_verify.checks.recorded import kernel_entries as check
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
 from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver.exchanges import exchange as exchange_module
 from sstep_verify.solver.exchanges import gram_local
-from sstep_verify.solver.exchanges import reduce_scatter as exchange_reduce_scatter
 from sstep_verify.solver.panels import panel as kernel_functions
 from sstep_verify.verdict import Status
 
@@ -55,7 +55,7 @@ def test_right_entries_pass(loss, exchange, kernel, sparse):
         ("reduce-scatter", KERNELS[1], kernel_functions, "range(degree - 1)", "range(degree)"),
         ("reduce-scatter", KERNELS[2], kernel_functions, "norms[column] - 2.0",
          "norms[column] - 1.9999999"),
-        ("reduce-scatter", KERNELS[2], exchange_reduce_scatter, "columns[place] - first",
+        ("reduce-scatter", KERNELS[2], exchange_module, "columns[place] - first",
          "columns[place] - first - (place == 3)"),
     ],
 )  # fmt: skip

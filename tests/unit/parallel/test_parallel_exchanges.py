@@ -8,11 +8,10 @@ import scipy.sparse as sp
 
 from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
 from sstep_verify.solver.data.partition import column_nonzeros, local_columns, partition_of
-from sstep_verify.solver.exchanges import reduce_scatter as exchange_reduce_scatter
-from sstep_verify.solver.exchanges.exchange import AllreduceExchange
+from sstep_verify.solver.exchanges import exchange as exchange_module
+from sstep_verify.solver.exchanges.exchange import AllreduceExchange, ReduceScatterExchange
 from sstep_verify.solver.exchanges.gram import GramExchange
 from sstep_verify.solver.exchanges.gram_local import DenseLocal
-from sstep_verify.solver.exchanges.reduce_scatter import ReduceScatterExchange
 from sstep_verify.solver.exchanges.support import SupportExchange, SupportPanel
 from sstep_verify.solver.packet import PHASES, Packet, WindowError
 from sstep_verify.solver.panels.panel import Panel
@@ -116,7 +115,7 @@ def test_allreduce_gives_all_ranks_whole_rows(ranks, sparse, name):
 @pytest.mark.parametrize("least", [1, SAMPLES + 1])
 def test_reduce_scatter_gives_all_ranks_what_the_updates_need(ranks, sparse, name, least, monkeypatch):
     """By a product for each rank's samples, and by one for all that is put in order."""
-    monkeypatch.setattr(exchange_reduce_scatter, "LEAST_BLOCK", least)
+    monkeypatch.setattr(exchange_module, "LEAST_BLOCK", least)
     kernel = exact_kernel(name)
     for found, columns, called in on_threads(ranks, scattered, sparse, name):
         for (gram, stale), window in zip(found, WINDOWS, strict=True):
