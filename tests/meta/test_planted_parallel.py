@@ -33,7 +33,7 @@ pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]"
 SAMPLES, FEATURES, ITERATIONS, S = 9, 4, 38, 5
 PRODUCTION = "sstep_verify.solver"
 EXCHANGES = f"{PRODUCTION}.exchanges"
-ALLREDUCE, SCATTER = f"{EXCHANGES}.exchange", f"{EXCHANGES}.reduce_scatter"
+ALLREDUCE = SCATTER = f"{EXCHANGES}.exchange"
 PACKET, WINDOWS, GRAM = f"{PRODUCTION}.packet", f"{PRODUCTION}.windows", f"{EXCHANGES}.gram"
 SUPPORT = f"{EXCHANGES}.support"
 UPDATED = "        exchange.moved(columns, change, recurrence.vector)\n"
