@@ -26,8 +26,9 @@ when they were written down, so each is known up to a factor 1 + u. The unclippe
 the place of the gradient's and the curvature's), the clip is 1-Lipschitz, and the increment is the rounded
 difference of the clipped value and a_i: ``u (|change| + error)`` more. Where a is frozen in a window, the
 a_i that is stepped from is within 2 A_r of the logged one (rounding/sums.py); the map from it to the
-increment is 1-Lipschitz, the one to the clipped value too. Where eta^ = 0 and g^ < 0 the new value is the
-upper end.
+increment is 1-Lipschitz, the one to the clipped value too. Where eta^ = 0 the new value is the end that the
+linear term p names (rounding/finisher.py); promised only where -g^ names the same, as it does of a row that
+is 0: of another one eta^ underflowed, and g^ may point anywhere.
 K-RR: the computed D^ solves ``(G^ + dG) D^ = r^ + dr`` with dG the backward error of the declared
 factorisation, so
 
@@ -83,12 +84,12 @@ def curvature_bounds(
 def clip_increments(formed, used, constants, recorded, increments):
     """Judge the increments of K-SVM steps by the gradient and the curvature that they say they used.
 
-    These are `used`, shape (H,) each, and `formed` holds values before the steps, their coordinates' draws
-    and moves (checks/steps/tally.py); `constants` are of the steps, `recorded` those of
-    `recorded_constants`. Out, in `increments`, shape (3, H): what each increment should be, a bound on its
-    distance from that, and how far the unclipped value lies beyond the box.
+    These and the linear terms p are `used`, shape (H,) each, and `formed` holds values before the steps,
+    their coordinates' draws and moves (checks/steps/tally.py); `constants` are of the steps, `recorded`
+    those of `recorded_constants`. Out, in `increments`, shape (3, H): what each increment should be, a
+    bound on its distance from that, and how far the unclipped value lies beyond the box.
     """
-    gradient, curvature = used
+    gradient, curvature, linear = used
     u, box = constants.sums.u, constants.box
     for step in range(gradient.size):
         value, g, eta = formed.value[step, 0], gradient[step], curvature[step]
@@ -102,9 +103,11 @@ def clip_increments(formed, used, constants, recorded, increments):
             free = unclipped_bound(recorded, u * abs(g), eta, 0.0, value, new, knot)
             if free < np.inf:
                 bound = stored_bound(recorded, free + apart, draws, moved, value, new, knot)
-        elif eta == 0.0 and abs(g) > box.threshold and abs(finish_flat(box, -g)) < np.inf:
-            clipped, bound = finish_flat(box, -g), constants.end_error
-            beyond = np.inf if g < 0.0 else -np.inf
+        elif eta == 0.0 and abs(g) > box.threshold:
+            end = finish_flat(box, linear[step])
+            if end == finish_flat(box, -g) and abs(end) < np.inf:
+                clipped, bound = end, constants.end_error
+                beyond = np.inf if g < 0.0 else -np.inf
         change = clipped - value
         if bound < np.inf:
             bound = bound + apart

@@ -164,7 +164,8 @@ def _clipped(
     """The increments of a K-SVM, each as far as it rests on the gradient and the curvature recorded."""
     constants, increments = run.constants, np.zeros((3, run.steps))
     assert isinstance(constants, ClipConstants)
-    used = tuple(np.asarray(values, dtype=np.float64).ravel() for values in (gradient, curvature))
+    linear = run.case.problem.linear[run.draws]
+    used = tuple(np.asarray(values, dtype=np.float64).ravel() for values in (gradient, curvature, linear))
     clip_increments(run.formed, used, constants, recorded_constants(constants), increments)
     expected, bound, beyond = increments
     left_out = {TURNED: -2.0 * expected, LOWER: np.minimum(beyond, 0.0)}

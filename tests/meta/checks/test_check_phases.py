@@ -15,6 +15,8 @@ from sstep_verify.checks.shared.case import Case, merge_requests
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import IndexStream, LinearKernel, Problem, RBFKernel, loss_from
 from sstep_verify.verdict import Status
+from studies.alarms.groups import verdicts_of
+from studies.legal.solver import draw
 
 
 def case_of(solver, task="svm-l1", data=None, kernel=None, length=60, s=5, **options) -> Case:
@@ -186,3 +188,13 @@ def test_where_nothing_has_a_bound_nothing_is_said_to_be_within_it():
     assert (verdict.status, verdict.executed) == (Status.VACUOUS, 0)
     assert "None has a finite bound." in verdict.reason
     assert "within their bounds" not in verdict.reason
+
+
+def test_where_a_curvature_underflows_against_the_gradient_no_end_is_promised():
+    """S-3.10 sets a_i to C where eta is 0; of a row that is not 0 the gradient may point the other way."""
+    solver, case = draw(1912064955)
+    (verdict,), run = verdicts_of(case, solver, (phases.CHECK,))
+    assert run.probes.curvature[0] == 0.0
+    assert run.probes.gradient[0] > 0.0
+    assert run.log[0] == np.float32(case.problem.hinge.C)
+    assert verdict.status is not Status.FAIL, verdict.reason
