@@ -28,6 +28,7 @@ from sstep_verify.checks.steps.tally import (
     TAIL,
     UPPER,
     count_step,
+    label_effect,
     note_effects,
 )
 from sstep_verify.compiled import compiled_borrowing
@@ -36,6 +37,8 @@ from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.finisher import finish, finish_flat, soft
 from sstep_verify.rounding.sums import FROZEN
 from sstep_verify.verdict import SEEN
+
+_label_effect = compiled_borrowing(label_effect)
 
 
 @compiled_borrowing
@@ -108,7 +111,8 @@ def _look(tally, state, constants, row, i, curvature, ended):
     for quantity in (STALE, KERNEL, SAME, OMEGA, BOUNDARY):
         _note(tally, quantity, effects[quantity, 0] * unit, 1.0, ended)
     _note(tally, CURVATURE, quotient, 0.5, ended)
-    _note(tally, LABELS, product * unit, 2.0, ended)
+    label = product if failed else _label_effect(product, effects[SAME, 0])
+    _note(tally, LABELS, label * unit, 2.0, ended)
     if failed:
         for quantity in (STALE, KERNEL, SAME, OMEGA):
             _explain(tally, quantity, effects[quantity, 0] * unit, ended)

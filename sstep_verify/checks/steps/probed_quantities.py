@@ -25,7 +25,7 @@ from sstep_verify.checks.steps.probed import (
     Compared,
     compared,
 )
-from sstep_verify.checks.steps.tally import NAMES
+from sstep_verify.checks.steps.tally import NAMES, label_effect
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.quantities import CURVATURE as SYSTEM
 from sstep_verify.quantities import (
@@ -122,7 +122,8 @@ def _gradient(run: ProbedRun, gradient: np.ndarray) -> Compared:
         effects = {name: -sign * formed.effects[:, NAMES.index(name)] for name in (STALE, KERNEL, SAME)}
         left_out = {STALE: effects[STALE]}
         if problem.loss.labelled:
-            left_out[LABELS] = -2.0 * formed.product
+            same = formed.effects[:, NAMES.index(SAME)]
+            left_out[LABELS] = -2.0 * label_effect(formed.product, same)
         elif not problem.is_svm:
             left_out[SAMPLES] = problem.samples * formed.value
         if run.width > 1:

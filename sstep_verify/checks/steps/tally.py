@@ -200,3 +200,13 @@ def note_effects(tally, quantity, dropped, relative, bound, remainder, failed):
     if relative > tally.relative[quantity] * bound:
         tally.relative[quantity] = relative / bound if bound > 0.0 else np.inf
         tally.best[quantity] = tally.now[0]
+
+
+def label_effect(product, same):
+    """What a label of the drawn coordinate is certain to make of a product of its row with a.
+
+    Its own increments since the window's start, the part `same`, have a label squared: a solver may leave
+    it out there, so that only what an error changes with and without them is certain to show.
+    """
+    others = product - same
+    return 0.5 * (np.sign(product) + np.sign(others)) * np.minimum(np.abs(product), np.abs(others))

@@ -188,3 +188,15 @@ def test_bisection_finds_the_first():
     assert first_true(-5, 9, lambda place: place >= 3) == 3
     assert first_true(-5, 9, lambda place: True) == -5
     assert first_true(-5, 9, lambda place: False) is None
+
+
+def test_no_check_is_certain_of_a_label_in_the_increments_of_its_own_coordinate():
+    """The label of a coordinate drawn before in its window is squared in a part of the product."""
+    scenario = scenario_of(
+        "svm-l2", samples=16, features=6, iterations=7, start="zero", seed=3505384808,
+        kernel=RBFKernel(1.0), parameter=1.778279423713684, spectrum="logrand", condition=1e6,
+    )  # fmt: skip
+    runs = JudgedRuns(scenario, "float64")
+    trial = runs.trial(quantities.LABELS, STEPS, detection_limit([runs.verdict(STEPS)], quantities.LABELS))
+    assert trial.certain
+    assert not trial.missed
