@@ -65,7 +65,6 @@ def predict(data, steps, ranks, program, **given):
     Exit codes: 0 predicted; 2 usage or input error.
     """
     from sstep_verify.costs import prediction
-    from sstep_verify.costs.prediction import read
     from sstep_verify.errors import InputError
 
     svm = given["task"] != "krr"
@@ -76,7 +75,7 @@ def predict(data, steps, ranks, program, **given):
     kernel = kernel_of(given["kernel"]).name
     if given["exchange"] == "gram" and kernel != "linear":
         raise InputError("--exchange gram is for --kernel linear; take allreduce")
-    machine = read(given["machine"])
+    machine = prediction.read(given["machine"])
     profile = _profile(data, given)
     method = prediction.Method(given["exchange"], kernel, svm, given["block"])
     rows = prediction.predict(machine, profile, method, ranks, steps, program)
