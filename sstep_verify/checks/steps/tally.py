@@ -205,8 +205,9 @@ def note_effects(tally, quantity, dropped, relative, bound, remainder, failed):
 def label_effect(product, same):
     """What a label of the drawn coordinate is certain to make of a product of its row with a.
 
-    Its own increments since the window's start, the part `same`, have a label squared: a solver may leave
-    it out there, so that only what an error changes with and without them is certain to show.
+    Both are numbers, or arrays of one shape. The part `same`, of the coordinate's own increments since the
+    window's start, has its label squared: a solver may leave it out there. So an error is certain to show
+    by what it changes with and without them; 0 where these have opposite signs.
     """
     others = product - same
     return 0.5 * (np.sign(product) + np.sign(others)) * np.minimum(np.abs(product), np.abs(others))
