@@ -30,6 +30,7 @@ from sstep_verify.checks.steps.tally import (
     count_step,
     label_effect,
     note_effects,
+    note_reproduced,
 )
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.diagnosis.factors import BOTH, ROW, explain, explain_end
@@ -111,9 +112,19 @@ def _look(tally, state, constants, row, i, curvature, ended):
     for quantity in (STALE, KERNEL, SAME, OMEGA, BOUNDARY):
         _note(tally, quantity, effects[quantity, 0] * unit, 1.0, ended)
     _note(tally, CURVATURE, quotient, 0.5, ended)
-    label = product if failed else _label_effect(product, effects[SAME, 0])
-    _note(tally, LABELS, label * unit, 2.0, ended)
+    label = _label_effect(product, effects[SAME, 0])
+    _note(
+        tally,
+        LABELS,
+        label * unit,
+        2.0,
+        (ended[0], ended[1], ended[2], ended[3], ended[4], ended[5], False),
+    )
     if failed:
+        # A wrong solver may flip the label of its own increments as well.
+        flipped = finish(ended[2], ended[0] + 2.0 * product * unit, ended[3])
+        change, remainder = abs(flipped - ended[1]), abs(ended[5] - flipped)
+        note_reproduced(tally, LABELS, change, ended[4], remainder)
         for quantity in (STALE, KERNEL, SAME, OMEGA):
             _explain(tally, quantity, effects[quantity, 0] * unit, ended)
         _explain(tally, CURVATURE, quotient, ended)

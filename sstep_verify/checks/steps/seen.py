@@ -18,6 +18,7 @@ from sstep_verify.checks.steps.tally import CLIP_HIGH, CLIP_LOW, EVENTS, NAMES, 
 from sstep_verify.oracle.facade import MOST_BITS
 from sstep_verify.quantities import (
     BOUNDARY,
+    LABELS,
     LOWER,
     OVERLAP,
     SAME,
@@ -168,5 +169,6 @@ def _why_not(name: str, judged: JudgedRun) -> str:
     if name == TAIL:
         return "no step of the short last window moves its coordinate by more than twice its bound"
     if not judged.tally.acts[NAMES.index(name)]:
-        return f"it changes none of {int(judged.tally.looked[0])} steps"
+        none_of = "no error in it is certain to change any of" if name == LABELS else "it changes none of"
+        return f"{none_of} {int(judged.tally.looked[0])} steps"
     return "leaving it out changes no step by more than twice its bound"

@@ -185,6 +185,13 @@ def count_step(tally, step, distance, bound, free_or_clipped):
 
 
 @compiled_borrowing
+def note_reproduced(tally, quantity, dropped, bound, remainder):
+    """Note whether leaving a quantity out, which changes `dropped`, explains a step over its bound."""
+    if dropped > SEEN * bound and remainder <= bound:
+        tally.reproduced[quantity] += 1
+
+
+@compiled_borrowing
 def note_effects(tally, quantity, dropped, relative, bound, remainder, failed):
     """Note the effects of one quantity in one step of some `bound`.
 
@@ -195,8 +202,8 @@ def note_effects(tally, quantity, dropped, relative, bound, remainder, failed):
         tally.acts[quantity] = 1
     if dropped > SEEN * bound:
         tally.seen[quantity] += 1
-        if failed and remainder <= bound:
-            tally.reproduced[quantity] += 1
+    if failed:
+        note_reproduced(tally, quantity, dropped, bound, remainder)
     if relative > tally.relative[quantity] * bound:
         tally.relative[quantity] = relative / bound if bound > 0.0 else np.inf
         tally.best[quantity] = tally.now[0]

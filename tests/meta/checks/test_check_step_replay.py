@@ -12,6 +12,7 @@ import pytest
 from judged import judged, named_case
 from plant import plant
 
+from sstep_verify import quantities
 from sstep_verify.checks import step_replay
 from sstep_verify.problems import (
     Hinge,
@@ -229,6 +230,23 @@ def test_a_value_changed_in_log_and_record_alike_fails():
         assert "the first is step 75" in verdict.reason
         told = re.search(r"the solver logged (\S+), the judge's own value is (\S+)\. ", verdict.reason)
         assert 0.9e-9 < float(told[1]) - float(told[2]) < 1.1e-9
+
+
+def test_a_wrong_step_is_certain_of_no_label_in_the_increments_of_its_own_coordinate():
+    """One sample: every product is made of its own increments, whose label is squared."""
+
+    def off(trajectory):
+        log, alphas = np.array(trajectory.log), np.array(trajectory.alphas)
+        log[-1] = alphas[-1, 0] = log[-1, 0] * (1.0 + 1e-6)
+        return replace(trajectory, log=log, alphas=alphas)
+
+    case, tested = named_case(**SVM, samples=1, iterations=3, s_values=(4,))
+    for change, status in ((None, Status.VACUOUS), (off, Status.FAIL)):
+        (verdict,) = judged(step_replay, case, tested, change).values()
+        assert verdict.status is status, verdict.reason
+        labels = term(verdict, quantities.LABELS)
+        assert math.isinf(labels.detection_limit)
+        assert labels.reason == "no error in it is certain to change any of 3 steps"
 
 
 # --- what the solver says of itself -------------------------------------------------------------------
