@@ -184,8 +184,9 @@ def part_of(name: str) -> ModuleType:
     """The module of a part that studies add, which stands beside the package, in a clone.
 
     ``studies.report.NAME.part`` holds ``RECORD``, the dataclass of that field of `Results`, with what it
-    names and what is broken; ``OUTCOMES``, by exit code; ``drawn``, what the page shows of a document; and
-    ``write``, which writes figures and tables. Its templates stand beside.
+    names and what is broken; ``OUTCOMES``, by exit code; and ``drawn``, what the page shows of a document,
+    with the ``figures``, and the ``tables`` and ``texts`` by name, of which files are made. Its templates
+    stand beside.
 
     Raises
     ------
@@ -229,7 +230,7 @@ def _add_term(terms: dict[str, dict], term: dict) -> None:
 
 
 MOST_BYTES = 256 << 20
-"""Largest document that is read; the largest of the shipped campaigns has 3 MB."""
+"""Largest document that is read; the largest of the shipped campaigns has 8 MB."""
 
 DOCUMENT = strict(Results, {Stored: VERDICT})
 

@@ -44,9 +44,10 @@ class Column(NamedTuple):
         return told[:1].lower() + told[1:] if told[1:2].islower() else told
 
 
-def filed(**values: Value) -> Iterator[Column]:
-    """Columns of the file alone, by their names."""
-    return (Column("", value, file=name) for name, value in values.items())
+def filed(*same: str, **values: Value) -> Iterator[Column]:
+    """Columns of the file alone, by their names; of some these are those of the values, too."""
+    named = {**{name: name for name in same}, **values}
+    return (Column("", value, file=name) for name, value in named.items())
 
 
 def text(value: object) -> object:
@@ -81,21 +82,25 @@ def by_case(results: Results, rows: Iterable[Any]) -> list[Of]:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns, and the rows that the page shows; `status` is what it can be filtered by."""
+    """Columns, and the rows that the page shows; `status` is what it can be filtered by.
+
+    The file has `every` row, those of the page if it is None.
+    """
 
     columns: Sequence[Column]
-    rows: Sequence[Any]
+    rows: Sequence[Any] = ()
     status: Value = ""
+    every: Iterable[Any] | None = None
 
     @property
     def shown(self) -> list[Column]:
         """Columns of the page."""
         return [column for column in self.columns if column.heading]
 
-    def write(self, path: Path, rows: Iterable[Any] | None = None) -> Path:
-        """Write the columns of the file, of other rows if they are given."""
+    def write(self, path: Path) -> Path:
+        """Write the columns of the file."""
         held = [column for column in self.columns if column.file]
-        every = self.rows if rows is None else rows
+        every = self.rows if self.every is None else self.every
         names = [column.file for column in held]
         return write_table(path, names, ([of(row, column.value) for column in held] for row in every))
 

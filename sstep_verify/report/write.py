@@ -142,8 +142,13 @@ def _write_all(results: Results, folder: Path) -> None:
     (folder / "results.json").write_text(dumps(results), encoding="utf-8")
     write_tables(results, groups, folder / "tables")
     studies = {name: part_of(name).drawn(results) for name in results.studies}
-    for name, study in studies.items():
-        part_of(name).write(results, study, folder)
+    for study in studies.values():
+        write_files(study.figures, folder / "figures")
+        for name, table in study.tables.items():
+            if any(column.file for column in table.columns):
+                table.write(folder / "tables" / f"{name}.csv")
+        for name, text in study.texts.items():
+            (folder / "tables" / name).write_text(text, encoding="utf-8")
     if beside := losses(results):
         write_files(beside.figures, folder / "figures")
         beside.table.write(folder / "tables" / "stability.csv")

@@ -14,12 +14,11 @@ from itertools import takewhile
 
 import numpy as np
 
-from sstep_verify.measures import loss_factor
 from sstep_verify.report.case import Case
 from sstep_verify.report.plain import DIGITS, grouped
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from studies.report.stability.document import TENFOLD, Answer, Growth, SafeBand, StabilityRun, WorseRun
-from studies.report.stability.summary import extreme, in_units, middle, precision_of
+from studies.report.stability.document import TENFOLD, Answer, Growth, SafeBand, StabilityRun, exceeds
+from studies.report.stability.summary import extreme, middle, precision_of
 
 BAND = 2
 """Width of a band of u * condition, in decades."""
@@ -31,66 +30,70 @@ Exponent = tuple[float | None, float | None, float | None]
 """A fitted exponent of s and the ends of its confidence interval; None of too few points."""
 
 Known = dict[str, Case]
+Runs = Sequence[StabilityRun]
 
 
-def answers(runs: Iterable[StabilityRun], cases: Iterable[Case]) -> tuple[Answer, ...]:
+def answers(runs: Runs, cases: Iterable[Case]) -> tuple[Answer, ...]:
     """Answer the questions for each precision and task with an s-step run, in the order of the runs."""
     known = {case.id: case for case in cases}
-    found = []
-    for (precision, task), own in by_task(runs, known).items():
-        unit, judged = unit_roundoff(precision), _judged(own)
-        found.append(
-            Answer(
-                precision,
-                task,
-                growth(own, known, unit),
-                sum(len(run.s) - 1 for run in judged),
-                extreme([loss for run in judged for loss in run.loss[1:]]),
-                extreme([loss for run in judged for loss in run.largest_loss[1:]]),
-                worse_runs(judged, unit),
-                safe_bands(judged, unit),
-            )
-        )
-    return tuple(found)
+    return tuple(_answer(*key, own, known) for key, own in by_task(runs, known).items())
 
 
-def by_task(runs: Iterable[StabilityRun], cases: Known) -> dict[tuple[str, str], list[StabilityRun]]:
-    """Runs with an s-step run by precision and task."""
-    stepped = (run for run in runs if len(run.s) > 1)
+def _answer(precision: str, task: str, runs: Runs, known: Known) -> Answer:
+    unit = unit_roundoff(precision)
+    # Without a classical run there is nothing to lose on.
+    judged = [run for run in runs if run.classical is not None]
+    worse = (run for run in judged if exceeds(run.loss, TENFOLD))
+    return Answer(
+        precision,
+        task,
+        growth(runs, known, unit),
+        len(judged),
+        extreme([run.loss for run in judged]),
+        extreme([run.largest_loss for run in judged]),
+        tuple(sorted(worse, key=lambda run: -math.inf if run.loss is None else -run.loss)),
+        safe_bands(judged, unit),
+    )
+
+
+def by_task(runs: Runs, cases: Known) -> dict[tuple[str, str], list[StabilityRun]]:
+    """The s-step runs by precision and task."""
+    stepped = (run for run in runs if run.s > 1)
     return grouped(stepped, lambda run: (precision_of(cases[run.case]), cases[run.case].task))
 
 
 def above_rounding(run: StabilityRun, roundoff: float) -> bool:
     """Whether the classical error is at least that of rounding the exact vector, or broke down."""
     # Errors are kept to so many digits.
-    return run.error[0] is None or run.error[0] >= float(f"{roundoff:.{DIGITS}g}")
+    return run.classical is None or run.classical >= float(f"{roundoff:.{DIGITS}g}")
 
 
-def growth(runs: Sequence[StabilityRun], cases: Known, roundoff: float) -> Growth:
+def growth(runs: Runs, cases: Known, roundoff: float) -> Growth:
     """Mean exponent of s in the loss factor, over the scenarios that can be told from rounding."""
     counted = [run for run in runs if above_rounding(run, roundoff)]
     scenarios = grouped(
         counted,
         lambda run: (cases[run.case].kernel, cases[run.case].block, run.condition, run.seed),
     )
-    losses = grouped((pair for run in counted for pair in finite_losses(run)), lambda pair: pair[0])
-    largest = [(s, max(loss for _, loss in losses[s])) for s in sorted(losses)]
+    losses = grouped(filter(_finite, counted), lambda run: run.s)
+    largest = [(s, max(float(run.loss or 0) for run in losses[s])) for s in sorted(losses)]
     exponent, low, high = mean_exponent(scenarios.values())
-    noises = [run.noise for run in counted if run.noise is not None]
+    noises = {run.scenario: run.noise for run in counted}
+    known = [noise for noise in noises.values() if noise is not None]
     return Growth(
         len(scenarios),
-        len(runs) - len(counted),
+        len({run.scenario for run in runs}) - len(noises),
         exponent,
         low,
         high,
         None if exponent is None else (largest[-1][0] / largest[0][0]) ** exponent,
         *fitted_exponent(largest),
-        middle(noises),
-        max(noises, default=None),
+        middle(known),
+        max(known, default=None),
     )
 
 
-def mean_exponent(scenarios: Iterable[Sequence[StabilityRun]]) -> Exponent:
+def mean_exponent(scenarios: Iterable[Runs]) -> Exponent:
     """Mean over two scenarios or more of the exponent of s in the loss, with Student's interval.
 
     The runs of a scenario may be in several forms; those with fewer than two finite factors of s-step
@@ -98,11 +101,16 @@ def mean_exponent(scenarios: Iterable[Sequence[StabilityRun]]) -> Exponent:
     """
     from scipy import stats  # Slow to import, and needed where something is fitted.
 
-    fitted = [
-        [stats.linregress(*np.log(pairs).T).slope for pairs in map(finite_losses, runs) if len(pairs) > 1]
-        for runs in scenarios
-    ]
-    slopes = [float(np.mean(forms)) for forms in fitted if forms]
+    slopes = []
+    for runs in scenarios:
+        forms = grouped(filter(_finite, runs), lambda run: run.scenario).values()
+        fitted = [
+            stats.linregress(np.log([run.s for run in own]), np.log([run.loss or 0 for run in own])).slope
+            for own in forms
+            if len(own) > 1
+        ]
+        if fitted:
+            slopes.append(float(np.mean(fitted)))
     if len(slopes) < 2:
         return None, None, None
     return _interval(float(np.mean(slopes)), stats.sem(slopes), len(slopes) - 1)
@@ -129,88 +137,36 @@ def _interval(value: float, error: float, freedom: int) -> Exponent:
     return float(value), float(value - half), float(value + half)
 
 
-def finite_losses(run: StabilityRun) -> list[tuple[int, float]]:
-    """Values of s > 1 with their loss factors, where there is one."""
-    return [(s, loss) for s, loss in zip(run.s, run.loss, strict=True) if s > 1 and loss]
+def _finite(run: StabilityRun) -> bool:
+    """Whether it is an s-step run with a loss factor, which has a logarithm."""
+    return run.s > 1 and bool(run.loss)
 
 
-def worse_runs(runs: Iterable[StabilityRun], roundoff: float) -> tuple[WorseRun, ...]:
-    """The s-step runs with a loss factor above `TENFOLD`, the largest first; one that broke down leads."""
-    found = [
-        WorseRun(
-            run.case,
-            run.condition,
-            run.attained,
-            run.seed,
-            run.s[place],
-            in_units(run.error[place], roundoff),
-            in_units(run.error[0], roundoff),
-            run.loss[place],
-            run.noise,
-            _exceeds(run.loss[place], run.noise),
-            *_again(run, run.s[place], roundoff),
-        )
-        for run in runs
-        for place in range(1, len(run.s))
-        if _exceeds(run.loss[place], TENFOLD)
-    ]
-    return tuple(sorted(found, key=lambda one: -_size(one.loss)))
-
-
-def safe_bands(runs: Iterable[StabilityRun], roundoff: float) -> tuple[SafeBand, ...]:
+def safe_bands(runs: Runs, roundoff: float) -> tuple[SafeBand, ...]:
     """For each band of u * condition with runs in it, the s up to which no run in it loses."""
     bands = grouped(
         runs,
         lambda run: math.floor(math.log10(roundoff * (run.attained or run.condition)) / BAND),
     )
-    return tuple(_band(place, bands[place], roundoff) for place in sorted(bands))
+    return tuple(_band(place, own) for place, own in sorted(bands.items()))
 
 
-def _band(place: int, runs: list[StabilityRun], roundoff: float) -> SafeBand:
-    pairs = [
-        (s, (loss, run.noise)) for run in runs for s, loss in zip(run.s[1:], run.loss[1:], strict=True)
-    ]
-    losses = {s: [one for _, one in own] for s, own in grouped(pairs, lambda pair: pair[0]).items()}
-    steps = sorted(losses)
+def _band(place: int, runs: list[StabilityRun]) -> SafeBand:
+    steps = dict(sorted(grouped(runs, lambda run: run.s).items()))
     floor = max((run.noise for run in runs if run.noise is not None), default=None)
-    outside_noise = {s for s in steps if any(_exceeds(loss, floor) for loss, _ in losses[s])}
-    held = {worse.s for worse in worse_runs(runs, roundoff) if worse.held}
     return SafeBand(
         low=10.0 ** (BAND * place),
         high=10.0 ** (BAND * (place + 1)),
-        scenarios=len(runs),
+        scenarios=len({run.scenario for run in runs}),
         noise=floor,
         s=tuple(steps),
-        largest=tuple(extreme([loss for loss, _ in losses[s]]) for s in steps),
-        beyond=tuple(sum(_exceeds(loss, own) for loss, own in losses[s]) for s in steps),
-        within_noise=_up_to(steps, outside_noise),
-        within_ten=_up_to(steps, held),
+        largest=tuple(extreme([run.loss for run in own]) for own in steps.values()),
+        beyond=tuple(sum(run.beyond for run in own) for own in steps.values()),
+        within_noise=_up_to(steps, {run.s for run in runs if exceeds(run.loss, floor)}),
+        within_ten=_up_to(steps, {run.s for run in runs if exceeds(run.loss, TENFOLD) and run.held}),
     )
 
 
-def _up_to(steps: Sequence[int], outside: Collection[int]) -> int:
+def _up_to(steps: Iterable[int], outside: Collection[int]) -> int:
     """Largest s before the first that is outside; 1, the classical method, if that is the first of all."""
     return max(takewhile(lambda s: s not in outside, steps), default=1)
-
-
-def _judged(runs: Iterable[StabilityRun]) -> list[StabilityRun]:
-    """Runs beside a classical run that did not break down: without one there is nothing to lose on."""
-    return [run for run in runs if run.error[0] is not None]
-
-
-def _exceeds(loss: float | None, limit: float | None) -> bool:
-    """Whether a factor exceeds a limit; a run that broke down exceeds any, an unknown noise is none."""
-    return _size(loss) > (1.0 if limit is None else limit)
-
-
-def _size(loss: float | None) -> float:
-    return math.inf if loss is None else loss
-
-
-def _again(run: StabilityRun, s: int, roundoff: float) -> tuple[int, float | None]:
-    """Orders in which a run was made again, and the loss factor of the median errors over them."""
-    look = next((look for look in run.again if look.s == s), None)
-    if look is None:
-        return 0, None
-    error, classical = (math.inf if value is None else value for value in (look.error, look.classical))
-    return look.orders, loss_factor(error, classical, roundoff)

@@ -46,7 +46,7 @@ class StabilityKind(Kind):
     def key(self, outcome: UnitOutcome) -> str:
         """As `ScenarioUnit.key`."""
         first = outcome.runs[0]
-        cases = " + ".join(run.case for run in outcome.runs)
+        cases = " + ".join(dict.fromkeys(run.case for run in outcome.runs))
         return f"{cases}, condition {float(first.condition)!r}, seed {first.seed}"
 
     def assemble(self, plan: Plan, units: Sequence[Unit], state: State) -> Assembled:
@@ -77,7 +77,7 @@ class StabilityKind(Kind):
             cases,
             verdicts,
             planned_cases=len(owners),
-            steps=sum(owners[run.case][0].family.iterations * len(run.s) for run in runs),
+            steps=sum(owners[run.case][0].family.iterations for run in runs),
             too_few={"": too_few},
             state=state,
         )

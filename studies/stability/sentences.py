@@ -38,9 +38,9 @@ def sentences(
     One sentence for each answer, and one on the condition; none if there is no s-step run.
     """
     known = {case.id: case for case in cases}
-    if not any(len(run.s) > 1 for run in runs):
-        return ()
     groups = by_task(runs, known)
+    if not groups:
+        return ()
     of_groups = (_of_group(answer, groups[answer.precision, answer.task], known) for answer in answered)
     return (*of_groups, _condition(runs, known))
 
@@ -55,11 +55,11 @@ def _of_group(answer: Answer, runs: list[StabilityRun], cases: dict[str, Case]) 
     )
     if not counted:
         return f"{answer.name}: no loss factor can be told from rounding.{apart}"
-    losses = [loss for run in counted for loss in run.loss[1:]]
-    broken = sum(loss is None for loss in losses)
+    losses = [run.loss for run in counted]
+    broken = losses.count(None)
     parts = [
-        f"{answer.name}: over {len(counted)} scenarios the s-step error at the last iteration is "
-        f"{_number(middle(losses))} times the classical one in the median"
+        f"{answer.name}: over {len({run.scenario for run in counted})} scenarios the s-step error at the "
+        f"last iteration is {_number(middle(losses))} times the classical one in the median"
         + (f"; {broken} runs broke down" if broken else ""),
         _noise(answer.growth, counted, cases, unit),
         _growth(answer.growth, counted),
@@ -69,25 +69,23 @@ def _of_group(answer: Answer, runs: list[StabilityRun], cases: dict[str, Case]) 
 
 
 def _noise(growth: Growth, runs: list[StabilityRun], cases: dict[str, Case], unit: float) -> str:
-    pairs = [
-        (loss, run, k) for run in runs for k, loss in enumerate(run.loss) if k > 0 and loss is not None
-    ]
+    known = [run for run in runs if run.loss is not None]
     if growth.noise is None:
-        text, seen = "What reordered sums alone do to the factors was not measured", pairs
+        text, seen = "What reordered sums alone do to the factors was not measured", known
     else:
-        seen = [item for item in pairs if item[1].noise is not None and item[0] > item[1].noise]
+        seen = [run for run in known if run.noise is not None and run.beyond]
         text = (
             f"Samples and features in another order change the classical error "
             f"{_number(growth.noise)} times in the median and {_number(growth.largest_noise)} times at "
-            f"most; {len(seen)} of {len(pairs)} factors exceed that of their own scenario"
+            f"most; {len(seen)} of {len(known)} factors exceed that of their own scenario"
         )
     if not seen:
         return text
-    loss, top, place = max(seen, key=lambda item: item[0])
+    top = max(seen, key=lambda run: run.loss or 0.0)
     return (
-        f"{text}; the largest of them is {_number(loss)} ({form_of(cases[top.case])}, "
-        f"{short_name(cases[top.case])}, condition {power(top.condition)}, s = {top.s[place]}: "
-        f"{_number(in_units(top.error[place], unit))} against {_number(in_units(top.error[0], unit))} unit "
+        f"{text}; the largest of them is {_number(top.loss)} ({form_of(cases[top.case])}, "
+        f"{short_name(cases[top.case])}, condition {power(top.condition)}, s = {top.s}: "
+        f"{_number(in_units(top.error, unit))} against {_number(in_units(top.classical, unit))} unit "
         "roundoffs)"
     )
 
@@ -97,7 +95,7 @@ def _growth(found: Growth, runs: list[StabilityRun]) -> str:
     largest = trend(found.largest_exponent, found.largest_low, found.largest_high)
     if not mean:
         return "Growth with s: too few runs"
-    steps = sorted({s for run in runs for s in run.s[1:]})
+    steps = sorted({run.s for run in runs})
     return (
         f"Growth with s: in a scenario the factor {mean}, a factor of {_number(found.across)} "
         f"from s = {steps[0]} to s = {steps[-1]}"
@@ -135,7 +133,7 @@ def _condition(runs: Sequence[StabilityRun], cases: dict[str, Case]) -> str:
         return f"Condition: only {power(low)} was run."
     ends = [[run for run in runs if run.condition == value] for value in (low, high)]
     growth = {
-        case: _ratio(*(middle(run.error[0] for run in own if run.case == case) for own in ends))
+        case: _ratio(*(middle(run.classical for run in own if run.case == case) for own in ends))
         for case in dict.fromkeys(run.case for run in runs)
     }
     steepest = max(growth, key=lambda case: growth[case] or 0.0)
@@ -144,10 +142,9 @@ def _condition(runs: Sequence[StabilityRun], cases: dict[str, Case]) -> str:
     for precision, task in keys:
         both = [
             [
-                loss
+                run.loss
                 for run in by_task(own, cases).get((precision, task), ())
                 if above_rounding(run, unit_roundoff(precision))
-                for loss in run.loss[1:]
             ]
             for own in ends
         ]

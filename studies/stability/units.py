@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
-from sstep_verify.measures import against_classical, errors_at, relative_error
+from sstep_verify.measures import against_classical, errors_at, loss_factor, relative_error
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.trajectories import EnclosedTrajectory
 from sstep_verify.problems import IndexStream, Problem
@@ -29,8 +30,7 @@ from sstep_verify.runs.make import make_run
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict
-from studies.report.stability.document import TENFOLD, SecondLook, StabilityRun
-from studies.report.stability.summary import middle
+from studies.report.stability.document import TENFOLD, StabilityRun
 from studies.stability.definition import ScenarioUnit
 
 REPLAY_POINTS = 8
@@ -45,7 +45,7 @@ SECOND_LOOK = 20
 
 @dataclass(frozen=True)
 class UnitOutcome:
-    """Outcome of one unit: a run per form, and the verdicts, each with case id and condition."""
+    """Outcome of one unit: a run for each form and s, and the verdicts, each with case id and condition."""
 
     runs: tuple[StabilityRun, ...]
     verdicts: tuple[tuple[str, float, Verdict], ...] = field(default=())
@@ -63,7 +63,7 @@ def execute_unit(unit: ScenarioUnit, again: str, artefacts: Path | None) -> Unit
     exact = oracle.trajectory(problem, stream, family.iterations, family.points(1))
     attained = float(np.linalg.cond(problem.dense))
     noise = None
-    runs, verdicts = [], []
+    runs, verdicts = list[StabilityRun](), []
     for place, form in enumerate(unit.forms):
         case_id = unit.case(form)
         form_runs = _FormRuns(unit, form, problem, stream, exact)
@@ -84,7 +84,7 @@ def execute_unit(unit: ScenarioUnit, again: str, artefacts: Path | None) -> Unit
             ratios[s] = max((verdict.ratio for verdict in found), default=math.nan)
         # The classical solver is the same in every form.
         noise = form_runs.noise() if noise is None else noise
-        runs.append(form_runs.summary(case_id, attained, ratios, noise))
+        runs += form_runs.summary(attained, ratios, noise)
     return UnitOutcome(tuple(runs), tuple(verdicts))
 
 
@@ -156,39 +156,26 @@ class _FormRuns:
             errors.append(relative_error(final, self.exact.alphas[-1]))
         return errors
 
-    def _second_looks(self, losses: dict[int, float]) -> tuple[SecondLook, ...]:
-        """The s-step runs that were much worse in the given order, beside classical ones in others."""
-        worse = [s for s, loss in losses.items() if s > 1 and loss > TENFOLD]
-        if not worse:
-            return ()
-        classical = middle(self._in_other_orders(1, SECOND_LOOK))
-        return tuple(
-            SecondLook(s, SECOND_LOOK, middle(self._in_other_orders(s, SECOND_LOOK)), classical)
-            for s in worse
-        )
+    def summary(self, attained: float, ratios: dict[int, float], noise: float) -> Iterator[StabilityRun]:
+        """Errors and loss factors of all runs made, much worse ones made again in other orders too."""
+        unit, roundoff = self.unit, unit_roundoff(self.unit.family.precision)
+        classical = None
+        for s, errors in self.errors.items():
+            found = against_classical(errors, self.errors[1], roundoff)
+            assert found is not None  # Every run is recorded at its end.
+            orders, again = 0, None
+            if s > 1 and found.loss > TENFOLD:
+                orders, classical = SECOND_LOOK, classical or self._median(1)
+                again = loss_factor(self._median(s), classical, roundoff)
+            yield StabilityRun(
+                unit.case(self.form), unit.condition, attained, unit.seed, s, found.error, found.classical,
+                found.largest, found.loss, found.largest_loss, ratios.get(s), noise, orders, again,
+            )  # fmt: skip
 
-    def summary(
-        self, case_id: str, attained: float, ratios: dict[int, float], noise: float
-    ) -> StabilityRun:
-        """Errors and loss factors of all runs made."""
-        unit = self.unit
-        roundoff = unit_roundoff(unit.family.precision)
-        runs = [against_classical(errors, self.errors[1], roundoff) for errors in self.errors.values()]
-        compared = [run for run in runs if run is not None]  # All are: every run is recorded at its end.
-        losses = tuple(run.loss for run in compared)
-        return StabilityRun(
-            case=case_id,
-            condition=unit.condition,
-            attained=attained,
-            seed=unit.seed,
-            s=tuple(self.errors),
-            error=tuple(run.error for run in compared),
-            largest=tuple(run.largest for run in compared),
-            loss=losses,
-            largest_loss=tuple(run.largest_loss for run in compared),
-            ratio=tuple(ratios.get(s) for s in self.errors),
-            noise=noise,
-            again=self._second_looks(dict(zip(self.errors, losses, strict=True))),
+    def _median(self, s: int) -> float:
+        """The median error in other orders, infinite if it is of a run that broke down."""
+        return median(
+            error if math.isfinite(error) else math.inf for error in self._in_other_orders(s, SECOND_LOOK)
         )
 
 

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar, Literal, get_args
 
@@ -27,7 +26,6 @@ from sstep_verify.report.chart import (
     octaves,
     page_colour,
     text,
-    write_files,
 )
 from sstep_verify.report.numbers import amount, count
 from sstep_verify.report.panels import slug
@@ -180,12 +178,17 @@ def drawn(results: Results) -> SimpleNamespace:
     scaling: Scaling = results.scaling
     curves = by_case(results, scaling.curves)
     marks = Counter(claim.mark for claim in scaling.claims)
+    points = [Of(case, point) for case, curve in curves for point in curve.points]
+    last = [Of(case, curve.points[-1]) for case, curve in curves]
     claims = sorted(by_case(results, scaling.claims), key=lambda of: of.row.mark == "not reproducible")
     return SimpleNamespace(
         machines=scaling.machines,
         figures=list(_figures(curves)),
-        claims=Table(CLAIMS, claims, "row.mark"),
-        last=Table(POINTS, [Of(case, curve.points[-1]) for case, curve in curves]),
+        tables={
+            "claims": Table(CLAIMS, claims, "row.mark", by_case(results, scaling.claims)),
+            "scaling": Table(POINTS, last, every=points),
+        },
+        texts={},
         counts={mark: marks[mark] for mark in MARKS},
     )
 
@@ -197,18 +200,6 @@ def _figures(curves: list[Of]) -> Iterator[Figure]:
         first = own[0].case
         title = f"{name}, {first.samples:,} × {first.features:,}"
         yield scaling_figure(slug(f"scaling {name}", taken), title, tuple(rows))
-
-
-def write(results: Results, part: SimpleNamespace, folder: Path) -> None:
-    """Write figures to ``figures/``, ``scaling.csv`` and ``claims.csv`` to ``tables/`` of a report."""
-    tables = folder / "tables"
-    tables.mkdir(parents=True, exist_ok=True)
-    write_files(part.figures, folder / "figures")
-    scaling: Scaling = results.scaling
-    curves = by_case(results, scaling.curves)
-    points = (Of(case, point) for case, curve in curves for point in curve.points)
-    part.last.write(tables / "scaling.csv", points)
-    part.claims.write(tables / "claims.csv", by_case(results, scaling.claims))
 
 
 MOST_LABELS = 7  # of the P axis

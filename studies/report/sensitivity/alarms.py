@@ -245,6 +245,22 @@ class AlarmsDocument:
     tightness: tuple[TightnessRow, ...]
     coverage: CoverageDocument | None = None
 
+    @property
+    def broken(self) -> Iterator[str]:
+        """What must not be: correct runs failed, planted defects not refused."""
+        if self.failed:
+            yield f"correct runs failed: {self.failed} of {self.judged:,}"
+        yield from self.coverage.missed if self.coverage else ()
+
+    @property
+    def sentences(self) -> Iterator[str]:
+        """How many false alarms there were, and what was covered."""
+        # Reports made before runs were crossed with freedoms count VACUOUS ones too.
+        runs = "decided runs of correct solvers" if self.coverage else "correct runs"
+        yield f"{self.failed} false alarm{'s' * (self.failed != 1)} in {self.judged:,} {runs}"
+        if self.coverage:
+            yield self.coverage.sentence
+
 
 @dataclass(frozen=True)
 class HardCase:
@@ -286,3 +302,17 @@ class AdversaryDocument:
     failed: int
     ratio: float
     loss: float
+
+    @property
+    def broken(self) -> Iterator[str]:
+        """What must not be: cases failed."""
+        if self.failed:
+            yield f"worst cases failed: {self.failed} of {len(self.cases)}"
+
+    @property
+    def sentences(self) -> Iterator[str]:
+        """How many cases were made again, and how near they come to failing."""
+        yield (
+            f"{len(self.cases)} worst cases of correct runs made again, "
+            f"{self.failed} failed; ratios up to {self.ratio:.2g}"
+        )

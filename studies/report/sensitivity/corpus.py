@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Literal
 
 Found = Literal["PASS", "FAIL", "open", "error"]
@@ -50,7 +51,7 @@ class Judged:
     cases: int = 0
     seconds: float = 0.0
     seconds_to_kill: float = 0.0
-    rivals: dict[str, Opinion] | None = None
+    rivals: dict[str, Opinion] = field(default_factory=dict)
     again: str = ""
     smaller: str = ""
 
@@ -58,6 +59,11 @@ class Judged:
     def mistaken(self) -> bool:
         """Whether it has a mistake that shows: wrong, and not numerically equivalent."""
         return not self.right and not self.equivalent
+
+    @property
+    def label(self) -> str:
+        """Its label in a word."""
+        return "right" if self.right else "equivalent" if self.equivalent else "wrong"
 
     @property
     def killed(self) -> bool:
@@ -133,6 +139,15 @@ class CorpusDocument:
         )
 
     @property
+    def sentences(self) -> Iterator[str]:
+        """How many mistakes were found, and right solvers refused."""
+        counts = self.confusion
+        yield (
+            f"{counts.true_positive} of {counts.wrong} mistakes found, {counts.false_positive} of "
+            f"{counts.right} right solvers refused"
+        )
+
+    @property
     def kills(self) -> dict[str, tuple[int, int, int]]:
         """By check: mistakes killed, those that no other check kills, mistakes that it judged."""
         killed = Counter(check for one in self.mistakes for check in one.failed)
@@ -143,10 +158,9 @@ class CorpusDocument:
     @property
     def rivals(self) -> dict[str, Confusion]:
         """Every rival on the same runs; solvers of which it could say nothing are not counted."""
-        names = dict.fromkeys(name for one in self.solvers for name in one.rivals or {})
+        names = dict.fromkeys(name for one in self.solvers for name in one.rivals)
         counts = {
-            name: Counter((one.mistaken, (one.rivals or {}).get(name)) for one in self.solvers)
-            for name in names
+            name: Counter((one.mistaken, one.rivals.get(name)) for one in self.solvers) for name in names
         }
         return {
             name: Confusion(*(count[mistaken, said] for mistaken, said in TOLD))

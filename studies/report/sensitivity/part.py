@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, fields
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter, itemgetter
 from types import SimpleNamespace
 from typing import Any, ClassVar, NamedTuple
 
-from sstep_verify.outputs import write_table
-from sstep_verify.report.numbers import promised
+from markupsafe import Markup
+
+from sstep_verify.report.numbers import count, promised, short
 from sstep_verify.report.results import Results
-from studies.report.sensitivity.alarms import (
-    CROSSED,
-    AdversaryDocument,
-    AlarmsDocument,
-    TightnessRow,
-    VariantCount,
-)
+from sstep_verify.report.tables import Column, Table, filed, text, words
+from studies.report.sensitivity.alarms import CROSSED, AdversaryDocument, AlarmsDocument
 from studies.report.sensitivity.corpus import Confusion, CorpusDocument, Judged
-from studies.report.sensitivity.limits import OURS, DoseRow, LimitRow, LimitsDocument
+from studies.report.sensitivity.limits import OURS, LimitRow, LimitsDocument
 from studies.report.sensitivity.limits import RivalRow as RivalLimit
 
 
@@ -36,42 +33,20 @@ class Sensitivity:
     """Pieces of studies are no cases."""
 
     @property
+    def _made(self) -> list[Any]:
+        return [part for part in (self.corpus, self.limits, self.alarms, self.adversary) if part]
+
+    @property
     def broken(self) -> tuple[str, ...]:
         """What must not be, a line each: mistakes missed, and what is right and was failed."""
-        found = [line for part in (self.corpus, self.limits) if part for line in part.broken]
-        if self.alarms and self.alarms.failed:
-            found.append(f"correct runs failed: {self.alarms.failed} of {self.alarms.judged:,}")
-        if self.alarms and self.alarms.coverage:
-            found += self.alarms.coverage.missed
-        if self.adversary and self.adversary.failed:
-            found.append(f"worst cases failed: {self.adversary.failed} of {len(self.adversary.cases)}")
-        return tuple(found)
+        return tuple(line for part in self._made for line in part.broken)
 
     @property
     def sentences(self) -> Iterator[str]:
-        """What each study says, in a few words."""
-        if self.corpus:
-            counts = self.corpus.confusion
-            yield (
-                f"{counts.true_positive} of {counts.wrong} mistakes found, {counts.false_positive} of "
-                f"{counts.right} right solvers refused"
-            )
-        if self.limits:
-            yield from self.limits.sentences
-        if self.alarms:
-            # Reports made before runs were crossed with freedoms count VACUOUS ones too.
-            runs = "decided runs of correct solvers" if self.alarms.coverage else "correct runs"
-            yield (
-                f"{self.alarms.failed} false alarm{'s' * (self.alarms.failed != 1)} in "
-                f"{self.alarms.judged:,} {runs}"
-            )
-        if self.alarms and self.alarms.coverage:
-            yield self.alarms.coverage.sentence
-        if self.adversary and not (self.corpus or self.limits or self.alarms):
-            yield (
-                f"{len(self.adversary.cases)} worst cases of correct runs made again, "
-                f"{self.adversary.failed} failed; ratios up to {self.adversary.ratio:.2g}"
-            )
+        """What each study says, in a few words; of the worst cases where nothing else was made."""
+        for part in self._made:
+            if part is not self.adversary or len(self._made) == 1:
+                yield from part.sentences
 
 
 RECORD = Sensitivity
@@ -92,107 +67,235 @@ class JudgeRow(NamedTuple):
     name: str
     counts: Confusion | None
     limit: RivalLimit | None
-    ours: bool
+
+
+def _found(row: JudgeRow) -> str:
+    return f"{row.counts.true_positive} of {row.counts.wrong}" if row.counts else ""
+
+
+def _refused(row: JudgeRow) -> str:
+    return f"{row.counts.false_positive} of {row.counts.right}" if row.counts else ""
+
+
+def _seen(limit: RivalLimit | None, value: Callable[[RivalLimit], float | None]) -> str:
+    return ("above 1" if value(limit) is None else short(value(limit))) if limit else ""
+
+
+def _bold(value: object, really: bool = True) -> Any:
+    return Markup("<strong>{}</strong>").format(value) if really else value
+
+
+JUDGES = (
+    words("Judge", lambda row: _bold(row.name, row.name == OURS)),
+    Column("Mistakes found", _found, text),
+    Column("Right solvers refused", _refused, text),
+    Column("F1", lambda row: row.counts and f"{row.counts.f1:.2f}", text),
+    Column("Limit", lambda row: _seen(row.limit, attrgetter("limit")), text),
+    Column("Median dose seen", lambda row: _seen(row.limit, attrgetter("median")), text),
+)
+
+KILLS = (
+    words("Check", itemgetter(0), file="check"),
+    Column("Kills", itemgetter(1), str, "killed"),
+    Column("Alone", itemgetter(2), str, "alone"),
+    Column("Judged", itemgetter(3), str, "judged"),
+)
+
+WHERES = (
+    words("Part", itemgetter(0)),
+    Column("Mistakes", itemgetter(1), str),
+    Column("Right", itemgetter(2), str),
+)
+
+
+def _class_and_place(one: Judged) -> str:
+    told = ("right" if right else "other" for right in (one.class_right, one.place_right))
+    return ", ".join(told) if one.mistaken else ""
+
+
+SOLVERS = (
+    words("Solver", "id", file="id"),
+    *filed("kind", where=lambda one: " ".join(one.where)),
+    words("Part", lambda one: ", ".join(one.where)),
+    words("Label", "label", file="label", small=lambda one: " ".join(one.breaks)),
+    *filed(breaks=lambda one: " ".join(one.breaks)),
+    words("Acts", "acts", file="acts"),
+    words(
+        "Found",
+        lambda one: _bold(one.found, one.mistaken != one.killed or one.found in ("open", "error")),
+        small=lambda one: one.reason if one.mistaken != one.killed else "",
+    ),
+    *filed("found"),
+    words("First told by", "first", file="first"),
+    words("Sentence", lambda one: " ".join(one.sentences), file="sentences"),
+    words("Class, place", _class_and_place),
+    *filed(**{"class right": "class_right", "place right": "place_right"}),
+    Column("Seconds to kill", lambda one: one.seconds_to_kill if one.killed else None),
+    *filed(**{"seconds to kill": lambda one: f"{one.seconds_to_kill:.2f}"}),
+    words("Smaller problem", "smaller", file="smaller problem"),
+)
+
+
+def _of_acting(name: str, row: LimitRow) -> float | str | None:
+    """Limit, median or largest of a quantity; of a switch in how many runs it is seen."""
+    if not row.switch:
+        return short(getattr(row, name))
+    return f"left out: seen in {row.seen}" if name == "limit" else None
+
+
+LIMITS = (
+    words("Quantity", "quantity", file="quantity"),
+    words("Precision", "precision", file="precision"),
+    *filed("task", "kernel", "samples", "s", "switch"),
+    Column("Runs drawn", "draws", count, "draws"),
+    Column("It acts in", "acted", count, "acted"),
+    *filed("share", "share_low", "share_high", "rank", "limit", "median", "largest", "seen"),
+    words(
+        "Share, 95 % interval",
+        lambda row: f"{short(row.share)} ({short(row.share_low)} to {short(row.share_high)})",
+        label="share",
+    ),
+    Column("Limit given that it acts", partial(_of_acting, "limit"), text, label="limit"),
+    Column("Median", partial(_of_acting, "median"), text),
+    Column("Largest", partial(_of_acting, "largest"), text),
+)
+
+DOSES = (
+    words("Check", "check", file="check"),
+    words("Precision", "precision", file="precision"),
+    *filed("quantity"),
+    Column("Trials", "trials", count, "trials"),
+    Column("Within a factor 2", "within", count, "within"),
+    *filed("smallest", "median", "largest", "unresolved"),
+    words(
+        "Found over predicted: least, median, most",
+        lambda row: ", ".join(map(short, (row.smallest, row.median, row.largest))),
+        label="found over predicted",
+    ),
+    Column("Doses certain to show", "certain", count, "certain", label="certain"),
+    Column("Missed", "missed", str, "missed"),
+)
+
+RIVAL_LIMITS = tuple(
+    filed("rival", "precision", "quantity", "pairs", "alarms", "never", "rank", "limit", "median")
+)
+
+VARIANTS = (
+    words("Solver", "variant", file="variant"),
+    Column("PASS", "passed", count, "passed"),
+    *filed("failed"),
+    Column("VACUOUS", "vacuous", count, "vacuous"),
+    Column("INCONCLUSIVE", "inconclusive", count, "inconclusive"),
+    Column("FAIL", "failed", str),
+    Column("No derived bound", "undecided", count, "undecided"),
+    Column("Not made", "absent", count, "absent"),
+)
+
+TIGHTNESS = (
+    words("Check", "check", file="check"),
+    *filed("task", "kernel", "precision"),
+    words("Task, kernel, precision", lambda row: f"{row.task}, {row.kernel}, {row.precision}", label="of"),
+    Column("Verdicts", "runs", count, "runs"),
+    *filed("acted", "least", "lower"),
+    Column("Median", "median", short, "median"),
+    *filed("upper"),
+    Column("99 %", "ninety_ninth", short, "ninety_ninth"),
+    Column("Largest", "most", short, "most"),
+    Column("Longest sum", "length", short, "length"),
+    Column("Median × sum", lambda row: _bold(short(row.product), row.wanted), text),
+    *filed("product", "wanted"),
+    words("Largest part of the bound", "dominates", file="dominates", label="largest part"),
+)
+
+COVERAGE = (
+    *filed("check", "freedom", "value", **{"largest ratio": "largest"}),
+    *filed(**{name: lambda row, at=at: row.texts[at] for at, name in enumerate(CROSSED)}),
+)
+
+CASES = (
+    words("Solver", "case.solver"),
+    words("Measure", "case.measure"),
+    words("Problem", "case.scenario", Markup("<code>{}</code>").format),
+    words("Verdict", "status"),
+    Column("Value", "value"),
+    Column("Random draws", "case.random"),
+)
+
+
+def _corpus(found: CorpusDocument) -> dict[str, Table]:
+    """Solvers, mistakes first, by every check; what checks killed, rivals say, and parts of the system."""
+    kills = sorted(
+        ((check, *told) for check, told in found.kills.items()), key=lambda one: (-one[1], one[0])
+    )
+    solvers = sorted(found.solvers, key=lambda one: (not one.mistaken, one.kind, one.where, one.id))
+    places = Counter((place, one.mistaken) for one in solvers for place in one.where)
+    said = {
+        check: lambda one, check=check: (
+            "FAIL" if check in one.failed else "PASS" if check in one.judged else ""
+        )
+        for check, *_ in kills
+    }
+    rivals = {
+        name: lambda one, name=name: one.rivals.get(name, "") for one in solvers for name in one.rivals
+    }
+    return {
+        "kills": Table(KILLS, kills),
+        "corpus": Table((*SOLVERS, *filed(**said)), solvers),
+        "rivals-on-corpus": Table(tuple(filed("id", "mistaken", **rivals)), solvers),
+        "wheres": Table(
+            WHERES,
+            [(one, places[one, True], places[one, False]) for one in sorted({one for one, _ in places})],
+        ),
+    }
 
 
 def drawn(results: Results) -> SimpleNamespace:
-    """What the page shows: the document, and its rows in order, none where a study was not made.
-
-    A row of ``kills`` is a check, the mistakes that it killed, those that no other did, and those that it
-    judged; one of ``wheres`` a part of the system, and the mistakes and right solvers that need it.
-    """
+    """What the page shows: the document, and its tables, none of a study that was not made."""
     found: Sensitivity = results.sensitivity
-    solvers = found.corpus.solvers if found.corpus else ()
-    kills = found.corpus.kills if found.corpus else {}
-    places = Counter((place, one.mistaken) for one in solvers for place in one.where)
+    judges = judge_rows(found)
+    tables = _corpus(found.corpus) if found.corpus else {}
+    told = {RIVALS: rivals_in_words(judges)}
+    if limits := found.limits:
+        doses = [row for row in limits.doses if not row.quantity]
+        tables["limits"] = Table(LIMITS, limits.overall, every=[*limits.overall, *limits.strata])
+        tables["doses"] = Table(DOSES, doses, every=limits.doses)
+        tables["rival-limits"] = Table(RIVAL_LIMITS, limits.rivals)
+    if alarms := found.alarms:
+        tables["variants"] = Table(VARIANTS, alarms.variants)
+        tables["tightness"] = Table(TIGHTNESS, alarms.tightness)
+    if alarms and (crossed := alarms.coverage):
+        told["coverage.md"] = crossed.in_words
+        tables["coverage"] = Table(COVERAGE, crossed.rows)
+    if found.adversary:
+        tables["cases"] = Table(CASES, found.adversary.cases)
     return SimpleNamespace(
-        document=found,
-        judges=judge_rows(found),
-        kills=[(check, *kills[check]) for check in sorted(kills, key=lambda one: (-kills[one][0], one))],
-        solvers=sorted(solvers, key=lambda one: (not one.mistaken, one.kind, one.where, one.id)),
-        wheres=[
-            (place, places[place, True], places[place, False])
-            for place in sorted({name for name, _ in places})
-        ],
-        doses=[row for row in found.limits.doses if not row.quantity] if found.limits else [],
+        document=found, judges=Table(JUDGES, judges), figures=(), tables=tables, texts=told
     )
 
 
 def judge_rows(found: Sensitivity) -> list[JudgeRow]:
     """Ours first, then every rival, by the mistakes that it finds."""
-    counts = {OURS: found.corpus.confusion} if found.corpus else {}
-    counts |= found.corpus.rivals if found.corpus else {}
+    counts = {OURS: found.corpus.confusion} | found.corpus.rivals if found.corpus else {}
     limits = {
         row.rival: row
         for row in (found.limits.rivals if found.limits else ())
         if row.precision == "float64" and not row.quantity
     }
-    found_by = {name: -one.true_positive for name, one in counts.items()}
-    rivals = sorted({*counts, *limits} - {OURS}, key=lambda name: (found_by.get(name, 0), name))
-    names = [OURS, *rivals] if counts or limits else []
-    return [JudgeRow(name, counts.get(name), limits.get(name), name == OURS) for name in names]
+    order = {name: -one.true_positive for name, one in counts.items()}
+    names = sorted({*counts, *limits}, key=lambda name: (name != OURS, order.get(name, 0), name))
+    return [JudgeRow(name, counts.get(name), limits.get(name)) for name in names]
 
 
 def rivals_in_words(judges: Iterable[JudgeRow]) -> str:
     """The table of the judges in Markdown."""
+    unknown = "not measured"
     lines = [
         "| judge | mistakes found | right solvers refused | smallest relative error that it sees |",
         "|---|---|---|---|",
     ]
     for row in judges:
-        counts = row.counts
-        found = f"{counts.true_positive} of {counts.wrong}" if counts else "not measured"
-        refused = f"{counts.false_positive} of {counts.right}" if counts else "not measured"
-        limit = "not measured"
-        if row.limit:
-            limit = "none up to 1" if row.limit.limit is None else promised(row.limit.limit)
-        name = f"**{row.name}**" if row.ours else row.name
-        lines.append(f"| {name} | {found} | {refused} | {limit} |")
+        name = f"**{row.name}**" if row.name == OURS else row.name
+        limit = "none up to 1" if row.limit and row.limit.limit is None else unknown
+        limit = promised(row.limit.limit) if row.limit and row.limit.limit is not None else limit
+        lines.append(f"| {name} | {_found(row) or unknown} | {_refused(row) or unknown} | {limit} |")
     return "\n".join(lines) + "\n"
-
-
-def write(_: Results, part: SimpleNamespace, folder: Path) -> None:
-    """Write the tables of a report: corpus, kills, limits, doses, rivals, variants, tightness."""
-    found, tables = part.document, folder / "tables"
-    tables.mkdir(parents=True, exist_ok=True)
-    (tables / RIVALS).write_text(rivals_in_words(part.judges), encoding="utf-8")
-    if found.corpus:
-        checks = [row[0] for row in part.kills]
-        columns = (
-            "id", "kind", "where", "label", "breaks", "acts", "found", "first", "sentences",
-            "class right", "place right", "seconds to kill", "smaller problem", *checks,
-        )  # fmt: skip
-        write_table(tables / "corpus.csv", columns, (_corpus_line(one, checks) for one in part.solvers))
-        write_table(tables / "kills.csv", ("check", "killed", "alone", "judged"), part.kills)
-        names = list(dict.fromkeys(name for one in part.solvers for name in one.rivals or {}))
-        lines = (
-            (one.id, one.mistaken, *((one.rivals or {}).get(name, "") for name in names))
-            for one in part.solvers
-        )
-        write_table(tables / "rivals-on-corpus.csv", ("id", "mistaken", *names), lines)
-    if found.limits:
-        _records(tables / "limits.csv", [*found.limits.overall, *found.limits.strata], LimitRow)
-        _records(tables / "doses.csv", found.limits.doses, DoseRow)
-        _records(tables / "rival-limits.csv", found.limits.rivals, RivalLimit)
-    if found.alarms:
-        _records(tables / "variants.csv", found.alarms.variants, VariantCount)
-        _records(tables / "tightness.csv", found.alarms.tightness, TightnessRow)
-    if found.alarms and (crossed := found.alarms.coverage):
-        (tables / "coverage.md").write_text(crossed.in_words, encoding="utf-8")
-        columns = ("check", "freedom", "value", "largest ratio", *CROSSED)
-        lines = ((row.check, row.freedom, row.value, row.largest, *row.texts) for row in crossed.rows)
-        write_table(tables / "coverage.csv", columns, lines)
-
-
-def _corpus_line(one: Judged, checks: Iterable[str]) -> tuple[object, ...]:
-    label = "right" if one.right else "equivalent" if one.equivalent else "wrong"
-    said = ["FAIL" if check in one.failed else "PASS" if check in one.judged else "" for check in checks]
-    return (
-        one.id, one.kind, " ".join(one.where), label, " ".join(one.breaks), one.acts, one.found, one.first,
-        " ".join(one.sentences), one.class_right, one.place_right, f"{one.seconds_to_kill:.2f}",
-        one.smaller, *said,
-    )  # fmt: skip
-
-
-def _records(path: Path, rows: Iterable[Any], kind: type) -> None:
-    write_table(path, tuple(item.name for item in fields(kind)), map(astuple, rows))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from sstep_verify.report.case import Case
 from sstep_verify.report.chart import (
@@ -30,6 +30,7 @@ from sstep_verify.rounding.arithmetic import unit_roundoff
 from studies.report.stability.document import TENFOLD, Answer, SafeBand
 from studies.report.stability.summary import (
     Cell,
+    Cells,
     brief,
     condition_of,
     form_of,
@@ -51,7 +52,7 @@ def curves_figure(
     slug: str,
     title: str,
     rows: Sequence[Sequence[Sequence[Case]]],
-    cells: Mapping[tuple[str, float, int], Cell],
+    cells: Cells,
 ) -> Figure:
     """Error against s: classical as a line, s-step as markers, in plots with the same scales.
 

@@ -9,63 +9,60 @@ from sstep_verify.errors import InputError
 from sstep_verify.report.panels import task_words
 from sstep_verify.report.plain import DIGITS, Record
 
-Values = tuple[float | None, ...]
-
-
 TENFOLD = 10.0
 """Loss factor above which an s-step run is called more than ten times worse."""
 
 
-@dataclass(frozen=True)
-class SecondLook(Record, digits=DIGITS):
-    """Median relative errors of a much worse s-step run, and of the classical one, in other orders.
-
-    Of so many orders of samples and features; None if the median is of a run that broke down.
-    """
-
-    s: int
-    orders: int
-    error: float | None
-    classical: float | None
+def exceeds(loss: float | None, limit: float | None) -> bool:
+    """Whether a factor exceeds a limit; a run that broke down exceeds any, an unknown noise is none."""
+    return loss is None or loss > (1.0 if limit is None else limit)
 
 
 @dataclass(frozen=True)
 class StabilityRun(Record, digits=DIGITS):
-    """All runs of one solver on one scenario: a value for each s, ascending from 1, the classical run.
+    """One run: of an s, 1 for the classical one, of the solver of a case, at one condition and seed.
 
-    Errors are relative (2-norm), against the exact trajectory: `error` at the last iteration, `largest`
-    over the recorded window ends. `loss` and `largest_loss` are both over the classical error at the same
-    iterations; None where a run broke down. `ratio` is the largest measured / bound over the replayed
-    windows; empty if none was replayed. `noise` is the largest over the smallest error at the last
-    iteration of classical runs with samples and features in other orders, what reordered sums do alone;
-    None if a run broke down or none was made. `again` has the s-step runs with a loss factor above
-    `TENFOLD`, made again in other orders. The condition is prescribed; `attained` is what the data have.
+    Errors are relative (2-norm), against the exact trajectory: `error` at the last iteration beside that of
+    the `classical` run, `largest` over the recorded window ends. `loss` and `largest_loss` are both over
+    the classical error at the same iterations, where an error below one unit roundoff counts as one; None
+    where a run broke down. `ratio` is the largest measured / bound over the replayed windows, None if none
+    was replayed. `noise` is the largest over the smallest error at the last iteration of classical runs
+    with samples and features in other orders, what reordered sums do alone; None if a run broke down or
+    none was made. Of a loss above `TENFOLD` `again` is the factor of the median errors over so many other
+    `orders` of samples and features, 0 if there are none: above `TENFOLD` too if the loss is one of s-step,
+    and not of a classical run that happened to round well. The condition is prescribed; `attained` is what
+    the data have.
     """
 
     case: str
     condition: float
     attained: float | None
     seed: int
-    s: tuple[int, ...]
-    error: Values
-    largest: Values
-    loss: Values
-    largest_loss: Values
-    ratio: Values
+    s: int
+    error: float | None
+    classical: float | None
+    largest: float | None
+    loss: float | None
+    largest_loss: float | None
+    ratio: float | None = None
     noise: float | None = None
-    again: tuple[SecondLook, ...] = ()
+    orders: int = 0
+    again: float | None = None
 
-    def __post_init__(self):
-        super().__post_init__()
-        where = f"stability run of {self.case}"
-        if self.s[:1] != (1,) or list(self.s) != sorted(set(self.s)):
-            raise InputError(f"{where}: s = {list(self.s)}, but it must ascend from 1")
-        if not any(value is not None for value in self.ratio):
-            self._set(ratio=())
-        for name in ("error", "largest", "loss", "largest_loss", "ratio"):
-            count = len(getattr(self, name))
-            if count != len(self.s) and (count or name != "ratio"):
-                raise InputError(f"{where}: {len(self.s)} values of s, but {count} of {name}")
+    @property
+    def scenario(self) -> tuple[str, float, int]:
+        """Case, condition and seed, which the runs of all s share."""
+        return self.case, self.condition, self.seed
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the loss exceeds what reordered sums do to the classical error."""
+        return exceeds(self.loss, self.noise)
+
+    @property
+    def held(self) -> bool:
+        """Whether it exceeds the noise, and `TENFOLD` in the median over other orders, if made."""
+        return self.beyond and (not self.orders or exceeds(self.again, TENFOLD))
 
 
 @dataclass(frozen=True)
@@ -93,35 +90,6 @@ class Growth(Record, digits=DIGITS):
 
 
 @dataclass(frozen=True)
-class WorseRun(Record, digits=DIGITS):
-    """One s-step run with a loss factor above `TENFOLD`; errors in unit roundoffs, None if it broke down.
-
-    An error below one unit roundoff counts as one in the factor. `noise` is what reordered sums do to the
-    classical error of this scenario, and `beyond` whether the factor exceeds it. `again` is the factor of
-    the median errors over so many other `orders` of samples and features, 0 if there are none: above
-    `TENFOLD` if the loss is one of s-step, and not of a classical run that happened to round well.
-    """
-
-    case: str
-    condition: float
-    attained: float | None
-    seed: int
-    s: int
-    error: float | None
-    classical: float | None
-    loss: float | None
-    noise: float | None
-    beyond: bool
-    orders: int = 0
-    again: float | None = None
-
-    @property
-    def held(self) -> bool:
-        """Whether the factor exceeds the noise, and `TENFOLD` in the median over other orders, if made."""
-        return self.beyond and (not self.orders or self.again is None or self.again > TENFOLD)
-
-
-@dataclass(frozen=True)
 class SafeBand(Record, digits=DIGITS):
     """All scenarios with ``low <= u * condition < high``, and the s up to which none of them loses.
 
@@ -129,7 +97,7 @@ class SafeBand(Record, digits=DIGITS):
     reordering does to a classical error in the band. For each s > 1: the largest loss factor, None where a
     run broke down, and how many exceed the noise of their own scenario. `within_noise` and `within_ten` are
     the largest s up to which every loss factor stays within the noise of the band, or no run is
-    `WorseRun.held` to be more than `TENFOLD` times worse; 1 if there is no such s.
+    `StabilityRun.held` to be more than `TENFOLD` times worse; 1 if there is no such s.
     """
 
     low: float
@@ -169,7 +137,7 @@ class Answer(Record, digits=DIGITS):
     runs: int
     largest: float | None
     on_the_way: float | None
-    worse: tuple[WorseRun, ...]
+    worse: tuple[StabilityRun, ...]
     safe: tuple[SafeBand, ...]
 
     @property
@@ -178,12 +146,12 @@ class Answer(Record, digits=DIGITS):
         return f"{self.precision}, {task_words(self.task)}"
 
     @property
-    def beyond(self) -> list[WorseRun]:
+    def beyond(self) -> list[StabilityRun]:
         """The worse runs whose factor exceeds the noise of their scenario."""
         return [run for run in self.worse if run.beyond]
 
     @property
-    def held(self) -> list[WorseRun]:
+    def held(self) -> list[StabilityRun]:
         """The worse runs that are so in the median over other orders, too."""
         return [run for run in self.worse if run.held]
 
@@ -192,7 +160,7 @@ class Answer(Record, digits=DIGITS):
 class Stability(Record):
     """The part of a document that a stability campaign adds.
 
-    What the data show in plain words; runs in the order of cases, conditions and seeds; and answers for
+    What the data show in plain words; runs in the order of cases, conditions, seeds and s; and answers for
     each precision and task.
     """
 
@@ -205,7 +173,5 @@ class Stability(Record):
     @property
     def named(self) -> list[tuple[str, str]]:
         """Who names which case."""
-        return [
-            *(("a stability run", run.case) for run in self.runs),
-            *(("a worse run", run.case) for answer in self.answers for run in answer.worse),
-        ]
+        worse = [("a worse run", run.case) for answer in self.answers for run in answer.worse]
+        return [*(("a stability run", run.case) for run in self.runs), *worse]

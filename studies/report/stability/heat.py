@@ -16,6 +16,7 @@ from sstep_verify.report.chart import (
 )
 from studies.report.stability.summary import (
     Cell,
+    Cells,
     brief,
     condition_of,
 )
@@ -26,8 +27,6 @@ FULL = 10.0
 """Least factor at which a colour is full, so that losses near 1 do not look large."""
 
 _MORE, _SAME, _LESS = (178, 24, 43), (247, 247, 247), (33, 102, 172)
-
-Cells = Mapping[tuple[str, float, int], Cell]
 
 
 class HeatMap(NamedTuple):

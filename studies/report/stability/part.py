@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from sstep_verify.outputs import write_table
 from sstep_verify.report.case import Case
-from sstep_verify.report.chart import Figure, write_files
+from sstep_verify.report.chart import Figure
 from sstep_verify.report.numbers import count, short
 from sstep_verify.report.panels import task_words
-from sstep_verify.report.plain import grouped
+from sstep_verify.report.plain import DIGITS, finite, grouped
 from sstep_verify.report.results import Results
 from sstep_verify.report.tables import Column, Table, Value, filed, of, words
 from sstep_verify.report.write import OUTCOMES as OUTCOMES  # its runs are judged as those of any solver
+from sstep_verify.rounding.arithmetic import unit_roundoff
 from studies.report.stability.curves import curves_figure, frontier_figure
 from studies.report.stability.document import TENFOLD, Answer, Stability
 from studies.report.stability.heat import HeatMap, full_factor, heat_figure
 from studies.report.stability.summary import (
+    Cells,
     cells,
     form_of,
+    in_units,
     pooled_name,
     precision_of,
     rows,
@@ -34,10 +35,11 @@ FORM_WORDS = {"in-place": "a updated in place", "frozen": "the paper's form, a f
 
 
 class Told(NamedTuple):
-    """A row of a table: an answer with one of its runs or bands."""
+    """A row of a table: an answer with one of its runs or bands; of this the numbers of one s."""
 
     answer: Answer
     row: Any
+    of_s: tuple[Any, ...] = ()
 
 
 def _interval(low: str, high: str) -> Column:
@@ -48,6 +50,16 @@ def _fewer(value: float | None) -> str | float | None:
     """The number in fewer characters, if they say the same."""
     text = f"{value:g}" if value is not None else ""
     return text if text and float(text) == value else value
+
+
+def _units(name: str) -> Value:
+    """An error in unit roundoffs of its precision."""
+
+    def value(told: Told) -> float | None:
+        error = in_units(getattr(told.row, name), unit_roundoff(told.answer.precision))
+        return finite(error, digits=DIGITS)
+
+    return value
 
 
 _WHICH = words("Precision and task", "answer.name")
@@ -73,8 +85,8 @@ WORSE = (
     Column("", lambda told: _fewer(told.row.attained), file="attained condition"),
     Column("Seed", "row.seed", str, "seed"),
     Column("s", "row.s", str, "s"),
-    Column("s-step error", "row.error", short, "error / u"),
-    Column("Classical error", "row.classical", short, "classical error / u"),
+    Column("s-step error", _units("error"), short, "error / u"),
+    Column("Classical error", _units("classical"), short, "classical error / u"),
     Column("Loss factor", "row.loss", short, "loss factor"),
     Column("Noise", "row.noise", short, "noise factor"),
     words("Beyond it", "row.beyond", lambda beyond: "yes" if beyond else "no", "beyond noise"),
@@ -88,9 +100,17 @@ WORSE = (
 )
 
 SAFE = (
+    *filed(precision="answer.precision", task="answer.task"),
+    *filed(
+        **{"u condition from": lambda told: f"{told.row.low:g}", "to": lambda told: f"{told.row.high:g}"}
+    ),
     _WHICH,
     Column("u · condition", lambda told: f"{short(told.row.low)} to {short(told.row.high)}", str),
-    Column("Runs for each s", "row.scenarios", count),
+    Column("Runs for each s", "row.scenarios", count, "scenarios"),
+    *filed(**{"noise floor": "row.noise"}),
+    *filed(**{"s": lambda told: told.of_s[0], "largest loss factor": lambda told: told.of_s[1]}),
+    *filed(**{"factors beyond their own noise": lambda told: told.of_s[2]}),
+    *filed(**{"safe s within noise": "row.within_noise", "safe s within 10": "row.within_ten"}),
     Column(f"Safe within {short(TENFOLD)}", "row.within_ten", count),
     Column("Safe within noise", "row.within_noise", count),
     Column("of s up to", lambda told: told.row.s[-1], count),
@@ -112,28 +132,26 @@ SUMMARY = (
     Column("Window ratio", "ratio"),
 )
 
-RUN_COLUMNS = (
-    "case", "condition", "attained condition", "seed", "s", "error", "largest error", "loss factor",
-    "loss factor of the largest error", "window ratio", "noise factor",
-)  # fmt: skip
-_CELL: dict[str, Value] = {
-    "case": "case",
-    "condition": lambda cell: _fewer(cell.condition),
-    "attained condition": lambda cell: _fewer(cell.attained),
-    "s": "s",
-    "seeds": "runs",
-    "median error": "error",
-    "median classical error": "classical",
-    "median loss factor": "loss",
-    "largest loss factor": "worst",
-    "median loss factor of the largest error": "largest_loss",
-    "largest loss factor of the largest error": "largest_worst",
-    "window ratio": "ratio",
+_CONDITIONS: dict[str, Value] = {
+    "condition": lambda of: _fewer(of.condition),
+    "attained condition": lambda of: _fewer(of.attained),
 }
-SAFE_COLUMNS = (
-    "precision", "task", "u condition from", "to", "scenarios", "noise floor", "s", "largest loss factor",
-    "factors beyond their own noise", "safe s within noise", "safe s within 10",
-)  # fmt: skip
+
+RUNS = (
+    *filed("case", **_CONDITIONS),
+    *filed("seed", "s", "error", **{"largest error": "largest", "loss factor": "loss"}),
+    *filed(**{"loss factor of the largest error": "largest_loss", "window ratio": "ratio"}),
+    *filed(**{"noise factor": "noise"}),
+)
+
+CELLS = (
+    *filed("case", **_CONDITIONS),
+    *filed("s", seeds="runs"),
+    *filed(**{"median error": "error", "median classical error": "classical"}),
+    *filed(**{"median loss factor": "loss", "largest loss factor": "worst"}),
+    *filed(**{"median loss factor of the largest error": "largest_loss"}),
+    *filed(**{"largest loss factor of the largest error": "largest_worst", "window ratio": "ratio"}),
+)
 
 
 def drawn(results: Results) -> SimpleNamespace:
@@ -144,26 +162,39 @@ def drawn(results: Results) -> SimpleNamespace:
     with s, the runs that are much ``worse``, the bands of ``safe`` s, and ``rows`` of every problem.
     """
     stability: Stability = results.stability
-    told = stability.answers
-    safe = [answer for answer in told if answer.safe]
-    heat, curves = _figures(stability, results.cases)
+    told, found = stability.answers, cells(stability)
+    bands = [Told(answer, band) for answer in told for band in answer.safe]
+    of_s = [
+        one._replace(of_s=numbers)
+        for one in bands
+        for numbers in zip(one.row.s, one.row.largest, one.row.beyond, strict=True)
+    ]
+    frontier = [frontier_figure([answer for answer in told if answer.safe])] if bands else []
+    heat, curves = _figures(stability, found, results.cases)
     return SimpleNamespace(
         sentences=stability.sentences,
         answers=told,
-        frontier=[frontier_figure(safe)] if safe else [],
+        frontier=frontier,
         heat=heat,
         curves=curves,
+        figures=[*frontier, *heat, *curves],
         growth=Table(GROWTH, [Told(answer, answer.growth) for answer in told]),
-        worse=Table(WORSE, [Told(answer, run) for answer in told for run in answer.worse]),
-        safe=Table(SAFE, [Told(answer, band) for answer in told for band in answer.safe]),
-        rows=Table(SUMMARY, rows(stability, results.cases)),
+        rows=Table(SUMMARY, rows(stability, found, results.cases)),
+        tables={
+            "stability": Table(RUNS, stability.runs),
+            "stability-cells": Table(CELLS, list(found.values())),
+            "stability-worse": Table(WORSE, [Told(answer, run) for answer in told for run in answer.worse]),
+            "stability-safe": Table(SAFE, bands, every=of_s),
+        },
+        texts={},
         tenfold=TENFOLD,
     )
 
 
-def _figures(stability: Stability, known: tuple[Case, ...]) -> tuple[list[Figure], list[Figure]]:
+def _figures(
+    stability: Stability, found: Cells, known: tuple[Case, ...]
+) -> tuple[list[Figure], list[Figure]]:
     """Heat maps, one over everything first where it shows more than those of each problem; and curves."""
-    found = cells(stability)
     cases = [case for case in known if any(key[0] == case.id for key in found)]
     full = full_factor(found)
     heat, curves = [], []
@@ -202,32 +233,3 @@ def _nested(cases, keys) -> Iterator[tuple[tuple, list[Case]]]:
     for first, own in grouped(cases, keys[0]).items():
         for rest, members in _nested(own, keys[1:]) if keys[1:] else [((), own)]:
             yield (first, *rest), members
-
-
-def write(results: Results, part: SimpleNamespace, folder: Path) -> None:
-    """Write figures to ``figures/`` and all data to ``tables/`` of a report."""
-    tables = folder / "tables"
-    tables.mkdir(parents=True, exist_ok=True)
-    write_files((*part.frontier, *part.heat, *part.curves), folder / "figures")
-    stability: Stability = results.stability
-    write_table(tables / "stability.csv", RUN_COLUMNS, _run_rows(stability))
-    Table(list(filed(**_CELL)), list(cells(stability).values())).write(tables / "stability-cells.csv")
-    part.worse.write(tables / "stability-worse.csv")
-    write_table(tables / "stability-safe.csv", SAFE_COLUMNS, _safe_rows(part.safe.rows))
-
-
-def _safe_rows(told) -> Iterator[tuple]:
-    for answer, band in told:
-        for numbers in zip(band.s, band.largest, band.beyond, strict=True):
-            yield (
-                answer.precision, answer.task, f"{band.low:g}", f"{band.high:g}", band.scenarios,
-                band.noise, *numbers, band.within_noise, band.within_ten,
-            )  # fmt: skip
-
-
-def _run_rows(stability: Stability) -> Iterator[tuple]:
-    for run in stability.runs:
-        ratios = run.ratio or (None,) * len(run.s)
-        values = zip(run.s, run.error, run.largest, run.loss, run.largest_loss, ratios, strict=True)
-        for numbers in values:
-            yield run.case, _fewer(run.condition), _fewer(run.attained), run.seed, *numbers, run.noise

@@ -39,36 +39,34 @@ class Cell:
     ratio: float | None
 
 
-def cells(
-    stability: Stability, name: Callable[[StabilityRun], str] = lambda run: run.case
-) -> dict[tuple[str, float, int], Cell]:
+Cells = dict[tuple[str, float, int], Cell]
+
+
+def cells(stability: Stability, name: Callable[[StabilityRun], str] = lambda run: run.case) -> Cells:
     """All cells by case (or by another name of a run, which pools), condition and s, in document order."""
     members = grouped(stability.runs, lambda run: (name(run), run.condition))
     return {
-        (case, condition, s): _cell(case, condition, s, runs)
-        for (case, condition), runs in members.items()
-        for s in sorted({s for run in runs for s in run.s})
+        (*key, s): _cell(*key, s, own)
+        for key, runs in members.items()
+        for s, own in sorted(grouped(runs, lambda run: run.s).items())
     }
 
 
 def _cell(case: str, condition: float, s: int, runs: Sequence[StabilityRun]) -> Cell:
-    placed = [(run, run.s.index(s)) for run in runs if s in run.s]
-    losses = [run.loss[place] for run, place in placed]
-    largest = [run.largest_loss[place] for run, place in placed]
-    ratios = [run.ratio[place] for run, place in placed if run.ratio]
+    losses, largest = [run.loss for run in runs], [run.largest_loss for run in runs]
     return Cell(
         case,
         condition,
         middle(run.attained for run in runs) or condition,
         s,
-        len(placed),
-        middle(run.error[place] for run, place in placed),
-        middle(run.error[0] for run, _ in placed),
+        len(runs),
+        middle(run.error for run in runs),
+        middle(run.classical for run in runs),
         middle(losses),
         extreme(losses),
         middle(largest),
         extreme(largest),
-        extreme([ratio for ratio in ratios if ratio is not None]),
+        extreme([run.ratio for run in runs if run.ratio is not None]),
     )
 
 
@@ -110,13 +108,12 @@ def short_name(case: Case) -> str:
     return f"{task_words(case.task)}{block}, {case.kernel}"
 
 
-def rows(stability: Stability, cases: Iterable[Case]) -> list[dict[str, object]]:
+def rows(stability: Stability, found: Cells, cases: Iterable[Case]) -> list[dict[str, object]]:
     """What the summary shows of each case that has runs, over all conditions, seeds and s > 1.
 
     Median and largest loss factor, where that is, the largest over the window ends; the median classical
     error at the smallest and at the largest condition, in unit roundoffs; the largest window ratio.
     """
-    found = cells(stability)
     table: list[dict[str, object]] = []
     for case in cases:
         own = [cell for cell in found.values() if cell.case == case.id]
@@ -130,9 +127,7 @@ def rows(stability: Stability, cases: Iterable[Case]) -> list[dict[str, object]]
         table.append(
             {
                 "case": case,
-                "loss": middle(
-                    loss for run in stability.runs if run.case == case.id for loss in run.loss[1:]
-                ),
+                "loss": middle(run.loss for run in stability.runs if run.case == case.id and run.s > 1),
                 "worst": top.worst,
                 "where": f"condition {condition_of(top)}, s = {top.s}",
                 "largest_worst": extreme([cell.largest_worst for cell in stepped]),

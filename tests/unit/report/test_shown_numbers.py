@@ -69,7 +69,7 @@ def test_speed_up_and_gain_are_those_of_the_last_point():
     point = ScalingPoint(64, classical, s_step, 8, ours, "gram", 16, "9 %", "9 %", "9 %")
     first = point.__class__(1, 70.0, 71.0, 2, 72.0, "allreduce", 2, "9 %", "9 %", "9 %")
     scaling = Scaling({"m": "9 %"}, (ScalingCurve("a", (first, point)),), ())
-    table = scaling_part.drawn(document([case("a")], [], scaling=scaling)).last
+    table = scaling_part.drawn(document([case("a")], [], scaling=scaling)).tables["scaling"]
     (row,) = table.rows
     shown = {column.heading: of(row, column.value) for column in table.shown}
     assert shown["Classical / s-step"] == classical / s_step
