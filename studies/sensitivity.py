@@ -22,10 +22,10 @@ from studies.corpus.labelled import Labelled
 from studies.corpus.listing import Edit, compiler, corpus
 from studies.limits import rows as limit_rows
 from studies.limits import study as limits
-from studies.limits.outcomes import LimitOutcome
 from studies.power import CAMPAIGNS, DIGEST, campaigns_judged
 from studies.report.sensitivity.alarms import AdversaryDocument
 from studies.report.sensitivity.corpus import CorpusDocument, Judged
+from studies.report.sensitivity.limits import LimitOutcome
 from studies.report.sensitivity.part import Sensitivity
 
 SECONDS = {"python": 3.0, "program": 8.0, "production": 15.0}

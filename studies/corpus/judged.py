@@ -48,8 +48,6 @@ from studies.rivals import opinions
 PLAIN = (contract.CHECK, step_replay.CHECK, box.CHECK, rank_coherence.CHECK, message_count.CHECK)
 """Checks that need no runs but the plain ones, and little time."""
 
-PACKAGE = Path(sstep_verify.__file__).parent
-
 SECONDS = 600
 """Seconds a case may take, compilation included, before an edited run counts as hanging."""
 
@@ -188,7 +186,8 @@ def _copy() -> Path:
     """
     folder = Path(tempfile.mkdtemp(prefix="sstep-verify-edited-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    shutil.copytree(PACKAGE, folder / "sstep_verify", ignore=shutil.ignore_patterns("__pycache__"))
+    package = Path(sstep_verify.__file__).parent
+    shutil.copytree(package, folder / "sstep_verify", ignore=shutil.ignore_patterns("__pycache__"))
     return folder
 
 

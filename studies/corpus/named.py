@@ -1,15 +1,15 @@
 """How often the true mistake is named: the labelled set on one small problem, by the class of each FAIL.
 
-Run as ``python -m studies.corpus.named``: it prints in how many FAILs the true mistake is in the class of
+Run as ``python -m studies.corpus.named [NAME ...]``: it prints in how many FAILs the true mistake is in the class of
 mistakes that are named, in how many alone, and those where it is not. A run that an error
 ended is left out: nothing of it can be explained.
 """
 
 from __future__ import annotations
 
-import argparse
+import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,7 @@ from sstep_verify.verdict import Status
 from studies.corpus.labelled import Made
 from studies.corpus.mistakes import RARE, WRONG
 
-SAMPLES, FEATURES, ITERATIONS, BLOCK, S_VALUES = 9, 4, 30, 3, (1, 8)
+SAMPLES, ITERATIONS = 9, 30
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Named:
 def problem_of(task: str, kernel: str) -> Problem:
     """The small problem of a task and a kernel: two equal samples, a sample with zeros, both classes."""
     generator = np.random.Generator(np.random.PCG64(11))
-    data = generator.standard_normal((SAMPLES, FEATURES))
+    data = generator.standard_normal((SAMPLES, 4))
     data[3], data[6, 1:3] = data[5], 0.0
     labels = np.where(generator.random(SAMPLES) < 0.5, 1.0, -1.0)
     labels[:2] = 1.0, -1.0
@@ -55,30 +55,26 @@ def problem_of(task: str, kernel: str) -> Problem:
     return Problem("labelled", data, targets, chosen, loss_from(task, 0.5 if task == "krr" else 0.7))
 
 
-def failures(solver: Made) -> Iterator[Named]:
-    """The FAILs of a labelled mistake, for each s, on its task and kernel."""
-    task, kernel = solver.on.split()
-    stream = IndexStream("uniform", SAMPLES, BLOCK if task == "krr" else 1, ITERATIONS, 3)
-    for s in S_VALUES:
-        for verdict in judge(solver.make(), problem_of(task, kernel), stream, s):
-            if verdict.status is Status.FAIL and verdict.check != "contract":
-                named = verdict.evidence.get("likely causes")
-                yield Named(solver, s, verdict.check, tuple(named) if isinstance(named, list) else ())
-
-
 def every_failure(only: Sequence[str] = ()) -> list[Named]:
-    """The FAILs of all wrong solvers, or of some by name."""
+    """The FAILs of all wrong solvers, or of some by name, for two s each, on their task and kernel."""
+    found = []
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # Wrong solvers divide by 0 and overflow.
-        solvers = [one for one in (*WRONG, *RARE) if not only or one.id in only]
-        return [failure for one in solvers for failure in failures(one)]
+        for solver in (one for one in (*WRONG, *RARE) if not only or one.id in only):
+            task, kernel = solver.on.split()
+            stream = IndexStream("uniform", SAMPLES, 3 if task == "krr" else 1, ITERATIONS, 3)
+            for s in (1, 8):
+                for verdict in judge(solver.make(), problem_of(task, kernel), stream, s):
+                    if verdict.status is Status.FAIL and verdict.check != "contract":
+                        named = verdict.evidence.get("likely causes")
+                        told = tuple(named) if isinstance(named, list) else ()
+                        found.append(Named(solver, s, verdict.check, told))
+    return found
 
 
-def main() -> None:
-    """Print both figures, and what is not named."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("only", nargs="*", help="names of solvers; all if absent")
-    every = every_failure(parser.parse_args().only)
+def main(*only: str) -> None:
+    """Print both figures of all solvers, or of some by name, and what is not named."""
+    every = every_failure(only)
     for one in every:
         if not one.alone:
             what = "not named" if not one.right else "with others"
@@ -90,4 +86,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

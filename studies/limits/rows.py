@@ -9,17 +9,18 @@ from typing import Any, TypeVar
 
 from sstep_verify import quantities
 from sstep_verify.report.plain import grouped
-from studies.limits.outcomes import (
-    EITHER,
-    JUDGES,
-    LIMITS,
+from studies.limits.runs import JUDGES, is_switch
+from studies.report.sensitivity.limits import (
+    OURS,
     ActingRuns,
-    DosePair,
+    DoseRow,
     DoseTrial,
     LimitOutcome,
-    is_switch,
+    LimitRow,
+    LimitsDocument,
+    RivalDose,
+    RivalRow,
 )
-from studies.report.sensitivity.limits import OURS, DoseRow, LimitRow, LimitsDocument, RivalRow
 from studies.rivals import RIVALS
 
 CONTENT, CONFIDENCE = 0.95, 0.95
@@ -33,20 +34,19 @@ Key = tuple[Any, ...]
 def summary(outcomes: Sequence[LimitOutcome]) -> LimitsDocument:
     """The rows of a report from the outcomes of any units, in any order."""
     ordered = sorted(outcomes, key=lambda one: one.unit.id)
-    limits = [one for one in ordered if one.unit.kind == LIMITS]
-    pairs = [pair for one in ordered for pair in one.pairs]
+    doses = [dose for one in ordered for dose in one.rivals]
     return LimitsDocument(
         content=CONTENT,
         confidence=CONFIDENCE,
         strata=tuple(
             _limit_row([runs], one.unit.task, one.unit.kernel, one.unit.samples[0], one.unit.s[0])
-            for one in limits
+            for one in ordered
             for runs in one.acting
         ),
-        overall=overall_rows(limits),
-        doses=dose_rows(pairs),
-        rivals=rival_rows(pairs),
-        pairs=len(pairs),
+        overall=overall_rows(ordered),
+        doses=dose_rows([trial for one in ordered for trial in one.trials]),
+        rivals=rival_rows(doses),
+        pairs=sum(one.rival == OURS for one in doses),
         switches=sum(one.switches for one in ordered),
         switches_missed=sum(one.switches_missed for one in ordered),
         judged=sum(one.judged for one in ordered),
@@ -124,32 +124,30 @@ def _limit_row(parts: Sequence[ActingRuns], task: str, kernel: str, samples: int
     )
 
 
-def dose_rows(pairs: Sequence[DosePair]) -> tuple[DoseRow, ...]:
+def dose_rows(trials: Sequence[DoseTrial]) -> tuple[DoseRow, ...]:
     """A row per check and precision over quantities, then one per quantity."""
-    trials = [(pair, trial) for pair in pairs for trial in pair.trials]
 
-    def over(item: tuple[DosePair, DoseTrial]) -> Key:
-        return -list(JUDGES).index(item[1].check), item[0].precision
+    def over(one: DoseTrial) -> Key:
+        return -list(JUDGES).index(one.check), one.precision
 
-    def each(item: tuple[DosePair, DoseTrial]) -> Key:
-        return *over(item), ORDER.index(item[0].quantity)
+    def each(one: DoseTrial) -> Key:
+        return *over(one), ORDER.index(one.quantity)
 
     return tuple(
-        _dose_row([trial for _, trial in group], pair.precision, "" if key is over else pair.quantity)
+        _dose_row(group, "" if key is over else group[0].quantity)
         for key in (over, each)
         for group in _groups(trials, key)
-        for pair, _ in group[:1]
     )
 
 
-def _dose_row(trials: Sequence[DoseTrial], precision: str, quantity: str) -> DoseRow:
+def _dose_row(trials: Sequence[DoseTrial], quantity: str) -> DoseRow:
     resolved = [trial for trial in trials if trial.resolved]
     ratios = sorted(
         math.inf if trial.found is None else trial.found / trial.predicted for trial in resolved
     )
     return DoseRow(
         check=trials[0].check,
-        precision=precision,
+        precision=trials[0].precision,
         quantity=quantity,
         trials=len(resolved),
         within=sum(trial.within for trial in resolved),
@@ -162,32 +160,30 @@ def _dose_row(trials: Sequence[DoseTrial], precision: str, quantity: str) -> Dos
     )
 
 
-def rival_rows(pairs: Sequence[DosePair]) -> tuple[RivalRow, ...]:
+def rival_rows(doses: Sequence[RivalDose]) -> tuple[RivalRow, ...]:
     """A row per judge and precision over quantities, ours first; then one per quantity."""
-    rows = []
-    for key in (lambda pair: (pair.precision,), _by_quantity):
-        for group in _groups(pairs, key):
-            quantity = group[0].quantity if key is _by_quantity else ""
-            # Ours is the smallest dose of a pair that a campaign flags.
-            either = [[one.found for one in pair.trials if one.check == EITHER] for pair in group]
-            sizes = [min((one for one in found if one is not None), default=math.inf) for found in either]
-            rows.append(_rival_row(OURS, group[0].precision, quantity, sizes, 0))
-            for rival in RIVALS:
-                told = [one for pair in group for one in pair.rivals if one.rival == rival.name]
-                sizes = [math.inf if one.dose is None else one.dose for one in told if not one.alarm]
-                alarms = len(told) - len(sizes)
-                rows.append(_rival_row(rival.name, group[0].precision, quantity, sizes, alarms))
-    return tuple(rows)
+    return tuple(
+        _rival_row(
+            name,
+            group[0].precision,
+            group[0].quantity if key is _by_quantity else "",
+            [one for one in group if one.rival == name],
+        )
+        for key in (lambda one: (one.precision,), _by_quantity)
+        for group in _groups(doses, key)
+        for name in (OURS, *(rival.name for rival in RIVALS))
+    )
 
 
-def _rival_row(name: str, precision: str, quantity: str, sizes: Sequence[float], alarms: int) -> RivalRow:
+def _rival_row(name: str, precision: str, quantity: str, told: Sequence[RivalDose]) -> RivalRow:
+    sizes = [math.inf if one.dose is None else one.dose for one in told if not one.alarm]
     rank, limit = tolerance_limit(sizes)
     return RivalRow(
         rival=name,
         precision=precision,
         quantity=quantity,
-        pairs=len(sizes) + alarms,
-        alarms=alarms,
+        pairs=len(told),
+        alarms=len(told) - len(sizes),
         never=sum(not math.isfinite(size) for size in sizes),
         rank=rank,
         limit=_told(limit),

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -40,8 +40,14 @@ from sstep_verify.runs.make import make_run
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import SEEN, Status, Verdict
-from studies.limits.outcomes import JUDGES, DoseTrial, RivalDose, is_switch
+from studies.report.sensitivity.limits import DoseTrial, RivalDose
 from studies.rivals import RIVALS, Answers, Rival
+
+EITHER = "either"
+"""Name of the two checks together: a campaign is red if one of them is."""
+
+JUDGES = {STEPS: (STEPS,), WINDOWS: (WINDOWS,), EITHER: (STEPS, WINDOWS)}
+"""What is tried by itself, and the checks that it consists of."""
 
 OCTAVES, ABOVE = 6, 2
 """Doses go from what is certain to show over two to the former power to that times two to the latter."""
@@ -49,11 +55,10 @@ OCTAVES, ABOVE = 6, 2
 PARTS = 4
 """Parts of an octave in which the dose is found at which a verdict turns."""
 
-RESOLVED = 8
-"""Roundoffs from which on doses can be told apart: a factor next to 1 holds multiples of two."""
 
-SMALLEST = 26
-"""Rivals are asked about doses of four to the power of minus this, and up to 1."""
+def is_switch(quantity: str) -> bool:
+    """Whether a quantity is there or not, so that it has no small error."""
+    return off_by(quantity, Fraction(0)) is None
 
 
 def dose_of(name: str, relative: float, precision: str) -> tuple[Mutation, float]:
@@ -220,9 +225,12 @@ class JudgedRuns:
         large = [octave * PARTS for octave in range(ABOVE + 1) if dose(octave * PARTS)[1] >= certain]
         return DoseTrial(
             check,
+            self.precision,
+            quantity,
             predicted=certain / SEEN,
             found=None if place is None else dose(place)[1],
-            resolved=certain >= RESOLVED * unit_roundoff(self.precision),
+            # A factor next to 1 holds multiples of two roundoffs.
+            resolved=certain >= 8 * unit_roundoff(self.precision),
             certain=len(large),
             missed=sum(not turned(one) for one in large),
         )
@@ -235,19 +243,18 @@ class JudgedRuns:
         final = self.final(mutation, s)
         return rival.accepts(Answers(self.problem, self.precision, s, final, trusted, own, exact))
 
-    def rivals(self, quantity: str) -> tuple[RivalDose, ...]:
-        """The smallest dose that each rival refuses, to a factor of four."""
-        told = []
+    def rivals(self, quantity: str) -> Iterator[RivalDose]:
+        """The smallest dose that each rival refuses, to a factor of four, if it has anything to say."""
         for rival in RIVALS:
+            if (right := self.accepts(rival, quantity, 0.0)) is None:
+                continue
+            refused = partial(self._refused, rival, quantity)
+            place = first_true(-26, 0, refused) if right else None
+            dose = None if place is None else 4.0**place
+            yield RivalDose(rival.name, self.precision, quantity, not right, dose)
 
-            def refused(place: int, rival: Rival = rival) -> bool:
-                return self.accepts(rival, quantity, 4.0**place) is False
-
-            right = self.accepts(rival, quantity, 0.0)
-            if right is not None:
-                place = first_true(-SMALLEST, 0, refused) if right else None
-                told.append(RivalDose(rival.name, not right, None if place is None else 4.0**place))
-        return tuple(told)
+    def _refused(self, rival: Rival, quantity: str, place: int) -> bool:
+        return self.accepts(rival, quantity, 4.0**place) is False
 
 
 def failed(verdicts: Collection[Verdict | None]) -> bool:

@@ -22,37 +22,23 @@ from sstep_verify.scenarios.descent import acting_terms
 from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_balanced_scenario
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.verdict import Verdict
-from studies.limits.outcomes import (
-    DOSES,
-    JUDGES,
-    LIMITS,
+from studies.limits.runs import JUDGES, JudgedRuns, detection_limit, failed, is_switch, shown
+from studies.report.sensitivity.limits import (
+    OURS,
     ActingRuns,
-    DosePair,
+    DoseTrial,
     LimitOutcome,
     LimitUnit,
-    is_switch,
+    RivalDose,
 )
-from studies.limits.runs import JudgedRuns, detection_limit, failed, shown
 
 PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
 
 SIZES = ((16, 4), (64, 32))
 """Values of m and s of the strata."""
 
-ACTING, DRAWN = 59, 120
-"""Acting runs per quantity of a stratum, the fewest of which there is a limit; problems drawn for them."""
-
-PAIRS = 17
-"""Pairs of problem and quantity that get doses, per task, kernel and precision: 306 in all."""
-
-FEW_DRAWN, FEW_PAIRS = 60, 3
-"""The same of a small study."""
-
 ITERATIONS = {"svm-l1": 203, "svm-l2": 203, "krr": 103}
 """Iterations of a run from a = 0, as campaign ci has them: what a solver's own integration can afford."""
-
-PER_PROBLEM = 4
-"""Quantities of a problem that get doses, those tried least before."""
 
 LINEAR = 2.0**-6
 """Largest error certain to show that is tried: beyond it effects are not proportional to doses."""
@@ -67,16 +53,18 @@ def units(seed: int = 0, *, small: bool = False) -> list[LimitUnit]:
     kernels, sizes = (("rbf",), SIZES[:1]) if small else (KERNEL_NAMES, SIZES)
     samples, widths = zip(*sizes, strict=True)
     precisions = PRECISIONS[:1] if small else PRECISIONS
-    drawn, pairs = (FEW_DRAWN, FEW_PAIRS) if small else (DRAWN, PAIRS)
+    # Pairs of problem and quantity that get doses: 306 in all; problems drawn for them, or for 59 acting
+    # runs per quantity, the fewest of which there is a limit.
+    pairs, drawn = (3, 60) if small else (17, 120)
     found = [
         # A bound in float32 is that in float64 times the ratio of the roundoffs: one kernel shows it.
-        LimitUnit(LIMITS, task, kernel, (m,), (s,), precisions[: 1 + (kernel == "rbf")], 0, ACTING, drawn)
+        LimitUnit("limits", task, kernel, (m,), (s,), precisions[: 1 + (kernel == "rbf")], 0, 59, drawn)
         for task in (TASKS[:2] if small else TASKS)
         for kernel in kernels
         for m, s in sizes
     ]
     found += [
-        LimitUnit(DOSES, task, kernel, samples, widths, (precision,), 0, pairs, drawn)
+        LimitUnit("doses", task, kernel, samples, widths, (precision,), 0, pairs, drawn)
         for task in TASKS
         for kernel in kernels
         for precision in precisions
@@ -88,7 +76,7 @@ def units(seed: int = 0, *, small: bool = False) -> list[LimitUnit]:
 
 def run(unit: LimitUnit) -> LimitOutcome:
     """Measure a unit, in this process; the same outcome every time."""
-    return measure_limits(unit) if unit.kind == LIMITS else measure_doses(unit)
+    return measure_limits(unit) if unit.kind == "limits" else measure_doses(unit)
 
 
 def acting_in(scenario: Scenario, names: Iterable[str]) -> frozenset[str]:
@@ -150,13 +138,13 @@ def measure_doses(unit: LimitUnit) -> LimitOutcome:
     """
     generator = np.random.Generator(np.random.PCG64(unit.seed))
     (precision,) = unit.precisions
-    pairs: list[DosePair] = []
+    trials, rivals = list[DoseTrial](), list[RivalDose]()
     tried = Counter[str]()
     alarms: list[str] = []
     switches: list[bool] = []
     judged = 0
     for _ in range(unit.most):
-        if len(pairs) >= unit.wanted:
+        if tried.total() >= unit.wanted:
             break
         samples, s = (int(generator.choice(values)) for values in (unit.samples, unit.s))
         scenario = draw_balanced_scenario(generator, unit.task, unit.kernel, samples, s)
@@ -172,14 +160,17 @@ def measure_doses(unit: LimitUnit) -> LimitOutcome:
             if is_switch(name) and shown(verdicts, name) and not _same_without(runs, name):
                 switches.append(failed(runs.verdicts(left_out(name))))
         small = [name for name in names if name in acting and not is_switch(name)]
-        for name in sorted(small, key=lambda name: tried[name])[:PER_PROBLEM]:
-            pair = _pair(runs, verdicts, name)
-            if pair is not None and len(pairs) < unit.wanted:
-                pairs.append(pair)
+        # Four of a problem, those tried least before.
+        for name in sorted(small, key=lambda name: tried[name])[:4]:
+            if tried.total() < unit.wanted and (found := _trials(runs, verdicts, name)):
+                # A campaign is red if either check is.
+                trials += found
+                rivals += [RivalDose(OURS, precision, name, False, found[-1].found), *runs.rivals(name)]
                 tried[name] += 1
     return LimitOutcome(
         unit,
-        pairs=tuple(pairs),
+        trials=tuple(trials),
+        rivals=tuple(rivals),
         switches=len(switches),
         switches_missed=switches.count(False),
         judged=judged,
@@ -198,13 +189,10 @@ def _same_without(runs: JudgedRuns, name: str) -> bool:
     return all(np.array_equal(right[key].alphas, wrong[key].alphas) for key in right)
 
 
-def _pair(runs: JudgedRuns, verdicts: list[Verdict], name: str) -> DosePair | None:
-    """The trials of one quantity; None where no check says how small an error it would show."""
+def _trials(runs: JudgedRuns, verdicts: list[Verdict], name: str) -> list[DoseTrial]:
+    """The trials of one quantity, the last by either check; of checks that say how small an error shows."""
     told = {
         check: detection_limit([one for one in verdicts if one.check in among], name)
         for check, among in JUDGES.items()
     }
-    trials = tuple(runs.trial(name, check, size) for check, size in told.items() if size <= LINEAR)
-    if not trials:
-        return None
-    return DosePair(runs.scenario.id, runs.precision, name, trials, runs.rivals(name))
+    return [runs.trial(name, check, size) for check, size in told.items() if size <= LINEAR]

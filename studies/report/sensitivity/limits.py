@@ -1,15 +1,118 @@
-"""Detection limits as a report has them: its rows, and the part of the document that holds them."""
+"""Detection limits: as they are measured, a unit of work at a time, and as the rows of a report."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
+from sstep_verify.declaration import Precision
 from sstep_verify.quantities import KERNEL
 from sstep_verify.report.numbers import promised
 
 OURS = "sstep-verify"
 """Stands for our checks where rivals are named."""
+
+
+@dataclass(frozen=True)
+class LimitUnit:
+    """What one process measures at a time, in seconds to a minute.
+
+    Problems have one of `samples` (m) and one of `s` iterations a window, a single one each for limits,
+    and are solved in every one of `precisions`. At `most` so many are drawn, until `wanted` runs act per
+    quantity (limits), or that many pairs of problem and quantity had doses.
+    """
+
+    kind: Literal["limits", "doses"]
+    task: str
+    kernel: str
+    samples: tuple[int, ...]
+    s: tuple[int, ...]
+    precisions: tuple[Precision, ...]
+    seed: int
+    wanted: int
+    most: int
+
+    @property
+    def id(self) -> str:
+        """Unique name, such as ``limits/krr/rbf/m=16/s=4/float64+float32``."""
+        samples, s = ("+".join(map(str, sizes)) for sizes in (self.samples, self.s))
+        return f"{self.kind}/{self.task}/{self.kernel}/m={samples}/s={s}/{'+'.join(self.precisions)}"
+
+
+@dataclass(frozen=True)
+class ActingRuns:
+    """The drawn runs of one precision in which a quantity of a step acts.
+
+    Of `draws` problems there is per acting run the smallest relative error that a verdict was certain to
+    show, None where none was; `seen` counts those of which a verdict was certain to show the quantity left
+    out.
+    """
+
+    quantity: str
+    precision: str
+    draws: int
+    detection_limit: tuple[float | None, ...]
+    seen: int
+
+
+@dataclass(frozen=True)
+class RivalDose:
+    """The smallest dose, at most 1, to which a rival, or a campaign of ours, says no.
+
+    It is of one quantity of one drawn run in which it acts, None if even 1 is accepted. An `alarm` is that
+    the right answer is refused too; then no dose is told.
+    """
+
+    rival: str
+    precision: str
+    quantity: str
+    alarm: bool
+    dose: float | None
+
+
+@dataclass(frozen=True)
+class DoseTrial:
+    """Doses of an error in one quantity of one run, judged by one check.
+
+    The verdict should turn at the relative error `predicted`, the bound over the effect; the smallest dose
+    tried that failed is `found`, None if none up to four times what is certain to show did. Doses can be
+    told apart if `resolved`: a factor next to 1 holds multiples of two roundoffs. Of those of a size that
+    was `certain` to show, `missed` did not fail.
+    """
+
+    check: str
+    precision: str
+    quantity: str
+    predicted: float
+    found: float | None
+    resolved: bool
+    certain: int
+    missed: int
+
+    @property
+    def within(self) -> bool:
+        """Whether the verdict turned within a factor 2 of the prediction."""
+        return self.found is not None and self.predicted / 2 <= self.found <= 2 * self.predicted
+
+
+@dataclass(frozen=True)
+class LimitOutcome:
+    """What was measured of one unit: acting runs of limits; of doses trials of our checks, and rivals.
+
+    Of doses `switches` counts quantities left out where a verdict was certain to show it, `switches_missed`
+    those of them not failed. Of `judged` runs without an error none may fail: `alarms` are the ids of those
+    that did.
+    """
+
+    unit: LimitUnit
+    acting: tuple[ActingRuns, ...] = ()
+    trials: tuple[DoseTrial, ...] = ()
+    rivals: tuple[RivalDose, ...] = ()
+    switches: int = 0
+    switches_missed: int = 0
+    judged: int = 0
+    alarms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

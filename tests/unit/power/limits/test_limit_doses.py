@@ -15,10 +15,19 @@ from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.problems import RBFKernel
 from sstep_verify.recurrence.mutation import NONE, left_out
 from sstep_verify.scenarios.scenario import Scenario
-from studies.limits.outcomes import EITHER, DosePair, DoseTrial, LimitUnit, RivalDose, is_switch
 from studies.limits.rows import dose_rows, overall_rows, rival_rows
-from studies.limits.runs import JudgedRuns, detection_limit, dose_of, failed, first_true, shown
+from studies.limits.runs import (
+    EITHER,
+    JudgedRuns,
+    detection_limit,
+    dose_of,
+    failed,
+    first_true,
+    is_switch,
+    shown,
+)
 from studies.limits.study import acting_in, measure_doses, measure_limits
+from studies.report.sensitivity.limits import LimitUnit, RivalDose
 from studies.rivals import RIVALS
 
 NAMES = [one.name for one in quantities.QUANTITIES]
@@ -76,7 +85,7 @@ def test_a_wrong_prediction_is_counted():
     assert pessimist.missed == 0
     assert optimist.found is None
     assert optimist.missed == optimist.certain >= 2
-    (row,) = dose_rows([pair_of(optimist)])[:1]
+    (row,) = dose_rows([optimist])[:1]
     assert (row.trials, row.within, row.missed, row.largest) == (1, 0, optimist.missed, None)
 
 
@@ -138,11 +147,11 @@ def test_doses_of_a_unit_and_what_rivals_make_of_them():
     outcome = measure_doses(unit)
     assert outcome.alarms == ()
     assert outcome.switches > outcome.switches_missed == 0
-    (pair,) = outcome.pairs
-    (ours, *others) = rival_rows([pair])[:8]
+    assert {one.quantity for one in outcome.trials} == {one.quantity for one in outcome.rivals}
+    (ours, *others) = rival_rows(outcome.rivals)[:8]
     assert ours.rival == "sstep-verify"
     assert ours.median < 1e-11
-    assert [row.rival for row in others] == [one.rival for one in pair.rivals]
+    assert [ours.rival, *(row.rival for row in others)] == [one.rival for one in outcome.rivals]
     assert all(
         row.median is None or row.median > 1e-9 for row in others if row.rival.startswith("allclose")
     )
@@ -170,18 +179,12 @@ def test_a_rival_refuses_the_dose_that_is_told_and_accepts_a_quarter_of_it(runs,
 
 
 def test_alarms_and_what_is_never_seen_are_counted_apart():
-    trial = DoseTrial(EITHER, 1e-13, 1e-13, True, 3, 0)
-    told = (None, 1e-3, None)
-    pairs = [
-        replace(pair_of(trial), rivals=(RivalDose("allclose 1e-5", place == 2, dose),))
-        for place, dose in enumerate(told)
+    doses = [
+        RivalDose("allclose 1e-5", "float64", quantities.STALE, place == 2, dose)
+        for place, dose in enumerate((None, 1e-3, None))
     ]
-    (row,) = [row for row in rival_rows(pairs) if row.rival == "allclose 1e-5" and row.quantity]
+    (row,) = [row for row in rival_rows(doses) if row.rival == "allclose 1e-5" and row.quantity]
     assert (row.pairs, row.alarms, row.never, row.rank, row.limit) == (3, 1, 1, None, None)
-
-
-def pair_of(trial: DoseTrial) -> DosePair:
-    return DosePair("x", "float64", quantities.STALE, (trial,), ())
 
 
 def test_bisection_finds_the_first():

@@ -7,9 +7,8 @@ from dataclasses import asdict, replace
 
 from sstep_verify.inputs.records import convert, strict
 from studies.limits import study
-from studies.limits.outcomes import LimitOutcome, LimitUnit
 from studies.limits.rows import summary
-from studies.report.sensitivity.limits import LimitsDocument
+from studies.report.sensitivity.limits import LimitOutcome, LimitsDocument, LimitUnit
 
 
 def test_every_unit_has_a_name_and_a_seed_of_its_own():
