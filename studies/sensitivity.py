@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Annotated, Any
 
 from sstep_verify.campaign.messages import State
@@ -118,30 +119,28 @@ def _together(solver: Labelled) -> str:
     return "programs" if solver.kind == "program" else solver.id
 
 
-def alarm_pieces(study: Study) -> Iterator[Piece]:
-    """The runs of correct solvers."""
-    for unit in alarms.units(study.runs, study.seed, study.design):
-        in_a_second = 25.0 if unit.group.startswith("design") else 80.0  # roughly
-        name = f"{unit.group}, runs from {unit.first}"
-        yield {name: partial(alarms.run, unit)}, unit.runs / in_a_second
-
-
-def limit_pieces(study: Study) -> Iterator[Piece]:
-    """The strata of limits, and doses."""
-    for unit in limits.units(study.seed, small=study.small):
-        yield {unit.id: partial(limits.run, unit)}, float(unit.wanted)
-
-
-Made = tuple[Callable[[Study], Iterator[Piece]], Callable[[Sequence[Any]], Any]]
+Made = tuple[Callable[[Study], Iterable[Piece]], Callable[[Sequence[Any]], Any]]
 
 STUDIES: dict[str, Made] = {
     "corpus": (corpus_pieces, lambda found: CorpusDocument(tuple(found))),
-    "limits": (limit_pieces, limit_rows.summary),
-    "alarms": (alarm_pieces, alarms.summary),
-    "adversary": (
-        lambda study: iter([({"worst cases found": adversary.replay}, 20.0)]),
-        lambda found: found[0],
+    "limits": (
+        lambda study: (
+            ({unit.id: partial(limits.run, unit)}, float(unit.wanted))
+            for unit in limits.units(study.seed, small=study.small)
+        ),
+        limit_rows.summary,
     ),
+    "alarms": (
+        lambda study: (
+            (
+                {f"{unit.group}, runs from {unit.first}": partial(alarms.run, unit)},
+                unit.runs / (25.0 if unit.group.startswith("design") else 80.0),  # in a second, roughly
+            )
+            for unit in alarms.units(study.runs, study.seed, study.design)
+        ),
+        alarms.summary,
+    ),
+    "adversary": (lambda study: [({"worst cases found": adversary.replay}, 20.0)], itemgetter(0)),
 }
 """By name, that of a field of `StudyOutcome`: the pieces of a study, and its document of all outcomes."""
 
@@ -155,10 +154,6 @@ class StudyOutcome:
     limits: LimitOutcome | None = None
     alarms: alarms.AlarmOutcome | None = None
     adversary: AdversaryDocument | None = None
-
-
-def _study_of(key: str) -> str:
-    return key.partition("/")[0]
 
 
 class SensitivityKind(Kind):
@@ -188,7 +183,7 @@ class SensitivityKind(Kind):
         """Make the pieces that are not finished yet."""
         for key in unit.keys:
             if key not in plan.finished:
-                yield StudyOutcome(key, **{_study_of(key): unit.work[key]()})
+                yield StudyOutcome(key, **{key.partition("/")[0]: unit.work[key]()})
 
     def key(self, outcome: StudyOutcome) -> str:
         """Study and name."""
@@ -200,7 +195,7 @@ class SensitivityKind(Kind):
         outcomes = sorted(state.outcomes, key=lambda one: order[one.key])
         documents = {
             name: STUDIES[name][1]([getattr(one, name) for one in found])
-            for name, found in grouped(outcomes, lambda one: _study_of(one.key)).items()
+            for name, found in grouped(outcomes, lambda one: one.key.partition("/")[0]).items()
         }
         document, families = Sensitivity(**documents), plan.definition.families
         return Assembled(

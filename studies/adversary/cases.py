@@ -36,32 +36,11 @@ from studies.report.sensitivity.alarms import AdversaryDocument, HardCase, Repla
 
 FILE = "corpus.json"
 
-DIGITS = 4
-"""Digits of a value that are kept."""
-
 RATIO, LOSS, HIDDEN = "ratio", "loss", "hidden"
 """The ratio of correct solvers; their loss; the ratio of mistakes labelled numerically equivalent."""
 
 CARRIED, FACTORED = "carried", "factored"
 """The largest ratio, over all checks of windows, of solvers that carry a state, or form A (A'a)."""
-
-RATIOS = (RATIO, CARRIED, FACTORED)
-"""Measures of correct solvers that must stay below 1."""
-
-OF_WINDOWS = (STEPS, WINDOWS, "residual-gap", "metamorphic-bounded", "trajectory")
-"""Checks that judge these."""
-
-MISTAKES = tuple(
-    Variant(one.id, one.make, tuple(task for task in TASKS if (task == "krr") == ("krr" in one.tasks)))
-    for one in EQUIVALENT
-)
-"""Solvers that no verdict can fail if their label is right: a search is aimed at each, on every kernel."""
-
-NO_TRUTH = (OracleDisagreementError, ZeroDivisionError)
-"""What the exact trajectory raises where its bits do not tell a block system from a singular one."""
-
-LARGEST_ERROR = 1e6
-"""Relative error of a classical run, in unit roundoffs, beyond which a loss is not looked at."""
 
 
 def _legal(name: str, tasks: Names, kernels: Names, order: str, **declared: Any) -> Variant:
@@ -72,31 +51,30 @@ def _legal(name: str, tasks: Names, kernels: Names, order: str, **declared: Any)
     return Variant(f"legal {name} {words} {order}", lambda: solver, tasks, kernels)
 
 
-STATES: dict[str, tuple[Names, Names]] = {
-    "gradient": (("svm-l1", "svm-l2"), EVERY),
-    "residual": (("krr",), EVERY),
-    "weights": (TASKS, LINEAR),
+SOLVERS: dict[str, tuple[Variant, ...]] = {
+    # No verdict can fail these if their label is right: a search is aimed at each, on every kernel.
+    HIDDEN: tuple(
+        Variant(one.id, one.make, tuple(task for task in TASKS if (task == "krr") == ("krr" in one.tasks)))
+        for one in EQUIVALENT
+    ),
+    CARRIED: tuple(
+        _legal(state, tasks, kernels, order, precision=precision, recompute=again, state=(state,))
+        for state, tasks, kernels in (
+            ("gradient", ("svm-l1", "svm-l2"), EVERY),
+            ("residual", ("krr",), EVERY),
+            ("weights", TASKS, LINEAR),
+        )
+        for order in ("sequential", "ascending")
+        for precision in ("float64", "float32")
+        for again in (0, 3)
+    ),
+    FACTORED: tuple(
+        _legal("factored", TASKS, LINEAR, order, precision=precision, update=update, products="any")
+        for order in ("sequential", "ascending")
+        for precision in ("float64", "float32")
+        for update in ("in-place", "frozen")
+    ),
 }
-"""What is carried, and of which tasks and kernels."""
-
-CARRYING = tuple(
-    _legal(name, *STATES[name], order, precision=precision, recompute=again, state=(name,))
-    for name in STATES
-    for order in ("sequential", "ascending")
-    for precision in ("float64", "float32")
-    for again in (0, 3)
-)
-"""Solvers that carry a state."""
-
-FACTORING = tuple(
-    _legal("factored", TASKS, LINEAR, order, precision=precision, update=update, products="any")
-    for order in ("sequential", "ascending")
-    for precision in ("float64", "float32")
-    for update in ("in-place", "frozen")
-)
-"""Solvers that form products with a from the samples."""
-
-SOLVERS = {HIDDEN: MISTAKES, CARRIED: CARRYING, FACTORED: FACTORING}
 """Solvers by measure; of the others those that log their steps."""
 
 
@@ -116,7 +94,12 @@ def value_of(measure: str, variant: Variant, scenario: Scenario) -> float:
 def judged(measure: str, variant: Variant, scenario: Scenario, exact: bool = False) -> Judged:
     """The run, every step judged, or every window by all checks that do."""
     if measure in (CARRIED, FACTORED):
-        return judged_run(variant, scenario, OF_WINDOWS, start=False)
+        return judged_run(
+            variant,
+            scenario,
+            (STEPS, WINDOWS, "residual-gap", "metamorphic-bounded", "trajectory"),
+            start=False,
+        )
     return judged_run(variant, scenario, (STEPS,), exact=exact)
 
 
@@ -142,18 +125,20 @@ def loss_of(variant: Variant, scenario: Scenario) -> float:
     if variant.name.startswith("production"):
         classical = [ProductionSolver(rbf=solver.declaration.rbf, keep_gram=keep) for keep in (False, True)]
     with np.errstate(all="ignore"):
+        # The latter two where bits of the exact trajectory do not tell a block system from a singular one.
         try:
             runs = [
                 one.run(RunRequest(problem, stream, width, length, record=ends))
                 for one, width in ((solver, s), *((one, 1) for one in classical))
             ]
             exact = Oracle(problem).trajectory(problem, stream, length, ends)
-        except (*NO_RUN, *NO_TRUTH):
+        except (*NO_RUN, OracleDisagreementError, ZeroDivisionError):
             return 0.0
         error, *plains = (float(errors_at(run, exact, ends).max()) for run in runs)
         plain = max(plains)
         roundoff = unit_roundoff(precision)
-        if not plain < LARGEST_ERROR * roundoff:
+        # Relative error of a classical run, in unit roundoffs, beyond which a loss is not looked at.
+        if not plain < 1e6 * roundoff:
             return 0.0
         loss = loss_factor(error, plain, roundoff)
     return loss if math.isfinite(loss) else 0.0
@@ -168,12 +153,12 @@ def corpus() -> tuple[HardCase, ...]:
 
 def written(cases: Iterable[HardCase]) -> bytes:
     """The file of some cases, one a line."""
-    lines = []
-    for one in cases:
-        held = asdict(one)
-        for name in ("value", "random"):
-            held[name] = float(f"{held[name]:.{DIGITS}g}")
-        lines.append(msgspec.json.encode(held))
+    lines = (
+        msgspec.json.encode(
+            asdict(one) | {name: float(f"{getattr(one, name):.4g}") for name in ("value", "random")}
+        )
+        for one in cases
+    )
     return b"[\n" + b",\n".join(lines) + b"\n]\n"
 
 
@@ -192,6 +177,8 @@ def replay() -> AdversaryDocument:
     return AdversaryDocument(
         found,
         failed=sum(one.status == "FAIL" for one in found),
-        ratio=max((one.value for one in found if one.case.measure in RATIOS), default=0.0),
+        ratio=max(
+            (one.value for one in found if one.case.measure in (RATIO, CARRIED, FACTORED)), default=0.0
+        ),
         loss=max((one.value for one in found if one.case.measure == LOSS), default=0.0),
     )

@@ -23,12 +23,6 @@ from studies.adversary.cases import CARRIED, FACTORED, HIDDEN, LOSS, RATIO, SOLV
 from studies.alarms.solvers import LOGGING, Variant
 from studies.report.sensitivity.alarms import HardCase
 
-POPULATION = 4
-"""Points of the evolution a dimension."""
-
-EXAMPLES = 200
-"""Examples of Hypothesis between two looks at the clock."""
-
 LONGEST = 64
 """Largest s and H."""
 
@@ -153,8 +147,9 @@ def by_evolution(best: Best, seed: int) -> None:
         return -best(point.tolist())
 
     while True:
+        # Points of the evolution a dimension.
         scipy.optimize.differential_evolution(
-            lost, cube, popsize=POPULATION, seed=seed, polish=False, maxiter=10_000
+            lost, cube, popsize=4, seed=seed, polish=False, maxiter=10_000
         )
         seed += 1
 
@@ -167,7 +162,7 @@ def by_targets(best: Best, seed: int) -> None:
 
     points = strategies.tuples(*[strategies.floats(0.0, 1.0)] * DIMENSIONS)
     settings = hypothesis.settings(
-        max_examples=EXAMPLES,
+        max_examples=200,
         deadline=None,
         database=None,
         phases=[hypothesis.Phase.generate, hypothesis.Phase.target],

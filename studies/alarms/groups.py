@@ -40,24 +40,6 @@ from studies.coverage.table import STRIDE, design, drawn_row, wanted
 from studies.legal.arithmetic import BY_VALUE
 from studies.legal.solver import draw
 
-EXACT = 1 / 8
-"""Share of the runs judged step by step of which notable steps are replayed exactly."""
-
-MIRRORED = 4
-"""Of so many runs of the design one is made again with defects."""
-
-SIMPLE = {"data": "spread", "range": "near 1", "precision": "float64", "iterations": "whole windows"}
-"""What is wished of every other run of the design, for checks decide more of such runs."""
-
-LOOKED_INTO = 20
-"""Of so many runs judged step by step one is looked at for what its bound is made of."""
-
-THREADS = (1, 2)
-"""Threads of BLAS."""
-
-LARGEST = 1e300
-"""Stands for an infinite ratio."""
-
 NO_RUN = (InputError, InvalidInputError, WindowError, np.linalg.LinAlgError)
 """What a correct solver may raise: a block system that is singular in its precision, an input beyond it."""
 BROKEN_DOWN = {error.__name__ for error in NO_RUN}
@@ -88,8 +70,9 @@ class Judged:
     @property
     def ratios(self) -> dict[str, float]:
         """Ratio of each check that decided the run; VACUOUS and INCONCLUSIVE decide nothing."""
+        # 1e300 stands for an infinite ratio.
         settled = [one for one in self.verdicts if one.status in (Status.PASS, Status.FAIL)]
-        return {one.check: min(one.ratio, LARGEST) for one in settled}
+        return {one.check: min(one.ratio, 1e300) for one in settled}
 
 
 def judged_run(
@@ -171,13 +154,14 @@ def by_steps(generator: np.random.Generator, number: int) -> Judged:
     """Every step of a logged run, in compiled float64; of some runs notable steps exactly as well."""
     variant = LOGGING[number % len(LOGGING)]
     scenario = drawn_problem(generator, variant)
-    exact = generator.random() < EXACT
-    return judged_run(variant, scenario, (STEPS,), exact=exact, parts=number % LOOKED_INTO == 0)
+    exact = generator.random() < 1 / 8
+    # Of so many runs judged step by step one is looked at for what its bound is made of.
+    return judged_run(variant, scenario, (STEPS,), exact=exact, parts=number % 20 == 0)
 
 
 def with_blas_threads(generator: np.random.Generator, number: int) -> Judged:
     """Every step of a run whose products are large enough for BLAS to share out to threads."""
-    variant, threads = one_of(generator, SERIAL), one_of(generator, THREADS)
+    variant, threads = one_of(generator, SERIAL), one_of(generator, (1, 2))
     scenario = drawn_problem(generator, variant)
     samples, features = int(generator.integers(128, 257)), int(generator.integers(64, 161))
     scenario = replace(scenario, samples=samples, features=features, s=max(scenario.s, 16), iterations=40)
@@ -197,7 +181,12 @@ def in_legal_orders(generator: np.random.Generator, number: int) -> Judged:
 def of_a_design(generator: np.random.Generator, number: int) -> Judged:
     """A run for a cell of the coverage table, judged by the cell's check; every other is a simple one."""
     aim, rows = wanted(number), design()[0]
-    wish = rows[number % len(rows)] | (SIMPLE if number % 2 else {})
+    # What is wished of every other run of the design, for checks decide more of such runs.
+    wish = rows[number % len(rows)] | (
+        {"data": "spread", "range": "near 1", "precision": "float64", "iterations": "whole windows"}
+        if number % 2
+        else {}
+    )
     row = drawn_row(generator, aim.left, wish)
     with np.errstate(all="ignore"):
         try:
@@ -208,7 +197,8 @@ def of_a_design(generator: np.random.Generator, number: int) -> Judged:
         oracle = Oracle(plan.case.problem)
         verdicts, _ = verdicts_of(plan.case, plan.solver, () if by_value else (aim.check,), oracle)
         refused: dict[str, bool] = {}
-        for one in verdicts if number % MIRRORED == 0 else ():
+        # Of so many runs of the design one is made again with defects.
+        for one in verdicts if number % 4 == 0 else ():
             refused |= _refused(one, plan, oracle, generator) if one.status is Status.PASS else {}
     name = f"{plan.solver.declaration.name} {row['exchange']} {row['precision']} {row['update']}"
     return Judged(name, f"row {number}", plan.row, verdicts, plan.case, planted=refused)

@@ -24,16 +24,8 @@ from sstep_verify.solver import ProductionSolver
 from studies.corpus.labelled import RIGHT
 
 Names = tuple[str, ...]
-UPDATES = ("in-place", "frozen")
 EVERY: Names = tuple(KERNEL_NAMES)
 LINEAR: Names = ("linear",)
-RECOMPUTE = 3
-"""Windows after which carried weights are formed anew."""
-
-
-EDGES = 0.15
-"""Share of the problems that come from an edge family."""
-
 SEEDS = 2**32
 
 
@@ -65,8 +57,7 @@ class Variant:
         return solver
 
 
-Form = tuple[str, Names, dict[str, Any]]
-FORMS: tuple[tuple[Form, ...], ...] = (
+FORMS: tuple[tuple[tuple[str, Names, dict[str, Any]], ...], ...] = (
     (
         ("panels", EVERY, {}),
         ("kept Gram", EVERY, {"keep_gram": True}),
@@ -74,7 +65,7 @@ FORMS: tuple[tuple[Form, ...], ...] = (
         ("reduce-scatter", EVERY, {"exchange": "reduce-scatter"}),
     ),
     (("column cache", EVERY, {}),),
-    tuple((f"gram{again}", LINEAR, {"exchange": "gram", "recompute": again}) for again in (0, RECOMPUTE)),
+    tuple((f"gram{again}", LINEAR, {"exchange": "gram", "recompute": again}) for again in (0, 3)),
     (("differences", ("rbf",), {"rbf": "difference"}),),
 )
 """Forms of the production solver, each in both updates and storages: name, kernels, options."""
@@ -89,24 +80,25 @@ SERIAL = tuple(
         name == "column cache",
     )
     for forms in FORMS
-    for update, storage in product(UPDATES, ("dense", "csr"))
+    for update, storage in product(("in-place", "frozen"), ("dense", "csr"))
     for name, kernels, options in forms
 )
 """The production solver in one process; all log their steps."""
 
-LABELLED = tuple(
-    Variant(f"labelled {one.id}", one.make, one.tasks or TASKS, one.kernels or EVERY) for one in RIGHT
+LOGGING = (
+    *SERIAL,
+    # The reference where its steps can be judged in float64.
+    *(
+        Variant(f"reference {precision} {form}", partial(ReferenceSolver, precision, form))
+        for precision, form in product(("float32", "float64"), ("sstep", "classical"))
+    ),
+    *(
+        Variant(f"labelled {one.id}", one.make, one.tasks or TASKS, one.kernels or EVERY)
+        for one in RIGHT
+        if one.make().declaration.log
+    ),
 )
-"""The right solvers of the labelled set."""
-
-REFERENCE = tuple(
-    Variant(f"reference {precision} {form}", partial(ReferenceSolver, precision, form))
-    for precision, form in product(("float32", "float64"), ("sstep", "classical"))
-)
-"""The reference where its steps can be judged in float64."""
-
-LOGGING = (*SERIAL, *REFERENCE, *(one for one in LABELLED if one.make().declaration.log))
-"""Variants whose every step is judged."""
+"""Variants whose every step is judged: these, the reference, and the right solvers of the labelled set."""
 
 
 def drawn_problem(generator: np.random.Generator, variant: Variant) -> Scenario:
@@ -117,7 +109,7 @@ def drawn_problem(generator: np.random.Generator, variant: Variant) -> Scenario:
     """
     single = variant.make().declaration.precision == "float32"
     held = "float32" if generator.random() < (0.5 if single else 0.15) else "float64"
-    if generator.random() < EDGES:
+    if generator.random() < 0.15:  # the share of edge families
         family = one_of(generator, FAMILIES)
         edges = edge_scenarios(family, precision=held, seed=int(generator.integers(SEEDS)))
         if fitting := [one for one in edges if variant.solves(one.task, one.kernel.name)]:

@@ -30,16 +30,6 @@ from studies.coverage.freedoms import CORE, CORES
 from studies.coverage.table import count, count_run, coverage, numbers
 from studies.report.sensitivity.alarms import CROSSED, Alarm, AlarmsDocument, AlarmUnit, Cells, VariantCount
 
-DIGITS = 4
-"""Digits of a ratio that are kept."""
-
-FIELDS = {
-    Status.PASS: "passed",
-    Status.FAIL: "failed",
-    Status.VACUOUS: "vacuous",
-    Status.INCONCLUSIVE: "inconclusive",
-}
-
 BOUNDED = tuple(check.id for check in CHECKS.values() if check.bounds and not check.all_runs)
 """Checks with a derived bound: one of them decides a run that is counted."""
 
@@ -150,7 +140,7 @@ def counted(unit: AlarmUnit, judged: Judged) -> AlarmOutcome:
 
 
 def _short(ratio: float) -> float:
-    return float(f"{ratio:.{DIGITS}g}")
+    return float(f"{ratio:.4g}")
 
 
 def _elsewhere(unit: AlarmUnit) -> AlarmOutcome:
@@ -180,7 +170,7 @@ def _field(judged: Judged) -> str:
         return "passed"
     if not judged.verdicts:
         return "absent"
-    return FIELDS[worst({one.status for one in bounded})] if any(map(decided, bounded)) else "undecided"
+    return worst({one.status for one in bounded}).lower() if any(map(decided, bounded)) else "undecided"
 
 
 def summary(outcomes: Sequence[AlarmOutcome]) -> AlarmsDocument:

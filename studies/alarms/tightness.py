@@ -29,12 +29,6 @@ from studies.report.sensitivity.alarms import TightnessRow
 ADDED_UP = (trajectory.CHECK, sstep_equals_classical.CHECK, metamorphic_bounded.CHECK, residual_gap.CHECK)
 """Checks whose bound adds up what all steps of a run may err by, or carries it along."""
 
-MADE_OF_STEPS = (step_replay.CHECK, window_replay.CHECK, *ADDED_UP)
-"""Checks whose bound is made of those of steps."""
-
-JUDGE = 7
-"""Roundings of the judge's own product with a beside one a sample (bounds/step/clip.py)."""
-
 WANTED = 0.02
 """Median of the ratio times the length of the longest sum below which a sharper derivation is wanted.
 
@@ -42,9 +36,6 @@ An error bound of a sum of k terms grows with k; errors that add up like a rando
 so that ratios fall as k grows without a fault of the derivation. Runs in which no quantity of a step acts,
 many of them without any rounding, are left out.
 """
-
-FEWEST = 20
-"""Verdicts below which a median says too little for that."""
 
 QUANTILES = {"least": 0.0, "lower": 0.25, "median": 0.5, "upper": 0.75, "ninety_ninth": 0.99}
 """Those of a row, by its fields."""
@@ -61,7 +52,7 @@ def longest_sum(check: str, case: Case) -> int:
     entries = sum_roundings(problem.features, declared.summation)
     if check == kernel_entries.CHECK:
         return entries
-    if check not in MADE_OF_STEPS:
+    if check not in (step_replay.CHECK, window_replay.CHECK, *ADDED_UP):
         return 0
     samples, width = problem.samples, min(case.s_values[0], max(case.iterations, 1))
     if problem.is_svm:
@@ -70,7 +61,8 @@ def longest_sum(check: str, case: Case) -> int:
         sums = solve_constants(declared, samples, samples, width, case.stream.block, 1.0, judge=False).sums
     # gamma_k = k u / (1 - k u), solved for k.
     solver = round(sums.longest / ((1.0 + sums.longest) * unit_roundoff(declared.precision)))
-    judge = samples + JUDGE if declared.precision == "float64" and check == step_replay.CHECK else 0
+    # Roundings of the judge's own product with a beside one a sample (bounds/step/clip.py).
+    judge = samples + 7 if declared.precision == "float64" and check == step_replay.CHECK else 0
     return max(solver, judge, entries)
 
 
@@ -125,6 +117,7 @@ def tightness_row(
         name: float(np.quantile(acted, part)) if acted.size else None for name, part in QUANTILES.items()
     }
     check, task, kernel, precision = of.split()
+    # Of fewer than 20 verdicts a median says too little.
     return TightnessRow(
         *(check, task, kernel, precision),
         runs=ratios.size,
@@ -133,6 +126,6 @@ def tightness_row(
         most=float(ratios.max()),
         length=float(np.median(lengths)) if single else None,
         product=product,
-        wanted=product is not None and acted.size >= FEWEST and product < WANTED,
+        wanted=product is not None and acted.size >= 20 and product < WANTED,
         dominates="the errors of all steps, added up" if check in ADDED_UP else dominates,
     )

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache
@@ -40,7 +40,7 @@ from sstep_verify.checks.recorded import message_count, rank_coherence
 from sstep_verify.verdict import Status
 from studies import ROOT, search_path
 from studies.corpus.grading import CaseFound, Said, graded, place_right
-from studies.corpus.labelled import Labelled, Made
+from studies.corpus.labelled import Made
 from studies.corpus.listing import Edit, corpus, edited
 from studies.report.sensitivity.corpus import Judged
 from studies.rivals import opinions
@@ -70,7 +70,12 @@ def judged(name: str, whole: bool = True, shrink: int = 0) -> Judged:
         with heard_by(lambda _: None), _one_job() if ranks > 1 else nullcontext():
             found = list(_cases(solver, room, whole, shrink))
         said = [opinions(room / case.runs) for case in found if case.runs]
-        return graded(solver, found, said, _place(solver, found, room), shlex.join(again))
+        place = False
+        case = next((one for one in found if one.telling), None)
+        if case and case.telling and case.runs and not solver.right:
+            kept = read_artefact(room / case.runs).case
+            place = place_right(solver.acts, case.telling, kept.stream, kept.start, kept.iterations)
+        return graded(solver, found, said, place, shlex.join(again))
 
 
 def _cases(solver: Made | Edit, room: Path, whole: bool, shrink: int) -> Iterator[CaseFound]:
@@ -97,25 +102,23 @@ def judged_cases(
     all where none of these fails and says which part of the solver is wrong. In so many seconds of
     `shrink` a smaller problem is looked for that fails as the first case that fails does.
     """
-    for unit in expand(definition, only):
-        for spec in unit.work:
-            family = replace(spec.family, drift=0, shrink=shrink)
-            plain = tuple(check for check in family.checks if check in PLAIN)
-            found, seconds = CaseFound(spec.id), 0.0
-            for asked in (family,) if whole else (replace(family, checks=plain), family):
-                known = found.status == Status.FAIL
-                found = _judged(definition, replace(spec, family=asked), room)
-                seconds += 0.0 if known else found.seconds
-                if found.part_named:
-                    break
-            if found.status == Status.FAIL:
-                shrink = 0.0
-            yield replace(found, seconds=seconds)
+    for spec in (spec for unit in expand(definition, only) for spec in unit.work):
+        family = replace(spec.family, drift=0, shrink=shrink)
+        plain = tuple(check for check in family.checks if check in PLAIN)
+        found, seconds = CaseFound(spec.id), 0.0
+        for asked in (family,) if whole else (replace(family, checks=plain), family):
+            known = found.status == Status.FAIL
+            found = _judged(definition, replace(spec, family=asked), room)
+            seconds += 0.0 if known else found.seconds
+            if found.part_named:
+                break
+        shrink = 0.0 if found.status == Status.FAIL else shrink
+        yield replace(found, seconds=seconds)
 
 
 def _judged(definition: Definition, spec: CaseSpec, room: Path) -> CaseFound:
     """One case; the search of a smaller one is no part of its time."""
-    found, errors, ends = CaseFound(spec.id), [], []
+    ends: list[float] = []
     begin = time.perf_counter()
 
     def heard(step: Step) -> None:
@@ -125,25 +128,22 @@ def _judged(definition: Definition, spec: CaseSpec, room: Path) -> CaseFound:
     with heard_by(heard):
         plan = Plan(definition, artefacts=room, runs=True)
         messages = list(execute_group(Unit((spec.id,), (spec,)), plan))
-    ends.append(time.perf_counter())
-    for message in messages:
-        outcome = message.outcome
-        if outcome is None:
-            errors.append(message.error)
-            continue
+    seconds = (ends or [time.perf_counter()])[0] - begin
+    errors = [one.error.strip().splitlines()[-1] for one in messages if one.outcome is None]
+    found = CaseFound(spec.id, error=(errors or [""])[0], seconds=seconds)
+    for outcome in (one.outcome for one in messages if one.outcome is not None):
         short = outcome.too_few and outcome.case.status == Status.PASS
         failed = [one for one in outcome.verdicts if one.status is Status.FAIL]
-        found = CaseFound(
-            spec.id,
-            Status.INCONCLUSIVE if short else outcome.case.status,
-            "; ".join(outcome.too_few) if short else outcome.case.reason,
-            tuple(map(Said.of, outcome.verdicts)),
+        found = replace(
+            found,
+            status=Status.INCONCLUSIVE if short else outcome.case.status,
+            reason="; ".join(outcome.too_few) if short else outcome.case.reason,
+            said=tuple(map(Said.of, outcome.verdicts)),
             runs=outcome.runs.removeprefix(REPLAY),
             telling=Said.of(telling(failed)) if failed else None,
             smaller=outcome.smaller,
         )
-    error = errors[0].strip().splitlines()[-1] if errors else ""
-    return replace(found, error=error, seconds=ends[0] - begin)
+    return found
 
 
 @contextmanager
@@ -155,26 +155,15 @@ def _one_job() -> Iterator[None]:
 
 
 @cache
-def _ranks(campaign: str) -> dict[str, int]:
-    """Ranks of a campaign's cases, by id."""
-    units = expand(read_definition(campaign))
-    return {spec.id: spec.family.ranks for unit in units for spec in unit.work}
+def _cases_of(campaign: str) -> list[CaseSpec]:
+    return [spec for unit in expand(read_definition(campaign)) for spec in unit.work]
 
 
 def case_of(edit: Edit) -> tuple[str, str, int]:
     """Campaign, and id and ranks of its first case that holds all words of an edit's."""
     campaign, *parts = edit.case.split()
-    cases = _ranks(campaign).items()
-    return next((campaign, *case) for case in cases if all(part in case[0] for part in parts))
-
-
-def _place(solver: Labelled, cases: Sequence[CaseFound], room: Path) -> bool:
-    """Whether the first failed case names a place where the mistake acts."""
-    case = next((one for one in cases if one.telling), None)
-    if case is None or case.telling is None or not case.runs or solver.right:
-        return False
-    whole = read_artefact(room / case.runs).case
-    return place_right(solver.acts, case.telling, whole.stream, whole.start, whole.iterations)
+    spec = next(one for one in _cases_of(campaign) if all(part in one.id for part in parts))
+    return campaign, spec.id, spec.family.ranks
 
 
 @cache
@@ -230,9 +219,10 @@ def _judged_edited(edit: Edit, campaign: str, case: str, room: Path, *asked: obj
 
 def main(campaign: str, case: str, room: str, whole: str, shrink: str) -> None:
     """Judge the case, and write down what it came to."""
-    definition, wanted = read_definition(campaign), whole == "whole"
-    found = list(judged_cases(definition, case, Path(room), whole=wanted, shrink=int(shrink)))
-    Path(room, FOUND).write_bytes(msgspec.json.encode(found))
+    cases = judged_cases(
+        read_definition(campaign), case, Path(room), whole=whole == "whole", shrink=int(shrink)
+    )
+    Path(room, FOUND).write_bytes(msgspec.json.encode(list(cases)))
 
 
 if __name__ == "__main__":

@@ -18,9 +18,6 @@ from studies.corpus.sstep import Array, SStep
 
 Names = tuple[str, ...]
 
-IN_SMOKE = ("", "svm-l1 rbf", "krr polynomial")
-"""Task and kernel of the problems of profile smoke; others need profile ci."""
-
 LATER, LATER_WINDOWS = "after the first step of a window", "after the first window"
 LAST, BLOCKS = "last step of a window", "block of several coordinates"
 """Some places where mistakes act, see `grading.PLACES`."""
@@ -66,7 +63,7 @@ class Labelled:
     @property
     def campaign(self) -> str:
         """The campaign that judges it: profile smoke, or ci where that has no problem for it."""
-        return "smoke" if self.on in IN_SMOKE else "ci"
+        return "smoke" if self.on in ("", "svm-l1 rbf", "krr polynomial") else "ci"
 
 
 @dataclass(frozen=True)
@@ -74,9 +71,9 @@ class Made(Labelled):
     """One that `make` makes: in Python, or a program on `ranks`, in the folder that it is handed.
 
     Of a mistake in Python `named` holds what it is called, by names that say the same; none has one that no
-    run of `corpus.named` shows. A mistake in some steps has the name of the quantity that is wrong there;
-    of a alone a last step that is not made, one whose value is not stored, and draws one place late are the
-    same.
+    run of `grading.every_failure` shows. A mistake in some steps has the name of the quantity that is wrong
+    there; of a alone a last step that is not made, one whose value is not stored, and draws one place late
+    are the same.
     """
 
     named: Names = ()
@@ -84,16 +81,17 @@ class Made(Labelled):
     make: Callable[..., Solver] = field(kw_only=True)
 
 
-SUMMED = {"pairwise": "pairwise", "blocked": "blocked:4"}
-"""What is declared of an order of sums; any of the others."""
-
-
 def _made(
     name: str, solver: type[SStep], log: bool, order: str = "forward", **choices: Any
 ) -> Callable[[], Solver]:
     """A class of solvers as a function that works in a way, and declares it; with its log if asked."""
     usual: dict[str, Any] = {"products": "rows", "clamped": True, "power": "multiplication"}
-    way = Declaration(name, log=log, summation=SUMMED.get(order, "any"), **(usual | choices))
+    way = Declaration(
+        name,
+        log=log,
+        summation={"pairwise": "pairwise", "blocked": "blocked:4"}.get(order, "any"),
+        **(usual | choices),
+    )
 
     def function(problem: Problem, blocks: Array, s: int, a0: Array, log: Array | None = None) -> Array:
         return solver(way, order, problem).solve(blocks, s, a0, log)

@@ -169,10 +169,9 @@ def edits() -> tuple[Edit, ...]:
 
 
 def _edit(name: str, kind: str, breaks: list[str], case: str, survives: str = "", **given: str) -> Edit:
-    where = parts_of(case, kind)
     return Edit(
-        PRODUCTION + name, breaks=tuple(breaks), equivalent=survives, where=where, sort=kind, case=case,
-        **given,
+        PRODUCTION + name, breaks=tuple(breaks), equivalent=survives, where=parts_of(case, kind), sort=kind,
+        case=case, **given,
     )  # fmt: skip
 
 

@@ -32,15 +32,6 @@ from studies.legal.solver import LegalSolver
 from studies.thread_ranks import ORDERS as OVER_RANKS
 from studies.thread_ranks import ThreadRanksSolver
 
-VARIANT = "another order"
-"""Name of the other variant of a solver."""
-
-BALANCED = 0.8
-"""Share of problems whose parameter is chosen by the size of kernel entries."""
-
-DECLARED_ORDERS = {"pairwise": ("pairwise", "pairwise"), "blocked": ("blocked:3", "blocked")}
-"""What is declared of a sum, and the order that keeps to it."""
-
 
 @dataclass(frozen=True)
 class Planned:
@@ -108,7 +99,7 @@ def planned(generator: np.random.Generator, row: dict[str, str]) -> Planned:
     case = Case(
         "planned", problem, stream, (s,), length, solver.declaration,
         points={s: ends} if ends else {},
-        variants={VARIANT: variant.declaration} if row["variants"] == YES else {},
+        variants={"another order": variant.declaration} if row["variants"] == YES else {},
         windows=len(ends) + 5 if row["windows"] == "all" else 4,
         replay_limit=1 << 24 if row["replay_limit"] == "exact" else 0,
         start=start,
@@ -127,7 +118,10 @@ def planned(generator: np.random.Generator, row: dict[str, str]) -> Planned:
 
 
 def _drawn(generator: np.random.Generator, row: dict[str, str], kernel: Kernel) -> LegalSolver:
-    summation, order = DECLARED_ORDERS.get(row["summation"], ("any", one_of(generator, ORDERS)))
+    # What is declared of a sum, and the order that keeps to it.
+    summation, order = {"pairwise": ("pairwise", "pairwise"), "blocked": ("blocked:3", "blocked")}.get(
+        row["summation"], ("any", one_of(generator, ORDERS))
+    )
     number = int(generator.integers(2, 6))
     values: dict[str, Any] = {name: row[name] for name in KNOWN if name != "state"}
     values |= {name: row[name] == YES for name in SWITCHES}
@@ -177,7 +171,7 @@ def _problem(generator: np.random.Generator, row: dict[str, str]) -> Problem:
         "rbf": RBFKernel(number(4) if wide else held(number() / squares / 8)),
     }[row["kernel"]]
     parameter = number(2)
-    if not wide and generator.random() < BALANCED:
+    if not wide and generator.random() < 0.8:  # chosen by the size of kernel entries
         # Entries of K times C, or over lambda m, are near 1: steps are neither all clipped nor all alike.
         entry = {"rbf": 1.0, "linear": squares}.get(row["kernel"], 0.0)
         entry = entry or (squares + kernel.offset) ** kernel.degree

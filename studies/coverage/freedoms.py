@@ -101,9 +101,6 @@ VALUES: dict[str, tuple[str, ...]] = {
 LONG = 200
 """Iterations from which on a run is long: a stands still in many of its windows."""
 
-FEW = 4
-"""Windows that a campaign samples of a run."""
-
 
 def declared_values(declaration: Declaration) -> dict[str, str]:
     """The values that a declaration has of each of its freedoms."""
@@ -127,7 +124,7 @@ def row_of(case: Case, data: str = "spread", wide: bool = False, written: str = 
         "start": case.start > 0,
         "initial": case.initial is not None and bool(case.initial.any()),
         "points": bool(case.points),
-        "windows": case.windows > FEW,
+        "windows": case.windows > 4,  # those that a campaign samples of a run
         "unit": case.unit > 1,
         "variants": bool(case.variants),
         "claims": bool(case.claims),

@@ -26,28 +26,6 @@ STEPS = (STALE, CURVATURE, KERNEL)
 """Quantities of a step that are left out, one at a time; the last only of windows of several steps."""
 
 
-def _cut(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
-    return replace(made, iterations=made.iterations[:-1], alphas=made.alphas[:-1], stopped="iterations")
-
-
-def _still(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
-    return replace(made, alphas=np.repeat(made.alphas[:1], len(made.alphas), axis=0))
-
-
-def _entries(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
-    panels = {begin: replace(one, entries=2 * one.entries + 1) for begin, one in made.panels.items()}
-    return replace(made, panels=panels)
-
-
-def _counts(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
-    return replace(made, counters=made.counters | {"collectives": 2 * made.length + 7})
-
-
-def _digests(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
-    found = {k: (*digests[:-1], digests[-1][::-1]) for k, digests in made.fingerprints.items()}
-    return replace(made, fingerprints=found)
-
-
 def _begun(solver: Solver, request: RunRequest, **changes: Any) -> Trajectory:
     """A run of no step."""
     return solver.run(replace(request, iterations=0, record=(), log=False, probes=False, **changes))
@@ -59,10 +37,6 @@ def _skipped(place: int, solver: Solver, request: RunRequest, made: Trajectory) 
     held[:, place] = held[0, place]
     formed = [_begun(solver, request, initial=one).state for one in held]
     return replace(made, state={name: np.array([one[name][0] for one in formed]) for name in made.state})
-
-
-def _claims(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
-    return replace(made, claims=_begun(solver, request).claims)
 
 
 def _alone(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
@@ -81,12 +55,48 @@ def _ulp(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
 
 
 LEFT: dict[str, tuple[str, Change, Wanted]] = {
-    "contract": ("a run cut short", _cut, always),
-    "optimum": ("a run that made no step", _still, always),
-    "kernel-entries": ("other entries", _entries, always),
-    "message-count": ("communication in every iteration", _counts, always),
-    "rank-coherence": ("a rank that goes its own way", _digests, always),
-    "claim-honesty": ("the value of an earlier a", _claims, always),
+    "contract": (
+        "a run cut short",
+        lambda solver, request, made: replace(
+            made, iterations=made.iterations[:-1], alphas=made.alphas[:-1], stopped="iterations"
+        ),
+        always,
+    ),
+    "optimum": (
+        "a run that made no step",
+        lambda solver, request, made: replace(
+            made, alphas=np.repeat(made.alphas[:1], len(made.alphas), axis=0)
+        ),
+        always,
+    ),
+    "kernel-entries": (
+        "other entries",
+        lambda solver, request, made: replace(
+            made,
+            panels={k: replace(one, entries=2 * one.entries + 1) for k, one in made.panels.items()},
+        ),
+        always,
+    ),
+    "message-count": (
+        "communication in every iteration",
+        lambda solver, request, made: replace(
+            made, counters=made.counters | {"collectives": 2 * made.length + 7}
+        ),
+        always,
+    ),
+    "rank-coherence": (
+        "a rank that goes its own way",
+        lambda solver, request, made: replace(
+            made,
+            fingerprints={k: (*every, last[::-1]) for k, (*every, last) in made.fingerprints.items()},
+        ),
+        always,
+    ),
+    "claim-honesty": (
+        "the value of an earlier a",
+        lambda solver, request, made: replace(made, claims=_begun(solver, request).claims),
+        always,
+    ),
 }
 """What is planted in what runs leave, by check, and in which runs."""
 

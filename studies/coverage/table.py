@@ -30,9 +30,6 @@ from studies.report.sensitivity.alarms import (
 Pair = tuple[tuple[str, str], tuple[str, str]]
 """Two freedoms with a value each."""
 
-LOOKED_AT = 4
-"""Rows that are looked at for each that is taken into the design."""
-
 TRIES = 1024
 """Runs that are drawn for one cell on one processor, at most."""
 
@@ -93,7 +90,7 @@ def design() -> tuple[tuple[dict[str, str], ...], dict[Pair, str]]:
             apart[pair] = why
             del missing[pair]
             continue
-        tried = [drawn_row(generator, left) for _ in range(LOOKED_AT)]
+        tried = [drawn_row(generator, left) for _ in range(4)]
         best = max(tried, key=lambda row: sum(one in missing for one in pairs_of(row)))
         rows.append(best)
         for one in pairs_of(best):

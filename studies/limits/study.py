@@ -40,9 +40,6 @@ SIZES = ((16, 4), (64, 32))
 ITERATIONS = {"svm-l1": 203, "svm-l2": 203, "krr": 103}
 """Iterations of a run from a = 0, as campaign ci has them: what a solver's own integration can afford."""
 
-LINEAR = 2.0**-6
-"""Largest error certain to show that is tried: beyond it effects are not proportional to doses."""
-
 
 def units(seed: int = 0, *, small: bool = False) -> list[LimitUnit]:
     """Limits per task, kernel, m and s, in float32 for one kernel; doses per task, kernel and precision.
@@ -195,4 +192,5 @@ def _trials(runs: JudgedRuns, verdicts: list[Verdict], name: str) -> list[DoseTr
         check: detection_limit([one for one in verdicts if one.check in among], name)
         for check, among in JUDGES.items()
     }
-    return [runs.trial(name, check, size) for check, size in told.items() if size <= LINEAR]
+    # Largest error certain to show that is tried: beyond it effects are not proportional to doses.
+    return [runs.trial(name, check, size) for check, size in told.items() if size <= 2.0**-6]

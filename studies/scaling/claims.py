@@ -32,9 +32,6 @@ from studies.scaling.curve import (
 
 SUPPORTED, NOT_SUPPORTED, NOT_REPRODUCIBLE = MARKS
 
-ENOUGH = 0.75
-"""Share of a claim that prediction and timings must reach."""
-
 SPEEDUPS = {
     ("duke", True, 1): (4.8, 5.4, 9.8),
     ("colon-cancer", True, 1): (3.5, 4.3, 8.9),
@@ -104,7 +101,7 @@ def _speedup(asked: Asked, figure: float) -> PaperClaim:
     if known is None:
         return asked.claim("speed-up", f"{figure:g}", shown, off, reason=asked.absent)
     both = (predicted, known.speedup)
-    enough = all(speedup >= ENOUGH * figure and speedup > 1 for speedup in both)
+    enough = all(speedup >= 0.75 * figure and speedup > 1 for speedup in both)
     reason = f"predicted is {predicted / figure:.2f} of it, timed {known.speedup / figure:.2f}"
     if known.speedup <= 1:
         reason += ": s-step was slower"

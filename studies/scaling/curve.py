@@ -80,8 +80,6 @@ def program_error(machine: Machine, cell: Cell, ranks: int, s: int) -> str:
 
 RANKS = tuple(1 << power for power in range(13))
 STEPS = tuple(1 << power for power in range(9))
-TOTAL = 640
-"""Iterations of the published runs, times b."""
 
 
 def published_rows(
@@ -89,10 +87,12 @@ def published_rows(
 ) -> list[Row]:
     """Predictions of the paper's programs over P and s."""
     method = Method("allreduce", cell.kernel, cell.svm, cell.block)
-    return predict(machine, profile, method, ranks, steps, "published", max(TOTAL // cell.block, 1))
+    # Of the published runs 640 are the iterations, times b.
+    return predict(machine, profile, method, ranks, steps, "published", max(640 // cell.block, 1))
 
 
 def points(
+    case: str,
     machine: Machine,
     profile: Profile,
     cell: Cell,
@@ -114,8 +114,10 @@ def points(
             )
         )
         s = int(s_step["s"])
+        # More than four digits would say nothing.
+        times = [float(f"{time:.4g}") for time in (classical["total"], s_step["total"], ours)]
         yield ScalingPoint(
-            count, classical["total"], s_step["total"], s, ours, exchange, our_s,
+            case, count, times[0], times[1], s, times[2], exchange, our_s,
             program_error(machine, cell, count, 1), program_error(machine, cell, count, s), UNKNOWN,
         )  # fmt: skip
 

@@ -79,7 +79,7 @@ class ScalingKind(Kind):
             documents={
                 "scaling": Scaling(
                     {machine.name: machine.error for machine in machines},
-                    tuple(outcome.curve for outcome in outcomes),
+                    tuple(point for outcome in outcomes for point in outcome.points),
                     claims,
                 )
             },

@@ -19,7 +19,7 @@ from sstep_verify.problems.data.datasets import FOLDER_VARIABLE, stored_file
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.report import results as report
 from sstep_verify.report.case import PREDICTED
-from studies.report.scaling.part import PaperClaim, ScalingCurve, ScalingPoint
+from studies.report.scaling.part import PaperClaim, ScalingPoint
 from studies.scaling.claims import claims_on
 from studies.scaling.curve import KERNELS, RANKS, SHAPES, STEPS, Cell, points
 
@@ -199,7 +199,7 @@ class ScalingOutcome:
     """Predictions of one unit and the paper's claims on its case, whose status is no verdict."""
 
     case: report.Case
-    curve: ScalingCurve
+    points: tuple[ScalingPoint, ...]
     claims: tuple[PaperClaim, ...]
 
 
@@ -218,9 +218,9 @@ def execute_unit(unit: ScalingUnit, directory: str | None) -> ScalingOutcome:
     cell = unit.cell
     if SHAPES.get(cell.data) != (profile.samples, profile.features):
         cell = cell._replace(data="")  # Of the same name as one of the paper's, but other data.
-    curve = ScalingCurve(unit.case, tuple(points(machine, profile, cell, family.ranks, (1, *family.s))))
+    curve = tuple(points(unit.case, machine, profile, cell, family.ranks, (1, *family.s)))
     claims = tuple(claims_on(unit.case, machine, profile, cell))
-    return ScalingOutcome(_case(unit, profile, machine, curve.points[-1]), curve, claims)
+    return ScalingOutcome(_case(unit, profile, machine, curve[-1]), curve, claims)
 
 
 def _case(unit: ScalingUnit, profile: Profile, machine: Machine, last: ScalingPoint) -> report.Case:

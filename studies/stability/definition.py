@@ -68,12 +68,6 @@ class ScenarioFamily:
         """Values of s that are run: 1, those of the file below H, and H."""
         return tuple(sorted({1, *(s for s in self.s if s < self.iterations), self.iterations}))
 
-    @property
-    def replayed(self) -> tuple[int, ...]:
-        """Values of s that are run and whose windows are replayed, for b = 1."""
-        wanted = {min(s, self.iterations) for s in self.replay}
-        return tuple(s for s in self.steps if s in wanted)
-
     def points(self, s: int) -> tuple[int, ...]:
         """Window ends at which a run of this s is compared: every `EVERY` iterations if s allows."""
         step = lcm(s, EVERY)
@@ -97,6 +91,13 @@ class ScenarioUnit:
         """What sets its outcome apart; one of fewer forms is another one."""
         cases = " + ".join(map(self.case, self.forms))
         return f"{cases}, condition {float(self.condition)!r}, seed {self.seed}"
+
+    @property
+    def replayed(self) -> tuple[int, ...]:
+        """Values of s that are run and whose windows are replayed, on the first seed."""
+        family = self.family
+        wanted = {min(s, family.iterations) for s in family.replay}
+        return tuple(s for s in family.steps if s in wanted and s * self.block <= family.replay_draws)
 
     @property
     def scenario(self) -> Scenario:

@@ -82,11 +82,24 @@ class StabilityKind(Kind):
             state=state,
         )
         answered = answers(runs, cases)
+        families = list({id(unit.family): unit.family for unit in work}.values())
         return Assembled(
             summary,
             cases,
             verdicts,
-            parameters=_parameters(plan.definition, work),
+            parameters={
+                "tolerated_vacuous": plan.definition.tolerated_vacuous,
+                "minimum_executed": {WINDOWS: min(family.minimum_windows for family in families)},
+                "data (samples, features, spectrum)": [
+                    f"{m} x {n}, {spectrum}"
+                    for m, n, spectrum in dict.fromkeys(
+                        (one.samples, one.features, one.spectrum) for one in families
+                    )
+                ],
+                "condition": sorted({unit.condition for unit in work}),
+                "s": sorted({s for family in families for s in family.steps}),
+                "index stream": "uniform",
+            },
             seeds={f"scenarios, seed {seed}": seed for seed in sorted({unit.seed for unit in work})},
             documents={"stability": Stability(sentences(runs, cases, answered), runs, answered)},
         )
@@ -101,21 +114,6 @@ def expected_cost(unit: ScenarioUnit) -> float:
     slow = 20.0 if family.precision == "float32" else 1.0
     exact = 100.0 if unit.seed == family.seed[0] else 0.0
     return family.iterations * unit.block * (slow * len(family.steps) + exact)
-
-
-def _parameters(definition: Definition, work: list[ScenarioUnit]) -> dict[str, object]:
-    families = list({id(unit.family): unit.family for unit in work}.values())
-    return {
-        "tolerated_vacuous": definition.tolerated_vacuous,
-        "minimum_executed": {WINDOWS: min(family.minimum_windows for family in families)},
-        "data (samples, features, spectrum)": [
-            f"{m} x {n}, {spectrum}"
-            for m, n, spectrum in dict.fromkeys((f.samples, f.features, f.spectrum) for f in families)
-        ],
-        "condition": sorted({unit.condition for unit in work}),
-        "s": sorted({s for family in families for s in family.steps}),
-        "index stream": "uniform",
-    }
 
 
 def _case(name: str, label: str, unit: ScenarioUnit, form: str, verdicts: list[Verdict]) -> report.Case:
@@ -145,7 +143,7 @@ def _case(name: str, label: str, unit: ScenarioUnit, form: str, verdicts: list[V
             "iterations (H)": family.iterations,
             "conditions": list(conditions),
             "seeds": list(family.seed),
-            "s replayed": [s for s in family.replayed if s * unit.block <= family.replay_draws] or "none",
+            "s replayed": list(unit.replayed) or "none",
         },
     )
 
@@ -154,10 +152,6 @@ def _label(unit: ScenarioUnit, form: str) -> str:
     family = unit.family
     loss = losses.describe(loss_from(unit.task, family.parameter))
     return f"{loss} / {kernels.describe(unit.kernel)} / {family.precision}, {form}"
-
-
-DECISIVE = (Status.FAIL, Status.INCONCLUSIVE, Status.PASS)
-"""Statuses of single runs of which the first that is met is that of all; VACUOUS where none is."""
 
 
 def merged(case: str, label: str, judged: Sequence[tuple[float, Verdict]]) -> list[Verdict]:
@@ -175,7 +169,9 @@ def _merged(case: str, label: str, judged: list[tuple[float, Verdict]]) -> Verdi
     ordered = sorted(judged, key=lambda item: item[0])
     verdicts = [verdict for _, verdict in ordered]
     found = {verdict.status for verdict in verdicts}
-    status = next((one for one in DECISIVE if one in found), Status.VACUOUS)
+    status = next(
+        (one for one in (Status.FAIL, Status.INCONCLUSIVE, Status.PASS) if one in found), Status.VACUOUS
+    )
     condition, told = max(
         (item for item in ordered if item[1].status is status), key=lambda item: item[1].ratio
     )

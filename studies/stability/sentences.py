@@ -132,10 +132,10 @@ def _condition(runs: Sequence[StabilityRun], cases: dict[str, Case]) -> str:
     if low == high:
         return f"Condition: only {power(low)} was run."
     ends = [[run for run in runs if run.condition == value] for value in (low, high)]
-    growth = {
-        case: _ratio(*(middle(run.classical for run in own if run.case == case) for own in ends))
-        for case in dict.fromkeys(run.case for run in runs)
-    }
+    growth = dict[str, float | None]()
+    for case in dict.fromkeys(run.case for run in runs):
+        first, last = (middle(run.classical for run in own if run.case == case) for own in ends)
+        growth[case] = last / first if first and last is not None else None
     steepest = max(growth, key=lambda case: growth[case] or 0.0)
     keys = dict.fromkeys((precision_of(case), case.task) for case in cases.values())
     losses = []
@@ -149,18 +149,14 @@ def _condition(runs: Sequence[StabilityRun], cases: dict[str, Case]) -> str:
             for own in ends
         ]
         if all(both):
-            first, last = map(_number, map(middle, both))
-            losses.append(f"{first} to {last} ({precision}, {task_words(task)})")
+            told = " to ".join(map(_number, map(middle, both)))
+            losses.append(f"{told} ({precision}, {task_words(task)})")
     return (
         f"Condition: from {power(low)} to {power(high)} the classical error grows "
         f"{_number(middle(growth.values()))} times in the median over the problems and "
         f"{_number(growth[steepest])} times at most ({precision_of(cases[steepest])}, "
         f"{short_name(cases[steepest])}); the median loss factor goes from {', from '.join(losses)}."
     )
-
-
-def _ratio(first: float | None, last: float | None) -> float | None:
-    return last / first if first and last is not None else None
 
 
 def _number(value: float | None) -> str:

@@ -33,12 +33,6 @@ from sstep_verify.verdict import Verdict
 from studies.report.stability.document import TENFOLD, StabilityRun
 from studies.stability.definition import ScenarioUnit
 
-REPLAY_POINTS = 8
-"""Places, evenly over the run, where windows shorter than the recording interval are kept for replay."""
-
-REORDERED = 4
-"""Orders of samples and features, beside the given one, in which the classical run is made."""
-
 SECOND_LOOK = 20
 """The same where an s-step run was more than ten times worse, for both runs."""
 
@@ -73,7 +67,8 @@ def execute_unit(unit: ScenarioUnit, again: str, artefacts: Path | None) -> Unit
             tell(unit.key, part, f"{form}, s = {s}")
             case = form_runs.case(s, again)
             trajectory = form_runs.make(case, s)
-            checks = (CONTRACT, STEPS, *([WINDOWS] if _is_replayed(unit, s) else []))
+            replayed = unit.seed == family.seed[0] and s in unit.replayed
+            checks = (CONTRACT, STEPS, *[WINDOWS] * replayed)
             made = {run_key(s): trajectory}
             found = [
                 verdict
@@ -86,12 +81,6 @@ def execute_unit(unit: ScenarioUnit, again: str, artefacts: Path | None) -> Unit
         noise = form_runs.noise() if noise is None else noise
         runs += form_runs.summary(attained, ratios, noise)
     return UnitOutcome(tuple(runs), tuple(verdicts))
-
-
-def _is_replayed(unit: ScenarioUnit, s: int) -> bool:
-    family = unit.family
-    first = unit.seed == family.seed[0]
-    return first and s in family.replayed and s * unit.block <= family.replay_draws
 
 
 @dataclass(frozen=True)
@@ -114,7 +103,9 @@ class _FormRuns:
     def case(self, s: int, again: str) -> Case:
         """What the run of an s is judged as."""
         unit, family = self.unit, self.unit.family
-        spaced = family.iterations // REPLAY_POINTS
+        # Places, evenly over the run, where windows shorter than the recording interval are kept for
+        # replay.
+        spaced = family.iterations // 8
         ends = {-(-place // s) * s for place in range(spaced, family.iterations + 1, max(spaced, 1))}
         return Case(
             id=f"{unit.case(self.form)}/condition={unit.condition:g}/seed={unit.seed}",
@@ -142,7 +133,7 @@ class _FormRuns:
     def noise(self) -> float:
         """Largest over smallest error of classical runs with samples and features in several orders."""
         given = self.errors[1][self.unit.family.iterations]
-        errors = [given, *self._in_other_orders(1, REORDERED)]
+        errors = [given, *self._in_other_orders(1, 4)]
         return noise_factor(errors, unit_roundoff(self.unit.family.precision))
 
     def _in_other_orders(self, s: int, orders: int) -> list[float]:

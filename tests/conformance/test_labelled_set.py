@@ -7,11 +7,10 @@ import re
 import pytest
 
 from sstep_verify.specification import specification
-from studies.corpus.grading import PLACES
+from studies.corpus.grading import PLACES, every_failure
 from studies.corpus.judged import judged
 from studies.corpus.listing import corpus
 from studies.corpus.mistakes import EQUIVALENT
-from studies.corpus.named import every_failure
 
 QUICK = (
     "added windows", "float32", "SigmaHalved", "CorrectionOff", "UpperOff", "TailDropped", "OtherStream",

@@ -11,7 +11,6 @@ from typing import ClassVar, Literal, get_args
 
 from markupsafe import Markup
 
-from sstep_verify.errors import InputError
 from sstep_verify.report.case import Case
 from sstep_verify.report.chart import (
     Figure,
@@ -38,19 +37,17 @@ Mark = Literal["supported", "not supported", "not reproducible"]
 
 MARKS: tuple[Mark, ...] = get_args(Mark)
 
-DIGITS = 4
-"""Significant digits of a predicted time: more would say nothing."""
-
 
 @dataclass(frozen=True)
 class ScalingPoint(Record):
-    """Predicted microseconds per iteration on P ranks.
+    """Predicted microseconds per iteration of a case on P ranks.
 
     Of the paper's classical program, of its s-step program at the `s` that takes least, and of this
     package's solver at the `exchange` and `our_s` that take least. An error is the median relative one of
     such predictions where they could be compared, such as ``14 %``, or says that it is not known.
     """
 
+    case: str
     ranks: int
     classical: float
     s_step: float
@@ -61,30 +58,6 @@ class ScalingPoint(Record):
     classical_error: str
     s_step_error: str
     our_error: str
-
-    def __post_init__(self):
-        super().__post_init__()
-        for name in ("classical", "s_step", "ours"):
-            value = getattr(self, name)
-            if value is None or value <= 0:
-                raise InputError(
-                    f"predictions at P = {self.ranks}: {name} = {value}, but a time is positive"
-                )
-            self._set(**{name: float(f"{value:.{DIGITS}g}")})
-
-
-@dataclass(frozen=True)
-class ScalingCurve(Record):
-    """Predictions of one case, P ascending."""
-
-    case: str
-    points: tuple[ScalingPoint, ...]
-
-    def __post_init__(self):
-        super().__post_init__()
-        ranks = [point.ranks for point in self.points]
-        if not ranks or ranks != sorted(set(ranks)):
-            raise InputError(f"curve of {self.case}: P = {ranks}, but it must ascend")
 
 
 @dataclass(frozen=True)
@@ -106,13 +79,13 @@ class PaperClaim:
 
 @dataclass(frozen=True)
 class Scaling(Record):
-    """The part of a document that a campaign of predictions adds, in the order of the cases.
+    """The part of a document that a campaign of predictions adds, in the order of the cases, P ascending.
 
     Each machine stands by its name with what its predictions were off by.
     """
 
     machines: dict[str, str] = field(default_factory=dict)
-    curves: tuple[ScalingCurve, ...] = ()
+    points: tuple[ScalingPoint, ...] = ()
     claims: tuple[PaperClaim, ...] = ()
     broken: ClassVar[tuple[str, ...]] = ()
     """A claim that does not hold is no fault."""
@@ -121,7 +94,7 @@ class Scaling(Record):
     def named(self) -> list[tuple[str, str]]:
         """Who names which case."""
         return [
-            *(("a predicted curve", curve.case) for curve in self.curves),
+            *(("a predicted time", point.case) for point in self.points),
             *(("a claim", claim.case) for claim in self.claims),
         ]
 
@@ -176,38 +149,33 @@ POINTS = (
 def drawn(results: Results) -> SimpleNamespace:
     """What the page shows: a figure for each data set; claims, those that could be judged first; ends."""
     scaling: Scaling = results.scaling
-    curves = by_case(results, scaling.curves)
+    points = by_case(results, scaling.points)
+    curves = list(grouped(points, lambda of: of.case.id).values())
     marks = Counter(claim.mark for claim in scaling.claims)
-    points = [Of(case, point) for case, curve in curves for point in curve.points]
-    last = [Of(case, curve.points[-1]) for case, curve in curves]
     claims = sorted(by_case(results, scaling.claims), key=lambda of: of.row.mark == "not reproducible")
     return SimpleNamespace(
         machines=scaling.machines,
         figures=list(_figures(curves)),
         tables={
             "claims": Table(CLAIMS, claims, "row.mark", by_case(results, scaling.claims)),
-            "scaling": Table(POINTS, last, every=points),
+            "scaling": Table(POINTS, [own[-1] for own in curves], every=points),
         },
         texts={},
         counts={mark: marks[mark] for mark in MARKS},
     )
 
 
-def _figures(curves: list[Of]) -> Iterator[Figure]:
+def _figures(curves: list[list[Of]]) -> Iterator[Figure]:
     taken = {"verdicts", "terms", "runs"}
-    for name, own in grouped(curves, lambda of: of.case.dataset).items():
-        rows = grouped(own, lambda of: (of.case.task, of.case.block)).values()
-        first = own[0].case
+    for name, own in grouped(curves, lambda curve: curve[0].case.dataset).items():
+        rows = grouped(own, lambda curve: (curve[0].case.task, curve[0].case.block)).values()
+        first = own[0][0].case
         title = f"{name}, {first.samples:,} × {first.features:,}"
         yield scaling_figure(slug(f"scaling {name}", taken), title, tuple(rows))
 
 
-MOST_LABELS = 7  # of the P axis
-
 PROGRAMS = {"classical": "classical", "s_step": "s-step, best s", "ours": "ours, best exchange and s"}
 """Fields of a point that are drawn, and their words."""
-
-ERRORS = {"classical": "classical_error", "s_step": "s_step_error", "ours": "our_error"}
 
 DASHES = {
     "none": "its error is stated",
@@ -217,22 +185,22 @@ DASHES = {
 """How far a predicted time has been checked: dashes of its line, and words."""
 
 
-def scaling_figure(slug: str, title: str, rows: Sequence[Sequence[Of]]) -> Figure:
-    """The curves of a data set, each with its case, in plots with the same scales, a row a method."""
-    curves = [of for row in rows for of in row]
-    points = [point for _, curve in curves for point in curve.points]
+def scaling_figure(slug: str, title: str, rows: Sequence[Sequence[Sequence[Of]]]) -> Figure:
+    """The curves of a data set, of points with their case, in plots of one scale, a row a method."""
+    curves = [curve for row in rows for curve in row]
+    points = [point for curve in curves for _, point in curve]
     ranks = sorted({point.ranks for point in points})
     times = decades([getattr(point, name) for point in points for name in PROGRAMS])
     plot = Plot(octaves(ranks), times, 270, 150)
     across, down = plot.left + plot.width + 12, plot.top + plot.height + 44
-    plots = [[_plot(of, plot, ranks, first=of is row[0]) for of in row] for row in rows]
+    plots = [[_plot(curve, plot, ranks, first=curve is row[0]) for curve in row] for row in rows]
     told = []
-    for case, curve in curves:
+    for curve in curves:
         ends = ", ".join(
             f"P = {point.ranks}: {point.classical:g}, {point.s_step:g}, {point.ours:g}"
-            for point in dict.fromkeys((curve.points[0], curve.points[-1]))
+            for point in dict.fromkeys((curve[0].row, curve[-1].row))
         )
-        told.append(f"{_name(case)}: {ends}")
+        told.append(f"{_name(curve[0].case)}: {ends}")
     bottom = down * len(rows)
     return Figure(
         slug,
@@ -252,14 +220,15 @@ def _name(case: Case) -> str:
     return f"{case.loss}{block}, {case.kernel}"
 
 
-def _plot(of: Of, plot: Plot, ranks: list[int], first: bool) -> str:
-    ticks = [(count, f"{count:,}") for count in ranks[:: -(-len(ranks) // MOST_LABELS)]]
+def _plot(curve: Sequence[Of], plot: Plot, ranks: list[int], first: bool) -> str:
+    # At most seven labels.
+    ticks = [(count, f"{count:,}") for count in ranks[:: -(-len(ranks) // 7)]]
     parts = [
-        text(plot.left, plot.top - 9, _name(of.case), font_weight="bold"),
+        text(plot.left, plot.top - 9, _name(curve[0].case), font_weight="bold"),
         *plot.axes(ticks, "ranks P", "us per iteration" * first, plot.up.ticks(6)),
     ]
     for place, name in enumerate(PROGRAMS):
-        points = [(plot.x(p.ranks), plot.y(getattr(p, name)), dashes(p, name)) for p in of.row.points]
+        points = [(plot.x(p.ranks), plot.y(getattr(p, name)), dashes(p, name)) for _, p in curve]
         drawn = [
             line(*one[:2], *other[:2], stroke_dasharray=max(one[2], other[2], key=[*DASHES].index))
             for one, other in pairwise(points)
@@ -271,7 +240,7 @@ def _plot(of: Of, plot: Plot, ranks: list[int], first: bool) -> str:
 
 def dashes(point: ScalingPoint, name: str) -> str:
     """Dashes that tell how far a predicted time has been checked."""
-    error = getattr(point, ERRORS[name])
+    error = getattr(point, "our_error" if name == "ours" else f"{name}_error")
     known, elsewhere, unknown = DASHES
     return unknown if "%" not in error else elsewhere if " to " in error else known
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
+
+from sstep_verify.report.plain import grouped
 
 Cells = dict[str, tuple[int, float]]
 """By check, task, kernel and value of a freedom: decided runs, and the largest ratio."""
@@ -33,17 +36,12 @@ class CoverageRow:
     reasons: dict[str, str]
 
     @property
-    def cells(self) -> Iterator[tuple[str, int, str]]:
-        """Task and kernel, decided runs, and why there are none, of each cell."""
-        for place, decided in zip(CROSSED, self.decided, strict=True):
-            yield place, decided, self.reasons.get(place, "")
-
-    @property
     def texts(self) -> list[str]:
         """Of each cell its decided runs, with the share that may fail if none of them did; or a reason."""
         return [
-            why or (f"{decided} (< {1 - 0.05 ** (1 / decided):.1%})" if decided else "0")
-            for _, decided, why in self.cells
+            self.reasons.get(place)
+            or (f"{decided} (< {1 - 0.05 ** (1 / decided):.1%})" if decided else "0")
+            for place, decided in zip(CROSSED, self.decided, strict=True)
         ]
 
 
@@ -76,29 +74,14 @@ class CoverageDocument:
     unplanted: tuple[str, ...] = ()
 
     @property
-    def number(self) -> int:
-        """Cells of check, value of a freedom, task and kernel."""
-        return sum(len(row.decided) for row in self.rows)
-
-    @property
-    def explained(self) -> int:
-        """Empty cells with a reason."""
-        return sum(len(row.reasons) for row in self.rows)
-
-    @property
     def neither(self) -> list[str]:
         """Cells that have too few decided runs, and no reason."""
         return [
             f"{row.check}, {row.freedom} = {row.value or 'none'}, {place}: {decided} decided"
             for row in self.rows
-            for place, decided, why in row.cells
-            if decided < ENOUGH and not why
+            for place, decided in zip(CROSSED, row.decided, strict=True)
+            if decided < ENOUGH and place not in row.reasons
         ]
-
-    @property
-    def whole(self) -> list[MirrorRow]:
-        """Check and defect, over all values of freedoms."""
-        return [row for row in self.mirror if " = " not in row.name]
 
     @property
     def missed(self) -> list[str]:
@@ -112,26 +95,26 @@ class CoverageDocument:
     @property
     def sentence(self) -> str:
         """Cells, pairs and defects in one sentence."""
-        left = len(self.neither)
-        made, refused = (sum(getattr(row, name) for row in self.whole) for name in ("made", "refused"))
+        left, number = len(self.neither), sum(len(row.decided) for row in self.rows)
+        explained = sum(len(row.reasons) for row in self.rows)
+        # Check and defect, over all values of freedoms.
+        whole = [row for row in self.mirror if " = " not in row.name]
+        made, refused = (sum(getattr(row, name) for row in whole) for name in ("made", "refused"))
         return (
-            f"covered {self.number - self.explained - left:,} of {self.number:,} cells of check, freedom, "
-            f"task and kernel by {ENOUGH} decided runs each, {self.explained:,} explained, {left:,} "
+            f"covered {number - explained - left:,} of {number:,} cells of check, freedom, "
+            f"task and kernel by {ENOUGH} decided runs each, {explained:,} explained, {left:,} "
             f"neither; {self.pairs - len(self.unmet):,} of {self.pairs:,} pairs of freedoms met, "
             f"{self.apart} cannot; {refused:,} of {made:,} planted defects refused"
         )
 
     @property
-    def largest(self) -> Iterator[tuple[str, str, float]]:
-        """The largest ratio of each check, and of each freedom over all checks."""
-        for name in ("check", "freedom"):
-            for value in dict.fromkeys(getattr(row, name) for row in self.rows):
-                yield name, value, max(row.largest for row in self.rows if getattr(row, name) == value)
-
-    @property
     def in_words(self) -> str:
         """The sentence, the largest ratios, and all that is not as it should be, in Markdown."""
-        ratios = [f"| {name} | {value} | {ratio:.3g} |" for name, value, ratio in self.largest]
+        ratios = [
+            f"| {name} | {value} | {max(row.largest for row in own):.3g} |"
+            for name in ("check", "freedom")
+            for value, own in grouped(self.rows, attrgetter(name)).items()
+        ]
         parts = {
             "Cells with fewer decided runs, and no reason": self.neither,
             "Pairs of freedoms that met in no decided run": list(self.unmet),
@@ -304,15 +287,12 @@ class AdversaryDocument:
     loss: float
 
     @property
-    def broken(self) -> Iterator[str]:
-        """What must not be: cases failed."""
-        if self.failed:
-            yield f"worst cases failed: {self.failed} of {len(self.cases)}"
+    def broken(self) -> list[str]:
+        """Cases that failed."""
+        return [f"worst cases failed: {self.failed} of {len(self.cases)}"] * (self.failed > 0)
 
     @property
-    def sentences(self) -> Iterator[str]:
+    def sentences(self) -> list[str]:
         """How many cases were made again, and how near they come to failing."""
-        yield (
-            f"{len(self.cases)} worst cases of correct runs made again, "
-            f"{self.failed} failed; ratios up to {self.ratio:.2g}"
-        )
+        told = f"{len(self.cases)} worst cases of correct runs made again, {self.failed} failed"
+        return [f"{told}; ratios up to {self.ratio:.2g}"]

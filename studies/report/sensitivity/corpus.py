@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -91,6 +90,11 @@ class Confusion:
         return self.false_positive + self.true_negative
 
     @property
+    def words(self) -> tuple[str, str]:
+        """Mistakes found and right solvers refused, each of how many."""
+        return f"{self.true_positive} of {self.wrong}", f"{self.false_positive} of {self.right}"
+
+    @property
     def f1(self) -> float:
         """2 TP / (2 TP + FP + FN); 0 where there is nothing to find."""
         wrong = self.false_positive + self.false_negative
@@ -139,13 +143,10 @@ class CorpusDocument:
         )
 
     @property
-    def sentences(self) -> Iterator[str]:
+    def sentences(self) -> list[str]:
         """How many mistakes were found, and right solvers refused."""
-        counts = self.confusion
-        yield (
-            f"{counts.true_positive} of {counts.wrong} mistakes found, {counts.false_positive} of "
-            f"{counts.right} right solvers refused"
-        )
+        found, refused = self.confusion.words
+        return [f"{found} mistakes found, {refused} right solvers refused"]
 
     @property
     def kills(self) -> dict[str, tuple[int, int, int]]:

@@ -69,14 +69,6 @@ class JudgeRow(NamedTuple):
     limit: RivalLimit | None
 
 
-def _found(row: JudgeRow) -> str:
-    return f"{row.counts.true_positive} of {row.counts.wrong}" if row.counts else ""
-
-
-def _refused(row: JudgeRow) -> str:
-    return f"{row.counts.false_positive} of {row.counts.right}" if row.counts else ""
-
-
 def _seen(limit: RivalLimit | None, value: Callable[[RivalLimit], float | None]) -> str:
     return ("above 1" if value(limit) is None else short(value(limit))) if limit else ""
 
@@ -87,8 +79,8 @@ def _bold(value: object, really: bool = True) -> Any:
 
 JUDGES = (
     words("Judge", lambda row: _bold(row.name, row.name == OURS)),
-    Column("Mistakes found", _found, text),
-    Column("Right solvers refused", _refused, text),
+    Column("Mistakes found", lambda row: row.counts and row.counts.words[0], text),
+    Column("Right solvers refused", lambda row: row.counts and row.counts.words[1], text),
     Column("F1", lambda row: row.counts and f"{row.counts.f1:.2f}", text),
     Column("Limit", lambda row: _seen(row.limit, attrgetter("limit")), text),
     Column("Median dose seen", lambda row: _seen(row.limit, attrgetter("median")), text),
@@ -293,9 +285,9 @@ def rivals_in_words(judges: Iterable[JudgeRow]) -> str:
         "| judge | mistakes found | right solvers refused | smallest relative error that it sees |",
         "|---|---|---|---|",
     ]
-    for row in judges:
-        name = f"**{row.name}**" if row.name == OURS else row.name
-        limit = "none up to 1" if row.limit and row.limit.limit is None else unknown
-        limit = promised(row.limit.limit) if row.limit and row.limit.limit is not None else limit
-        lines.append(f"| {name} | {_found(row) or unknown} | {_refused(row) or unknown} | {limit} |")
+    for name, counts, limit in judges:
+        told = counts.words if counts else (unknown, unknown)
+        seen = limit.limit if limit else None
+        least = unknown if limit is None else "none up to 1" if seen is None else promised(seen)
+        lines.append("| " + " | ".join((f"**{name}**" if name == OURS else name, *told, least)) + " |")
     return "\n".join(lines) + "\n"

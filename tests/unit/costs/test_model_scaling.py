@@ -28,7 +28,7 @@ PROFILES = {
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", PROFILES)
 def test_every_number_of_ranks_has_a_point(name, kernel):
-    points = list(points_of(MACHINE, PROFILES[name], Cell(name, True, kernel)))
+    points = list(points_of("", MACHINE, PROFILES[name], Cell(name, True, kernel)))
     assert tuple(point.ranks for point in points) == RANKS
     assert points[0].s_step < points[0].classical  # The transpose is paid once a window.
     for point in points:

@@ -114,7 +114,7 @@ def test_no_correct_run_of_the_design_fails_and_each_defect_is_refused(document)
     assert document.judged > document.made // 4
     assert document.coverage is not None
     assert document.coverage.missed == []
-    defects = {one.name.partition(":")[0] for one in document.coverage.whole if one.made}
+    defects = {one.name.partition(":")[0] for one in document.coverage.mirror if one.made}
     assert len(defects) > len(CHECKS) // 2
 
 

@@ -14,7 +14,7 @@ from sstep_verify.report.convergence import figure as panel_figure
 from sstep_verify.report.convergence import legend
 from sstep_verify.report.results import DRIFT, GAP, Series
 from sstep_verify.report.tables import Of
-from studies.report.scaling.part import PROGRAMS, ScalingCurve, ScalingPoint, scaling_figure
+from studies.report.scaling.part import PROGRAMS, ScalingPoint, scaling_figure
 
 HALF_A_PIXEL = 0.5
 NEAR = 0.05
@@ -115,11 +115,11 @@ def test_predicted_times_stand_above_their_ranks_each_program_its_own(seed):
     times = {name: drawn_values(1000 + 10 * seed + k, len(ranks)) for k, name in enumerate(PROGRAMS)}
     points = tuple(
         ScalingPoint(
-            count, *(times[name][k] for name in ("classical", "s_step")), 4, times["ours"][k], "gram", 8, *["9 %"] * 3
+            "a", count, *(times[name][k] for name in ("classical", "s_step")), 4, times["ours"][k], "gram", 8, *["9 %"] * 3
         )
         for k, count in enumerate(ranks)
     )  # fmt: skip
-    figure = read(scaling_figure("slug", "title", [[Of(case("a"), ScalingCurve("a", points))]]).svg)
+    figure = read(scaling_figure("slug", "title", [[[Of(case("a"), point) for point in points]]]).svg)
     height = height_scale(figure)
     place = {text: x for text, x, _, anchor in figure.texts if anchor == "middle"}
     for k, values in enumerate(times.values()):

@@ -15,7 +15,7 @@ from sstep_verify.report.numbers import enclosed, promised
 from sstep_verify.report.tables import certified_table, of
 from sstep_verify.verdict import Status, Term
 from studies.report.scaling import part as scaling_part
-from studies.report.scaling.part import Scaling, ScalingCurve, ScalingPoint
+from studies.report.scaling.part import Scaling, ScalingPoint
 
 
 def drawn(seed: int, count: int, low: float = -12, high: float = 3) -> list[float]:
@@ -66,9 +66,9 @@ def test_a_junit_file_says_seen_of_what_was_seen(tmp_path, seen):
 
 def test_speed_up_and_gain_are_those_of_the_last_point():
     classical, s_step, ours = 60.0, 12.0, 3.0
-    point = ScalingPoint(64, classical, s_step, 8, ours, "gram", 16, "9 %", "9 %", "9 %")
-    first = point.__class__(1, 70.0, 71.0, 2, 72.0, "allreduce", 2, "9 %", "9 %", "9 %")
-    scaling = Scaling({"m": "9 %"}, (ScalingCurve("a", (first, point)),), ())
+    point = ScalingPoint("a", 64, classical, s_step, 8, ours, "gram", 16, "9 %", "9 %", "9 %")
+    first = point.__class__("a", 1, 70.0, 71.0, 2, 72.0, "allreduce", 2, "9 %", "9 %", "9 %")
+    scaling = Scaling({"m": "9 %"}, (first, point), ())
     table = scaling_part.drawn(document([case("a")], [], scaling=scaling)).tables["scaling"]
     (row,) = table.rows
     shown = {column.heading: of(row, column.value) for column in table.shown}
