@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import shlex
 import signal
@@ -41,11 +40,11 @@ class Asked:
         return cls(**{item.name: given[item.name] for item in fields(cls) if item.name in given} | more)
 
 
-def judge(definition, asked: Asked, state=None) -> None:
+def judge(definition, asked: Asked, statement: str | None = None) -> None:
     """Run a campaign, write its report or shard, say what it showed, and end with its exit code.
 
-    For ``check``, `state` writes a statement, given the campaign, the results and the folder with all
-    recorded runs. InputError if options, data or parameters cannot be used.
+    InputError if options, data or parameters cannot be used, or the `statement` that ``check`` asks for, in
+    a folder, cannot be made.
     """
     from sstep_verify.campaign.loop.partial import Partial
     from sstep_verify.campaign.loop.pool import ending
@@ -82,7 +81,7 @@ def judge(definition, asked: Asked, state=None) -> None:
     command = ("sstep-verify", *sys.argv[1:])
     plan = Plan(
         definition, asked.directory, asked.only, jobs, command, say=_say, announce=click.echo, shard=part,
-        runs=state is not None,
+        runs=statement is not None,
     )  # fmt: skip
     name = f"{definition.name}-part" if asked.only else definition.name
     if part:
@@ -104,10 +103,10 @@ def judge(definition, asked: Asked, state=None) -> None:
         else:
             artefacts = partial.artefacts_for_report()
             refused = None
-            if state:
-                from sstep_verify.campaign.statement.files import stated
+            if statement is not None:
+                from sstep_verify.campaign.statement.files import state
 
-                refused = stated(functools.partial(state, definition), results, artefacts)
+                refused = state(statement, definition, asked.only, results, artefacts)
             written = write_carefully(results, folder, artefacts)
             if written:
                 partial.reported(tried=not results.summary.interrupted and results.summary.exit_code != 4)

@@ -57,17 +57,14 @@ def right_statement(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def right_judged(right_statement):
-    """That statement as it is read, and what its recorded runs give."""
+    """That statement and its results as they are read, and what its recorded runs give."""
     from sstep_verify.campaign.statement.verify import judged_again, read_statement
 
-    stated = read_statement(right_statement)
-    return stated, judged_again(stated, right_statement, None, 1, lambda *_: None)
+    stated, results = read_statement(right_statement)
+    return stated, results, judged_again(stated, right_statement, None, 1, lambda *_: None)
 
 
 @pytest.fixture
 def right_copied(right_statement, tmp_path) -> Path:
-    """A copy of that statement, with its badge and its runs, to be changed."""
-    for name in ("mine.json", "mine.svg"):
-        shutil.copy(right_statement.with_name(name), tmp_path / name)
-    shutil.copytree(right_statement.with_suffix(".runs"), tmp_path / "mine.runs")
-    return tmp_path / "mine.json"
+    """A copy of that statement, to be changed."""
+    return Path(shutil.copytree(right_statement, tmp_path / "mine"))

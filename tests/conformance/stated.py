@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
 from command import command
 
-from sstep_verify.campaign.statement.record import digests_of
+from sstep_verify.campaign.artefact.files import write_digests
+from sstep_verify.campaign.statement.files import files_of
 
 MODULE = """
 from dataclasses import replace
@@ -33,11 +35,12 @@ def stated_in(folder: Path, solver: str, code: int, *more: str) -> Path:
         patch.chdir(folder)
         patch.setenv("PYTHONPATH", f"{folder}:{':'.join(sys.path)}")
         patch.syspath_prepend(folder)
-        assert command(*words, *more, "--statement", "mine.json")[0] == code
+        assert command(*words, *more, "--statement", "mine")[0] == code
     sys.modules.pop("stated_solvers", None)  # Nothing is to be proved by a solver that is still at hand.
-    return folder / "mine.json"
+    return folder / "mine"
 
 
-def mended(values: dict) -> dict:
-    """A statement that was changed, with the digests that belong to it."""
-    return {**values, "digests": digests_of(values)}
+def rewritten(folder: Path, name: str, values: object) -> None:
+    """Change a file of a statement, and the digests with it."""
+    (folder / name).write_text(json.dumps(values), "utf-8")
+    write_digests(folder, files_of(folder))

@@ -59,7 +59,7 @@ def test_the_commands_are_taken_as_they_stand(path, tmp_path, monkeypatch, capsy
         if name == "statement":
             assert parsed.params["verify"]
             continue
-        assert parsed.params["statement"] == "solver.json"
+        assert parsed.params["statement"] == "solver-statement"
         monkeypatch.setattr(sys, "argv", ["sstep-verify", name, *words, "--list"])
         main()
         listed = capsys.readouterr().out.split()

@@ -7,28 +7,25 @@ import sys
 
 import pytest
 from command import command
-from stated import mended, stated_in
+from stated import stated_in
 
 from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.profile import Selection, profile_of
-from sstep_verify.campaign.statement import verify
-from sstep_verify.campaign.statement.record import statement_from
-from sstep_verify.campaign.statement.verify import StatementError, read_statement
+from sstep_verify.campaign.statement import files, verify
+from sstep_verify.campaign.statement.files import StatementError, check_place, read_statement
+from sstep_verify.errors import InputError
 from sstep_verify.report import numbers
-from sstep_verify.report.plain import plain
+from sstep_verify.report.results import loads
 from sstep_verify.solver import ProductionSolver
 
 
 def test_a_right_solvers_statement_says_what_was_shown_and_is_proved(right_statement, right_judged):
-    stated, results = right_judged
-    assert verify.compare(stated, verify.remade(stated, results)) == []
-    assert (stated.outcome, stated.problems[0].right_at, stated.asked.selection.ranks) == (
-        "passed",
-        (7,),
-        (1,),
-    )
+    stated, results, again = right_judged
+    assert verify.compare(stated, results, again) == []
+    assert (stated.outcome, stated.asked.selection.ranks) == ("passed", (1,))
+    assert list(results.summary.right_at.values()) == [[7]]
     said = {one.number: one.outcome for one in stated.sentences}
     assert said["S-1.2"] == "passed", "labels"
     assert said["S-1.4"] == "not applicable", "K-RR was not asked for"
@@ -42,7 +39,7 @@ def test_a_right_solvers_statement_says_what_was_shown_and_is_proved(right_state
     code, out, err = command("statement", str(right_statement))
     assert (code, err) == (0, "")
     assert "not proved yet" in out
-    assert "right for s = 7 on 1 of 1 problem<" in right_statement.with_suffix(".svg").read_text("utf-8")
+    assert "right for s = 7 on 1 of 1 problem<" in (right_statement / "badge.svg").read_text("utf-8")
 
 
 @pytest.mark.nightly
@@ -54,43 +51,69 @@ def test_a_failing_solvers_statement_says_failed_and_is_proved_without_it(tmp_pa
     assert "stated_solvers:wrong: failed" in out
     assert "proved anew" in out
     assert "stated_solvers" not in sys.modules
-    stated = read_statement(path)
-    assert stated.problems[0].right_at == ()
+    stated, results = read_statement(path)
+    assert list(results.summary.right_at.values()) == [[]]
     assert any(one.outcome == "failed" for one in stated.sentences)
-    assert "wrong" in path.with_suffix(".svg").read_text("utf-8")
+    assert "wrong" in (path / "badge.svg").read_text("utf-8")
 
 
 def test_what_is_no_statement_is_refused_in_one_line(tmp_path, monkeypatch, right_statement):
-    path = tmp_path / "s.json"
-    for content in ("[" * 100_000, "{}", "1e999", '{"schema": true}', "\0", '{"schema": 1}'):
-        path.write_text(content)
+    path = tmp_path / "s"
+    path.mkdir()
+    for content in ("[" * 100_000, "{}", "1e999", '{"schema": true}', "\0", '{"schema": 2}'):
+        (path / "statement.json").write_text(content)
         code, out, err = command("statement", str(path), "--verify")
         assert (code, out) == (2, ""), err
         assert str(path) in err
-    monkeypatch.setattr(verify, "MOST_BYTES", 10)
-    assert command("statement", str(right_statement))[0] == 2
-    code, _, err = command("check", "a:b", "--statement", "mine.txt", "--profile", "smoke")
+    code, _, err = command("statement", str(path / "statement.json"))
     assert code == 2
-    assert "NAME.json" in err or "a:b" in err
+    assert "a statement is a folder" in err
+    monkeypatch.setattr(files, "MOST_BYTES", 10)
+    assert command("statement", str(right_statement))[0] == 2
+
+
+def test_a_statement_takes_the_place_of_nothing_but_a_statement(tmp_path, right_statement):
+    check_place(right_statement)
+    check_place(tmp_path / "new")
+    (tmp_path / "file").touch()
+    for name in ("mine.txt", "artefacts"):
+        (tmp_path / name / name).mkdir(parents=True)
+    for name, told in (
+        ("file", "is a file"),
+        ("mine.txt", "'mine.txt'"),
+        ("artefacts", "holds other things"),
+    ):
+        with pytest.raises(InputError, match=told):
+            check_place(tmp_path / name)
+
+
+def test_the_report_of_a_statement_is_made_of_its_results(tmp_path, right_statement):
+    page = tmp_path / "page"
+    assert command("report", str(right_statement / "results.json"), "--out", str(page))[0] == 0
+    assert "sstep-verify statement mine --verify" in (page / "results.json").read_text("utf-8")
+
+
+def next_above(ratio):
+    """A ratio that is shown as the next larger number of two digits."""
+    return 0.999 * numbers.neighbours(numbers.rounded_up(ratio))[1]
 
 
 def test_numbers_differ_in_their_last_digit_on_another_machine_alone(right_judged):
-    stated, results = right_judged
-    values = plain(stated)
+    stated, results, again = right_judged
+    values = results.as_dict()
     place, one = next((k, one) for k, one in enumerate(values["verdicts"]) if one["ratio"])
-    one["ratio"] = numbers.neighbours(one["ratio"])[1]
+    one["ratio"] = next_above(one["ratio"])
     where = rf"verdicts\[{place}\]\.ratio"
 
     def judged() -> list[str]:
-        altered = statement_from(json.dumps(mended(values)).encode(), "altered")
-        return verify.compare(altered, verify.remade(altered, results))
+        return verify.compare(stated, loads(json.dumps(values)), again)
 
     with pytest.raises(StatementError, match=where):
         judged()
-    values["environment"]["python"] = "CPython 3.99"
+    values["provenance"]["python"] = "CPython 3.99"
     (told,) = judged()
     assert told.startswith(f"verdicts[{place}].ratio is")
-    one["ratio"] = numbers.neighbours(one["ratio"])[1]
+    one["ratio"] = next_above(one["ratio"])
     with pytest.raises(StatementError, match=where):
         judged()
 

@@ -64,12 +64,14 @@ def _content(file: Path) -> object:
 def statements(draw: Draw) -> Try:
     """A statement with one field, file or byte changed."""
     files = _unpacked("st")
-    file = pick(draw, files if draw.random() < 0.4 else [Path("st.json")])
+    file = pick(
+        draw, files if draw.random() < 0.4 else [Path("st/statement.json"), Path("st/results.json")]
+    )
     before = _content(file)
     _spoil(draw, file)
     same = json.dumps(_content(file), default=str) == json.dumps(before, default=str)
     same |= file.suffix == ".svg" and not os.path.lexists(file)  # A badge need not be there.
-    words = ("statement", "st.json", "--jobs", "1", *(["--verify"] if draw.random() < 0.8 else []))
+    words = ("statement", "st", "--jobs", "1", *(["--verify"] if draw.random() < 0.8 else []))
     untrue = (lambda _: "a changed statement was proved") if not same else (lambda _: "")
     return Try(f"statement {file}", words, (), untrue if "--verify" in words else (lambda _: ""))
 
@@ -136,7 +138,7 @@ def make_packed(command) -> None:
     line = shlex.join([sys.executable, str(program), "{dir}"])
     small = ("--profile", "smoke", "--task", "krr", "--s", "7", "--level", "L1")
     for words, expected in (
-        (("check", "--exec", line, *small, "--out", "seen", "--statement", "st.json"), 0),
+        (("check", "--exec", line, *small, "--out", "seen", "--statement", "st"), 0),
         (("check", "--runs", "bt", "--exec", line, *small[:-2]), 0),
     ):
         code, said = command(*words)
@@ -149,7 +151,7 @@ def make_packed(command) -> None:
             break
     if code:
         raise RuntimeError(f"judge ended with {code}:\n{said}")
-    for name, parts in (("st", ("st.json", "st.svg", "st.runs")), ("bt", ("bt",))):
+    for name, parts in (("st", ("st",)), ("bt", ("bt",))):
         with tarfile.open(f"{name}.tar", "w") as archive:
             for part in parts:
                 archive.add(part)

@@ -14,7 +14,7 @@ import secrets
 import shutil
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -53,8 +53,8 @@ LONGEST_NAME = 160
 
 BLOCKS_AT_ONCE = 1 << 14
 
-MOST_SUMS, MOST_DOCUMENT = 1 << 16, 64 << 20
-"""Bytes of the list of digests, which names four files, and of the document, which has no arrays."""
+MOST_SUMS, MOST_DOCUMENT = 4 << 20, 64 << 20
+"""Bytes of a list of digests (of a statement, a line a problem), and of the document, without arrays."""
 
 MOST_BLOCKS = 1 << 28
 """Blocks of an index stream that are drawn again to compare them: some seconds."""
@@ -111,7 +111,12 @@ def read_artefact(folder: str | Path, most: int | None = None) -> Artefact:
     this version of NumPy draws another index stream.
     """
     path = Path(folder)
-    _compare_digests(path)
+    if not os.path.lexists(path / SUMS):
+        raise InputError(
+            f"{path}: is no artefact, for it has no {SUMS}; name a folder that a "
+            "report holds under artefacts/"
+        )
+    hold_digests(path, NEEDED, STREAM)
     try:
         return _read(path, most)
     except InputError as error:
@@ -178,9 +183,7 @@ def _write_files(artefact: Artefact, folder: Path) -> None:
     content = msgspec.json.encode(document)
     convert(decode(content, DOCUMENT), form(), DOCUMENT)  # What could not be read is not written.
     (folder / DOCUMENT).write_bytes(msgspec.json.format(content, indent=1) + b"\n")
-    names = sorted(entry.name for entry in folder.iterdir())
-    sums = "".join(f"{_digest(folder / name)}  {name}\n" for name in names)
-    (folder / SUMS).write_text(sums, encoding="ascii")
+    write_digests(folder, [entry.name for entry in folder.iterdir()])
 
 
 def stream_digest(stream: IndexStream, blocks: int) -> str:
@@ -207,21 +210,28 @@ def _compare_stream(path: Path, stream: IndexStream, drawn: Drawn, used: int) ->
         )
 
 
-def _compare_digests(path: Path) -> None:
-    try:
-        lines = read_whole(path / SUMS, MOST_SUMS, "an artefact", follow=False).decode("ascii").splitlines()
-    except ValueError as error:  # An InputError too.
-        raise InputError(
-            f"{path}: is no artefact, for {SUMS} cannot be read in it; name a folder that a report holds "
-            "under artefacts/"
-        ) from error
-    recorded = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-    for name in sorted({*NEEDED, *recorded}):
-        if name not in recorded or name not in (*NEEDED, STREAM):
+def write_digests(folder: Path, names: Iterable[str]) -> None:
+    """Write the list of the digests of some files of a folder, by their names in it."""
+    (folder / SUMS).write_text(_listed({name: _digest(folder / name) for name in names}), encoding="ascii")
+
+
+def _listed(digests: Mapping[str, str]) -> str:
+    return "".join(f"{digests[name]}  {name}\n" for name in sorted(digests))
+
+
+def hold_digests(path: Path, needed: Collection[str], optional: str = "") -> None:
+    """Compare files of a folder with its list of digests, which lists them and one that may be there alone.
+
+    InputError if it has another list, or a file is missing or was changed (both digests are named).
+    """
+    content = read_whole(path / SUMS, MOST_SUMS, "a list of digests", follow=False).decode("latin-1")
+    recorded = {name: digest for digest, _, name in (line.partition("  ") for line in content.splitlines())}
+    for name in sorted({*needed, *recorded}):
+        if name not in recorded or name not in (*needed, optional):
             listed = "does not list" if name not in recorded else "lists the unknown file"
             raise InputError(
-                f"{path / SUMS}: {listed} {name or '(a line without a name)'}; the artefact was "
-                "changed after it was written"
+                f"{path / SUMS}: {listed} {name or '(a line without a name)'}; something was changed after "
+                "it was written"
             )
         if not os.path.lexists(path / name):
             raise InputError(f"{path / name}: is missing, but {SUMS} lists it (SHA-256 {recorded[name]})")
@@ -231,6 +241,8 @@ def _compare_digests(path: Path) -> None:
                 f"{path / name}: has SHA-256 {found}, but {SUMS} says {recorded[name]}; the file was "
                 "changed or cut off after it was written, so nothing is judged by it"
             )
+    if content != _listed(recorded):
+        raise InputError(f"{path / SUMS}: was changed after it was written: it lists a file twice, or so")
 
 
 def _digest(path: Path) -> str:

@@ -138,7 +138,7 @@ def rejudge(artefact: Artefact) -> Rejudged:
     if artefact.check == EVERY:
         raise InputError(
             "these are the runs of a statement and hold no verdict of their own; prove the statement anew "
-            "by sstep-verify statement FILE --verify"
+            "by sstep-verify statement FOLDER --verify"
         )
     (check,) = checks_of((artefact.check,))
     try:

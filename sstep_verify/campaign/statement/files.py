@@ -1,31 +1,40 @@
-"""The files of a statement: NAME.json, its badge NAME.svg, and the folder NAME.runs of recorded runs.
+"""The folder of a statement: the statement, the results of the check, its recorded runs, and digests.
 
-A badge is two words on a coloured ground, as an SVG that needs nothing else.
+``statement.json`` and ``results.json`` (as every campaign writes it), ``artefacts/`` with all runs of every
+problem (as artefacts are kept), ``SHA256SUMS`` of these, and ``badge.svg``: two words on a coloured ground.
 """
 
 from __future__ import annotations
 
-import hashlib
+import json
 import os
 import re
+import shlex
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-from sstep_verify.campaign.artefact.files import EVERY, SUMS, read_artefact
-from sstep_verify.campaign.headline import right_in_words
+from sstep_verify.campaign.artefact.files import (
+    EVERY,
+    SUMS,
+    Artefact,
+    hold_digests,
+    read_artefact,
+    write_digests,
+)
 from sstep_verify.campaign.model import Definition
-from sstep_verify.campaign.statement.make import Runs, judged_of, make_statement, refuse_partial
-from sstep_verify.campaign.statement.record import Statement, statement_text
-from sstep_verify.errors import InputError
+from sstep_verify.campaign.statement.make import SCHEMA, Statement, judged_of, make_statement
+from sstep_verify.errors import InputError, SstepVerifyError
 from sstep_verify.inputs import read_whole
-from sstep_verify.outputs import Output, check, whole_folder, write_text
+from sstep_verify.inputs.records import build, decode
+from sstep_verify.outputs import Output, check, shortened, whole_folder
+from sstep_verify.provenance import without_names
+from sstep_verify.report.plain import plain
+from sstep_verify.report.results import Results, dumps, load
+from sstep_verify.report.write import ARTEFACTS
 
-if TYPE_CHECKING:
-    from sstep_verify.report.results import Results
+STATEMENT, RESULTS, BADGE = "statement.json", "results.json", "badge.svg"
 
 COLOURS = {"passed": "#2f7d32", "failed": "#b3261e", "inconclusive": "#6b6b6b"}
 """White text on each has a contrast of 5 or more."""
@@ -53,7 +62,14 @@ def badge(subject: str, words: str, outcome: str) -> str:
     )
 
 
-ENDING = ".json"
+def badge_of(statement: Statement) -> str:
+    """The badge of a statement."""
+    words = {"passed": statement.right[0], "failed": "wrong"}.get(statement.outcome, "inconclusive")
+    return badge(f"s-step solver, specification {statement.specification}", words, statement.outcome)
+
+
+MOST_BYTES = 16 << 20
+"""Largest statement that is read; one of profile ci has 10 kB."""
 
 MOST_ARRAYS = 256 << 20
 """Bytes of the arrays of one file: a thousand times what profile ci has."""
@@ -65,101 +81,127 @@ FOLDER = re.compile(rf"[A-Za-z0-9_=+-][A-Za-z0-9._=+-]{{0,150}}-{EVERY}-s0(-\d+)
 """Names of folders of recorded runs: no separators, not hidden."""
 
 
-def places_of(path: str | Path) -> tuple[Path, Path, Path]:
-    """Statement, badge and folder of runs of a statement's name; InputError if that is no ``NAME.json``."""
-    path = Path(path)
-    if path.suffix != ENDING or path.name == ENDING:
-        raise InputError(
-            f"{path}: a statement is a file NAME{ENDING}; NAME.svg and NAME.runs stand beside it"
-        )
-    return path, path.with_suffix(".svg"), path.with_suffix(".runs")
+class StatementError(SstepVerifyError):
+    """A statement that is refused: the field or file at fault, and what is wrong with it."""
+
+    def __init__(self, where: str, fault: str):
+        super().__init__(f"statement refused: {shortened(where)}: {fault}")
 
 
-def check_places(path: str | Path, definition: Definition) -> None:
-    """See, before hours of work, that a statement can be made and written; InputError if not.
+def check_place(path: str | Path) -> None:
+    """See, before hours of work, that a statement can be written; InputError if not.
 
-    A statement that is there is replaced; a folder NAME.runs that holds anything but recorded runs is not.
+    A statement that is there is replaced; a folder that holds anything else is not.
     """
-    if definition.cut is None:
-        raise InputError("a statement is made of a solver on a profile, and of nothing else")
-    statement, picture, runs = places_of(path)
-    for place, folder in ((statement, False), (picture, False), (runs, True)):
-        check(Output("--statement", place, replace=True, folder=folder))
-    for entry in runs.iterdir() if runs.is_dir() else ():
-        if not FOLDER.fullmatch(entry.name):
-            raise InputError(f"{runs} holds {entry.name!r}, which is no part of a statement; name another")
+    entries = frozenset({STATEMENT, RESULTS, BADGE, ARTEFACTS, SUMS})
+    target = check(Output("--statement", path, folder=True, entries=entries))
+    if target.is_dir() and any(target.iterdir()) and not (target / STATEMENT).is_file():
+        raise InputError(
+            f"--statement {path}: holds other things, which would be lost; name another folder"
+        )
 
 
-def recorded_in(folder: Path) -> Runs:
-    """The recorded runs in a folder by the ids of their cases; InputError if there are too many bytes."""
-    names = sorted(entry.name for entry in folder.glob(f"*-{EVERY}-s0*")) if folder.is_dir() else []
-    size = sum(file.stat().st_size for name in names for file in (folder / name).iterdir())
+def state(
+    path: str | Path, definition: Definition, only: str, results: Results, artefacts: Path
+) -> InputError | None:
+    """Write the statement of a finished check, with its runs, which are taken out of a folder of artefacts.
+
+    `definition` is the profile with the solver, and `only` what of its cases was asked for. Returned is why
+    no statement was written, if none was: the results do not speak of every problem, or a run is missing.
+    """
+    kept = list(artefacts.glob(f"*-{EVERY}-s0*"))
+    try:
+        made = make_statement(results, judged_of(definition), replace(definition.cut, only=only))
+        with whole_folder(path) as partial:
+            (partial / ARTEFACTS).mkdir()
+            for folder in kept:
+                shutil.move(folder, partial / ARTEFACTS)
+            text = json.dumps(plain(made), indent=1, allow_nan=False, ensure_ascii=False)
+            (partial / STATEMENT).write_text(f"{text}\n", "utf-8")
+            (partial / RESULTS).write_text(dumps(_nameless(results, Path(path).name)), "utf-8")
+            (partial / BADGE).write_text(badge_of(made), "utf-8")
+            write_digests(partial, files_of(partial))
+            recorded_runs(partial, results)
+    except InputError as error:
+        return error
+    finally:
+        for folder in kept:
+            shutil.rmtree(folder, ignore_errors=True)
+    return None
+
+
+def _nameless(results: Results, name: str) -> Results:
+    """The results without names of persons in what was run and said; proving judges them again."""
+    again = shlex.join(["sstep-verify", "statement", name, "--verify"])
+    return replace(
+        results,
+        cases=tuple(replace(one, reason=without_names(one.reason)) for one in results.cases),
+        verdicts=tuple(
+            {**one, **json.loads(without_names(json.dumps({k: one[k] for k in ("reason", "evidence")})))}
+            | {"replay": again}
+            for one in results.verdicts
+        ),
+    )
+
+
+def files_of(folder: Path) -> list[str]:
+    """The files that the list of digests of a statement names; InputError for what is none of it."""
+    with os.scandir(folder / ARTEFACTS) as entries:
+        for entry in entries:
+            if not FOLDER.fullmatch(entry.name) or not entry.is_dir(follow_symlinks=False):
+                raise InputError(f"{ARTEFACTS}/{shortened(entry.name)}: is no folder of recorded runs")
+    runs = sorted(os.listdir(folder / ARTEFACTS))
+    return [STATEMENT, RESULTS, *(f"{ARTEFACTS}/{name}/{SUMS}" for name in runs)]
+
+
+def recorded_runs(folder: Path, results: Results | None = None) -> tuple[Artefact, ...]:
+    """The recorded runs of a statement, of every case one artefact, in the order of their names.
+
+    InputError if they cannot be read, have too many bytes, or are not those of the cases of the `results`.
+    """
+    places = sorted((folder / ARTEFACTS).iterdir())
+    size = sum(file.lstat().st_size for place in places for file in place.iterdir())
     if size > MOST_FOLDER:
         raise InputError(
             f"the recorded runs have {size} bytes, but a statement holds at most {MOST_FOLDER}; state "
             "fewer problems, by --profile, --task, --kernel or --only"
         )
-    return {
-        read_artefact(folder / name, MOST_ARRAYS).case.id: (name, digest_of(folder / name))
-        for name in names
-    }
+    found = tuple(read_artefact(place, MOST_ARRAYS) for place in places)
+    ids = sorted(one.case.id for one in found if one.check == EVERY)
+    if results is not None and ids != sorted(case.id for case in results.cases):
+        missing = next((case.id for case in results.cases if case.id not in ids), "")
+        told = (
+            f"the runs of {missing} are not there" if missing else "there are runs of no problem, or twice"
+        )
+        raise InputError(f"{told}, so no statement rests on them")
+    return found
 
 
-def digest_of(folder: Path) -> str:
-    """SHA-256 of the list of digests of a folder of recorded runs."""
-    return hashlib.sha256(read_whole(folder / SUMS, 1 << 16, "a list of digests", follow=False)).hexdigest()
+def read_statement(path: str | Path) -> tuple[Statement, Results]:
+    """Read a statement and the results beside it, and compare all files with their digests.
 
-
-def write_statement(statement: Statement, path: str | Path, recorded: Path) -> Path:
-    """Write the three, the statement itself last, and copy its recorded runs; its absolute path."""
-    place, picture, runs = (Path(os.path.realpath(one)) for one in places_of(path))
-    with whole_folder(runs) as partial:
-        for problem in statement.problems:
-            shutil.copytree(recorded / problem.runs, partial / problem.runs)
-    write_text(picture, badge_of(statement))
-    write_text(place, statement_text(statement))
-    return place
-
-
-def state(definition: Definition, only: str, results: Results, recorded: Path, path: str | Path) -> Path:
-    """Make the statement of a finished check, and write it under the name `path`.
-
-    `definition` is the profile with the solver, `only` what of its cases was asked for, and `recorded` the
-    folder with the runs of every case. InputError if the results do not speak of every problem.
+    InputError if it cannot be read, or is none of this version; StatementError if a file, the badge or a
+    recorded run was changed.
     """
-    refuse_partial(results)
-    asked = replace(definition.cut, only=only)
-    made = make_statement(results, judged_of(definition), asked, recorded_in(recorded))
-    return write_statement(made, path, recorded)
-
-
-def stated(
-    write: Callable[[Results, Path], object], results: Results, artefacts: Path
-) -> InputError | None:
-    """Have a statement written from results and a folder, and leave none of its runs there for the report.
-
-    Why no statement was written, if none was.
-    """
+    folder = Path(path)
+    if folder.is_file():
+        raise InputError(
+            f"{path}: a statement is a folder; read a file NAME.json, of schema 2, with the version of "
+            "sstep-verify that wrote it"
+        )
+    where = str(folder / STATEMENT)
+    values = decode(read_whole(where, MOST_BYTES, "a statement", follow=False), where)
+    if not isinstance(values, dict) or values.get("schema") != SCHEMA or values["schema"] is True:
+        raise InputError(f"{where}: schema: is no statement of schema {SCHEMA}")
+    statement = build(values, Statement, where)
     try:
-        write(results, artefacts)
-    except InputError as error:
-        return error
-    finally:
-        for kept in artefacts.glob(f"*-{EVERY}-s0*"):
-            shutil.rmtree(kept)
-    return None
-
-
-def right_words(statement: Statement) -> list[str]:
-    """For which s it is right on how many problems."""
-    return right_in_words({problem.id: problem.right_at for problem in statement.problems})
-
-
-def badge_of(statement: Statement) -> str:
-    """The badge of a statement."""
-    words = {
-        "passed": right_words(statement)[0],
-        "failed": "wrong",
-        "inconclusive": "inconclusive",
-    }[statement.outcome]
-    return badge(f"s-step solver, specification {statement.specification}", words, statement.outcome)
+        hold_digests(folder, files_of(folder))
+        results = load(folder / RESULTS)
+        recorded_runs(folder, results)
+        if os.path.lexists(folder / BADGE):
+            found = read_whole(folder / BADGE, 1 << 16, "a badge", follow=False)
+            if found != badge_of(statement).encode():
+                raise StatementError(BADGE, "is not the badge of this statement")
+    except (InputError, OSError) as error:
+        raise StatementError(folder.name or "files", str(error)) from error
+    return statement, results

@@ -74,7 +74,7 @@ OF_WRITING = OF_JUDGING | {
     help="Also report the error of s-step runs over that of s = 1: figures and a table, no verdict.",
 )  # fmt: skip
 @click.option(
-    "--statement", type=click.Path(), metavar="NAME.json",
+    "--statement", type=click.Path(), metavar="FOLDER",
     help="Write what is to be published of the solver.",
 )  # fmt: skip
 @click.option(
@@ -122,7 +122,14 @@ def command(solver, command_line, settings, statement, runs, **given):
     if given["stability"]:
         definition = with_stability(definition)
     asked = Asked.of(given, draws=not given["s_values"])
-    judge(definition, asked, state=_stating(statement, definition, given))
+    if statement is not None:
+        from sstep_verify.campaign.statement.files import check_place
+        from sstep_verify.errors import InputError
+
+        if given["xfails"]:
+            raise InputError("a statement says what failed, expected or not: leave out --xfails")
+        check_place(statement)
+    judge(definition, asked, statement)
 
 
 def _judge_runs(folder, described, selection, given) -> None:
@@ -138,19 +145,6 @@ def _judge_runs(folder, described, selection, given) -> None:
     # The report of a check has the plain name, and what it keeps for --resume is not for us to take.
     out = given["out"] or Path("sstep-verify-out") / f"{definition.name}-judged"
     judge(definition, Asked.of(given | {"out": out, "only": batch.only}, keeps=False))
-
-
-def _stating(path, definition, given):
-    """What writes the statement of a finished check; None if none is asked for."""
-    if path is None:
-        return None
-    from sstep_verify.campaign.statement.files import check_places, state
-    from sstep_verify.errors import InputError
-
-    if given["xfails"]:
-        raise InputError("a statement says what failed, expected or not: leave out --xfails")
-    check_places(path, definition)
-    return lambda judged, results, recorded: state(judged, given["only"], results, recorded, path)
 
 
 def command_again():

@@ -61,16 +61,17 @@ def _list_failures(document, path) -> None:
 
 
 @click.command("statement")
-@click.argument("file", type=click.Path(), metavar="FILE")
+@click.argument("folder", type=click.Path(), metavar="FOLDER")
 @click.option("--verify", is_flag=True, help="Judge the recorded runs again, and compare every field.")
 @folder_option
 @jobs_option
-def statement(file, verify, directory, jobs):
-    """Read the statement FILE that an author publishes of a solver, or prove it anew.
+def statement(folder, verify, directory, jobs):
+    """Read the statement in FOLDER that an author publishes of a solver, or prove it anew.
 
-    A statement is made by ``sstep-verify check ... --statement FILE``: FILE says which sentences of the
-    specification passed, failed or could not be seen, for which s and on how many ranks; the folder
-    beside it holds the recorded runs. --verify judges these runs again, offline, and runs no solver.
+    A statement is made by ``sstep-verify check ... --statement FOLDER``: it says which sentences of the
+    specification passed, failed or could not be seen, for which s and on how many ranks, beside the
+    results of the check and its recorded runs. --verify judges these runs again, offline, and runs no
+    solver.
 
     Exit codes: 0 read, or proved anew, whatever it says of the solver; 1 refused, and the field is named;
     2 usage or input error.
@@ -81,15 +82,15 @@ def statement(file, verify, directory, jobs):
     try:
         if verify:
             with of_problems() as progress:
-                found, differences = prove_statement(file, directory, jobs or processors(), progress)
+                found, differences = prove_statement(folder, directory, jobs or processors(), progress)
         else:
-            found, differences = read_statement(file), []
+            found, differences = read_statement(folder)[0], []
     except StatementError as error:
-        click.echo(f"{file}: {error}", err=True)
+        click.echo(f"{folder}: {error}", err=True)
         sys.exit(1)
     for line in (*_lines(found), *differences):
         click.echo(line)
-    click.echo(_PROVED if verify else f"not proved yet: sstep-verify statement {file} --verify")
+    click.echo(_PROVED if verify else f"not proved yet: sstep-verify statement {folder} --verify")
 
 
 _PROVED = (
@@ -100,8 +101,6 @@ _PROVED = (
 
 def _lines(found) -> list[str]:
     """What is stated, in plain words."""
-    from sstep_verify.campaign.statement.files import right_words
-
     counts: dict[str, list[str]] = {}
     for one in found.sentences:
         counts.setdefault(one.outcome, []).append(one.number)
@@ -109,7 +108,7 @@ def _lines(found) -> list[str]:
     lines = [
         f"{found.solver.name}: {found.outcome} by specification {found.specification}, profile "
         f"{found.asked.profile}, P = {ranks}",
-        ", ".join(right_words(found)),
+        ", ".join(found.right),
         *(
             f"{outcome}: {len(numbers)} sentences"
             + (f" ({', '.join(numbers)})" if outcome in ("failed", "inconclusive", "vacuous") else "")
