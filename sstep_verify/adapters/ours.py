@@ -17,8 +17,8 @@ import numpy as np
 from sstep_verify.adapters.callable import observed
 from sstep_verify.errors import DivergedError, InputError, MissingExtraError, RunError
 from sstep_verify.protocol import Observer, RunRequest
-from sstep_verify.ranks import LIMIT, in_place, run
-from sstep_verify.ranks.environment import refuse_too_many
+from sstep_verify.ranks import LIMIT, run
+from sstep_verify.ranks.environment import promised_size, refuse_too_many
 from sstep_verify.ranks.failures import RankError
 from sstep_verify.ranks.interposer import (
     forget_interposed_counts,
@@ -110,7 +110,7 @@ def run_watched(
     RankError, RankLostError, HangError or MismatchError as of `ranks.run`.
     """
     # A rank that is alone counts what it would send.
-    variables = {} if ranks == 1 or in_place.active() else _witness()
+    variables = {} if ranks == 1 or promised_size() > 1 else _witness()
     found: list[Trajectory] = run(ranks, on_rank, function, *arguments, limit=limit, variables=variables)
     whole = found[0]
     digests = {k: tuple("".join(one.fingerprints.get(k, ())) for one in found) for k in whole.fingerprints}

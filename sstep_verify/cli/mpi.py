@@ -13,7 +13,7 @@ from importlib import metadata
 from typing import Any
 
 from sstep_verify.errors import InputError, MissingExtraError
-from sstep_verify.ranks import LaunchError, environment, in_place, run
+from sstep_verify.ranks import LaunchError, environment, run
 from sstep_verify.ranks.monitors import start_monitored
 
 RANKS = 2
@@ -59,7 +59,7 @@ def mpi_findings() -> Iterator[Finding]:
         yield Finding("mpi4py", "missing", "not installed", SERIAL, INSTALL)
         return
     version = metadata.version("mpi4py")
-    if in_place.active():
+    if environment.promised_size() > 1:
         yield _this_job(version)
         return
     yield Finding("mpi4py", "ok", version)

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from sstep_verify.errors import InputError, MissingExtraError
-from sstep_verify.ranks import environment, in_place
+from sstep_verify.ranks.environment import SLOW, promised_size, start_limit, world
 from sstep_verify.ranks.monitor_programs import DELIVERY
 from sstep_verify.ranks.monitors import start_monitored
 from sstep_verify.ranks.progress import observed
@@ -51,28 +51,28 @@ def on_ranks(function: Callable[[Communicator, Unwatched], None], hang_limit: fl
     seconds, at least, without progress of any rank the job is ended, never if that is 0. On several ranks
     it exits with code 2 for errors of the input, and 4 for others.
     """
-    if not in_place.active():
+    if promised_size() < 2:
         with ended_by(signal.default_int_handler, signal.SIGTERM):
             function(SelfCommunicator(), Unwatched())
         return
-    with start_monitored(environment.start_limit(), in_place.SLOW):
-        world = environment.world()
-        job = _Job(world, hang_limit)
+    with start_monitored(start_limit(), SLOW):
+        whole = world()
+        job = _Job(whole, hang_limit)
     # A launcher hands both signals to all ranks. Rank 0 ends the job, once it has kept what there is; until
     # then the others go on, since it may wait for them in a collective.
-    ended = signal.default_int_handler if world.rank == 0 else job.end_soon
+    ended = signal.default_int_handler if whole.rank == 0 else job.end_soon
     try:
         with ended_by(ended, signal.SIGINT, signal.SIGTERM):
-            function(communicator_of(observed(world)), job.watchdog)
+            function(communicator_of(observed(whole)), job.watchdog)
     except (InputError, MissingExtraError) as error:
         job.leave(INPUT, f"error: {error}")
     except (WindowError, IncoherenceError, ReadingError) as error:
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
         job.leave(FAILED, f"error: {error}{notes}")
     except KeyboardInterrupt:
-        job.abort(INTERRUPTED, "interrupted" if world.rank == 0 else "")
+        job.abort(INTERRUPTED, "interrupted" if whole.rank == 0 else "")
     except BaseException as error:
-        job.abort(FAILED, f"rank {world.rank} of {world.size} ends the job:\n{_told(error, job.watchdog)}")
+        job.abort(FAILED, f"rank {whole.rank} of {whole.size} ends the job:\n{_told(error, job.watchdog)}")
     job.leave()
 
 

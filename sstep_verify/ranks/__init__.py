@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import Any
+from typing import IO, Any
 
 from sstep_verify.errors import InputError
-from sstep_verify.ranks import in_place, task
-from sstep_verify.ranks.environment import refuse_too_many
+from sstep_verify.ranks.environment import promised_size, refuse_too_many
 from sstep_verify.ranks.failures import HangError, LaunchError, MismatchError, RankError, RankLostError
-from sstep_verify.ranks.in_place import join
-from sstep_verify.ranks.pool import pool_of
 
 __all__ = ["HangError", "LaunchError", "MismatchError", "RankError", "RankLostError", "join", "run"]
 
@@ -62,11 +60,25 @@ def run(
         In place, a lost or a hanging rank ends the whole job, and so does one that raises while others
         wait for it.
     """
+    from sstep_verify.ranks import in_place, task
+    from sstep_verify.ranks.pool import pool_of
+
     refuse_too_many(ranks)
     if task.under_way():
         raise InputError("run() was called by a function that runs on ranks itself; call it outside")
-    if in_place.active():
+    if promised_size() > 1:
         if variables:
             raise InputError(f"variables {sorted(variables)} cannot be set inside a running MPI job")
         return in_place.call(ranks, function, arguments, options, limit)
     return pool_of(ranks, variables or {}).call(function, arguments, options, limit)
+
+
+def join(voice: IO[str] | None = None) -> bool:
+    """Make this process one of the job's ranks; to be called on all of them.
+
+    True at once on rank 0, which may now use `run`; False on the others when rank 0 has dismissed them,
+    which it does when its Python ends. Last words go to `voice`, or to standard error.
+    """
+    from sstep_verify.ranks import in_place
+
+    return in_place.join(voice or sys.stderr)

@@ -49,6 +49,9 @@ OPEN_MPI = {
 START, START_LIMIT = 40.0, "SSTEP_VERIFY_START_LIMIT"
 """Seconds within which all ranks must have come together, and the variable that sets others."""
 
+SLOW = f"If the ranks are merely slow to start, set {START_LIMIT} to more seconds (0: no limit)"
+"""What to do where MPI did not begin in time."""
+
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 

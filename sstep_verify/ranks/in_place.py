@@ -10,7 +10,6 @@ import atexit
 import contextlib
 import faulthandler
 import os
-import sys
 import threading
 import time
 import traceback
@@ -19,10 +18,10 @@ from typing import IO, Any, NoReturn
 
 from sstep_verify.errors import InputError
 from sstep_verify.ranks import task
-from sstep_verify.ranks.environment import START_LIMIT, promised_size, start_limit, world
+from sstep_verify.ranks.environment import SLOW, start_limit, world
 from sstep_verify.ranks.failures import HangError, RankState
 from sstep_verify.ranks.monitors import GRACE, end_job, first_exit_monitor, start_monitored
-from sstep_verify.ranks.progress import CURRENT
+from sstep_verify.ranks.progress import CURRENT, own_state
 
 NAP = 0.001
 """Seconds between two looks of an idle rank."""
@@ -38,9 +37,6 @@ TRANSFER = 120.0
 
 ABORT_CODE = 70
 """Exit code of a job that the watchdog ended."""
-
-SLOW = f"If the ranks are merely slow to start, set {START_LIMIT} to more seconds (0: no limit)"
-"""What to do where MPI did not begin in time."""
 
 CALL, ANSWER, STATE = 1, 2, 3
 """Tags of messages: a call to make, its answer, where a rank stands."""
@@ -154,7 +150,7 @@ class Job:
         from mpi4py import MPI
 
         comm = self.comm
-        state = self._states.get(comm.rank) or task.own_state(comm.rank)
+        state = self._states.get(comm.rank) or own_state(comm.rank)
         end = time.monotonic() + GRACE
         if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
             time.sleep(GRACE * comm.rank / comm.size)  # one after the other
@@ -187,21 +183,11 @@ class Job:
 _job: Job | None = None
 
 
-def active() -> bool:
-    """Whether this process is one of several that a launcher started."""
-    return promised_size() > 1
-
-
-def join(voice: IO[str] | None = None) -> bool:
-    """Make this process one of the job's ranks; to be called on all of them.
-
-    True at once on rank 0, which may now use `sstep_verify.ranks.run`; False on the others when rank 0 has
-    dismissed them, which it does when its Python ends. Last words go to `voice`, or to standard error.
-    """
+def join(voice: IO[str]) -> bool:
+    """See `sstep_verify.ranks.join`."""
     global _job
     if _job is not None:
         return _job.comm.rank == 0
-    voice = voice or sys.stderr
     with start_monitored(start_limit(), SLOW, voice):
         job = _job = Job(voice)
     atexit.register(job.comm.Barrier)  # runs last: nobody ends before the monitors are dismissed

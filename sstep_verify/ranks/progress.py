@@ -8,6 +8,9 @@ so nothing is shared but the network.
 from __future__ import annotations
 
 import contextlib
+import sys
+import threading
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -172,6 +175,15 @@ class Progress:
 
 CURRENT = Progress()
 """Progress of this process."""
+
+
+def own_state(rank: int, finished: bool = False) -> RankState:
+    """The present place of this process: its main thread's stack and collective."""
+    stack = ""
+    if not finished:
+        frame = sys._current_frames().get(threading.main_thread().ident or 0)
+        stack = "".join(traceback.format_stack(frame)) if frame else "no frame\n"
+    return RankState(rank, CURRENT.inside, CURRENT.entered, stack, finished, CURRENT.history)
 
 
 def observed(communicator: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import pickle
 import sys
-import threading
 import traceback
 from collections import deque
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from typing import Any
 
 from sstep_verify.errors import InputError
 from sstep_verify.ranks.failures import LaunchError, MismatchError, RankError, RankState, dissenters
-from sstep_verify.ranks.progress import CURRENT, observed
+from sstep_verify.ranks.progress import CURRENT, observed, own_state
 from sstep_verify.runs.floating_point import restore_with_warning
 
 RETIRED = 500
@@ -98,15 +97,6 @@ def read_answer(rank: int, answer: bytes) -> Answer:
     except Exception as error:
         said = (type(error).__name__, f"its result cannot be read here: {error}", traceback.format_exc())
         return Answer(RankState(rank, finished=True), failure=said)
-
-
-def own_state(rank: int, finished: bool = False) -> RankState:
-    """The present place of this process: its main thread's stack and collective."""
-    stack = ""
-    if not finished:
-        frame = sys._current_frames().get(threading.main_thread().ident or 0)
-        stack = "".join(traceback.format_stack(frame)) if frame else "no frame\n"
-    return RankState(rank, CURRENT.inside, CURRENT.entered, stack, finished, CURRENT.history)
 
 
 def failure_of(name: str, answers: dict[int, Answer], unfinished: list[RankState]) -> LaunchError | None:

@@ -21,10 +21,9 @@ import threading
 import time
 from typing import IO, Any, NoReturn
 
-from sstep_verify.ranks import task
 from sstep_verify.ranks.failures import LaunchError, RankState, StallError, dissenters
 from sstep_verify.ranks.monitors import GRACE, Monitor, end_job, first_exit_monitor
-from sstep_verify.ranks.progress import CURRENT, RankQueries, RankReport
+from sstep_verify.ranks.progress import CURRENT, RankQueries, RankReport, own_state
 
 TICK = 0.25
 """Seconds between two looks, at most; an eighth of a small limit."""
@@ -126,7 +125,7 @@ class Watchdog(Unwatched):
         self._survey.wait(GRACE)
         time.sleep(2 * self._pause)  # for the answers
         found = self._queries.heard_since(self._since)
-        own = task.own_state(self._comm.rank, finished=True)
+        own = own_state(self._comm.rank, finished=True)
         states = [own, *(said.state for rank, said in found.items() if rank != own.rank)]
         suspects = dissenters(sorted(states, key=lambda state: state.rank))
         if not suspects:
@@ -173,7 +172,7 @@ class Watchdog(Unwatched):
                 self._queries.forget()
 
     def _report(self) -> RankReport:
-        state = task.own_state(self._comm.rank, self._finished)
+        state = own_state(self._comm.rank, self._finished)
         return RankReport(state, self._clock - self._since, self._allowed)
 
     def _confer(self, queries: RankQueries) -> None:

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from sstep_verify import provenance
 from sstep_verify.errors import DataError, InputError, LineError, MissingExtraError, SstepVerifyError
+from sstep_verify.provenance import processor
 
 
 class Communicator:
@@ -183,7 +183,7 @@ def listed(values: Sequence[str]) -> str:
     return "; ".join(f"rank {', '.join(map(str, ranks))}: {value}" for value, ranks in found.items())
 
 
-_processor = functools.cache(provenance.processor)
+_processor = functools.cache(processor)
 _libraries = functools.cache(ThreadpoolController)
 
 

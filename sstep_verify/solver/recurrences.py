@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+import sstep_verify.solver.ridge_window as ridge_window
+import sstep_verify.solver.svm_window as svm_window
 from sstep_verify.problems import BoxedLoss, Problem, Ridge
-from sstep_verify.solver import ridge_window, svm_window
 from sstep_verify.solver.communicator import Communicator
 from sstep_verify.solver.settings import Options
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
@@ -10,9 +11,6 @@ from sstep_verify.protocol import RunRequest
 from sstep_verify.solver.communicator import Communicator, SelfCommunicator
 from sstep_verify.solver.data.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.solver.exchanges.exchange import AllreduceExchange, Exchange, ReduceScatterExchange
-from sstep_verify.solver.exchanges.gram import GramExchange
-from sstep_verify.solver.exchanges.support import SupportExchange, SupportPanel
-from sstep_verify.solver.lone_windows import LoneGramWindows, StepWindows
 from sstep_verify.solver.packet import CountingCommunicator, Packet
 from sstep_verify.solver.panels.panel import Panel
 from sstep_verify.solver.recurrences import FirstRanks, Recurrence, RidgeRecurrence, recurrence_of
@@ -27,7 +25,7 @@ from sstep_verify.solver.windows import (
 from sstep_verify.trajectory import BROADCASTS, fingerprint
 from sstep_verify.trajectory import Panel as UsedPanel
 
-AnyPanel = TypeVar("AnyPanel", Panel, SupportPanel)
+Formed = TypeVar("Formed")
 
 CHUNK_DRAWS = 1 << 9
 """Coordinates whose windows are prepared in one call: amortises Python over many windows."""
@@ -103,16 +101,20 @@ class Run:
         self._order = partition.order
         return local_columns(data, partition.columns(self._communicator.rank))
 
-    def _panel(self, kind: type[AnyPanel]) -> AnyPanel:
+    def _panel(self, kind: Callable[..., Formed]) -> Formed:
         data, kernel = self._own_columns(), self._request.problem.kernel
         return kind(data, kernel, self._options.rbf, self._rows, self.packet)
 
     def _small_exchange(self, most: int) -> Exchange:
-        """The exchange of a run in which no rank has whole rows."""
+        """The exchange of a run in which no rank has whole rows; what the others need is not loaded."""
         if self.exchange == "reduce-scatter":
             return ReduceScatterExchange(self._panel(Panel), self.packet, most)
         if self.exchange == "support":
+            from sstep_verify.solver.exchanges.support import SupportExchange, SupportPanel
+
             return SupportExchange(self._panel(SupportPanel), self.packet, most)
+        from sstep_verify.solver.exchanges.gram import GramExchange
+
         before, recompute = self._request.start // self._request.s, self._options.recompute
         return GramExchange(self._own_columns(), self.packet, most, recompute, before)
 
@@ -121,7 +123,11 @@ class Run:
         samples, block = request.problem.samples, request.stream.block
         windows, narrow = self._chunk // self._width, CHUNK_DRAWS if self._tuned else 0
         columns = WindowColumns(samples, self._width * block, windows, narrow)
-        if self._alone and isinstance(exchange, GramExchange):
+        if self._alone and self.exchange == "gram":
+            from sstep_verify.solver.exchanges.gram import GramExchange
+            from sstep_verify.solver.lone_windows import LoneGramWindows
+
+            assert isinstance(exchange, GramExchange)
             return LoneGramWindows(exchange, recurrence, columns, request.s, self._communicator)
         options = self._options
         alone = self.packet.alone and not (options.separate_timers or options.frozen)
@@ -131,6 +137,8 @@ class Run:
             and isinstance(recurrence, RidgeRecurrence)
             and isinstance(exchange, AllreduceExchange)
         ):
+            from sstep_verify.solver.lone_windows import StepWindows
+
             return StepWindows(exchange, recurrence, columns, request.s, block, request.expose_panels)
         return ExchangedWindows(exchange, recurrence, columns, request.s)
 

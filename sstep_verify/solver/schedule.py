@@ -10,13 +10,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sstep_verify.costs.known import Batch
-from sstep_verify.costs.tuning import Tuner
 from sstep_verify.solver.settings import EXCHANGES
+
+if TYPE_CHECKING:
+    from sstep_verify.costs.known import Batch
+    from sstep_verify.costs.tuning import Tuner
 
 
 class Stretch(NamedTuple):

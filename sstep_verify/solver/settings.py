@@ -206,7 +206,8 @@ class Settings(Options):
     }  # fmt: skip
 
     def __post_init__(self):
-        require_usable(self.bias, self.kernel)
+        if self.bias:
+            require_usable(self.bias, self.kernel)
         loss = self.loss
         name, scale = ("lambda", loss.penalty) if isinstance(loss, Ridge) else ("C", loss.C)
         if not LEAST_SCALE <= scale <= 1 / LEAST_SCALE:

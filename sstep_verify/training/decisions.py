@@ -6,18 +6,19 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sstep_verify import __version__
 from sstep_verify.compiled import AVAILABLE
-from sstep_verify.costs.messages import block_size
-from sstep_verify.costs.tuning import Tuner
 from sstep_verify.errors import InputError
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.solver.exchanges.exchange import choose_exchange
 from sstep_verify.solver.schedule import Schedule, Stretch
 from sstep_verify.solver.settings import EXCHANGES, MOST, OR, Options, Settings
 from sstep_verify.solver.training import Place
+
+if TYPE_CHECKING:
+    from sstep_verify.costs.tuning import Tuner
 
 MEMORY = 1 << 26
 """Words of kernel rows that a rank may keep where nothing else is said."""
@@ -74,6 +75,8 @@ def decide(
     if block == "auto":
         block, why = 1, "solves cost no more than the rest"
         if settings.ridge:
+            from sstep_verify.costs.messages import block_size
+
             block = block_size(samples, samples if stored is None else stored, ranks, settings.kernel)
     iterations = settings.iterations
     if iterations is None:
@@ -168,6 +171,8 @@ def tuner_of(
     exchanges: tuple[str, ...], largest: int, ranks: int, iterations: int, start: int = START_S
 ) -> Tuner:
     """The tuner of a run that is to make so many iterations."""
+    from sstep_verify.costs.tuning import Tuner
+
     settled = {"settled": SETTLED_ALONE} if ranks == 1 else {}
     return Tuner(exchanges, largest, min(start, largest), iterations, **settled)
 

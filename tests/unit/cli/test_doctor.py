@@ -17,7 +17,7 @@ from sstep_verify.cli import mpi
 from sstep_verify.cli.commands import doctor
 from sstep_verify.cli.commands.doctor import Package, command, package
 from sstep_verify.cli.mpi import Finding
-from sstep_verify.ranks import environment, in_place, pool
+from sstep_verify.ranks import environment, pool
 
 INDEPENDENT = """#!/bin/sh
 # Starts processes that know nothing of each other, as the mpiexec of a foreign MPI does.
@@ -82,7 +82,7 @@ def test_a_sound_environment_is_ok_and_every_line_has_its_three_parts(sound):
     assert last.startswith(f"{len(lines)} parts: 0 wrong, ")
     assert {line.split()[0] for line in lines} <= {"ok", "missing"}
     assert all(" Do: " in line for line in lines if line.startswith("missing"))
-    expected = "MPI job" if in_place.active() else "MPI trial"
+    expected = "MPI job" if environment.promised_size() > 1 else "MPI trial"
     assert any(line.startswith("ok") and expected in line for line in lines)
 
 
@@ -137,7 +137,7 @@ def test_an_mpiexec_of_another_mpi_is_wrong(scripts):
 
 
 def test_another_mpiexec_that_a_shell_finds_first_is_wrong(tmp_path, monkeypatch):
-    if in_place.active():
+    if environment.promised_size() > 1:
         pytest.skip("inside a job no other launcher is tried")
     beside = mpi_at_hand()
     first = program(tmp_path / "first", "mpiexec", INDEPENDENT)
@@ -151,7 +151,7 @@ def test_another_mpiexec_that_a_shell_finds_first_is_wrong(tmp_path, monkeypatch
 
 
 def test_another_mpiexec_that_works_is_ok(tmp_path, monkeypatch):
-    if in_place.active():
+    if environment.promised_size() > 1:
         pytest.skip("inside a job no other launcher is tried")
     beside = mpi_at_hand()
     program(tmp_path / "first", "mpiexec", f'#!/bin/sh\nexec {beside} "$@"\n')
