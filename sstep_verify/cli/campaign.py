@@ -51,8 +51,7 @@ def judge(definition, asked: Asked, statement: str | None = None) -> None:
     from sstep_verify.campaign.loop.run import Shard, run_campaign
     from sstep_verify.campaign.model import Plan
     from sstep_verify.campaign.read import units_of
-    from sstep_verify.cli.progress import of_problems
-    from sstep_verify.cli.ranks import ended_by
+    from sstep_verify.cli.work import ended_by, of_problems
     from sstep_verify.errors import InputError
     from sstep_verify.outputs import Output, check
     from sstep_verify.ranks.environment import promised_size

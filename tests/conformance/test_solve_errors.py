@@ -77,11 +77,11 @@ def test_tasks_that_no_mpi_joined_are_refused(folder):
 FAULT = """
 import os
 import sys
-from sstep_verify.cli import ranks
+from sstep_verify.cli import work
 from sstep_verify.training import pipeline, samples
 from sstep_verify.errors import InputError
 from sstep_verify.solver.panels.panel import Panel
-ranks.GRACE = 0.5
+work.GRACE = 0.5
 if os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK")) == "1":
     def fail(*arguments, **options):
         raise {error}

@@ -25,7 +25,7 @@ MINUTE = 60.0
 COMMAND = """
 from sstep_verify.ranks import monitors
 monitors.SETTLED = 2.0
-from sstep_verify.cli.ranks import on_ranks
+from sstep_verify.cli.work import on_ranks
 on_ranks(lambda communicator, watchdog: None, 40.0)
 """
 

@@ -14,7 +14,7 @@ if threads:
 
 from launch_faults import rounds  # noqa: E402
 
-from sstep_verify.cli.ranks import on_ranks  # noqa: E402
+from sstep_verify.cli.work import on_ranks  # noqa: E402
 
 LIMIT = 1.0
 """Seconds that are allowed where work is slow."""

@@ -77,7 +77,7 @@ def statement(folder, verify, directory, jobs):
     2 usage or input error.
     """
     from sstep_verify.campaign.statement.verify import StatementError, prove_statement, read_statement
-    from sstep_verify.cli.progress import of_problems
+    from sstep_verify.cli.work import of_problems
 
     try:
         if verify:

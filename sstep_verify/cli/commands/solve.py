@@ -122,7 +122,7 @@ def command(**given):
     2 usage or input error; 4 an error, loss or hang of a rank, which is named (a killed rank ends the job
     with the launcher's code for it); 130 interrupted.
     """
-    from sstep_verify.cli.ranks import on_ranks
+    from sstep_verify.cli.work import on_ranks
 
     for name in ("hang_limit", "checkpoint_seconds"):
         if math.isnan(given[name]):
@@ -133,7 +133,7 @@ def command(**given):
 
 
 def _solve(given, communicator, watchdog) -> None:
-    from sstep_verify.cli.progress import Progress
+    from sstep_verify.cli.work import Progress
     from sstep_verify.solver.communicator import on_all_ranks
     from sstep_verify.training import solve
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from sstep_verify.cli import main
-from sstep_verify.cli import progress as spaced_lines
+from sstep_verify.cli import main, work
 from sstep_verify.cli.commands import oracle, run
 from sstep_verify.errors import InputError
 from sstep_verify.ranks.environment import PLACES
@@ -76,9 +75,9 @@ def test_a_part_of_a_campaign_leaves_the_report_of_the_whole_alone(monkeypatch, 
 
 def test_lines_are_spaced_and_only_said_where_wanted(monkeypatch, capsys):
     now = 0.0
-    monkeypatch.setattr(spaced_lines.time, "monotonic", lambda: now)
-    told, silent = spaced_lines.SpacedLines(True), spaced_lines.SpacedLines(False)
-    for now in (1.0, spaced_lines.SILENCE + 1, spaced_lines.SILENCE + 2, 2 * spaced_lines.SILENCE + 2):
+    monkeypatch.setattr(work.time, "monotonic", lambda: now)
+    told, silent = work.SpacedLines(True), work.SpacedLines(False)
+    for now in (1.0, work.SILENCE + 1, work.SILENCE + 2, 2 * work.SILENCE + 2):
         told.say(f"at {now:g}")
         silent.say("never")
     assert capsys.readouterr().err.split("\n") == ["at 31", "at 62", ""]
