@@ -126,3 +126,9 @@ def pytest_report_header(config):
 def no_seed_drawn(monkeypatch):
     """Runs that are given no seed draw no further s: tests are the same whenever they are run."""
     monkeypatch.setattr("sstep_verify.campaign.profile.new_seed", lambda: None)
+
+
+@pytest.fixture
+def unexplained(monkeypatch):
+    """Failures whose causes nobody looks for, which takes most of their time."""
+    monkeypatch.setattr("sstep_verify.diagnosis.candidates.Suspects.alone", lambda suspects: [])

@@ -163,12 +163,7 @@ def _sealed(path: Path, document: dict) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "name"),
-    [
-        *(("runs", name) for name in ("../../evil", "..", "/tmp", "x\\u002f..", ".hidden")),
-        *(("replay", name) for name in ("../../evil", "deep/../../evil", "x\\u002f..")),
-        ("reason", "../../evil"),
-    ],
+    ("field", "name"), [("runs", "../../evil"), ("replay", "deep/../../evil"), ("reason", "../../evil")]
 )
 def test_a_merger_writes_nothing_outside_by_a_name_in_a_part(folder, field, name):
     (folder / "evil").mkdir()

@@ -52,6 +52,7 @@ def test_right_solvers_stay_within_every_bound(task):
         assert decided[check] >= 2, decided
 
 
+@pytest.mark.usefixtures("unexplained")
 @pytest.mark.parametrize("task", TASKS)
 def test_a_defect_is_seen_in_every_form(task):
     for seed, form in enumerate(FORMS):

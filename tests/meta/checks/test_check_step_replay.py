@@ -9,7 +9,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from judged import judged, named_case
+from judged import judged, named_case, small_case
 from plant import plant
 
 from sstep_verify import quantities
@@ -196,7 +196,7 @@ def test_a_value_that_no_right_step_gives_fails_in_log_and_record_alike(loss, bl
         log[-1] = alphas[-1, case.stream.blocks(74, 75)[0]] = value
         return replace(trajectory, log=log, alphas=alphas)
 
-    case, tested = named_case(loss, RBFKernel(0.1), block=block)
+    case, tested = small_case(loss, RBFKernel(0.1), block=block)
     for verdict in judged(step_replay, case, tested, broken).values():
         assert verdict.status is Status.FAIL, verdict.reason
 

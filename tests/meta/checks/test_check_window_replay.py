@@ -105,6 +105,7 @@ def test_a_planted_defect_fails_with_a_reason(loss, block, update, module, old, 
             assert words in verdict.reason
 
 
+@pytest.mark.usefixtures("unexplained")
 @pytest.mark.parametrize(("loss", "block"), LOSSES)
 def test_a_large_error_is_not_replayed_at_ever_more_bits(loss, block, monkeypatch):
     case, tested = _case(loss, block)

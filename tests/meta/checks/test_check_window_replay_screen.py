@@ -39,6 +39,7 @@ def test_a_right_solver_stays_within_the_bound_of_the_screen(task):
     assert 1e-3 < max(found) <= 1
 
 
+@pytest.mark.usefixtures("unexplained")
 @pytest.mark.parametrize("task", TASKS)
 def test_a_defect_among_products_that_cancel_is_seen(task):
     statuses = []
@@ -88,6 +89,7 @@ def test_what_is_flagged_and_not_replayed_is_neither_right_nor_wrong(task, monke
     assert "not replayed, so neither right nor wrong" in verdict.reason
 
 
+@pytest.mark.usefixtures("unexplained")
 @pytest.mark.parametrize("task", TASKS)
 def test_a_defect_is_found_behind_windows_that_a_screen_flags_in_vain(task, monkeypatch):
     tightened(monkeypatch, 1e9)

@@ -131,6 +131,13 @@ def test_what_cannot_be_read_is_ignored_with_one_line(folder, damage):
     assert not folder.path.exists()
 
 
+@pytest.mark.parametrize("name", ["../../evil", "..", "/tmp", "x\\u002f..", ".hidden", "deep/../../evil"])
+def test_an_outcome_that_names_an_artefact_outside_its_folder_is_ignored(folder, name):
+    folder.interrupted(outcome("first", f"sstep-verify explain --again artefacts/{name}"))
+    assert folder.resumed() == {}
+    assert [line for line in folder.said if "names an artefact by what is no name of one" in line]
+
+
 def test_an_outcome_of_other_data_is_ignored_with_one_line(folder):
     folder.interrupted(outcome("first"), outcome("second"))
     assert set(folder.resumed(COMMON, {**DATA, "first": "cc"})) == {"second"}

@@ -61,8 +61,9 @@ def ran(path: str, task: str, check: str, s: int = 7, short: int = 21):
 
 
 def judged(path: str, task: str = "svm-l1", check: str = "trajectory", hinted: bool = False, **sizes):
-    """The verdict of one check on such a problem."""
+    """The verdict of one check on such a problem; what explains a failure is looked for where it is hinted at."""
     case, runs, solver = ran(path, task, check, **sizes)
+    case = replace(case, diagnose=hinted)
     oracle = Oracle(case.problem)
     found = CHECKS[check].judge(case, runs, oracle)
     (verdict,) = name_conventions(CHECKS[check], case, runs, solver, found, oracle) if hinted else found
