@@ -1,4 +1,4 @@
-"""Predicted strong scaling: the paper's programs, with how far they were checked, beside our solver.
+"""Predicted strong scaling on given data: the paper's programs, how far they were checked; our solver.
 
 The figures of what was published are of the timings that `benchmarks/model_fit.py` reads; they are not
 part of this project.
@@ -6,11 +6,20 @@ part of this project.
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Iterable
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
+from sstep_verify.campaign.selection import load_data
+from sstep_verify.campaign.tables import Count, Range, limits, refuse_beyond
 from sstep_verify.costs.prediction import Machine, Method, Row, predict
-from sstep_verify.costs.profiles import Profile
+from sstep_verify.costs.profiles import Profile, matrix_profile, read_counts, uniform_profile
+from sstep_verify.errors import InputError
+from sstep_verify.problems.data.datasets import FOLDER_VARIABLE, stored_file
 from studies.report.scaling.part import ScalingPoint
 
 KERNELS = ("linear", "polynomial", "rbf")
@@ -126,3 +135,67 @@ def ends(rows: list[Row]) -> tuple[Row, Row]:
     """The classical row that takes least, and such an s-step row."""
     classical, s_step = ([row for row in rows if (row["s"] == 1) == first] for first in (True, False))
     return min(classical, key=lambda row: row["total"]), min(s_step, key=lambda row: row["total"])
+
+
+@dataclass(frozen=True)
+class DataItem:
+    """Data of a family: a data set's name or file; or any name, with what is known of the data.
+
+    That is m, n and nonzeros, every column as full as the others; or m and `counts`, a file of each
+    column's nonzeros that is looked for in the folders of data sets.
+    """
+
+    name: str
+    samples: Count = 0
+    features: Annotated[int, Range(1, 1 << 27, "every column has a number")] = 0
+    nonzeros: Count = 0
+    counts: str = ""
+
+
+def item_of(given: Any, where: str) -> DataItem:
+    """Data of a family, which are a data set or said by three numbers, or by one and a file."""
+    item = DataItem(given.name, given.samples, given.features, given.nonzeros, given.counts)
+    if item == DataItem(item.name):
+        return item
+    if not item.name or "/" in item.name:
+        raise InputError(f"{where}, data: name = {item.name!r:.60}, but it is part of an id: no / in it")
+    where = f"{where}, data {item.name}"
+    if item.counts and (item.features or item.nonzeros):
+        raise InputError(f"{where}: counts says features and nonzeros; leave these out")
+    needed = {"samples": item.samples}
+    if not item.counts:
+        needed |= {"features": item.features, "nonzeros": item.nonzeros}
+    refuse_beyond(where, needed, limits(DataItem))
+    if item.nonzeros > item.samples * item.features:
+        raise InputError(f"{where}: nonzeros = {item.nonzeros}, more than m n entries")
+    return item
+
+
+def load_profile(item: DataItem, directory: str | None) -> tuple[Profile, str]:
+    """The profile of data, and the SHA-256 of the file that it is from, empty if it is stated.
+
+    Files are looked for in the folder of the data sets. InputError if it is not to be had, or cannot be
+    used.
+    """
+    return _kept(item, directory, os.environ.get(FOLDER_VARIABLE))
+
+
+@lru_cache(maxsize=4)
+def _kept(item: DataItem, directory: str | None, folder: str | None) -> tuple[Profile, str]:
+    """Read once for all units of a data set; what cannot be read is tried again."""
+    if item.counts:
+        path = stored_file(item.counts, directory)
+        if path is None:
+            folders = {"the folder given (--data)": directory, f"${FOLDER_VARIABLE}": folder}
+            tried = [f"{origin} ({Path(one)}) holds none" for origin, one in folders.items() if one]
+            raise InputError(
+                f"the column counts of {item.name!r} are not at hand: "
+                f"{'; '.join(tried) or 'no folder was named'}. Ways out: give the folder that holds the "
+                f"file {item.counts} with --data DIR; or name it in ${FOLDER_VARIABLE}"
+            )
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        return Profile(item.name, item.samples, read_counts(path, item.samples)), digest
+    if item.features:
+        return uniform_profile(item.name, item.samples, item.features, item.nonzeros), ""
+    loaded = load_data(item.name, directory)
+    return matrix_profile(item.name, loaded.data), loaded.sha256

@@ -25,8 +25,7 @@ from sstep_verify.report.case import PREDICTED
 from sstep_verify.report.plain import grouped
 from studies.report.scaling.part import MARKS, dashes
 from studies.scaling.curve import Cell, program_error
-from studies.scaling.kind import KIND
-from studies.scaling.units import read_scaling, scaling_units
+from studies.scaling.kind import KIND, read_scaling, scaling_units
 
 TABLE = {
     "data": ["duke", {"name": "even", "samples": 60, "features": 90, "nonzeros": 540}],
