@@ -40,17 +40,12 @@ class Answers:
     own_classical: np.ndarray | None = None
     exact: np.ndarray | None = None
 
-    @property
-    def usable(self) -> bool:
-        """Whether the final answer is a vector of m finite numbers, which every rival asks of it."""
-        return self.final.shape == self.trusted_classical.shape and bool(np.isfinite(self.final).all())
-
 
 @dataclass(frozen=True)
 class Rival:
     """One way to tell a right answer from a wrong one; what it compares and who does so says its function.
 
-    It looks at answers that are `usable` and says True (accepted), False, or None where it needs what is
+    It looks at vectors of m finite numbers and says True (accepted), False, or None where it needs what is
     not there. With `asks_own` it needs a run of the solver with s = 1.
     """
 
@@ -60,8 +55,9 @@ class Rival:
 
     def accepts(self, answers: Answers) -> bool | None:
         """Whether it takes the answer for right; None: not applicable."""
+        fit = answers.final.shape == answers.trusted_classical.shape and np.isfinite(answers.final).all()
         with np.errstate(all="ignore"):
-            verdict = self.looks(answers) if answers.usable else False
+            verdict = self.looks(answers) if fit else False
         return None if verdict is None else bool(verdict)
 
 
@@ -142,10 +138,9 @@ def _baseline(answers: Answers) -> bool | None:
     """
     if answers.exact is None:
         return None
-    exact = answers.exact
-    size = float(np.linalg.norm(exact)) or 1.0
+    size = float(np.linalg.norm(answers.exact)) or 1.0
     own, trusted = (
-        float(np.linalg.norm(a - exact)) / size for a in (answers.final, answers.trusted_classical)
+        float(np.linalg.norm(a - answers.exact)) / size for a in (answers.final, answers.trusted_classical)
     )
     return loss_factor(own, trusted, unit_roundoff(answers.precision)) <= 3.0
 

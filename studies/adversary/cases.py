@@ -16,8 +16,7 @@ import msgspec
 import numpy as np
 
 from sstep_verify.adapters.reference import ReferenceSolver
-from sstep_verify.checks.step_replay import CHECK as STEPS
-from sstep_verify.checks.window_replay import CHECK as WINDOWS
+from sstep_verify.checks import step_replay, window_replay
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.inputs.records import convert, decode
 from sstep_verify.measures import errors_at, loss_factor
@@ -97,10 +96,10 @@ def judged(measure: str, variant: Variant, scenario: Scenario, exact: bool = Fal
         return judged_run(
             variant,
             scenario,
-            (STEPS, WINDOWS, "residual-gap", "metamorphic-bounded", "trajectory"),
+            (step_replay.CHECK, window_replay.CHECK, "residual-gap", "metamorphic-bounded", "trajectory"),
             start=False,
         )
-    return judged_run(variant, scenario, (STEPS,), exact=exact)
+    return judged_run(variant, scenario, (step_replay.CHECK,), exact=exact)
 
 
 def ratio_of(made: Judged) -> float:

@@ -15,13 +15,10 @@ from sstep_reference.errors import InvalidInputError
 from threadpoolctl import threadpool_limits
 
 from sstep_verify.campaign.verdicts.expand import stored_as
-from sstep_verify.checks.contract import CHECK as CONTRACT
-from sstep_verify.checks.metamorphic_exact import CHECK as SAME_BITS
-from sstep_verify.checks.recorded.phases import CHECK as PHASES
+from sstep_verify.checks import contract, metamorphic_exact, step_replay, window_replay
+from sstep_verify.checks.recorded import phases
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, merge_requests, run_key
-from sstep_verify.checks.step_replay import CHECK as STEPS
-from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest, Solver
@@ -112,7 +109,7 @@ def verdicts_of(
     case: Case, solver: Solver, named: Sequence[str], oracle: Oracle | None = None
 ) -> tuple[tuple[Verdict, ...], Trajectory | None]:
     """What checks, beside the contract, say of the runs that they ask for; and the plain run, if fit."""
-    contract, *checks = checks_of((CONTRACT, *named))
+    first, *checks = checks_of((contract.CHECK, *named))
     runs: dict[str, Trajectory] = {}
     oracle = oracle or Oracle(case.problem)
 
@@ -126,9 +123,9 @@ def verdicts_of(
             return False
         return True
 
-    if not make(check.runs(case) for check in (contract, *checks)):
+    if not make(check.runs(case) for check in (first, *checks)):
         return (), None
-    if broken := [one for one in contract.judge(case, runs, oracle) if one.status is Status.FAIL]:
+    if broken := [one for one in first.judge(case, runs, oracle) if one.status is Status.FAIL]:
         return tuple(broken), None
     if not make(check.continued(case, runs) for check in checks):
         return (), None
@@ -156,7 +153,7 @@ def by_steps(generator: np.random.Generator, number: int) -> Judged:
     scenario = drawn_problem(generator, variant)
     exact = generator.random() < 1 / 8
     # Of so many runs judged step by step one is looked at for what its bound is made of.
-    return judged_run(variant, scenario, (STEPS,), exact=exact, parts=number % 20 == 0)
+    return judged_run(variant, scenario, (step_replay.CHECK,), exact=exact, parts=number % 20 == 0)
 
 
 def with_blas_threads(generator: np.random.Generator, number: int) -> Judged:
@@ -166,14 +163,14 @@ def with_blas_threads(generator: np.random.Generator, number: int) -> Judged:
     samples, features = int(generator.integers(128, 257)), int(generator.integers(64, 161))
     scenario = replace(scenario, samples=samples, features=features, s=max(scenario.s, 16), iterations=40)
     with threadpool_limits(limits=threads, user_api="blas"):
-        made = judged_run(variant, scenario, (STEPS,), exact=False)
+        made = judged_run(variant, scenario, (step_replay.CHECK,), exact=False)
     return replace(made, variant=f"{made.variant}, BLAS threads {threads}")
 
 
 def in_legal_orders(generator: np.random.Generator, number: int) -> Judged:
     """A window of a solver of single IEEE operations, over the whole exponent range, and its steps."""
     solver, case = draw(int(generator.integers(SEEDS)))
-    verdicts, _ = verdicts_of(case, solver, (WINDOWS, STEPS, PHASES))
+    verdicts, _ = verdicts_of(case, solver, (window_replay.CHECK, step_replay.CHECK, phases.CHECK))
     name = f"order {solver.order} {case.declaration.precision} {case.declaration.update}"
     return Judged(name, case.problem.name, row_of(case, wide=True), verdicts, case)
 
@@ -193,7 +190,8 @@ def of_a_design(generator: np.random.Generator, number: int) -> Judged:
             plan = planned(generator, row)
         except NO_RUN:
             return Judged("none", "")
-        by_value = aim.check == SAME_BITS and plan.drawn is not None and plan.drawn.order in BY_VALUE
+        order = plan.drawn.order if plan.drawn else ""
+        by_value = aim.check == metamorphic_exact.CHECK and order in BY_VALUE
         oracle = Oracle(plan.case.problem)
         verdicts, _ = verdicts_of(plan.case, plan.solver, () if by_value else (aim.check,), oracle)
         refused: dict[str, bool] = {}

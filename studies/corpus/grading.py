@@ -51,19 +51,6 @@ class Steps:
         """How often each coordinate, shape (H, b), was drawn earlier in its window."""
         return _earlier(self.window[:, None] * (int(self.blocks.max(initial=0)) + 1) + self.blocks)
 
-    def steps_of_window(self) -> np.ndarray:
-        """Steps of each step's window."""
-        return np.bincount(self.window)[self.window]
-
-    def width(self) -> np.ndarray:
-        """Distinct coordinates of each step's window."""
-        return np.bincount(self.window, weights=(self.again == 0).sum(axis=1))[self.window]
-
-    def distinct(self) -> np.ndarray:
-        """Distinct coordinates of the run until the end of each step's window."""
-        ends = np.minimum((self.window + 1) * self.s, self.length) - 1
-        return np.cumsum((self.before == 0).sum(axis=1))[ends]
-
 
 def _earlier(keys: np.ndarray) -> np.ndarray:
     """How many equal keys stand before each key."""
@@ -91,13 +78,17 @@ PLACES: dict[str, Callable[[Steps], Any]] = {
     "window that begins with a not 0": lambda run: run.window >= (run.start == 0),
     "last short window": lambda run: run.number >= run.length // run.s * run.s,
     "block of several coordinates": lambda run: np.full(run.length, run.blocks.shape[1] > 1),
-    "window of 37 steps": lambda run: run.steps_of_window() == 37,
-    "window of more than 8 coordinates": lambda run: run.width() > 8,
+    "window of 37 steps": lambda run: np.bincount(run.window)[run.window] == 37,
+    "window of more than 8 coordinates": lambda run: (
+        np.bincount(run.window, weights=(run.again == 0).sum(axis=1))[run.window] > 8
+    ),
     "every 64th window": lambda run: run.window % 64 == 63,
     "every 1000th window": lambda run: run.window % 1000 == 999,
     "after 10,000 iterations": lambda run: run.number >= 10_000,
     # A cache of 60 rows or more is full: more coordinates were drawn than it holds.
-    "after 60 distinct coordinates": lambda run: run.distinct() > 60,
+    "after 60 distinct coordinates": lambda run: (
+        np.cumsum((run.before == 0).sum(axis=1))[np.minimum((run.window + 1) * run.s, run.length) - 1] > 60
+    ),
     # In no step: in length, start, messages, or what is returned and claimed.
     "run": lambda run: run.number < 0,
     "continued run": lambda run: np.full(run.length, run.start > 0),

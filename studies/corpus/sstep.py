@@ -83,17 +83,12 @@ class SStep:
                 log[begin : begin + s] = values
         return a
 
-    def given(self, problem: Problem) -> Problem:
+    def given(self, asked: Any, *_: Any) -> Any:
         """The problem that is solved, of the one that is asked for."""
-        return problem
+        return asked
 
-    def taken(self, blocks: Array, s: int) -> Array:
-        """The blocks of the steps that are made, of those that are asked for."""
-        return blocks
-
-    def begun(self, a0: Array) -> Array:
-        """What a run begins with, of what it is asked to."""
-        return a0
+    taken = begun = given
+    """The blocks of the steps that are made, and what a run begins with, of those that are asked for."""
 
     def inner(self, x: Array, z: Array) -> Array:
         """Inner products over the features."""

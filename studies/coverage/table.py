@@ -155,32 +155,23 @@ def count_run(
         pairs[named(pair)] = pairs.get(named(pair), 0) + 1
 
 
-def rows_of(cells: Cells) -> Iterator[CoverageRow]:
-    """A row for every check and value of a freedom: decided runs, or a reason, of each task and kernel."""
-    for check, name, value in AIMS:
-        found = [cells.get(f"{check} {place} {name}={value}", NONE) for place in CROSSED]
-        why = {
-            place: left_for(
-                check, {name: value} | dict(zip(("task", "kernel"), place.split(), strict=True))
-            )[1]
-            for place, (decided, _) in zip(CROSSED, found, strict=True)
-            if not decided
-        }
-        yield CoverageRow(
-            check,
-            name,
-            value,
-            tuple(decided for decided, _ in found),
-            max(largest for _, largest in found),
-            {place: reason for place, reason in why.items() if reason},
-        )
-
-
 def coverage(
     cells: Cells, pairs: Container[str], tried: Mapping[str, int], refused: Mapping[str, int]
 ) -> CoverageDocument:
     """The whole table, pairs of freedoms that met in no decided run, and defects made and refused."""
-    rows, apart = tuple(rows_of(cells)), design()[1]
+    apart, rows = design()[1], list[CoverageRow]()
+    for check, name, value in AIMS:
+        found = [cells.get(f"{check} {place} {name}={value}", NONE) for place in CROSSED]
+        reasons = {
+            place: left_for(
+                check, {name: value} | dict(zip(("task", "kernel"), place.split(), strict=True))
+            )[1]
+            for place, (runs, _) in zip(CROSSED, found, strict=True)
+            if not runs
+        }
+        decided, largest = zip(*found, strict=True)
+        known = {place: reason for place, reason in reasons.items() if reason}
+        rows.append(CoverageRow(check, name, value, decided, max(largest), known))
     possible = [named(pair) for pair in all_pairs() if pair not in apart]
     planted = {(name.partition(":")[0], name.rpartition(", ")[2]) for name in tried}
     return CoverageDocument(
@@ -188,7 +179,7 @@ def coverage(
         apart=len(apart),
         unmet=tuple(pair for pair in possible if pair not in pairs),
         mirror=tuple(MirrorRow(name, made, refused.get(name, 0)) for name, made in sorted(tried.items())),
-        rows=rows,
+        rows=tuple(rows),
         unplanted=tuple(
             f"{row.check}, {row.freedom} = {row.value or 'none'}"
             for row in rows

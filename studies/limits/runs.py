@@ -22,11 +22,9 @@ from sstep_reference.kernels import Columns
 from sstep_verify import quantities
 from sstep_verify.adapters.callable import record, start_vector
 from sstep_verify.adapters.reference import ReferenceSolver
-from sstep_verify.checks.contract import CHECK as CONTRACT
+from sstep_verify.checks import contract, step_replay, window_replay
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, merge_requests
-from sstep_verify.checks.step_replay import CHECK as STEPS
-from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.declaration import Declaration, Precision
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
@@ -43,8 +41,8 @@ from sstep_verify.verdict import SEEN, Status, Verdict
 from studies.report.sensitivity.limits import DoseTrial, RivalDose
 from studies.rivals import RIVALS, Answers, Rival
 
-EITHER = "either"
-"""Name of the two checks together: a campaign is red if one of them is."""
+STEPS, WINDOWS, EITHER = step_replay.CHECK, window_replay.CHECK, "either"
+"""Two checks, and the name of both together: a campaign is red if one of them is."""
 
 JUDGES = {STEPS: (STEPS,), WINDOWS: (WINDOWS,), EITHER: (STEPS, WINDOWS)}
 """What is tried by itself, and the checks that it consists of."""
@@ -157,7 +155,7 @@ class JudgedRuns:
     def __init__(self, scenario: Scenario, precision: Precision):
         self.scenario, self.problem, self.precision = scenario, scenario.problem(), precision
         self._solver, self._oracle = DosedSolver(self.problem, precision), Oracle(self.problem)
-        self._checks = {check.id: check for check in checks_of((CONTRACT, STEPS, WINDOWS))}
+        self._checks = {check.id: check for check in checks_of((contract.CHECK, STEPS, WINDOWS))}
         s, length = scenario.s, scenario.iterations
         self._case = Case(
             scenario.id,
@@ -189,9 +187,9 @@ class JudgedRuns:
 
     def verdicts(self, mutation: Mutation = NONE) -> list[Verdict]:
         """The verdicts on the run of a mutant: of one that the contract refuses only that, of none none."""
-        contract = self.verdict(CONTRACT, mutation)
-        others = () if failed((contract,)) else (STEPS, WINDOWS)
-        return [one for one in (contract, *(self.verdict(check, mutation) for check in others)) if one]
+        fit = self.verdict(contract.CHECK, mutation)
+        others = () if failed((fit,)) else (STEPS, WINDOWS)
+        return [one for one in (fit, *(self.verdict(check, mutation) for check in others)) if one]
 
     def request(self, s: int) -> RunRequest:
         """The plain run in windows of s."""

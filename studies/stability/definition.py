@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import lcm
 from typing import Annotated
 
@@ -131,16 +132,14 @@ def scenario_units(families: Sequence[ScenarioFamily], only: str = "") -> list[S
     InputError
         If two families make the same case, or no case is left.
     """
-    owners: dict[str, int] = {}
-    every: list[ScenarioUnit] = []
-    for place, family in enumerate(families):
-        for unit in _product(family):
-            for case in map(unit.case, unit.forms):
-                if owners.setdefault(case, place) != place:
-                    raise InputError(f"case {case} stands in two [[scenario]] tables")
-            every.append(unit)
-            if len(every) > MOST_SCENARIOS:
-                raise InputError(f"more than {MOST_SCENARIOS:,} scenarios; make several campaigns of them")
+    owners: dict[str, ScenarioFamily] = {}
+    every = list(islice((unit for family in families for unit in _product(family)), MOST_SCENARIOS + 1))
+    for unit in every:
+        for case in map(unit.case, unit.forms):
+            if owners.setdefault(case, unit.family) is not unit.family:
+                raise InputError(f"case {case} stands in two [[scenario]] tables")
+    if len(every) > MOST_SCENARIOS:
+        raise InputError(f"more than {MOST_SCENARIOS:,} scenarios; make several campaigns of them")
     wanted = chosen(only, owners)
     left = [
         replace(unit, forms=tuple(form for form in unit.forms if unit.case(form) in wanted))

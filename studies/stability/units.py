@@ -14,11 +14,9 @@ from sstep_verify.adapters import ReferenceSolver
 from sstep_verify.campaign.artefact.verdicts import keep_artefacts
 from sstep_verify.campaign.messages import tell
 from sstep_verify.campaign.selection import command_for
-from sstep_verify.checks.contract import CHECK as CONTRACT
+from sstep_verify.checks import contract, step_replay, window_replay
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
-from sstep_verify.checks.step_replay import CHECK as STEPS
-from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.measures import against_classical, errors_at, loss_factor, relative_error
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.trajectories import EnclosedTrajectory
@@ -68,7 +66,7 @@ def execute_unit(unit: ScenarioUnit, again: str, artefacts: Path | None) -> Unit
             case = form_runs.case(s, again)
             trajectory = form_runs.make(case, s)
             replayed = unit.seed == family.seed[0] and s in unit.replayed
-            checks = (CONTRACT, STEPS, *[WINDOWS] * replayed)
+            checks = (contract.CHECK, step_replay.CHECK, *[window_replay.CHECK] * replayed)
             made = {run_key(s): trajectory}
             found = [
                 verdict

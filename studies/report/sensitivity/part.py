@@ -86,19 +86,6 @@ JUDGES = (
     Column("Median dose seen", lambda row: _seen(row.limit, attrgetter("median")), text),
 )
 
-KILLS = (
-    words("Check", itemgetter(0), file="check"),
-    Column("Kills", itemgetter(1), str, "killed"),
-    Column("Alone", itemgetter(2), str, "alone"),
-    Column("Judged", itemgetter(3), str, "judged"),
-)
-
-WHERES = (
-    words("Part", itemgetter(0)),
-    Column("Mistakes", itemgetter(1), str),
-    Column("Right", itemgetter(2), str),
-)
-
 
 def _class_and_place(one: Judged) -> str:
     told = ("right" if right else "other" for right in (one.class_right, one.place_right))
@@ -168,10 +155,6 @@ DOSES = (
     Column("Missed", "missed", str, "missed"),
 )
 
-RIVAL_LIMITS = tuple(
-    filed("rival", "precision", "quantity", "pairs", "alarms", "never", "rank", "limit", "median")
-)
-
 VARIANTS = (
     words("Solver", "variant", file="variant"),
     Column("PASS", "passed", count, "passed"),
@@ -199,20 +182,6 @@ TIGHTNESS = (
     words("Largest part of the bound", "dominates", file="dominates", label="largest part"),
 )
 
-COVERAGE = (
-    *filed("check", "freedom", "value", **{"largest ratio": "largest"}),
-    *filed(**{name: lambda row, at=at: row.texts[at] for at, name in enumerate(CROSSED)}),
-)
-
-CASES = (
-    words("Solver", "case.solver"),
-    words("Measure", "case.measure"),
-    words("Problem", "case.scenario", Markup("<code>{}</code>").format),
-    words("Verdict", "status"),
-    Column("Value", "value"),
-    Column("Random draws", "case.random"),
-)
-
 
 def _corpus(found: CorpusDocument) -> dict[str, Table]:
     """Solvers, mistakes first, by every check; what checks killed, rivals say, and parts of the system."""
@@ -231,11 +200,23 @@ def _corpus(found: CorpusDocument) -> dict[str, Table]:
         name: lambda one, name=name: one.rivals.get(name, "") for one in solvers for name in one.rivals
     }
     return {
-        "kills": Table(KILLS, kills),
+        "kills": Table(
+            (
+                words("Check", itemgetter(0), file="check"),
+                Column("Kills", itemgetter(1), str, "killed"),
+                Column("Alone", itemgetter(2), str, "alone"),
+                Column("Judged", itemgetter(3), str, "judged"),
+            ),
+            kills,
+        ),
         "corpus": Table((*SOLVERS, *filed(**said)), solvers),
         "rivals-on-corpus": Table(tuple(filed("id", "mistaken", **rivals)), solvers),
         "wheres": Table(
-            WHERES,
+            (
+                words("Part", itemgetter(0)),
+                Column("Mistakes", itemgetter(1), str),
+                Column("Right", itemgetter(2), str),
+            ),
             [(one, places[one, True], places[one, False]) for one in sorted({one for one, _ in places})],
         ),
     }
@@ -251,15 +232,38 @@ def drawn(results: Results) -> SimpleNamespace:
         doses = [row for row in limits.doses if not row.quantity]
         tables["limits"] = Table(LIMITS, limits.overall, every=[*limits.overall, *limits.strata])
         tables["doses"] = Table(DOSES, doses, every=limits.doses)
-        tables["rival-limits"] = Table(RIVAL_LIMITS, limits.rivals)
+        tables["rival-limits"] = Table(
+            tuple(
+                filed(
+                    "rival", "precision", "quantity", "pairs", "alarms", "never", "rank", "limit", "median"
+                )
+            ),
+            limits.rivals,
+        )
     if alarms := found.alarms:
         tables["variants"] = Table(VARIANTS, alarms.variants)
         tables["tightness"] = Table(TIGHTNESS, alarms.tightness)
     if alarms and (crossed := alarms.coverage):
         told["coverage.md"] = crossed.in_words
-        tables["coverage"] = Table(COVERAGE, crossed.rows)
+        tables["coverage"] = Table(
+            (
+                *filed("check", "freedom", "value", **{"largest ratio": "largest"}),
+                *filed(**{name: lambda row, at=at: row.texts[at] for at, name in enumerate(CROSSED)}),
+            ),
+            crossed.rows,
+        )
     if found.adversary:
-        tables["cases"] = Table(CASES, found.adversary.cases)
+        tables["cases"] = Table(
+            (
+                words("Solver", "case.solver"),
+                words("Measure", "case.measure"),
+                words("Problem", "case.scenario", Markup("<code>{}</code>").format),
+                words("Verdict", "status"),
+                Column("Value", "value"),
+                Column("Random draws", "case.random"),
+            ),
+            found.adversary.cases,
+        )
     return SimpleNamespace(
         document=found, judges=Table(JUDGES, judges), figures=(), tables=tables, texts=told
     )

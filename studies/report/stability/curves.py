@@ -155,7 +155,8 @@ def frontier_figure(answers: Sequence[Answer]) -> Figure:
     words = [
         f"{answer.name}: "
         + ", ".join(
-            f"{_bounds(band)} s = {band.within_ten} and {band.within_noise} of {band.s[-1]}"
+            f"{power_of_ten(round(math.log10(band.low)))} to {power_of_ten(round(math.log10(band.high)))} "
+            f"s = {band.within_ten} and {band.within_noise} of {band.s[-1]}"
             for band in answer.safe
         )
         for answer in answers
@@ -227,7 +228,3 @@ def _frontier_legend() -> str:
         "one at the top, at every s that was run; none, at no s > 1. Above: the band's largest loss factor."
     )
     return "\n".join([*parts, text(0, 34, words)])
-
-
-def _bounds(band: SafeBand) -> str:
-    return " to ".join(power_of_ten(round(math.log10(value))) for value in (band.low, band.high))

@@ -26,8 +26,6 @@ LEFT, TOP = 44, 24  # of a map
 FULL = 10.0
 """Least factor at which a colour is full, so that losses near 1 do not look large."""
 
-_MORE, _SAME, _LESS = (178, 24, 43), (247, 247, 247), (33, 102, 172)
-
 
 class HeatMap(NamedTuple):
     """One map: the cells that have its name, under a title."""
@@ -122,8 +120,8 @@ def _heat_legend(full: float) -> str:
     ends = {0: f"≤ {brief(1 / full)}", 4: "1", 8: f"≥ {brief(full)}"}
     labels = [text(WIDTH * (k + 0.5), 28, words) for k, words in ends.items()]
     words = "median loss factor of the runs (colour, large figure); the largest below it"
-    rest = [group(labels, text_anchor="middle"), text(WIDTH * (steps + 0.4), 14, words)]
-    return "\n".join([*squares, *rest])
+    told = text(WIDTH * (steps + 0.4), 14, words)
+    return "\n".join([*squares, group(labels, text_anchor="middle"), told])
 
 
 def _tone(value: float | None, full: float) -> float:
@@ -134,6 +132,7 @@ def _tone(value: float | None, full: float) -> float:
 
 
 def _mixed(tone: float) -> str:
-    end: Sequence[int] = _MORE if tone > 0 else _LESS
-    mixed = [round(a + (b - a) * abs(tone)) for a, b in zip(_SAME, end, strict=True)]
+    # From white to red of more, or blue of less.
+    same, end = (247, 247, 247), (178, 24, 43) if tone > 0 else (33, 102, 172)
+    mixed = (round(a + (b - a) * abs(tone)) for a, b in zip(same, end, strict=True))
     return "#" + "".join(f"{value:02x}" for value in mixed)

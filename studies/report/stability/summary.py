@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from sstep_verify.report import numbers
 from sstep_verify.report.case import Case
@@ -108,22 +109,24 @@ def short_name(case: Case) -> str:
     return f"{task_words(case.task)}{block}, {case.kernel}"
 
 
-def rows(stability: Stability, found: Cells, cases: Iterable[Case]) -> list[dict[str, object]]:
+def rows(stability: Stability, found: Cells, cases: Iterable[Case]) -> list[dict[str, Any]]:
     """What the summary shows of each case that has runs, over all conditions, seeds and s > 1.
 
     Median and largest loss factor, where that is, the largest over the window ends; the median classical
     error at the smallest and at the largest condition, in unit roundoffs; the largest window ratio.
     """
-    table: list[dict[str, object]] = []
+    table = []
     for case in cases:
         own = [cell for cell in found.values() if cell.case == case.id]
         stepped = [cell for cell in own if cell.s > 1]
         if not stepped:
             continue
         top = max(stepped, key=lambda cell: math.inf if cell.worst is None else cell.worst)
-        ends = [end(cell.condition for cell in own) for end in (min, max)]
         unit = unit_roundoff(precision_of(case))
-        low, high = (in_units(found[case.id, condition, 1].classical, unit) for condition in ends)
+        low, high = (
+            in_units(found[case.id, end(cell.condition for cell in own), 1].classical, unit)
+            for end in (min, max)
+        )
         table.append(
             {
                 "case": case,
