@@ -16,7 +16,7 @@ from sstep_verify.inputs.records import build, convert, table_from
 STUDIES = {
     "scenario": "studies.stability.kind",
     "scaling": "studies.scaling.kind",
-    "sensitivity": "studies.sensitivity",
+    "sensitivity": "studies.power",
 }
 
 KINDS = {

@@ -19,9 +19,12 @@ from sstep_verify.checks import contract, metamorphic_exact, step_replay, window
 from sstep_verify.checks.recorded import phases
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, merge_requests, run_key
+from sstep_verify.checks.steps.judged import StepJudge
+from sstep_verify.checks.steps.rows import entries_key, kept_entries
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest, Solver
+from sstep_verify.rounding.arithmetic import norm
 from sstep_verify.runs.make import make_run
 from sstep_verify.scenarios.draws import one_of
 from sstep_verify.scenarios.scenario import Scenario
@@ -29,7 +32,6 @@ from sstep_verify.solver.packet import WindowError
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 from studies.alarms.solvers import LOGGING, SEEDS, SERIAL, Variant, drawn_problem
-from studies.alarms.tightness import parts_of_bound
 from studies.coverage.cases import Planned, planned
 from studies.coverage.freedoms import CORES, row_of
 from studies.coverage.planted import planted
@@ -102,6 +104,38 @@ def judged_run(
     verdicts, run = verdicts_of(case, solver, checks)
     shares = parts_of_bound(case, run) if parts and run and run.log is not None else {}
     return Judged(variant.name, scenario.id, row_of(case), verdicts, case, shares)
+
+
+@np.errstate(all="ignore")
+def parts_of_bound(case: Case, run: Trajectory) -> dict[str, float]:
+    """Shares of the bound of the step with the largest ratio; none if it is infinite, or a clip decides it.
+
+    The run has a log.
+    """
+    oracle = Oracle(case.problem)
+    judge = StepJudge(case, oracle)
+    worst = judge.run(run).worst
+    if worst is None:
+        return {}
+
+    def size(of: StepJudge) -> float:
+        return norm(of.step_bounds(run, worst.window.begin))
+
+    whole, solver = size(judge), size(StepJudge(case, oracle, judge=False))
+    if not 0.0 < solver <= whole < np.inf:  # an exact step decides no clip: its bound is another one
+        return {}
+    exact = Oracle(case.problem)
+    entries = kept_entries(oracle, case.problem, case.declaration)
+    nothing = np.zeros_like(entries.values)
+    exact.kept(
+        entries_key(case.declaration), lambda: replace(entries, judge_error=nothing, solver_error=nothing)
+    )
+    sums = size(StepJudge(case, exact, judge=False))
+    return {
+        "the judge's own step": 1.0 - solver / whole,
+        "the solver's kernel entries": (solver - sums) / whole,
+        "the sums of a step and what is stored": sums / whole,
+    }
 
 
 @np.errstate(all="ignore")  # Numbers beyond the range of a type are part of what is drawn.

@@ -12,23 +12,55 @@ import os
 import subprocess
 import sys
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 import msgspec
 import numpy as np
 
+from sstep_verify.bounds.step.clip import clip_constants
+from sstep_verify.bounds.step.residual import solve_constants
+from sstep_verify.checks import (
+    metamorphic_bounded,
+    sstep_equals_classical,
+    step_replay,
+    trajectory,
+    window_replay,
+)
+from sstep_verify.checks.recorded import kernel_entries, residual_gap
 from sstep_verify.checks.registry import CHECKS
-from sstep_verify.checks.step_replay import CHECK as STEPS
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.inputs.records import convert, decode
+from sstep_verify.rounding.arithmetic import sum_roundings, unit_roundoff
 from sstep_verify.verdict import Status, worst
 from studies import search_path
 from studies.alarms.groups import GROUPS, Judged, decided
-from studies.alarms.tightness import longest_sum, tightness_row
 from studies.coverage.freedoms import CORE, CORES
 from studies.coverage.table import count, count_run, coverage, numbers
-from studies.report.sensitivity.alarms import CROSSED, Alarm, AlarmsDocument, AlarmUnit, Cells, VariantCount
+from studies.report.sensitivity.alarms import (
+    CROSSED,
+    Alarm,
+    AlarmsDocument,
+    AlarmUnit,
+    Cells,
+    TightnessRow,
+    VariantCount,
+)
+
+ADDED_UP = (trajectory.CHECK, sstep_equals_classical.CHECK, metamorphic_bounded.CHECK, residual_gap.CHECK)
+"""Checks whose bound adds up what all steps of a run may err by, or carries it along."""
+
+WANTED = 0.02
+"""Median of the ratio times the length of the longest sum below which a sharper derivation is wanted.
+
+An error bound of a sum of k terms grows with k; errors that add up like a random walk with its square root,
+so that ratios fall as k grows without a fault of the derivation. Runs in which no quantity of a step acts,
+many of them without any rounding, are left out.
+"""
+
+QUANTILES = {"least": 0.0, "lower": 0.25, "median": 0.5, "upper": 0.75, "ninety_ninth": 0.99}
+"""Those of a row, by its fields."""
 
 BOUNDED = tuple(check.id for check in CHECKS.values() if check.bounds and not check.all_runs)
 """Checks with a derived bound: one of them decides a run that is counted."""
@@ -139,6 +171,64 @@ def counted(unit: AlarmUnit, judged: Judged) -> AlarmOutcome:
     return outcome
 
 
+def longest_sum(check: str, case: Case) -> int:
+    """Roundings of a term of the longest sum in a check's bound; 0 where its bound is no single sum's.
+
+    Of a step or window: that of a kernel row's product with a and the corrections, read back from the
+    bound's own constant, or the judge's where that is longer and the solver no coarser; of a kernel entry,
+    that over the features.
+    """
+    problem, declared = case.problem, case.declaration
+    entries = sum_roundings(problem.features, declared.summation)
+    if check == kernel_entries.CHECK:
+        return entries
+    if check not in (step_replay.CHECK, window_replay.CHECK, *ADDED_UP):
+        return 0
+    samples, width = problem.samples, min(case.s_values[0], max(case.iterations, 1))
+    if problem.is_svm:
+        sums = clip_constants(declared, samples, samples, width, problem.dual, judge=False).sums
+    else:
+        sums = solve_constants(declared, samples, samples, width, case.stream.block, 1.0, judge=False).sums
+    # gamma_k = k u / (1 - k u), solved for k.
+    solver = round(sums.longest / ((1.0 + sums.longest) * unit_roundoff(declared.precision)))
+    # Roundings of the judge's own product with a beside one a sample (bounds/step/clip.py).
+    judge = samples + 7 if declared.precision == "float64" and check == step_replay.CHECK else 0
+    return max(solver, judge, entries)
+
+
+def tightness_row(
+    of: str, found: Sequence[tuple[float, int, bool]], shares: Mapping[str, Sequence[float]]
+) -> TightnessRow:
+    """The row of a check, task, kernel and precision, with a space between them.
+
+    Of each verdict there is its ratio, the roundings of the longest sum in its bound, and whether all
+    quantities of a step acted; of some bounds the shares of their parts.
+    """
+    ratios = np.array([ratio for ratio, _, _ in found])
+    acted, lengths = (np.array([one[place] for one in found if one[2]]) for place in (0, 1))
+    single = lengths.size > 0 and bool(lengths.all())
+    product = float(np.median(acted * lengths)) if single else None
+    medians = {name: float(np.median(held)) for name, held in shares.items()}
+    largest = max(medians, key=lambda name: medians[name], default="")
+    dominates = f"{largest}, {medians[largest]:.0%}" if largest else ""
+    quantiles: Any = {
+        name: float(np.quantile(acted, part)) if acted.size else None for name, part in QUANTILES.items()
+    }
+    check, task, kernel, precision = of.split()
+    # Of fewer than 20 verdicts a median says too little.
+    return TightnessRow(
+        *(check, task, kernel, precision),
+        runs=ratios.size,
+        acted=acted.size,
+        **quantiles,
+        most=float(ratios.max()),
+        length=float(np.median(lengths)) if single else None,
+        product=product,
+        wanted=product is not None and acted.size >= 20 and product < WANTED,
+        dominates="the errors of all steps, added up" if check in ADDED_UP else dominates,
+    )
+
+
 def _short(ratio: float) -> float:
     return float(f"{ratio:.4g}")
 
@@ -183,7 +273,7 @@ def summary(outcomes: Sequence[AlarmOutcome]) -> AlarmsDocument:
     for key in sorted(whole.ratios, key=str.split):
         check, _, kind = key.partition(" ")
         # The only check whose bounds are looked into is step-replay.
-        shares = whole.shares.get(kind, {}) if check == STEPS else {}
+        shares = whole.shares.get(kind, {}) if check == step_replay.CHECK else {}
         tightness.append(tightness_row(key, whole.ratios[key], shares))
     return AlarmsDocument(
         made=sum(sum(counted.values()) for counted in whole.counts.values()),

@@ -17,8 +17,17 @@ import numpy as np
 from sstep_verify.report.case import Case
 from sstep_verify.report.plain import DIGITS, grouped
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from studies.report.stability.document import TENFOLD, Answer, Growth, SafeBand, StabilityRun, exceeds
-from studies.report.stability.summary import extreme, middle, precision_of
+from studies.report.stability.document import (
+    TENFOLD,
+    Answer,
+    Growth,
+    SafeBand,
+    StabilityRun,
+    exceeds,
+    extreme,
+    middle,
+    precision_of,
+)
 
 BAND = 2
 """Width of a band of u * condition, in decades."""

@@ -14,8 +14,7 @@ from sstep_verify.problems import kernels, loss_from, losses
 from sstep_verify.report import results as report
 from sstep_verify.report.plain import grouped
 from sstep_verify.verdict import SEVERITY, Status, Term, Verdict
-from studies.report.stability.document import Stability
-from studies.report.stability.summary import power
+from studies.report.stability.document import Stability, power
 from studies.stability.answers import answers
 from studies.stability.definition import (
     ScenarioUnit,

@@ -18,8 +18,11 @@ from sstep_verify.report.case import Case
 from sstep_verify.report.numbers import brief
 from sstep_verify.report.panels import task_words
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from studies.report.stability.document import TENFOLD, Answer, Growth, StabilityRun
-from studies.report.stability.summary import (
+from studies.report.stability.document import (
+    TENFOLD,
+    Answer,
+    Growth,
+    StabilityRun,
     form_of,
     in_units,
     middle,

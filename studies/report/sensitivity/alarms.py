@@ -188,7 +188,7 @@ class TightnessRow:
     None if there is none, and `most` is the largest of all. `length` is the median of the roundings of the
     longest sum in the bound, `product` that of the ratio times it; None where the bound is no single sum's,
     or no quantity acted. A sharper derivation is `wanted` where the product is below
-    `studies.alarms.tightness.WANTED`; `dominates` names the part that makes up most of the bound, with its
+    `studies.alarms.study.WANTED`; `dominates` names the part that makes up most of the bound, with its
     median share, empty where it was not looked at.
     """
 

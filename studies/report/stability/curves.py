@@ -27,16 +27,16 @@ from sstep_verify.report.chart import (
 from sstep_verify.report.panels import task_words
 from sstep_verify.report.plain import grouped
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from studies.report.stability.document import TENFOLD, Answer, SafeBand
-from studies.report.stability.summary import (
-    Cell,
-    Cells,
+from studies.report.stability.document import (
+    TENFOLD,
+    Answer,
+    SafeBand,
     brief,
-    condition_of,
     form_of,
     precision_of,
     short_name,
 )
+from studies.report.stability.heat import Cell, Cells, condition_of
 
 MOST_CONDITIONS = 4
 DASHES = ("", "7 3", "2 3", "8 3 2 3")

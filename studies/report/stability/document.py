@@ -1,11 +1,16 @@
-"""Part of a results document on stability: errors and loss factors of every run, and plain answers."""
+"""Part of a results document on stability: errors and loss factors of every run, plain answers, words."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import ClassVar
 
 from sstep_verify.errors import InputError
+from sstep_verify.report import numbers
+from sstep_verify.report.case import Case
 from sstep_verify.report.panels import task_words
 from sstep_verify.report.plain import DIGITS, Record
 
@@ -175,3 +180,53 @@ class Stability(Record):
         """Who names which case."""
         worse = [("a worse run", run.case) for answer in self.answers for run in answer.worse]
         return [*(("a stability run", run.case) for run in self.runs), *worse]
+
+
+def middle(values: Iterable[float | None]) -> float | None:
+    """Median; a run that broke down counts as larger than any number; None if that is the median."""
+    known = [math.inf if value is None else value for value in values]
+    found = median(known) if known else math.inf
+    return found if math.isfinite(found) else None
+
+
+def extreme(values: Sequence[float | None]) -> float | None:
+    """Largest value; None if a run broke down."""
+    return None if None in values else max((value for value in values if value is not None), default=None)
+
+
+def in_units(value: float | None, unit: float) -> float | None:
+    """An error in unit roundoffs; None of a run that broke down."""
+    return None if value is None else value / unit
+
+
+def precision_of(case: Case) -> str:
+    """Precision of the runs of a case."""
+    return str(case.parameters["precision"])
+
+
+def form_of(case: Case) -> str:
+    """Form of the s-step runs of a case: in-place or frozen."""
+    return str(case.parameters["form"])
+
+
+def short_name(case: Case) -> str:
+    """Words for one panel, such as ``K-RR, b = 4, linear``."""
+    block = f", b = {case.block}" if case.task == "krr" else ""
+    return f"{task_words(case.task)}{block}, {case.kernel}"
+
+
+def power(value: float) -> str:
+    """A condition number in few characters: ``1``, ``1e4``, ``250``."""
+    return numbers.brief(value, 3)
+
+
+def brief(value: float | None) -> str:
+    """A factor in at most five characters: ``1.3``, ``12``, ``3e4``; ∞ for none."""
+    if value is None:
+        return "∞"
+    if 0.095 <= value < 9.95:
+        return f"{value:.1f}"
+    if 9.95 <= value < 999.5:
+        return f"{value:.0f}"
+    mantissa, exponent = f"{value:.0e}".split("e")
+    return f"{mantissa}e{int(exponent)}" if value else "0"

@@ -1,30 +1,130 @@
-"""Heat maps of the stability loss factor: s against condition, one map per problem and kernel."""
+"""Medians and extremes over the runs of a stability campaign, and their heat maps, s against condition."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from sstep_verify.report.chart import (
-    Figure,
-    document,
-    group,
-    moved,
-    path,
-    text,
-)
-from studies.report.stability.summary import (
-    Cell,
-    Cells,
+from sstep_verify.report.case import Case
+from sstep_verify.report.chart import Figure, document, group, moved, path, text
+from sstep_verify.report.plain import grouped
+from sstep_verify.rounding.arithmetic import unit_roundoff
+from studies.report.stability.document import (
+    Stability,
+    StabilityRun,
     brief,
-    condition_of,
+    extreme,
+    in_units,
+    middle,
+    power,
+    precision_of,
 )
 
 WIDTH, HEIGHT = 40, 25  # of a cell of a map
 LEFT, TOP = 44, 24  # of a map
 FULL = 10.0
 """Least factor at which a colour is full, so that losses near 1 do not look large."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One case, or several pooled under a name, at one condition and one s, over the seeds: so many runs.
+
+    `attained` is the median of the condition that the data have, as stored in the precision of the run.
+    Then median relative errors at the last iteration, of s-step and of classical; median and largest
+    loss factor there, and over the recorded window ends; the largest measured / bound of the replayed
+    windows. None where a run broke down.
+    """
+
+    case: str
+    condition: float
+    attained: float
+    s: int
+    runs: int
+    error: float | None
+    classical: float | None
+    loss: float | None
+    worst: float | None
+    largest_loss: float | None
+    largest_worst: float | None
+    ratio: float | None
+
+
+Cells = dict[tuple[str, float, int], Cell]
+
+
+def cells(stability: Stability, name: Callable[[StabilityRun], str] = lambda run: run.case) -> Cells:
+    """All cells by case (or by another name of a run, which pools), condition and s, in document order."""
+    members = grouped(stability.runs, lambda run: (name(run), run.condition))
+    return {
+        (*key, s): _cell(*key, s, own)
+        for key, runs in members.items()
+        for s, own in sorted(grouped(runs, lambda run: run.s).items())
+    }
+
+
+def _cell(case: str, condition: float, s: int, runs: Sequence[StabilityRun]) -> Cell:
+    losses, largest = [run.loss for run in runs], [run.largest_loss for run in runs]
+    return Cell(
+        case,
+        condition,
+        middle(run.attained for run in runs) or condition,
+        s,
+        len(runs),
+        middle(run.error for run in runs),
+        middle(run.classical for run in runs),
+        middle(losses),
+        extreme(losses),
+        middle(largest),
+        extreme(largest),
+        extreme([run.ratio for run in runs if run.ratio is not None]),
+    )
+
+
+def pooled_name(case: Case) -> str:
+    """Name under which all cases of a precision and task are pooled."""
+    return f"{precision_of(case)}/{case.task}"
+
+
+def condition_of(cell: Cell) -> str:
+    """The condition that the data of a cell have: as prescribed, or what rounding the data left of it."""
+    kept = abs(cell.attained - cell.condition) <= 0.05 * cell.condition
+    return power(cell.condition) if kept else power(float(f"{cell.attained:.1g}"))
+
+
+def rows(stability: Stability, found: Cells, cases: Iterable[Case]) -> list[dict[str, Any]]:
+    """What the summary shows of each case that has runs, over all conditions, seeds and s > 1.
+
+    Median and largest loss factor, where that is, the largest over the window ends; the median classical
+    error at the smallest and at the largest condition, in unit roundoffs; the largest window ratio.
+    """
+    table = []
+    for case in cases:
+        own = [cell for cell in found.values() if cell.case == case.id]
+        stepped = [cell for cell in own if cell.s > 1]
+        if not stepped:
+            continue
+        top = max(stepped, key=lambda cell: math.inf if cell.worst is None else cell.worst)
+        unit = unit_roundoff(precision_of(case))
+        low, high = (
+            in_units(found[case.id, end(cell.condition for cell in own), 1].classical, unit)
+            for end in (min, max)
+        )
+        table.append(
+            {
+                "case": case,
+                "loss": middle(run.loss for run in stability.runs if run.case == case.id and run.s > 1),
+                "worst": top.worst,
+                "where": f"condition {condition_of(top)}, s = {top.s}",
+                "largest_worst": extreme([cell.largest_worst for cell in stepped]),
+                "lowest": low,
+                "highest": high,
+                "ratio": max((cell.ratio for cell in own if cell.ratio is not None), default=None),
+            }
+        )
+    return table
 
 
 class HeatMap(NamedTuple):

@@ -16,18 +16,16 @@ from sstep_verify.report.tables import Column, Table, Value, filed, of, words
 from sstep_verify.report.write import OUTCOMES as OUTCOMES  # its runs are judged as those of any solver
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from studies.report.stability.curves import curves_figure, frontier_figure
-from studies.report.stability.document import TENFOLD, Answer, Stability
-from studies.report.stability.heat import HeatMap, full_factor, heat_figure
-from studies.report.stability.summary import (
-    Cells,
-    cells,
+from studies.report.stability.document import (
+    TENFOLD,
+    Answer,
+    Stability,
     form_of,
     in_units,
-    pooled_name,
     precision_of,
-    rows,
     short_name,
 )
+from studies.report.stability.heat import Cells, HeatMap, cells, full_factor, heat_figure, pooled_name, rows
 
 RECORD = Stability
 

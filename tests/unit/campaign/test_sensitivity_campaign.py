@@ -17,10 +17,9 @@ from sstep_verify.power import measured, power_statement
 from sstep_verify.report import load, write_report
 from studies import power as studied
 from studies.corpus.listing import corpus
-from studies.power import measured_by
+from studies.power import KIND, STUDIES, measured_by, sentence
 from studies.report.sensitivity.alarms import AdversaryDocument, AlarmsDocument
 from studies.report.sensitivity.part import RIVALS, Sensitivity
-from studies.sensitivity import KIND, STUDIES, sentence
 
 REPORT = Path(__file__).parents[3] / "reports" / "sensitivity" / "results.json"
 

@@ -17,7 +17,7 @@ from sstep_verify.verdict import Status
 from studies.alarms import groups, study
 from studies.alarms.groups import decided, judged_run
 from studies.alarms.solvers import LOGGING, Variant
-from studies.alarms.tightness import tightness_row
+from studies.alarms.study import tightness_row
 from studies.corpus.mistakes import WRONG
 from studies.coverage import table
 from studies.report.sensitivity.alarms import AlarmsDocument, AlarmUnit

@@ -20,10 +20,9 @@ from sstep_verify.report import (
 )
 from sstep_verify.report.plain import DIGITS
 from sstep_verify.report.results import dumps, loads
-from studies.report.stability.document import Stability, StabilityRun
-from studies.report.stability.heat import full_factor
+from studies.report.stability.document import Stability, StabilityRun, brief
+from studies.report.stability.heat import cells, full_factor, rows
 from studies.report.stability.part import drawn as stability_part
-from studies.report.stability.summary import brief, cells, rows
 from studies.stability.answers import answers, fitted_exponent, mean_exponent
 from studies.stability.sentences import sentences as told
 from studies.stability.sentences import trend
