@@ -36,8 +36,8 @@ from sstep_verify.problems.data import datasets
 from sstep_verify.problems.kernels import identify
 from sstep_verify.solver.communicator import SelfCommunicator
 from sstep_verify.solver.settings import Settings
-from sstep_verify.solver.training import Training
-from sstep_verify.training.decisions import decide
+from sstep_verify.solver.training.decisions import decide
+from sstep_verify.solver.training.intervals import Training
 
 TARGET = 1e-4
 """Relative duality gap (K-SVM), relative residual (K-RR)."""

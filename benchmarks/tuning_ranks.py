@@ -14,10 +14,10 @@ from sstep_verify.costs.known import powers_of_two
 from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
 from sstep_verify.solver.communicator import communicator_of
 from sstep_verify.solver.data.reading import load_local
-from sstep_verify.solver.schedule import Schedule, windows_of
 from sstep_verify.solver.settings import Settings
-from sstep_verify.solver.training import Training
-from sstep_verify.training.decisions import tuner_of
+from sstep_verify.solver.training.decisions import tuner_of
+from sstep_verify.solver.training.intervals import Training
+from sstep_verify.solver.training.schedule import Schedule, windows_of
 
 LONGEST = 4_000_000
 """Most iterations of a run."""

@@ -25,8 +25,8 @@ from sstep_verify.problems import Problem
 from sstep_verify.problems.kernels import identify
 from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.ranks.environment import launch_variables, launcher
-from sstep_verify.solver.schedule import Stretch, numbers_of, windows_of
 from sstep_verify.solver.settings import OR
+from sstep_verify.solver.training.schedule import Stretch, numbers_of, windows_of
 from sstep_verify.trajectory import Claim, Trajectory
 
 LIMIT = 300.0

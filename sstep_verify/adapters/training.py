@@ -16,9 +16,9 @@ from sstep_verify.ranks import LIMIT
 from sstep_verify.ranks.environment import refuse_too_many
 from sstep_verify.solver.communicator import SelfCommunicator, communicator_of
 from sstep_verify.solver.data.partition import column_nonzeros, local_columns, padded, partition_of
-from sstep_verify.solver.schedule import Schedule, Stretch
 from sstep_verify.solver.settings import Settings
-from sstep_verify.solver.training import Place, Training
+from sstep_verify.solver.training.intervals import Place, Training
+from sstep_verify.solver.training.schedule import Schedule, Stretch
 from sstep_verify.trajectory import Trajectory
 
 

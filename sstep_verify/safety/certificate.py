@@ -49,8 +49,8 @@ from sstep_verify.safety.report import Certificate, Curve, Point
 from sstep_verify.safety.windows import RidgeWindows, SvmWindows
 from sstep_verify.solver.communicator import SelfCommunicator
 from sstep_verify.solver.settings import Settings
-from sstep_verify.solver.training import Training
-from sstep_verify.training.decisions import decide
+from sstep_verify.solver.training.decisions import decide
+from sstep_verify.solver.training.intervals import Training
 
 MOST_S = 1024
 """Largest s that is looked at where nothing else is said."""

@@ -150,13 +150,13 @@ class Options:
 class Settings(Options):
     """What to train on, what to solve, how, and which files to write.
 
-    What is None or "auto" is left to `sstep_verify.training.decisions.decide`, which returns the same
-    record with everything in it: also `exchanges`, what may be communicated, the first to begin with (one
+    What is None or "auto" is left to `solver.training.decisions.decide`, which returns the same record with
+    everything in it: also `exchanges`, what may be communicated, the first to begin with (one
     unless s is tuned), and why this exchange and these blocks.
 
     `data` is a LIBSVM file or the name of a data set, of which `directory` has some; the checkpoint is
     beside `out`, the file of the result, and written every `checkpoint_seconds`, see
-    `sstep_verify.training.checkpoint.Keeper`; `test`, LIBSVM file of samples to predict, and `predictions`
+    `solver.training.checkpoint.Keeper`; `test`, LIBSVM file of samples to predict, and `predictions`
     go together. A run goes on from its checkpoint if it is to `resume`, and replaces files by `force`.
     `bias` is the value of a constant feature that is appended, 0 for none (`problems.transforms`).
 

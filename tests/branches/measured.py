@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-ROOMS = ("solver", "training")
+ROOMS = ("solver",)
 """Folders of the package that are measured."""
 
 

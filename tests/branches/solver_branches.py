@@ -27,7 +27,7 @@ PACKAGE = ROOT / "sstep_verify"
 REPORT = ROOT / "reports" / "solver-branches"
 MODULES, LEFT = REPORT / "modules.csv", REPORT / "not-taken.csv"
 
-ROOMS = ("solver", "training")
+ROOMS = ("solver",)
 CAMPAIGNS = {
     "embedded": "diabetes_regression_scale/linear/krr/lambda=0.001/b=1",
     "parallel": "",

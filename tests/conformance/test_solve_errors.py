@@ -78,7 +78,7 @@ FAULT = """
 import os
 import sys
 from sstep_verify.cli import work
-from sstep_verify.training import pipeline, samples
+from sstep_verify.solver.training import pipeline, samples
 from sstep_verify.errors import InputError
 from sstep_verify.solver.panels.panel import Panel
 work.GRACE = 0.5

@@ -13,7 +13,7 @@ from command import command
 from solve_runs import PROGRAM, SECONDS, alpha_of, mpiexec, solve, with_points
 
 from sstep_verify.ranks.environment import launch_variables, promised_size
-from sstep_verify.training.checkpoint import read_checkpoint
+from sstep_verify.solver.training.checkpoint import read_checkpoint
 
 pytestmark = pytest.mark.skipif(promised_size() > 1, reason="starts jobs of its own")
 

@@ -9,8 +9,8 @@ from solve_here import arrays, done, refused
 from solve_runs import with_points
 
 from sstep_verify.ranks.environment import promised_size
-from sstep_verify.training import checkpoint as files
-from sstep_verify.training import pipeline
+from sstep_verify.solver.training import checkpoint as files
+from sstep_verify.solver.training import pipeline
 
 pytestmark = pytest.mark.skipif(promised_size() > 1, reason="runs the command in its own process")
 

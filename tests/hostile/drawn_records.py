@@ -152,7 +152,7 @@ def checkpoints(draw: Draw) -> Try:
 
 def _digest_remade(file: Path) -> str:
     """Put the digest of what a checkpoint now holds into it, as one who means harm would."""
-    from sstep_verify.training import checkpoint
+    from sstep_verify.solver.training import checkpoint
 
     try:
         with np.load(file, allow_pickle=False) as arrays:

@@ -26,7 +26,7 @@ from sstep_verify.problems import (
 from sstep_verify.ranks.environment import implementation, launch_variables, launcher
 from sstep_verify.solver.packet import IncoherenceError
 from sstep_verify.solver.settings import Options
-from sstep_verify.training.checkpoint import read_checkpoint
+from sstep_verify.solver.training.checkpoint import read_checkpoint
 from sstep_verify.verdict import Status
 
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")

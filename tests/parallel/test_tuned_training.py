@@ -12,7 +12,7 @@ from test_solve_training import FORMS, KERNEL_OF, SAMPLES, problem_of
 from sstep_verify.costs.messages import TRAILER, distinct_of, window_counts
 from sstep_verify.problems import IndexStream
 from sstep_verify.ranks import run
-from sstep_verify.solver.schedule import Stretch, windows_of
+from sstep_verify.solver.training.schedule import Stretch, windows_of
 
 SIZES, INTERVAL, LENGTH = (1, 2), 50, 420
 TASK_OF = {

@@ -15,7 +15,7 @@ from sstep_verify.rounding.arithmetic import gamma, norm, norm_lower, norm_upper
 ROOT = Path(sstep_verify.__file__).parent
 ALLOWED = {
     "rounding/arithmetic.py": "the norm itself",
-    "solver/monitor.py": "the solver's own, scaled by a power of two",
+    "solver/training/monitor.py": "the solver's own, scaled by a power of two",
     "oracle/verify/definite.py": "shares no code with a search; of no use where squares may underflow",
     "oracle/search/low_rank.py": "a search, of numbers that are scaled already",
 }

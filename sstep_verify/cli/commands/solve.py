@@ -135,7 +135,7 @@ def command(**given):
 def _solve(given, communicator, watchdog) -> None:
     from sstep_verify.cli.work import Progress
     from sstep_verify.solver.communicator import on_all_ranks
-    from sstep_verify.training import solve
+    from sstep_verify.solver.training.pipeline import solve
 
     settings = on_all_ranks(communicator, lambda: _settings(**given))
     lines = solve(settings, communicator, Progress(watchdog, communicator.rank == 0))

@@ -26,8 +26,8 @@ from sstep_verify.problems import (
 )
 from sstep_verify.problems.data.datasets import load
 from sstep_verify.runs.make import make_run
-from sstep_verify.solver.schedule import Schedule, windows_of
 from sstep_verify.solver.settings import Settings
+from sstep_verify.solver.training.schedule import Schedule, windows_of
 
 SPECS = [spec for unit in expand(read_definition("varied")) for spec in unit.work]
 

@@ -16,8 +16,9 @@ from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.problems.streams import IndexStream
 from sstep_verify.protocol import RunRequest
-from sstep_verify.solver import ProductionSolver, training
-from sstep_verify.solver.monitor import Values
+from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver.training.intervals import Training
+from sstep_verify.solver.training.monitor import Values
 from sstep_verify.verdict import Status
 
 SAMPLES, LENGTH, INTERVAL = 14, 215, 5
@@ -148,13 +149,13 @@ def test_a_claim_that_is_half_the_gap_fails(monkeypatch):
 
 
 def test_an_interval_that_begins_from_a_coordinate_lost_fails(monkeypatch):
-    def losing(self, end, own=training.Training.advance):
+    def losing(self, end, own=Training.advance):
         if self.reached == 100:
             self.alpha = self.alpha.copy()
             self.alpha[np.argmax(self.alpha)] *= 1 - 1e-9
         return own(self, end)
 
-    monkeypatch.setattr(training.Training, "advance", losing)
+    monkeypatch.setattr(Training, "advance", losing)
     solver = TrainingSolver(interval=INTERVAL)
     assert judged(step_replay, request_of(Hinge(100.0)), solver).status is Status.FAIL
 

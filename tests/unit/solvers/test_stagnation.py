@@ -9,9 +9,9 @@ import pytest
 
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.solver.communicator import SelfCommunicator
-from sstep_verify.solver.monitor import Measured, Values, best_without_progress
 from sstep_verify.solver.settings import Settings
-from sstep_verify.solver.training import Training
+from sstep_verify.solver.training.intervals import Training
+from sstep_verify.solver.training.monitor import Measured, Values, best_without_progress
 
 LOSSES = {"svm-l1": Hinge(1.0), "svm-l2": SquaredHinge(1.0), "krr": Ridge(0.1)}
 KERNELS = {"linear": LinearKernel(), "rbf": RBFKernel(0.2)}

@@ -10,9 +10,9 @@ import pytest
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge, SquaredHinge
 from sstep_verify.solver.communicator import SelfCommunicator
-from sstep_verify.solver.monitor import Monitor
 from sstep_verify.solver.settings import Settings
-from sstep_verify.solver.training import Training
+from sstep_verify.solver.training.intervals import Training
+from sstep_verify.solver.training.monitor import Monitor
 
 DATA = np.array([[1.0, 2.0], [0.5, -1.0], [2.0, 1.0]])
 LABELS = np.array([1.0, -1.0, 1.0])

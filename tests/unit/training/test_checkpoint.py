@@ -12,11 +12,8 @@ from broken_headers import HEADERS, with_header
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, Problem, Ridge, SquaredHinge
-from sstep_verify.solver.monitor import Measured, Values
-from sstep_verify.solver.schedule import Stretch
 from sstep_verify.solver.settings import EXCHANGES
-from sstep_verify.solver.training import Place
-from sstep_verify.training.checkpoint import (
+from sstep_verify.solver.training.checkpoint import (
     FORMAT,
     Checkpoint,
     _digest,
@@ -26,6 +23,9 @@ from sstep_verify.training.checkpoint import (
     write_arrays,
     write_checkpoint,
 )
+from sstep_verify.solver.training.intervals import Place
+from sstep_verify.solver.training.monitor import Measured, Values
+from sstep_verify.solver.training.schedule import Stretch
 
 HISTORY = (
     Measured(0, Values(2.0, 2.0, 0.0, np.nan, np.inf)),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, RBFKernel, Ridge
 from sstep_verify.solver.settings import Settings
-from sstep_verify.training.decisions import (
+from sstep_verify.solver.training.decisions import (
     LEAST_INTERVAL,
     MEMORY,
     SHARE,

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstep_verify.solver.training import Place
-from sstep_verify.training.checkpoint import Keeper
+from sstep_verify.solver.training.checkpoint import Keeper
+from sstep_verify.solver.training.intervals import Place
 
 
 class Hours:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sstep_verify import compiled as inner
-from sstep_verify.training import pipeline
+from sstep_verify.solver.training import pipeline
 
 
 def test_compiling_is_timed_and_told_once(monkeypatch):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sstep_verify.solver.packet import PHASES
-from sstep_verify.training.pipeline import summary_lines
+from sstep_verify.solver.training.pipeline import summary_lines
 
 
 def summary(timers):

@@ -3,10 +3,6 @@
 The steps, in order, and where each is: `solver.settings` (everything asked for, checked once),
 `pipeline` (the order of the steps, and what is said at the end), `samples` (data are read and their
 features shared out over the ranks; predictions), `checkpoint` (where an earlier run stopped),
-`decisions` (exchange, interval), `solver.training` (intervals of windows) with `solver.monitor` (what is
-measured).
+`decisions` (exchange, interval), `intervals` (of windows, one after the other) with `monitor` (what is
+measured) and, where s is tuned, `schedule` (which window comes next).
 """
-
-from sstep_verify.training.pipeline import Listener, solve
-
-__all__ = ["Listener", "solve"]

@@ -31,11 +31,11 @@ from sstep_verify.inputs import MALFORMED_ARRAY
 from sstep_verify.outputs import write_whole
 from sstep_verify.problems import Problem
 from sstep_verify.solver.communicator import Communicator
-from sstep_verify.solver.monitor import Measured, Values
-from sstep_verify.solver.schedule import Stretch, numbers_of
 from sstep_verify.solver.settings import EXCHANGES
-from sstep_verify.solver.training import Place
-from sstep_verify.training.decisions import MACHINE
+from sstep_verify.solver.training.decisions import MACHINE
+from sstep_verify.solver.training.intervals import Place
+from sstep_verify.solver.training.monitor import Measured, Values
+from sstep_verify.solver.training.schedule import Stretch, numbers_of
 
 FORMAT = "sstep-verify solve checkpoint 3"
 

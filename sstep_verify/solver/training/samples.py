@@ -28,9 +28,9 @@ from sstep_verify.solver.communicator import Communicator, on_all_ranks
 from sstep_verify.solver.data.entries import Entries, parse_shares
 from sstep_verify.solver.data.partition import Partition, padded, with_zeros
 from sstep_verify.solver.data.reading import LocalData, load_local, with_bias
-from sstep_verify.solver.monitor import kernel_rows, linear_product
 from sstep_verify.solver.settings import GRAM_ROWS, Options, Settings
-from sstep_verify.solver.training import PROGRESS_DRAWS
+from sstep_verify.solver.training.intervals import PROGRESS_DRAWS
+from sstep_verify.solver.training.monitor import kernel_rows, linear_product
 
 READING = 1e7
 """Bytes a second of a file that is read, by ranks that share a slow disk."""

@@ -2,8 +2,8 @@
 
 Every interval is a run of its own that begins with the dual vector the last one left, so that a run which
 was killed goes on as if nothing had happened, to the last bit on ranks of the same kinds (see
-`training.checkpoint`). Of what a run keeps only a kept Gram matrix lives longer: it is formed from the data
-alone, in the same order whenever it is formed.
+`checkpoint`). Of what a run keeps only a kept Gram matrix lives longer: it is formed from the data alone,
+in the same order whenever it is formed.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from sstep_verify.errors import DivergedError, InputError
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.protocol import RunRequest
 from sstep_verify.solver.communicator import Communicator
-from sstep_verify.solver.monitor import Measured, Monitor, Values, best_without_progress
 from sstep_verify.solver.packet import PHASES, IncoherenceError, WindowError
 from sstep_verify.solver.run import Run
-from sstep_verify.solver.schedule import Schedule, Stretch
 from sstep_verify.solver.settings import Settings
+from sstep_verify.solver.training.monitor import Measured, Monitor, Values, best_without_progress
+from sstep_verify.solver.training.schedule import Schedule, Stretch
 from sstep_verify.trajectory import Trajectory
 
 PROGRESS_DRAWS = 1 << 12

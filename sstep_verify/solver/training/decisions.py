@@ -13,9 +13,9 @@ from sstep_verify.compiled import AVAILABLE
 from sstep_verify.errors import InputError
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.solver.exchanges.exchange import choose_exchange
-from sstep_verify.solver.schedule import Schedule, Stretch
 from sstep_verify.solver.settings import EXCHANGES, MOST, OR, Options, Settings
-from sstep_verify.solver.training import Place
+from sstep_verify.solver.training.intervals import Place
+from sstep_verify.solver.training.schedule import Schedule, Stretch
 
 if TYPE_CHECKING:
     from sstep_verify.costs.tuning import Tuner

@@ -21,10 +21,8 @@ from sstep_verify.solver.communicator import Communicator, held_by_first_rank, l
 from sstep_verify.solver.data.partition import Partition
 from sstep_verify.solver.data.reading import LocalData
 from sstep_verify.solver.packet import PANEL, PHASES
-from sstep_verify.solver.schedule import Stretch, numbers_of
 from sstep_verify.solver.settings import Settings
-from sstep_verify.solver.training import Place, Training
-from sstep_verify.training.checkpoint import (
+from sstep_verify.solver.training.checkpoint import (
     Checkpoint,
     Keeper,
     data_digest,
@@ -35,8 +33,16 @@ from sstep_verify.training.checkpoint import (
     write_arrays,
     write_checkpoint,
 )
-from sstep_verify.training.decisions import MACHINE, decide, identity_of, last_of, moved_to, schedule_of
-from sstep_verify.training.samples import (
+from sstep_verify.solver.training.decisions import (
+    MACHINE,
+    decide,
+    identity_of,
+    last_of,
+    moved_to,
+    schedule_of,
+)
+from sstep_verify.solver.training.intervals import Place, Training
+from sstep_verify.solver.training.samples import (
     Samples,
     as_text,
     input_files,
@@ -48,6 +54,7 @@ from sstep_verify.training.samples import (
     score,
     training_seconds,
 )
+from sstep_verify.solver.training.schedule import Stretch, numbers_of
 
 
 class Listener(Protocol):
