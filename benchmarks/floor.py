@@ -7,6 +7,8 @@ is taken from the faster of a NumPy and a compiled version, each as fast as it c
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numba
 import numpy as np
 import scipy.sparse as sp
@@ -125,24 +127,31 @@ def apply_kernel(
                 np.multiply(panel, base, out=panel)
 
 
-class Floor:
-    """Forms the kernel panels of windows, given as their distinct coordinates, and throws them away.
+def distinct(blocks: np.ndarray, s: int) -> list[np.ndarray]:
+    """Distinct coordinates of whole windows of drawn blocks, (H, b), in order of first draw.
 
-    Data are dense; kernel functions in a compiled loop or in NumPy expressions.
+    That is how the solver asks for them.
     """
+    windows = blocks.reshape(blocks.shape[0] // s, -1).tolist()
+    return [np.array(list(dict.fromkeys(window))) for window in windows]
 
-    def __init__(self, problem: Problem, windows: list[np.ndarray], compiled: bool):
-        self._products, self._kernel, self._compiled = Products(problem.dense), problem.kernel, compiled
-        self._norms = np.einsum("ij,ij->i", problem.dense, problem.dense)
-        self._windows = windows
-        self._panel = np.empty((max(window.size for window in windows), problem.samples))
 
-    def __call__(self, count: int) -> None:
-        """Form the panels of the first `count` windows."""
-        for columns in self._windows[:count]:
-            panel = self._panel[: columns.size]
-            self._products.panel(columns, panel)
-            apply_kernel(self._kernel, panel, self._norms[columns], self._norms, self._compiled)
+def panels(problem: Problem, windows: list[np.ndarray], compiled: bool) -> Callable[[int], None]:
+    """What forms the kernel panels of the first so many windows, by their distinct coordinates.
+
+    They are thrown away. Data are dense; kernel functions in a compiled loop or in NumPy expressions.
+    """
+    products, data = Products(problem.dense), problem.dense
+    norms = np.einsum("ij,ij->i", data, data)
+    whole = np.empty((max(window.size for window in windows), problem.samples))
+
+    def form(count: int) -> None:
+        for columns in windows[:count]:
+            panel = whole[: columns.size]
+            products.panel(columns, panel)
+            apply_kernel(problem.kernel, panel, norms[columns], norms, compiled)
+
+    return form
 
 
 def kernel_rows(kernel: Kernel, data: np.ndarray, norms: np.ndarray, columns: np.ndarray) -> np.ndarray:

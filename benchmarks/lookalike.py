@@ -8,36 +8,27 @@ COUNTS holds the number of nonzeros of each column, one a line; OUT is written a
 from __future__ import annotations
 
 import argparse
-import lzma
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 import scipy.sparse as sp
 
+from sstep_verify.costs.profiles import read_counts
 from sstep_verify.outputs import write_whole
 
-SAMPLES = 19_996
+COUNTS, SAMPLES = "news20.binary.colnnz.txt.xz", 19_996
 SPREAD = 0.8  # standard deviation of the logarithm of a row's share: most texts short, a few very long
 DENSE_COLUMN = 500  # entries from which a column's rows are drawn at once, from all rows
 
 
-def column_counts(path: str | Path) -> np.ndarray:
-    """Nonzeros of each column, shape (n,), from a text file with one count a line."""
-    opened = lzma.open if Path(path).suffix == ".xz" else open
-    with opened(path, "rt") as handle:
-        return np.array(handle.read().split(), dtype=np.int64)
-
-
-def look_alike(
-    counts: np.ndarray, samples: int = SAMPLES, seed: int = 20
-) -> tuple[sp.csr_array, np.ndarray]:
+def look_alike(counts: np.ndarray, seed: int) -> tuple[sp.csr_array, np.ndarray]:
     """Draw a matrix with given counts of nonzeros in its columns, shape (n,), and labels, half of each.
 
     Long rows are more likely to hold any column, as long texts hold more words; values are positive and
     rows have norm 1.
     """
-    generator = np.random.default_rng(seed)
+    samples, generator = SAMPLES, np.random.default_rng(seed)
     shares = np.exp(SPREAD * generator.standard_normal(samples))
     columns = np.repeat(np.arange(counts.size), counts)
     rows = _rows(counts, columns, shares, generator)
@@ -75,28 +66,30 @@ def _rows(counts, columns, shares, generator) -> np.ndarray:
     return rows
 
 
-def write_svmlight(file: IO[bytes], data: sp.csr_array, labels: np.ndarray) -> None:
-    """Write LIBSVM / svmlight text, values with 6 significant digits."""
-    for row, label in enumerate(labels.tolist()):
-        part = slice(data.indptr[row], data.indptr[row + 1])
-        pairs = zip((data.indices[part] + 1).tolist(), data.data[part].tolist(), strict=True)
-        file.write(f"{label:+.0f} {' '.join(f'{index}:{value:.6g}' for index, value in pairs)}\n".encode())
+def write(out: str | Path, counts: str | Path, seed: int = 20) -> sp.csr_array:
+    """Draw a matrix by a file of counts, and write it as LIBSVM / svmlight text, 6 significant digits."""
+    data, labels = look_alike(read_counts(counts, SAMPLES), seed)
+
+    def write_rows(file: IO[bytes]) -> None:
+        for row, label in enumerate(labels.tolist()):
+            part = slice(data.indptr[row], data.indptr[row + 1])
+            pairs = zip((data.indices[part] + 1).tolist(), data.data[part].tolist(), strict=True)
+            words = [f"{index}:{value:.6g}" for index, value in pairs]
+            file.write(f"{label:+.0f} {' '.join(words)}\n".encode())
+
+    write_whole(out, write_rows)
+    return data
 
 
-def main() -> None:
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("counts")
     parser.add_argument("out")
     parser.add_argument("--seed", type=int, default=20)
-    options = parser.parse_args()
-    data, labels = look_alike(column_counts(options.counts), seed=options.seed)
-    write_whole(options.out, lambda file: write_svmlight(file, data, labels))
-    lengths = np.diff(data.indptr)
-    print(f"{options.out}: {data.shape[0]} x {data.shape[1]}, {data.nnz} nonzeros")
+    given = parser.parse_args()
+    drawn = write(given.out, given.counts, given.seed)
+    lengths = np.diff(drawn.indptr)
+    print(f"{given.out}: {drawn.shape[0]} x {drawn.shape[1]}, {drawn.nnz} nonzeros")
     print(
         f"nonzeros of a row: least {lengths.min()}, median {np.median(lengths):.0f}, most {lengths.max()}"
     )
-
-
-if __name__ == "__main__":
-    main()

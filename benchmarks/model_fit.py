@@ -6,7 +6,6 @@ import csv
 import lzma
 from collections import defaultdict
 from collections.abc import Callable
-from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from scipy.optimize import least_squares, minimize
 
 from sstep_verify.costs.prediction import Machine
 from sstep_verify.costs.profiles import Profile, read_counts
-from sstep_verify.costs.published import START, Array, Runs, runs_of, times
+from sstep_verify.costs.published import START, Array, runs_of, times
 
 TIMINGS_FILE = "perlmutter-timings.csv.xz"
 NEWS_FILE, NEWS_SAMPLES = "news20.binary.colnnz.txt.xz", 19_996
@@ -42,17 +41,19 @@ and loss, and the 39 rarer countries are stated as even; the sum is within 0.1 %
 
 
 Timings = np.recarray
-"""Runs and how long they took, a row each, shape (k,).
+"""Runs and how long they took, medians over repeats, a row each, shape (k,).
 
 Columns: dataset; method (ksvm or krr); those of `Runs`; phases, microseconds per iteration on rank 0, shape
-(3,): panel (kernel_computation), allreduce (allreduce_time), steps (the four others); total, their sum;
-repeats, runs of which these are the medians.
+(3,): panel (kernel_computation), allreduce (allreduce_time), steps (the four others); total, their sum.
 """
 
+CELL = ["dataset", "method", "kernel", "block"]
+"""Columns by which runs are of one cell."""
 
-def cell_of(timings: Timings) -> Array:
-    """A number for each combination of data set, method, kernel and block."""
-    return np.unique(timings[["dataset", "method", "kernel", "block"]], return_inverse=True)[1]
+
+def groups(timings: Timings, *columns: str) -> Array:
+    """A number for each combination of the values of some columns, shape (k,)."""
+    return np.unique(timings[[*columns]], return_inverse=True)[1]
 
 
 def handwritten_profile() -> Profile:
@@ -72,7 +73,6 @@ def handwritten_profile() -> Profile:
     return Profile("mnist.scale", 60_000, np.minimum(low * shape, 0.85) * 60_000)
 
 
-@cache
 def published_profiles(folder: str) -> dict[str, Profile]:
     """The four data sets of the published timings; news20.binary's counts are read from a folder."""
     known = [
@@ -98,20 +98,13 @@ def published_timings(folder: str) -> Timings:
             )  # fmt: skip
             names = [("kernel_computation",), ("allreduce_time",), steps, ("major_time",)]
             measured[key].append([1e6 * sum(float(row[name]) for name in group) for group in names])
-    keys = sorted(measured)
+    keys, profiles = sorted(measured), published_profiles(folder)
     medians = np.array([np.median(measured[key], axis=0) for key in keys])
-    repeats = np.array([len(measured[key]) for key in keys])
-    return timings_of(keys, published_profiles(folder), medians[:, :3], medians[:, 3], repeats)
-
-
-def timings_of(
-    keys: list, profiles: dict[str, Profile], phases: Array, total: Array, repeats: Array
-) -> Timings:
-    """Timings of runs (data, method, kernel, b, P, s, H) on data sets of these profiles."""
-    names = [np.array([key[place] for key in keys]) for place in (0, 1)]
-    runs = runs_of([(profiles[key[0]], *key[2:]) for key in keys])
-    columns = dict(zip(("dataset", "method", *Runs._fields), (*names, *runs), strict=True))
-    columns |= {"phases": phases, "total": total, "repeats": repeats}
+    columns = {
+        name: np.array([key[place] for key in keys]) for place, name in enumerate(("dataset", "method"))
+    }
+    columns |= runs_of([(profiles[name], *sizes) for name, _, *sizes in keys])._asdict()
+    columns |= {"phases": medians[:, :3], "total": medians[:, 3]}
     kinds = [(name, column.dtype, column.shape[1:]) for name, column in columns.items()]
     return np.rec.fromarrays([*columns.values()], dtype=kinds)
 
@@ -220,7 +213,7 @@ def chosen_correction(timings: Timings, residuals: Array) -> Curve:
         """Mean absolute error of the logarithm."""
         left = [
             np.abs(correction(timings[known], residuals[known], *numbers)(timings[held]) - residuals[held])
-            for known, held in (between(timings, first) for first in (1, 2))
+            for known, held in between(timings)
         ]
         return float(np.concatenate(left).mean())
 
@@ -244,17 +237,19 @@ def beyond(timings: Timings) -> Split:
     return np.flatnonzero(small), np.flatnonzero(~small)
 
 
-def between(timings: Timings, first: int = 1, step: int = 2) -> Split:
-    """Of each cell every second rank count is held out, from the second or the third on, never the last.
+def between(timings: Timings, step: int = 2) -> list[Split]:
+    """As many splits, each of which holds out one of every `step` rank counts of each cell.
 
-    Or one of every `step`, from the one numbered `first` on: in `step` splits each is held out once.
+    Each but the first and the last of a cell is held out once.
     """
-    ranks, cells = timings.ranks, cell_of(timings)
-    held = np.zeros(len(timings), dtype=bool)
-    for cell in range(cells.max() + 1):
-        mine = cells == cell
-        held |= mine & np.isin(ranks, np.unique(ranks[mine])[first:-1:step])
-    return np.flatnonzero(~held), np.flatnonzero(held)
+    ranks, cells, splits = timings.ranks, groups(timings, *CELL), []
+    for first in range(1, step + 1):
+        held = np.zeros(len(timings), dtype=bool)
+        for cell in np.unique(cells):
+            mine = cells == cell
+            held |= mine & np.isin(ranks, np.unique(ranks[mine])[first:-1:step])
+        splits.append((np.flatnonzero(~held), np.flatnonzero(held)))
+    return splits
 
 
 def published_machine(parameters: dict[str, float], stated: dict[str, float]) -> Machine:

@@ -4,20 +4,18 @@ The certificate encloses the kernel, a*, value and gap. The two others are asked
 solution by ``L D L'`` at 50 digits, without a proof; Arb for an enclosure by ``arb_mat.solve`` on the whole
 matrix, with as many bits as its radius needs. Both cost about m^3: beyond the largest size measured, their
 times are extrapolated from it by (m / size)^3, and marked with ``~``.
-Usage: ``python benchmarks/oracle.py --data DIR``.
+Usage: ``python benchmarks oracle --data DIR``.
 """
 
 from __future__ import annotations
 
-import sys
 from functools import partial
+from time import perf_counter
 from typing import Any
 
-from grid import Report, parser, timed
+from grid import Report, timed
 from sstep_reference.arithmetic import Balls
-from threadpoolctl import threadpool_limits
 
-from sstep_verify.errors import SstepVerifyError
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.witness import trajectory
@@ -28,10 +26,21 @@ KERNELS = ("linear", "polynomial", "rbf")
 SIZES = {"bodyfat": (63, 126, 252), "abalone": (504, 4177)}
 """Numbers of samples, the first of each data set."""
 
-MOST_MPMATH, MOST_ARB = 252, 504
+MOST = {"mpmath": 252, "arb": 504}
 """Largest m that is measured."""
 
 DIGITS, PENALTY = 30, 1e-3
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "--kernel": {"choices": KERNELS, "action": "append", "help": "one; may be repeated"}
+}
+DOCUMENT = {"schema": 1, "lines": []}
+COLUMNS = (
+    ("data", "<9", "{data}"), ("kernel", "<12", "{kernel}"), ("m", ">5", "{m}"),
+    ("certificate", ">13", "{certificate:.3g} s"), ("digits", ">8", "{digits}"),
+    ("mpmath", ">13", "{seconds[0]}"), ("ratio", ">13", "{times[0]}"),
+    ("Arb solve", ">13", "{seconds[1]}"), ("ratio", ">13", "{times[1]}"), ("bits", ">6", "{arb_bits}"),
+)  # fmt: skip
 
 
 def arb_solve(problem: Problem) -> tuple[float, int]:
@@ -39,12 +48,13 @@ def arb_solve(problem: Problem) -> tuple[float, int]:
 
     The precision is doubled until it does; only the last attempt counts.
     """
-    bits, proved = 128, []
-    while True:
-        seconds = timed(lambda bits=bits: proved.append(arb_proves(problem, Balls(bits))))
-        if proved[-1]:
-            return seconds, bits
+    bits, proved = 64, False
+    while not proved:
         bits *= 2
+        begin = perf_counter()
+        proved = arb_proves(problem, Balls(bits))
+        seconds = perf_counter() - begin
+    return seconds, bits
 
 
 def arb_proves(problem: Problem, arithmetic: Balls) -> bool:
@@ -64,57 +74,35 @@ def arb_proves(problem: Problem, arithmetic: Balls) -> bool:
         return bool(radius < largest * arithmetic.number(10) ** -DIGITS)
 
 
-def measure(name: str, directory: str | None, report: Report) -> None:
-    """All lines of a kernel; the rivals' largest measured times serve for what lies beyond."""
-    mpmath = arb = (0, 0.0)
-    bits = 0
-    for data, sizes in SIZES.items():
-        loaded = datasets.load(data, directory=directory, task="regression")
-        for m in sizes:
-            kernel = kernel_from(name, degree=3, offset=0.0, sigma=1.0)
-            problem = Problem(data, loaded.data[:m], loaded.targets[:m], kernel, Ridge(PENALTY))
-            proved: list[Any] = []
-            seconds = timed(lambda problem=problem, proved=proved: proved.append(certify(problem, DIGITS)))
-            if m <= MOST_MPMATH:
-                mpmath = m, timed(partial(trajectory, problem, IndexStream("cyclic", m, m, 1), 182))
-            if m <= MOST_ARB:
-                taken, bits = arb_solve(problem)
-                arb = m, taken
-            line = {
-                "data": data, "kernel": name, "m": m, "certificate": seconds, "digits": proved[0].digits,
-                "mpmath": mpmath[1] * (m / mpmath[0]) ** 3, "mpmath_measured": m <= MOST_MPMATH,
-                "arb": arb[1] * (m / arb[0]) ** 3, "arb_measured": m <= MOST_ARB, "arb_bits": bits,
-            }  # fmt: skip
-            marks = [(line[name], "" if line[f"{name}_measured"] else "~") for name in ("mpmath", "arb")]
-            report.add(
-                "lines", line, seconds=[f"{mark}{taken:.3g} s" for taken, mark in marks],
-                times=[f"{mark}{taken / seconds:.3g} x" for taken, mark in marks],
-            )  # fmt: skip
-
-
-COLUMNS = (
-    ("data", "<9", "{data}"), ("kernel", "<12", "{kernel}"), ("m", ">5", "{m}"),
-    ("certificate", ">13", "{certificate:.3g} s"), ("digits", ">8", "{digits}"),
-    ("mpmath", ">13", "{seconds[0]}"), ("ratio", ">13", "{times[0]}"),
-    ("Arb solve", ">13", "{seconds[1]}"), ("ratio", ">13", "{times[1]}"), ("bits", ">6", "{arb_bits}"),
-)  # fmt: skip
-
-
-def main() -> None:
-    arguments = parser(__doc__, "oracle")
-    arguments.add_argument("--kernel", choices=KERNELS, action="append", help="one; may be repeated")
-    given = arguments.parse_args()
-    report = Report(given.out, COLUMNS, schema=1)
+def measure(report: Report) -> None:
+    """All lines; the rivals' largest measured times of a kernel serve for what lies beyond."""
     report.head()
-    try:
-        with threadpool_limits(1):
-            for name in given.kernel or KERNELS:
-                measure(name, given.data, report)
-    except SstepVerifyError as error:
-        sys.exit(f"error: {error}")
-    report.say(f"~ extrapolated by m^3 from the largest m measured ({MOST_MPMATH} mpmath, {MOST_ARB} Arb)")
-    report.done()
-
-
-if __name__ == "__main__":
-    main()
+    for name in report.chosen.kernel or KERNELS:
+        kernel = kernel_from(name, degree=3, offset=0.0, sigma=1.0)
+        taken: dict[str, tuple[int, float]] = {}
+        for data, sizes in SIZES.items():
+            loaded = datasets.load(data, directory=report.chosen.data, task="regression")
+            for m in sizes:
+                problem = Problem(data, loaded.data[:m], loaded.targets[:m], kernel, Ridge(PENALTY))
+                begin = perf_counter()
+                certificate = certify(problem, DIGITS)
+                seconds = perf_counter() - begin
+                if m <= MOST["mpmath"]:
+                    once = IndexStream("cyclic", m, m, 1)
+                    taken["mpmath"] = m, timed(partial(trajectory, problem, once, 182))
+                if m <= MOST["arb"]:
+                    arb, bits = arb_solve(problem)
+                    taken["arb"] = m, arb
+                line = {
+                    "data": data, "kernel": name, "m": m, "certificate": seconds,
+                    "digits": certificate.digits, "arb_bits": bits,
+                }  # fmt: skip
+                for rival, (size, own) in taken.items():
+                    line |= {rival: own * (m / size) ** 3, f"{rival}_measured": m <= MOST[rival]}
+                told = [("" if line[f"{rival}_measured"] else "~", line[rival]) for rival in MOST]
+                report.add(
+                    "lines", line, seconds=[f"{mark}{own:.3g} s" for mark, own in told],
+                    times=[f"{mark}{own / seconds:.3g} x" for mark, own in told],
+                )  # fmt: skip
+    most = f"{MOST['mpmath']} mpmath, {MOST['arb']} Arb"
+    report.say(f"~ extrapolated by m^3 from the largest m measured ({most})")

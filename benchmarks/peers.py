@@ -9,25 +9,23 @@ medians with quartiles.
 What is solved: LinearSVC without intercept and KernelRidge solve our problems. SVC has a bias that is not
 penalised, hence one more constraint: its gap is that of its own problem. A LinearSVC has no dual vector:
 its primal value is compared with the dual value of a run of ours to a gap a hundred times smaller.
-Usage: ``python benchmarks/peers.py --data DIR``.
+Usage: ``python benchmarks peers --data DIR``.
 """
 
 from __future__ import annotations
 
-import argparse
+import bz2
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from grid import Report, column, parser, take_turns, timed
-from threadpoolctl import threadpool_limits
+from grid import Report, column, take_turns, timed
 
 from sstep_verify.errors import InputError, SstepVerifyError
 from sstep_verify.numerics import KernelSums
@@ -46,8 +44,7 @@ PASSES = 20_000
 """Most passes over the samples."""
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """A data set, beside what it is solved, sigma (0: linear kernel), C or lambda, and b."""
 
     data: str
@@ -61,22 +58,12 @@ class Cell:
         """What is solved."""
         return "krr" if self.peer == "KernelRidge" else "svm-l1"
 
-    @property
-    def kernel(self) -> LinearKernel | RBFKernel:
-        """The kernel."""
-        return RBFKernel(self.sigma) if self.sigma else LinearKernel()
-
-    @property
-    def loss(self) -> Ridge | Hinge:
-        """The loss with its parameter."""
-        return Ridge(self.parameter) if self.task == "krr" else Hinge(self.parameter)
-
-    def command(self, file: str, out: str) -> list[str]:
+    def command(self, problem: Problem, file: str, out: str) -> list[str]:
         """The command line that solves it."""
         parameter = "--lambda" if self.task == "krr" else "--C"
         return [
             sys.executable, "-m", "sstep_verify", "solve", file, "--task", self.task, "--kernel",
-            identify(self.kernel), parameter, repr(self.parameter), "--block", str(self.block),
+            identify(problem.kernel), parameter, repr(self.parameter), "--block", str(self.block),
             "--tolerance", repr(TARGET), "--iterations", str(10**9), "--out", out, "--force",
         ]  # fmt: skip
 
@@ -92,6 +79,21 @@ CELLS = (
     Cell("bodyfat_scale", "KernelRidge", 1.0, 1e-4, 16),
     Cell("abalone_scale", "KernelRidge", 1.0, 1e-5, 64),
 )
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "--repeats": {"default": 5}, "--only": {"choices": list(dict.fromkeys(cell.data for cell in CELLS))},
+    "--lookalike": {"type": Path, "help": "file made by benchmarks/lookalike.py"},
+}  # fmt: skip
+DOCUMENT = {"schema": 1, "lines": [], "skipped": {}}
+COLUMNS = (
+    ("data", "<15", "{data}"), ("m", ">6", "{samples}"), ("n", ">9", "{features}"),
+    ("  beside", "<14", "  {peer}"), ("fit", ">9", "{fit[0]:.4f}"), ("epochs", ">9", "{fit_epochs[0]:.4f}"),
+    ("theirs", ">9", "{peer_fit[0]:.4f}"), ("ratio", ">8", "{ratios[0]:.2f}"),
+    ("whole", ">9", "{whole[0]:.2f}"), ("theirs", ">9", "{peer_whole[0]:.2f}"),
+    ("ratio", ">8", "{ratios[1]:.2f}"), ("gap", ">9", "{gap:.1e}"), ("theirs", ">9", "{peer_gap:.1e}"),
+)  # fmt: skip
+"""Ratios above 1 say that ours takes longer."""
 
 
 def estimator(cell: Cell, tolerance: float, samples: int) -> Any:
@@ -116,7 +118,7 @@ def estimator(cell: Cell, tolerance: float, samples: int) -> Any:
 def own_run(cell: Cell, problem: Problem, tolerance: float, stream: str = "uniform") -> Any:
     """Train in this process as the command does."""
     settings = Settings(
-        kernel=cell.kernel, loss=cell.loss, block=cell.block, tolerance=tolerance,
+        kernel=problem.kernel, loss=problem.loss, block=cell.block, tolerance=tolerance,
         iterations=PASSES * problem.samples, stream=stream,
     )  # fmt: skip
     settings, samples = decide(settings, problem.samples, 1), problem.samples
@@ -154,13 +156,16 @@ def loosest(cell: Cell, problem: Problem, lower: float) -> tuple[float, float]:
     raise InputError(f"{cell.peer} does not reach a gap of {TARGET:g} on {cell.data}")
 
 
-def measure(cell: Cell, file: Path, repeats: int) -> dict[str, Any]:
+def line_of(cell: Cell, file: Path, repeats: int) -> dict[str, Any]:
     """One line: seconds of fit and of whole processes, ours and scikit-learn's."""
     found = datasets.load(str(file), task="regression" if cell.task == "krr" else "classification")
-    problem = Problem(cell.data, found.data, found.targets, cell.kernel, cell.loss)
-    lower = own_run(cell, problem, TARGET / 100) if cell.peer == "LinearSVC" else None
-    floor = 0.0 if lower is None else float(lower.values.dual)
-    tolerance, gap = loosest(cell, problem, floor)
+    loss = Ridge(cell.parameter) if cell.task == "krr" else Hinge(cell.parameter)
+    kernel = RBFKernel(cell.sigma) if cell.sigma else LinearKernel()
+    problem = Problem(cell.data, found.data, found.targets, kernel, loss)
+    lower = 0.0
+    if cell.peer == "LinearSVC":
+        lower = float(own_run(cell, problem, TARGET / 100).values.dual)
+    tolerance, gap = loosest(cell, problem, lower)
     own, permuted = own_run(cell, problem, TARGET), own_run(cell, problem, TARGET, "epochs")
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
@@ -173,18 +178,18 @@ def measure(cell: Cell, file: Path, repeats: int) -> dict[str, Any]:
         return timed(lambda: model.fit(problem.data, problem.targets))
 
     with tempfile.TemporaryDirectory() as folder:
-        theirs = [sys.executable, __file__, "--fit", json.dumps([asdict(cell), str(file), tolerance])]
+        theirs = [sys.executable, __file__, json.dumps([cell, str(file), tolerance])]
         works = {
             "fit": lambda: timed(lambda: own_run(cell, problem, TARGET)),
             "fit_epochs": lambda: timed(lambda: own_run(cell, problem, TARGET, "epochs")),
             "peer_fit": peer_fit,
-            "whole": partial(whole, cell.command(str(file), f"{folder}/out.npz")),
+            "whole": partial(whole, cell.command(problem, str(file), f"{folder}/out.npz")),
             "peer_whole": partial(whole, theirs),
         }
         rounds = take_turns(works, repeats)
     seconds = {name: np.percentile(column(rounds, name), [50, 25, 75]).tolist() for name in works}
     return {
-        **asdict(cell), "samples": problem.samples, "features": problem.features, "target": TARGET,
+        **cell._asdict(), "samples": problem.samples, "features": problem.features, "target": TARGET,
         "gap": float(own.values.relative), "iterations": own.iteration,
         "iterations_epochs": permuted.iteration, "peer_gap": gap,
         "peer_tolerance": tolerance, **seconds,
@@ -196,7 +201,7 @@ def fit_once(text: str) -> None:
     from sklearn.datasets import load_svmlight_file
 
     given, file, tolerance = json.loads(text)
-    cell = Cell(**given)
+    cell = Cell(*given)
     data, targets = load_svmlight_file(file)
     if data.nnz * 3 >= data.shape[0] * data.shape[1]:
         data = data.toarray()
@@ -209,61 +214,41 @@ def fit_once(text: str) -> None:
         np.savez(out, kept)
 
 
-COLUMNS = (
-    ("data", "<15", "{data}"), ("m", ">6", "{samples}"), ("n", ">9", "{features}"),
-    ("  beside", "<14", "  {peer}"), ("fit", ">9", "{fit[0]:.4f}"), ("epochs", ">9", "{fit_epochs[0]:.4f}"),
-    ("theirs", ">9", "{peer_fit[0]:.4f}"), ("ratio", ">8", "{ratios[0]:.2f}"),
-    ("whole", ">9", "{whole[0]:.2f}"), ("theirs", ">9", "{peer_whole[0]:.2f}"),
-    ("ratio", ">8", "{ratios[1]:.2f}"), ("gap", ">9", "{gap:.1e}"), ("theirs", ">9", "{peer_gap:.1e}"),
-)  # fmt: skip
-"""Ratios above 1 say that ours takes longer."""
-
-
-def main() -> None:
-    arguments = parser(__doc__, "peers", 5, only=dict.fromkeys(cell.data for cell in CELLS))
-    arguments.add_argument("--lookalike", type=Path, help="file made by benchmarks/lookalike.py")
-    arguments.add_argument("--fit", help=argparse.SUPPRESS)
-    given = arguments.parse_args()
-    if given.fit:
-        fit_once(given.fit)
-        return
-    report = Report(given.out, COLUMNS, schema=1, lines=[], skipped={})
-    report.say(
-        f"seconds to a relative gap or residual of {TARGET:g}, medians of {given.repeats}; one thread"
-    )
-    report.head()
-    skipped = report.document["skipped"]
-    with threadpool_limits(1), tempfile.TemporaryDirectory() as folder:
-        for cell in (cell for cell in CELLS if cell.data in (given.only or [cell.data])):
-            file = given.lookalike if cell.data == "look-alike" else plain_file(cell, given.data, folder)
-            if file is None or not file.exists():
-                skipped[cell.data] = "no such file: see --data and --lookalike"
-                continue
-            try:
-                line = measure(cell, file, given.repeats)
-            except SstepVerifyError as error:
-                skipped[f"{cell.data} {cell.peer}"] = str(error)
-                continue
-            ratios = [line[name][0] / line[f"peer_{name}"][0] for name in ("fit", "whole")]
-            report.add("lines", line, ratios=ratios)
-        for name, reason in skipped.items():
-            report.say(f"skipped: {name}: {reason}")
-    report.done()
-
-
-def plain_file(cell: Cell, directory: str | None, folder: str) -> Path | None:
-    """The LIBSVM file of a cell, unpacked, so that both sides read the same."""
-    import bz2
-
-    if directory is None:
-        return None
-    file, packed = Path(directory) / cell.data, Path(directory) / f"{cell.data}.bz2"
-    if file.exists() or not packed.exists():
+def plain_file(cell: Cell, report: Report, folder: str) -> Path | None:
+    """The LIBSVM file of a cell, unpacked, so that both sides read the same; None where there is none."""
+    if cell.data == "look-alike":
+        file = report.chosen.lookalike
+    else:
+        file = report.chosen.data and Path(report.chosen.data) / cell.data
+    if file is None or file.exists():
         return file
-    plain = Path(folder) / cell.data
+    packed, plain = file.with_name(f"{file.name}.bz2"), Path(folder) / file.name
+    if not packed.exists():
+        return None
     plain.write_bytes(bz2.decompress(packed.read_bytes()))
     return plain
 
 
+def measure(report: Report) -> None:
+    given = report.chosen
+    report.say(
+        f"seconds to a relative gap or residual of {TARGET:g}, medians of {given.repeats}; one thread"
+    )
+    report.head()
+    with tempfile.TemporaryDirectory() as folder:
+        for cell in (cell for cell in CELLS if cell.data in (given.only or [cell.data])):
+            file = plain_file(cell, report, folder)
+            if file is None:
+                report.skip(cell.data, "no such file: see --data and --lookalike")
+                continue
+            try:
+                line = line_of(cell, file, given.repeats)
+            except SstepVerifyError as error:
+                report.skip(f"{cell.data} {cell.peer}", error)
+                continue
+            ratios = [line[name][0] / line[f"peer_{name}"][0] for name in ("fit", "whole")]
+            report.add("lines", line, ratios=ratios)
+
+
 if __name__ == "__main__":
-    main()
+    fit_once(sys.argv[1])

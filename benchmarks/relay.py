@@ -4,12 +4,11 @@ Each namespace has a TAP device, and a process carries every frame that comes ou
 after a while: no library delays anything, and no kernel module for network emulation is needed. Beside the
 times stand those predicted from the same ranks over shared memory: of each iteration the collectives that
 were counted, times what one of as many words alone takes longer. Skipped, with the reason, without root,
-/dev/net/tun, `ip`, or MPICH. Usage: ``python benchmarks/relay.py --data DIR``.
+/dev/net/tun, `ip`, or MPICH. Usage: ``python benchmarks relay --data DIR``.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import ctypes
 import fcntl
@@ -25,9 +24,10 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from grid import Report, parser
+from grid import Report
 
 from sstep_verify.errors import MissingExtraError
 from sstep_verify.problems import kernel_from, loss_from
@@ -35,6 +35,14 @@ from sstep_verify.ranks.environment import implementation, launch_variables, lau
 from sstep_verify.ranks.interposer import build_interposer
 from sstep_verify.timing import ranks
 from sstep_verify.timing.measure import Delay
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "--repeats": {"default": 9},
+    "--set": {"default": "duke", "help": "data set (default: duke), K-SVM-L1, RBF kernel"},
+    "--delay": {"type": float, "default": 100.0, "help": "microseconds one way (default: 100)"},
+}
+DOCUMENT = {"format": "sstep-verify relay 1", "skipped": {}}
+COLUMNS = ()
 
 MARK = "relay found:"
 """Begins the line in which rank 0 says what was found."""
@@ -62,7 +70,7 @@ def missing() -> str:
     made = subprocess.run(["ip", "netns", "add", f"sv-{os.getpid()}"], capture_output=True, text=True)
     if made.returncode:
         return f"no namespace can be made: {made.stderr.strip()}"
-    subprocess.run(["ip", "netns", "del", f"sv-{os.getpid()}"], check=True)
+    _ip("netns", "del", f"sv-{os.getpid()}")
     return ""
 
 
@@ -112,7 +120,7 @@ def linked(microseconds: float) -> Iterator[tuple[str, str]]:
     try:
         for name in names:
             _ip("netns", "add", name)
-        words = [sys.executable, __file__, "--carry", *names, "--delay", str(microseconds)]
+        words = [sys.executable, __file__, *names, str(microseconds * 1e-6)]
         relay = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert relay.stdout is not None
         if relay.stdout.readline().strip() != "ready":
@@ -135,7 +143,7 @@ def _ip(*words: str) -> None:
 
 def timed(asked: dict, library: Path, names: tuple[str, str] | None) -> dict[str, np.ndarray]:
     """What two ranks found: over the link, or, without names, over shared memory."""
-    program = [sys.executable, __file__, "--rank", json.dumps(asked)]
+    program = [sys.executable, __file__, json.dumps(asked)]
     own = ["-n", "2", "-genv", "LD_PRELOAD", str(library), *program]
     variables = launch_variables()
     words = [str(launcher()), *own]
@@ -201,40 +209,30 @@ def lines(near: dict, far: dict, microseconds: float) -> Iterator[str]:
         )
 
 
-def main() -> int:
-    arguments = parser(__doc__, "relay", 9)
-    arguments.add_argument("--set", default="duke", help="data set (default: duke), K-SVM-L1, RBF kernel")
-    arguments.add_argument("--delay", type=float, default=100.0, help="microseconds one way (default: 100)")
-    arguments.add_argument("--rank", help=argparse.SUPPRESS)
-    arguments.add_argument("--carry", nargs=2, help=argparse.SUPPRESS)
-    chosen = arguments.parse_args()
-    if chosen.rank:
-        rank(json.loads(chosen.rank))
-        return 0
-    if chosen.carry:
-        carry(chosen.carry, chosen.delay * 1e-6)
-        return 0
+def measure(report: Report) -> None:
+    chosen = report.chosen
     if reason := missing():
-        print(f"skipped: {reason}")
-        return 0
+        report.skip("relay", reason)
+        return
     windows = {"1": 500, "8": 250, "32": 100, "256": 20}
     asked = {"data": chosen.set, "directory": chosen.data, "repeats": chosen.repeats, "windows": windows}
     with tempfile.TemporaryDirectory() as room:
         try:
             library = build_interposer(Path(room))
         except MissingExtraError as error:
-            print(f"skipped: {error}")
-            return 0
+            report.skip("relay", error)
+            return
         near = timed(asked, library, None)
         with linked(chosen.delay) as names:
             far = timed(asked, library, names)
-    plain = [{s: taken.tolist() for s, taken in of.items()} for of in (near, far)]
-    report = Report(chosen.out, format="sstep-verify relay 1", near=plain[0], far=plain[1])
+    for place, found in (("near", near), ("far", far)):
+        report.document[place] = {s: taken.tolist() for s, taken in found.items()}
     for text in (f"{chosen.set}, K-SVM-L1, RBF kernel", *lines(near, far, chosen.delay)):
         report.say(text)
-    report.done()
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if len(sys.argv) == 2:
+        rank(json.loads(sys.argv[1]))
+    else:
+        carry(sys.argv[1:3], float(sys.argv[3]))

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import importlib
 import os
+import runpy
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
+
 
 @pytest.fixture
 def relay(monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "benchmarks"))
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
     return importlib.import_module("relay")
 
 
 @pytest.mark.parametrize("lacking", ["root", "/dev/net/tun", "ip"])
-def test_what_is_lacking_is_named(relay, lacking, monkeypatch, capsys):
+def test_what_is_lacking_is_named(relay, lacking, monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(os, "geteuid", lambda: 1000 if lacking == "root" else 0)
     monkeypatch.setattr(os.path, "exists", lambda path: lacking != path)
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    monkeypatch.setattr("sys.argv", ["relay.py"])
-    assert relay.main() == 0
+    monkeypatch.setattr("sys.argv", ["benchmarks", "relay", "--out", str(tmp_path / "relay.json")])
+    runpy.run_path(str(BENCHMARKS), run_name="__main__")
     told = capsys.readouterr().out
     assert told.startswith("skipped: ")
     assert lacking in told
