@@ -100,6 +100,10 @@ def extrap_law(ranks: Array, taken: Array) -> Law | None:
     return lambda count: max(function.evaluate(count), 1e-3)
 
 
+neighbours, extra_p = partial(curves, law=power_laws), partial(curves, law=extrap_law)
+"""Power laws through the rank counts of the same cell and s; Extra-P's functions of them."""
+
+
 def best_s(timings: Timings, predicted: Array) -> tuple[Array, Array]:
     """Of each cell and rank count: predicted over measured best s, and what that one costs more.
 
@@ -199,7 +203,6 @@ def table(report: Report, timings: Timings) -> None:
             ),
         )
 
-    neighbours, extra_p = partial(curves, law=power_laws), partial(curves, law=extrap_law)
     corrected = partial(modelled, corrected=True)
     report.say("| held out, predicted by | classical, % | s-step, % | s within 2, % | excess, % | of |")
     report.say("|---|---|---|---|---|---|")

@@ -41,10 +41,11 @@ and loss, and the 39 rarer countries are stated as even; the sum is within 0.1 %
 
 
 Timings = np.recarray
-"""Runs and how long they took, medians over repeats, a row each, shape (k,).
+"""Runs and how long they took, a row each, shape (k,).
 
 Columns: dataset; method (ksvm or krr); those of `Runs`; phases, microseconds per iteration on rank 0, shape
-(3,): panel (kernel_computation), allreduce (allreduce_time), steps (the four others); total, their sum.
+(3,): panel (kernel_computation), allreduce (allreduce_time), steps (the four others); total, their sum;
+repeats, runs of which these are the medians.
 """
 
 CELL = ["dataset", "method", "kernel", "block"]
@@ -98,13 +99,20 @@ def published_timings(folder: str) -> Timings:
             )  # fmt: skip
             names = [("kernel_computation",), ("allreduce_time",), steps, ("major_time",)]
             measured[key].append([1e6 * sum(float(row[name]) for name in group) for group in names])
-    keys, profiles = sorted(measured), published_profiles(folder)
+    keys = sorted(measured)
     medians = np.array([np.median(measured[key], axis=0) for key in keys])
-    columns = {
-        name: np.array([key[place] for key in keys]) for place, name in enumerate(("dataset", "method"))
-    }
-    columns |= runs_of([(profiles[name], *sizes) for name, _, *sizes in keys])._asdict()
-    columns |= {"phases": medians[:, :3], "total": medians[:, 3]}
+    repeats = np.array([len(measured[key]) for key in keys])
+    return timings_of(keys, published_profiles(folder), medians[:, :3], medians[:, 3], repeats)
+
+
+def timings_of(
+    keys: list, profiles: dict[str, Profile], phases: Array, total: Array, repeats: Array
+) -> Timings:
+    """Timings of runs (data, method, kernel, b, P, s, H) on data sets of these profiles."""
+    names, methods, *_ = zip(*keys, strict=True)
+    runs = runs_of([(profiles[name], *sizes) for name, _, *sizes in keys])
+    columns = {"dataset": np.array(names), "method": np.array(methods), **runs._asdict()}
+    columns |= {"phases": phases, "total": total, "repeats": repeats}
     kinds = [(name, column.dtype, column.shape[1:]) for name, column in columns.items()]
     return np.rec.fromarrays([*columns.values()], dtype=kinds)
 

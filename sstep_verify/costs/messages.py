@@ -63,6 +63,20 @@ class Counts(NamedTuple):
         return dict(zip(COUNTED, self, strict=True))
 
 
+def _counts(
+    samples: int,
+    norms: bool,
+    windows: int,
+    columns: int,
+    collectives: int,
+    words: int,
+    trailer: int = TRAILER,
+) -> Counts:
+    """Counts with the set-up (Z), and so many words beside the payload of each reduction."""
+    collectives += norms
+    return Counts(windows, columns, collectives, words + samples * norms + trailer * collectives)
+
+
 def window_counts(
     exchange: str, samples: int, distinct: Distinct, norms: bool, trailer: int = TRAILER
 ) -> Counts:
@@ -71,41 +85,32 @@ def window_counts(
     Exchange is allreduce, reduce-scatter or gram. With `norms` the set-up reduces the squared norms of the
     samples (Z); never with gram. `trailer` are the words beside the payload of a reduction.
     """
-    windows, setup = distinct.windows, int(norms)
-    panel, small = samples * (distinct.total + setup), distinct.squares + distinct.total
-    match exchange:
-        case "gram":
-            return Counts(windows, distinct.total, windows, small + trailer * windows)
-        case "reduce-scatter":
-            words = panel + small + trailer * (windows + setup)
-            return Counts(windows, distinct.total, 2 * windows + setup, words)
-    collectives = windows + setup
-    return Counts(windows, distinct.total, collectives, panel + trailer * collectives)
+    windows, total, squares = distinct
+    small, panel = squares + total, samples * total
+    words = {"gram": small, "reduce-scatter": panel + small}.get(exchange, panel)
+    counts = _counts(samples, norms, windows, total, windows, words, trailer)
+    # The first of the two reductions of reduce-scatter has no trailer.
+    more = windows if exchange == "reduce-scatter" else 0
+    return counts._replace(collectives=counts.collectives + more)
 
 
 def kept_gram_counts(samples: int, windows: int, rows: int, norms: bool, formed: bool = True) -> Counts:
     """Counts of a run that keeps all m kernel rows, and sums `rows` at once where it forms them."""
-    setup, columns = int(norms), samples if formed else 0
-    collectives = -(-columns // min(rows or samples, samples)) + setup
-    words = samples * (columns + setup) + TRAILER * collectives
-    return Counts(windows, columns, collectives, words)
+    columns = samples if formed else 0
+    collectives = -(-columns // min(rows or samples, samples))
+    return _counts(samples, norms, windows, columns, collectives, samples * columns)
 
 
-def support_counts(samples: int, distinct: Iterable[int], panels: Iterable[int], norms: bool) -> Counts:
+def support_counts(samples: int, distinct: list[int], panels: list[int], norms: bool) -> Counts:
     """Counts of a run whose window k has d_k rows over p_k of the m samples."""
-    rows, setup = list(distinct), int(norms)
-    collectives = len(rows) + setup
-    words = sum(row * panel for row, panel in zip(rows, panels, strict=True))
-    return Counts(len(rows), sum(rows), collectives, words + samples * setup + TRAILER * collectives)
+    words = sum(rows * panel for rows, panel in zip(distinct, panels, strict=True))
+    return _counts(samples, norms, len(distinct), sum(distinct), len(distinct), words)
 
 
-def column_cache_counts(samples: int, missing: Iterable[int], norms: bool) -> Counts:
+def column_cache_counts(samples: int, missing: list[int], norms: bool) -> Counts:
     """Counts of a run whose windows ask for the rows that they lack, one number a window."""
-    lacking = list(missing)
-    columns, setup = sum(lacking), int(norms)
-    collectives = sum(map(bool, lacking)) + setup
-    words = samples * (columns + setup) + TRAILER * collectives
-    return Counts(len(lacking), columns, collectives, words)
+    columns = sum(missing)
+    return _counts(samples, norms, len(missing), columns, sum(map(bool, missing)), samples * columns)
 
 
 def schedule(exchange: str, samples: int, counts: Iterable[int], norms: bool) -> Iterator[Reduction]:

@@ -58,23 +58,6 @@ FACTORS = "     s   speed-up  =  weak x panel x messages   (messages first: pane
 """Heads of the two tables."""
 
 
-class Times(NamedTuple):
-    """What the factors are made of, of one s; seconds of an iteration.
-
-    On P ranks with latency: the program's classical method, its s-step, our classical solver; the same on
-    one rank; what the collectives that s-step leaves out took; those of s-step over the classical ones.
-    """
-
-    own: float
-    own_s: float
-    strong: float
-    own1: float
-    own1_s: float
-    strong1: float
-    saved: float
-    fewer: float
-
-
 class Factors(NamedTuple):
     """What a speed-up is made of; ``weak * panel * messages`` is `total`, and so is the other order.
 
@@ -101,21 +84,20 @@ class Factors(NamedTuple):
     over_strong: float
 
 
-def factors(times: Times) -> Factors:
-    """The factors of one s."""
-    classical = _middle(times.strong, times.own_s, times.own)
-    alone = _middle(times.strong1, times.own1_s, times.own1)
-    left, panel = classical / times.own_s, alone / times.own1_s
-    saved = min(max(times.saved, 0.0), classical * max(1.0 - times.fewer, 0.0))
+def factors(
+    own: float, own_s: float, strong: float, own1: float, own1_s: float, strong1: float, saved: float,
+    fewer: float,
+) -> Factors:  # fmt: skip
+    """The factors of one s, from seconds of an iteration.
+
+    On P ranks with latency: the program's classical method, its s-step, our classical solver; the same on
+    one rank; what the collectives that s-step leaves out took; those of s-step over the classical ones.
+    """
+    classical, alone = sorted((strong, own_s, own))[1], sorted((strong1, own1_s, own1))[1]
+    left, panel = classical / own_s, alone / own1_s
+    saved = min(max(saved, 0.0), classical * max(1.0 - fewer, 0.0))
     first = classical / (classical - saved)
-    return Factors(
-        times.own / times.own_s, times.own / classical, panel, left / panel, first, left / first,
-        times.strong / times.own_s,
-    )  # fmt: skip
-
-
-def _middle(*three: float) -> float:
-    return sorted(three)[1]
+    return Factors(own / own_s, own / classical, panel, left / panel, first, left / first, strong / own_s)
 
 
 def study(
@@ -171,17 +153,17 @@ class Autopsy(Measured):
     def factors(self, s: int) -> Factors:
         """From the medians, so that they multiply to the speed-up of the medians."""
         seconds = {key: cell.seconds for key, cell in self.cells.items()}
-        return factors(self._times(s, seconds, quartiles(self.lone[Delay()])[1]))
+        return self._factors(s, seconds, quartiles(self.lone[Delay()])[1])
 
     def spread(self, s: int) -> list[Factors]:
         """From every repeat by itself."""
         repeats = zip(*(cell.all_seconds for cell in self.cells.values()), strict=True)
         return [
-            factors(self._times(s, dict(zip(self.cells, seconds, strict=True)), lone))
+            self._factors(s, dict(zip(self.cells, seconds, strict=True)), lone)
             for seconds, lone in zip(repeats, self.lone[Delay()], strict=True)
         ]
 
-    def _times(self, s: int, seconds: dict[Key, float], lone: float) -> Times:
+    def _factors(self, s: int, seconds: dict[Key, float], lone: float) -> Factors:
         ranks, strong = self.plan.ranks, {count: self.strongest(count) for count in (1, self.plan.ranks)}
 
         def taken(who: str, s: int, ranks: int) -> float:
@@ -190,13 +172,13 @@ class Autopsy(Measured):
         base = min(SUBJECT, strong[ranks], key=lambda who: taken(who, 1, ranks))
         collectives = self.cells[self.key(base, 1, ranks)].collectives
         late = taken(base, 1, ranks) - seconds[Key(base, 1, ranks, Delay())]
-        own = [self.cells[self.key(SUBJECT, each, ranks)].collectives for each in (1, s)]
-        fewer = own[1] / own[0]
+        few, many = (self.cells[self.key(SUBJECT, each, ranks)].collectives for each in (s, 1))
+        fewer = few / many
         on = [
             (taken(SUBJECT, 1, count), taken(SUBJECT, s, count), taken(strong[count], 1, count))
             for count in (ranks, 1)
         ]
-        return Times(*on[0], *on[1], (1.0 - fewer) * (late + collectives * lone), fewer)
+        return factors(*on[0], *on[1], (1.0 - fewer) * (late + collectives * lone), fewer)
 
     def lines(self, about: str) -> Iterator[str]:
         """The autopsy for a terminal."""

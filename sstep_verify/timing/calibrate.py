@@ -17,7 +17,7 @@ from sstep_verify.costs.profiles import Profile, uniform_profile
 from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
 from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks import run
-from sstep_verify.solver.communicator import Communicator, SelfCommunicator, communicator_of
+from sstep_verify.solver.communicator import SelfCommunicator, communicator_of
 from sstep_verify.solver.packet import PHASES
 from sstep_verify.solver.run import Run
 from sstep_verify.solver.settings import Options
@@ -96,7 +96,7 @@ def calibrate(name: str, ranks: tuple[int, ...], seconds: float, tell: Tell = la
     """
 
     def phase(which: str, case: Case) -> float:
-        return timed(case, seconds).phases[which]
+        return timed(None, case, seconds).phases[which]
 
     def panel(shape: tuple[int, int, float]) -> list[list[float]]:
         """Rows [c, ns a product]."""
@@ -126,7 +126,7 @@ def calibrate(name: str, ranks: tuple[int, ...], seconds: float, tell: Tell = la
     block = 32
     solving = phase("recurrence", Case(1000, 4, 1.0, "linear", block, 1))
     solving -= block * step + block * (block - 1) / 2 * correction / 1e3
-    least = timed(Case(8, 2, 1.0, "linear", 0, 1), seconds)
+    least = timed(None, Case(8, 2, 1.0, "linear", 0, 1), seconds)
     machine = Machine(
         name=name,
         source=f"sstep-verify perf calibrate on {platform.machine()}, {os.cpu_count()} processors",
@@ -162,7 +162,7 @@ def _checked(machine: Machine, ranks: tuple[int, ...], seconds: float) -> str:
         for case in CHECKS:
             method = Method("allreduce", case.kernel, not case.block, max(case.block, 1))
             predicted = phases(machine, case.profile, method, count, case.s).total * case.s
-            own = timed(case, seconds) if count == 1 else run(count, timed_on_rank, case, seconds)[0]
+            own = timed(None, case, seconds) if count == 1 else run(count, timed, case, seconds)[0]
             off.append(abs(predicted / own.whole - 1))
     return (
         f"median {100 * np.median(off):.0f} %, at most {100 * max(off):.0f} %, over {len(off)} runs of "
@@ -170,9 +170,12 @@ def _checked(machine: Machine, ranks: tuple[int, ...], seconds: float) -> str:
     )
 
 
-def timed(case: Case, seconds: float, communicator: Communicator | None = None) -> Window:
-    """The fastest of some stretches, after one that warms up and one that says how long they take."""
-    ranks, problem = communicator or SelfCommunicator(), case.problem()
+def timed(comm: Any, case: Case, seconds: float) -> Window:
+    """The fastest of some stretches, after one that warms up and one that says how long they take.
+
+    On the ranks of an mpi4py communicator; None is this process alone.
+    """
+    ranks, problem = SelfCommunicator() if comm is None else communicator_of(comm), case.problem()
     stream = IndexStream("uniform", problem.samples, max(case.block, 1), LONGEST, SEED)
     options = Options(separate_timers=ranks.size == 1)
     own = Run(options, ranks, RunRequest(problem, stream, case.s, LONGEST))
@@ -192,11 +195,6 @@ def timed(case: Case, seconds: float, communicator: Communicator | None = None) 
     window(LEAST)
     count = int(np.clip(seconds * 1e6 / REPEATS / max(window(LEAST).whole, 1.0), LEAST, MOST))
     return min((window(count) for _ in range(REPEATS)), key=lambda one: one.whole)
-
-
-def timed_on_rank(comm: Any, case: Case, seconds: float) -> Window:
-    """The same on the ranks of an mpi4py communicator."""
-    return timed(case, seconds, communicator_of(comm))
 
 
 def collective_table(ranks: int, seconds: float) -> tuple[list[list[float]], list[list[float]]]:

@@ -81,10 +81,8 @@ class Subject(Protocol):
         ...
 
 
-class Baseline(Protocol):
+class Baseline(Subject, Protocol):
     """Our solver: the classical baseline, whose ranks time a collective alone too."""
-
-    name: str
 
     def sample(
         self, s: int, ranks: int, delay: Delay, seconds: float, exchange: str | None = None
@@ -97,10 +95,9 @@ class Baseline(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Plan:
-    """How a study is made: s, 1 among them, and delays, 0 among them, both ascending; P; stretches of each
-    cell, and their length, as far as whole windows allow. InputError if a value cannot be used.
+class Plan(NamedTuple):
+    """How a study is made: s, 1 among them, and delays, 0 among them, both ascending; P, at least 2;
+    stretches of each cell, and their length, as far as whole windows allow.
     """
 
     s: tuple[int, ...]
@@ -108,18 +105,6 @@ class Plan:
     ranks: int
     repeats: int
     seconds: float
-
-    def __post_init__(self) -> None:
-        if self.ranks < 2:
-            raise InputError(
-                f"{self.ranks} rank: nothing is communicated, so no delay is felt; needed are 2"
-            )
-        if 1 not in self.s or len(self.s) < 2:
-            raise InputError(
-                "s-step is compared with the classical method: needed are s = 1 and some other s"
-            )
-        if Delay() not in self.delays:
-            raise InputError("the prediction begins with what is measured at no delay: needed is delay 0")
 
 
 @dataclass(frozen=True)
@@ -149,8 +134,13 @@ class Measured:
     ) -> Self:
         """Measure all cells in turn, again and again, and between them a collective alone, at some delays.
 
-        Without a subject our own solver is measured. `tell` is told how far it is.
+        Without a subject our own solver is measured. `tell` is told how far it is. InputError if there is
+        nothing to compare, or a difference of two runs is lost in what their start-ups vary by.
         """
+        if 1 not in plan.s or len(plan.s) < 2:
+            raise InputError(
+                "s-step is compared with the classical method: needed are s = 1 and some other s"
+            )
         measured = subject or ours
         samples: dict[Key, list[Sample]] = {key: [] for key in keys}
         lone: dict[Delay, list[float]] = {delay: [] for delay in alone}
@@ -166,7 +156,13 @@ class Measured:
                         sample = ours.sample(key.s, key.ranks, delay, plan.seconds, key.who)
                     samples[key].append(sample)
         cells = {key: Cell(stretches) for key, stretches in samples.items()}
-        require_positive(cells, plan.seconds)
+        for key, cell in cells.items():
+            if min(cell.all_seconds) <= 0:
+                raise InputError(
+                    f"s = {key.s} on {key.ranks} ranks: the longer of two runs took less time than the "
+                    f"shorter one, so stretches of {plan.seconds:g} s are too short for this program on "
+                    "this machine; pass more --seconds"
+                )
         return cls(measured.name, problem, subject is None, plan, cells, lone)
 
     @property
@@ -178,17 +174,6 @@ class Measured:
             "seconds": plan.seconds, "per byte": plan.delays[-1].per_byte,
             "units": "microseconds of an iteration",
         }  # fmt: skip
-
-
-def require_positive(cells: dict[Key, Cell], seconds: float) -> None:
-    """Raise InputError where a difference of two runs is lost in what their start-ups vary by."""
-    for key, cell in cells.items():
-        if min(cell.all_seconds) <= 0:
-            raise InputError(
-                f"s = {key.s} on {key.ranks} ranks: the longer of two runs took less time than the shorter "
-                f"one, so stretches of {seconds:g} s are too short for this program on this machine; pass "
-                "more --seconds"
-            )
 
 
 def levels(ranks: int) -> int:

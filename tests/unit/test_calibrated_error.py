@@ -12,7 +12,7 @@ LONG = 1e9
 
 
 def test_predictions_that_are_far_too_small_are_off_by_a_hundred_per_cent(monkeypatch):
-    def timed(case, *rest):
+    def timed(comm, case, seconds):
         return Window(LONG if case in machine.CHECKS else 5.0, dict.fromkeys(PHASES, 1.0 + case.s / 8))
 
     monkeypatch.setattr(machine, "timed", timed)

@@ -102,7 +102,7 @@ def test_refused_counts(tmp_path, text):
 
 def test_calibrate_writes_a_machine_that_predict_reads(tmp_path, monkeypatch):
     # The clock is not asked: what a window takes is made up, of the counts.
-    def made(case, seconds):
+    def made(comm, case, seconds):
         phases = dict.fromkeys(("panel", "kernel function", "gradient", "recurrence"), 3.0 * case.s)
         return measuring.Window(12.5 * case.s, phases)
 
@@ -125,7 +125,7 @@ def test_calibrate_writes_a_machine_that_predict_reads(tmp_path, monkeypatch):
 
 def test_a_timed_run_is_a_run_of_the_solver():
     case = measuring.Case(30, 5, 1.0, "rbf", 0, 4)
-    found = measuring.timed(case, 1e-4)
+    found = measuring.timed(None, case, 1e-4)
     assert found.phases["panel"] > 0
     assert found.whole >= sum(found.phases.values()) * 0.5
 

@@ -4,12 +4,21 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import model
 import model_fit
-import model_holdouts
 import numpy as np
 import pytest
 from model_cases import PLANTED, PROFILES, changed, planted_timings
-from model_fit import TIMINGS_FILE, cell_of, correction, errors, fit, published_profiles, published_timings
+from model_fit import (
+    CELL,
+    TIMINGS_FILE,
+    correction,
+    errors,
+    fit,
+    groups,
+    published_profiles,
+    published_timings,
+)
 
 from sstep_verify.costs.profiles import uniform_profile
 from sstep_verify.costs.published import START, network, pressure, runs_of, times
@@ -99,25 +108,23 @@ def test_fit_stays_near_under_noise():
 @pytest.mark.parametrize("corrected", [False, True])
 def test_what_is_held_out_is_never_seen(corrected):
     timings = planted_timings(noise=0.1)
-    split = model_fit.between(timings)
+    split = model_fit.between(timings)[0]
     spoilt = timings.copy()
     spoilt.total[split[1]] *= 1e3
     spoilt.phases[split[1]] *= 1e3
     one, other = (model_fit.modelled(given, split, corrected) for given in (timings, spoilt))
     assert np.array_equal(one, other)
-    assert np.array_equal(
-        model_holdouts.neighbours(timings, split), model_holdouts.neighbours(spoilt, split)
-    )
+    assert np.array_equal(model.neighbours(timings, split), model.neighbours(spoilt, split))
 
 
 def test_splits_hold_out_what_they_say():
     timings = planted_timings()
     fitted, held = model_fit.beyond(timings)
     assert timings.ranks[fitted].max() == 64 < timings.ranks[held].min()
-    fitted, held = model_fit.between(timings, 2)
+    fitted, held = model_fit.between(timings)[1]
     assert set(timings.ranks[held]) == {8, 32, 128}
     assert not set(fitted) & set(held)
-    name, (fitted, held) = next(iter(model_holdouts.without(timings)))
+    name, (fitted, held) = next(iter(model.without(timings)))
     assert set(timings.dataset[held]) == {name}
     assert name not in timings.dataset[fitted]
 
@@ -125,8 +132,8 @@ def test_splits_hold_out_what_they_say():
 def test_neighbours_continue_power_laws():
     timings = planted_timings()
     powers = changed(timings, total=3.0 * timings.ranks**0.7)
-    for split in (model_fit.beyond(powers), model_fit.between(powers)):
-        assert model_holdouts.neighbours(powers, split) == pytest.approx(powers.total[split[1]])
+    for split in (model_fit.beyond(powers), model_fit.between(powers)[0]):
+        assert model.neighbours(powers, split) == pytest.approx(powers.total[split[1]])
 
 
 def near_and_far(residual=0.3):
@@ -166,7 +173,7 @@ def test_a_run_pulls_no_harder_the_further_it_is_off():
 def test_correction_is_chosen_by_how_it_tells_of_fitted_rank_counts():
     timings = planted_timings()
     rising = 0.1 * np.log2(timings.ranks)
-    known, held = model_fit.between(timings)
+    known, held = model_fit.between(timings)[0]
     chosen = model_fit.chosen_correction(timings[known], rising[known])
     left = np.abs(chosen(timings[held]) - rising[held])
     worst = correction(timings[known], rising[known], min(model_fit.LENGTHS), 64.0)
@@ -176,10 +183,11 @@ def test_correction_is_chosen_by_how_it_tells_of_fitted_rank_counts():
 
 def test_every_rank_count_but_the_ends_is_held_out_once():
     timings = planted_timings()
-    halves = np.concatenate([model_fit.between(timings, first)[1] for first in (1, 2)])
-    sixths = np.concatenate([model_fit.between(timings, first, 6)[1] for first in range(1, 7)])
+    halves, sixths = (
+        np.concatenate([held for _, held in model_fit.between(timings, step)]) for step in (2, 6)
+    )
     inner = np.flatnonzero((timings.ranks > 2) & (timings.ranks < 512))
-    tenths = [held for fitted, held in model_holdouts.tenths(timings) if not set(fitted) & set(held)]
+    tenths = [held for fitted, held in model.tenths(timings) if not set(fitted) & set(held)]
     assert len(tenths) == 10
     for held in (halves, sixths, np.concatenate(tenths)):
         assert np.array_equal(np.sort(held), inner)
@@ -187,24 +195,24 @@ def test_every_rank_count_but_the_ends_is_held_out_once():
 
 def test_twins_differ_by_what_one_of_them_is_off():
     timings = planted_timings()
-    which, off = model_holdouts.twins(timings)
-    assert set(timings.method[which]) == {"krr"}
-    assert set(timings.block[which]) == {1}
+    runs, off = model.twins(timings)
+    assert set(runs.method) == {"krr"}
+    assert set(runs.block) == {1}
     assert not off.any()
     slower = changed(timings, total=np.where(timings.method == "krr", 3.0, 1.0) * timings.total)
-    slower.total[which[0]] *= 2
-    off = model_holdouts.twins(slower)[1]
+    slower.total[np.flatnonzero((timings.method == "krr") & (timings.block == 1))[0]] *= 2
+    off = model.twins(slower)[1]
     assert off[0] == pytest.approx(2 ** np.sqrt(0.5) - 1)
     assert off[1:] == pytest.approx(np.zeros(off.size - 1))
 
 
 def test_best_s_and_what_another_costs():
     timings = planted_timings()
-    one = timings[cell_of(timings) == 0]
-    ratios, excess = model_holdouts.best_s(one, one.total)
+    one = timings[groups(timings, *CELL) == 0]
+    ratios, excess = model.best_s(one, one.total)
     assert (ratios == 1).all()
     assert not excess.any()
-    ratios, excess = model_holdouts.best_s(one, 1 / one.s * 1e-6 + (one.s == 64))
+    ratios, excess = model.best_s(one, 1 / one.s * 1e-6 + (one.s == 64))
     assert (ratios <= 8).all()
     assert ratios.size == 9
     assert excess.min() >= 0
@@ -237,6 +245,6 @@ def test_published_timings_beyond_64_ranks_are_predicted():
     split = model_fit.beyond(timings)
     held = timings[split[1]]
     off = errors(model_fit.modelled(timings, split), held.total)
-    peer = errors(model_holdouts.neighbours(timings, split), held.total)
+    peer = errors(model.neighbours(timings, split), held.total)
     for which in (held.s == 1, held.s > 1):
         assert np.median(off[which]) <= 0.20 < np.median(peer[which])

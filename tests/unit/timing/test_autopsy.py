@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstep_verify.timing.autopsy import Times, factors, study
+from sstep_verify.timing.autopsy import Factors, factors, study
 from sstep_verify.timing.measure import SUBJECT, Delay, Plan, Sample
 
 LATENCY = 100.0
 """Seconds of a collective of the made-up programs."""
 
 
-def times(s: int, classical: float, own: float, own_s: float) -> Times:
+def made_up(s: int, classical: float, own: float, own_s: float) -> Factors:
     """Made-up seconds: what an iteration computes, be it on one rank or on several, and a collective a window."""
-    return Times(
+    return factors(
         own + LATENCY, own_s + LATENCY / s, classical + LATENCY, own, own_s, classical,
         LATENCY * (1 - 1 / s), 1 / s,
     )  # fmt: skip
@@ -25,7 +25,7 @@ def times(s: int, classical: float, own: float, own_s: float) -> Times:
 
 def test_fewer_messages_alone():
     """Nothing is gained but messages: the panel's factor is 1, whichever is counted first."""
-    found = factors(times(8, 10.0, 10.0, 10.0))
+    found = made_up(8, 10.0, 10.0, 10.0)
     assert found.weak == found.panel == pytest.approx(1.0)
     assert found.messages == pytest.approx(110.0 / 22.5)
     assert found.messages_first == pytest.approx(found.messages)
@@ -34,21 +34,21 @@ def test_fewer_messages_alone():
 
 def test_a_better_product_alone():
     """No message is saved: s-step is faster for its product, on any number of ranks."""
-    found = factors(Times(40.0, 10.0, 40.0, 40.0, 10.0, 40.0, 0.0, 1.0))
+    found = factors(40.0, 10.0, 40.0, 40.0, 10.0, 40.0, 0.0, 1.0)
     assert (found.weak, found.panel, found.messages) == pytest.approx((1.0, 4.0, 1.0))
     assert (found.messages_first, found.panel_last) == pytest.approx((1.0, 4.0))
 
 
 def test_a_weak_baseline_alone():
     """A program whose classical method forms everything anew, and whose s-step is our classical method."""
-    found = factors(Times(60.0, 20.0, 20.0, 60.0, 20.0, 20.0, 0.0, 1.0))
+    found = factors(60.0, 20.0, 20.0, 60.0, 20.0, 20.0, 0.0, 1.0)
     assert (found.total, found.weak, found.panel, found.messages) == pytest.approx((3.0, 3.0, 1.0, 1.0))
     assert found.over_strong == pytest.approx(1.0)
 
 
 def test_a_program_that_is_slow_throughout_has_saved_messages_for_all_that():
     """Ten times slower than ours, in both methods: no product is better, and messages gain at most s."""
-    found = factors(times(8, 1.0, 10.0, 10.0))
+    found = made_up(8, 1.0, 10.0, 10.0)
     assert found.panel == pytest.approx(1.0)
     assert found.weak == pytest.approx(110.0 / 101.0)
     assert 1.0 < found.messages < 8.0
@@ -56,14 +56,14 @@ def test_a_program_that_is_slow_throughout_has_saved_messages_for_all_that():
 
 
 def test_our_classical_solver_faster_than_its_s_step_leaves_nothing_but_a_weak_baseline():
-    found = factors(Times(60.0, 20.0, 5.0, 60.0, 20.0, 5.0, 0.0, 1.0))
+    found = factors(60.0, 20.0, 5.0, 60.0, 20.0, 5.0, 0.0, 1.0)
     assert (found.weak, found.panel, found.messages) == pytest.approx((3.0, 1.0, 1.0))
     assert found.over_strong == pytest.approx(0.25)
 
 
 def test_known_factors_together():
     """Classical thrice as slow as ours, a product twice as fast, latency that is all there is."""
-    found = factors(times(16, 10.0, 30.0, 5.0))
+    found = made_up(16, 10.0, 30.0, 5.0)
     assert found.weak == pytest.approx(130.0 / 110.0)
     assert found.panel == pytest.approx(2.0)
     assert found.messages == pytest.approx(110.0 / (5.0 + LATENCY / 16) / 2.0)
@@ -77,7 +77,7 @@ SECONDS = st.floats(1e-7, 10.0)
 def test_the_factors_multiply_to_the_speed_up_in_either_order(
     own, own_s, strong, own1, own1_s, strong1, saved, fewer
 ):
-    found = factors(Times(own, own_s, strong, own1, own1_s, strong1, saved, max(fewer, 1e-3)))
+    found = factors(own, own_s, strong, own1, own1_s, strong1, saved, max(fewer, 1e-3))
     assert found.total == own / own_s
     assert found.weak * found.panel * found.messages == pytest.approx(found.total)
     assert found.weak * found.messages_first * found.panel_last == pytest.approx(found.total)
@@ -110,7 +110,7 @@ def test_an_autopsy_finds_the_strong_baseline_and_says_so():
     found = dissected(Known("theirs", 30.0, 5.0))
     assert found.strongest(2) == found.strongest(1) == "fast"
     assert found.best == 16
-    assert found.factors(16) == factors(times(16, 10.0, 30.0, 5.0))
+    assert found.factors(16) == made_up(16, 10.0, 30.0, 5.0)
     assert len(found.spread(16)) == 3
     told = found.sentence()
     assert told.startswith(
