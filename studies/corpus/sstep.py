@@ -21,8 +21,7 @@ def in_order(order: str, x: Array, z: Array) -> Array:
     and sums in long double, rounded once, as fused operations come near.
     """
     if order == "extended":
-        wide = x.astype(np.longdouble) * z
-        return np.add.reduce(wide, axis=-1).astype(np.result_type(x, z))
+        return np.add.reduce(x.astype(np.longdouble) * z, axis=-1).astype(np.result_type(x, z))
     terms = x * z
     count = terms.shape[-1]
     zero = np.zeros(terms.shape[:-1], terms.dtype)
@@ -173,8 +172,7 @@ class SStep:
         """Increments and new values of a block from its values, its products and its kernel entries."""
         if self.task == "krr":
             over, m = self.matrix()
-            residual = self.y[B] - m * now - product / over
-            theta = self.system(square / over + self.diagonal(B), residual)
+            theta = self.system(square / over + self.diagonal(B), self.y[B] - m * now - product / over)
             return theta, now + theta
         gradient, curvature = product - 1 + self.shift(now), square[0] + self.omega
         news = self.clip(now - gradient / curvature) if curvature[0] else np.full(1, self.upper)

@@ -215,8 +215,7 @@ class Carried:
 
     def form(self, alpha: Any) -> None:
         """Form it anew."""
-        columns = (np.array(alpha)[:, None] * self._rows / self._over).T
-        terms = [list(column) for column in columns]
+        terms = [list(column) for column in (np.array(alpha)[:, None] * self._rows / self._over).T]
         for k, constant in enumerate(self._constant):
             terms[k] += [constant, *([self._own * alpha[k]] if self._own else [])]
         self.values = np.array([self._sums.add(one) for one in terms], dtype=self._rows.dtype)

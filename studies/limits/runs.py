@@ -72,8 +72,7 @@ def dose_of(name: str, relative: float, precision: str) -> tuple[Mutation, float
         held = Fraction(float(number(Fraction(relative))))
     else:
         held = Fraction(float(number(1 + Fraction(relative)))) - 1
-    mutation = off_by(name, held) if held else None
-    return mutation or NONE, float(held)
+    return (off_by(name, held) if held else None) or NONE, float(held)
 
 
 class DosedSolver:
@@ -246,8 +245,7 @@ class JudgedRuns:
         for rival in RIVALS:
             if (right := self.accepts(rival, quantity, 0.0)) is None:
                 continue
-            refused = partial(self._refused, rival, quantity)
-            place = first_true(-26, 0, refused) if right else None
+            place = first_true(-26, 0, partial(self._refused, rival, quantity)) if right else None
             dose = None if place is None else 4.0**place
             yield RivalDose(rival.name, self.precision, quantity, not right, dose)
 

@@ -100,8 +100,7 @@ def _speedup(asked: Asked, figure: float) -> PaperClaim:
     off = asked.errors(classical, s_step)
     if known is None:
         return asked.claim("speed-up", f"{figure:g}", shown, off, reason=asked.absent)
-    both = (predicted, known.speedup)
-    enough = all(speedup >= 0.75 * figure and speedup > 1 for speedup in both)
+    enough = all(speedup >= 0.75 * figure and speedup > 1 for speedup in (predicted, known.speedup))
     reason = f"predicted is {predicted / figure:.2f} of it, timed {known.speedup / figure:.2f}"
     if known.speedup <= 1:
         reason += ": s-step was slower"

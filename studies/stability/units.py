@@ -124,14 +124,12 @@ class _FormRuns:
         points = self.unit.family.points(s)
         record = tuple(sorted({*request.record, *points}))
         trajectory = make_run(self.solver(s), replace(request, record=record, log=True))
-        errors = errors_at(trajectory, self.exact, points)
-        self.errors[s] = dict(zip(points, errors.tolist(), strict=True))
+        self.errors[s] = dict(zip(points, errors_at(trajectory, self.exact, points).tolist(), strict=True))
         return trajectory
 
     def noise(self) -> float:
         """Largest over smallest error of classical runs with samples and features in several orders."""
-        given = self.errors[1][self.unit.family.iterations]
-        errors = [given, *self._in_other_orders(1, 4)]
+        errors = [self.errors[1][self.unit.family.iterations], *self._in_other_orders(1, 4)]
         return noise_factor(errors, unit_roundoff(self.unit.family.precision))
 
     def _in_other_orders(self, s: int, orders: int) -> list[float]:
