@@ -13,14 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from sstep_verify.adapters.reference import ReferenceSolver
+from sstep_verify import Problem, ReferenceSolver, RunRequest, Trajectory
 from sstep_verify.campaign.artefact.files import read_artefact
 from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.measures import Gap, GapMeasure, loss_factor
-from sstep_verify.problems import Problem
-from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from sstep_verify.trajectory import Trajectory
 from studies.report.sensitivity.corpus import Opinion
 
 

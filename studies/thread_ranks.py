@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from sstep_verify import ProductionSolver, Trajectory
 from sstep_verify.protocol import Observer, RunRequest
-from sstep_verify.solver import ProductionSolver
 from sstep_verify.solver.communicator import Communicator
 from sstep_verify.solver.settings import Options
-from sstep_verify.trajectory import Trajectory
 
 SECONDS = 120.0
 """After which a rank that waits for the others gives up."""

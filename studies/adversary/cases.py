@@ -15,17 +15,15 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from sstep_verify.adapters.reference import ReferenceSolver
+from sstep_verify import Declaration, ProductionSolver, ReferenceSolver, RunRequest, Solver
 from sstep_verify.checks import step_replay, window_replay
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.inputs.records import convert, decode
 from sstep_verify.measures import errors_at, loss_factor
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.losses import TASKS
-from sstep_verify.protocol import Declaration, RunRequest, Solver
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.solver import ProductionSolver
 from sstep_verify.verdict import Status, worst
 from studies.alarms.groups import NO_RUN, Judged, decided, judged_run
 from studies.alarms.solvers import EVERY, LINEAR, LOGGING, Names, Variant

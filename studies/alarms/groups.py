@@ -14,6 +14,7 @@ import numpy as np
 from sstep_reference.errors import InvalidInputError
 from threadpoolctl import threadpool_limits
 
+from sstep_verify import InputError, RunRequest, Solver, Status, Trajectory, Verdict
 from sstep_verify.campaign.verdicts.expand import stored_as
 from sstep_verify.checks import contract, metamorphic_exact, step_replay, window_replay
 from sstep_verify.checks.recorded import phases
@@ -21,16 +22,12 @@ from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, merge_requests, run_key
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.rows import entries_key, kept_entries
-from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.protocol import RunRequest, Solver
 from sstep_verify.rounding.arithmetic import norm
 from sstep_verify.runs.make import make_run
 from sstep_verify.scenarios.draws import one_of
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver.packet import WindowError
-from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status, Verdict
 from studies.alarms.solvers import LOGGING, SEEDS, SERIAL, Variant, drawn_problem
 from studies.coverage.cases import Planned, planned
 from studies.coverage.freedoms import CORES, row_of

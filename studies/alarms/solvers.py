@@ -14,13 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.adapters.reference import ReferenceSolver
+from sstep_verify import ProductionSolver, ReferenceSolver, Solver
 from sstep_verify.problems.losses import TASKS
-from sstep_verify.protocol import Solver
 from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_scenario, one_of
 from sstep_verify.scenarios.families import FAMILIES, edge_scenarios
 from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.solver import ProductionSolver
 from studies.corpus.labelled import RIGHT
 
 Names = tuple[str, ...]

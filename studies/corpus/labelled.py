@@ -11,9 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from sstep_verify import CallableSolver, Declaration
-from sstep_verify.problems import Problem
-from sstep_verify.protocol import Solver
+from sstep_verify import CallableSolver, Declaration, Problem, Solver
 from studies.corpus.sstep import Array, SStep
 
 Names = tuple[str, ...]

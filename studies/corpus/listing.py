@@ -18,9 +18,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from sstep_verify import InputError, MissingExtraError, Solver
 from sstep_verify.adapters.program import ProgramSolver, program_from
-from sstep_verify.errors import InputError, MissingExtraError
-from sstep_verify.protocol import Solver
 from sstep_verify.ranks.environment import launcher
 from studies import ROOT
 from studies.corpus.labelled import BLOCKS, LATER, RIGHT, Labelled, Made, Names

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.declaration import Declaration
-from sstep_verify.problems import Problem
+from sstep_verify import Declaration, Problem
 
 Array = np.ndarray
 Step = tuple[np.ndarray, np.ndarray]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sstep_verify import ProductionSolver, Trajectory
 from sstep_verify.campaign.verdicts.expand import stored_as
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.declaration import KNOWN, Declaration
@@ -22,9 +23,7 @@ from sstep_verify.problems import (
 from sstep_verify.problems.losses import loss_from
 from sstep_verify.protocol import Observer, RunRequest, Solver
 from sstep_verify.scenarios.draws import one_of
-from sstep_verify.solver import ProductionSolver
 from sstep_verify.solver.settings import Options
-from sstep_verify.trajectory import Trajectory
 from studies.coverage.freedoms import LONG, OWN_EXCHANGES, SWITCHES, YES, row_of
 from studies.coverage.rules import options_of
 from studies.legal.arithmetic import ORDERS

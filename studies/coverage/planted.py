@@ -14,12 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.protocol import RunRequest, Solver
+from sstep_verify import RunRequest, Solver, Status, Trajectory, Verdict
 from sstep_verify.quantities import CURVATURE, KERNEL, STALE
 from sstep_verify.recurrence.mutation import Mutation, left_out
 from sstep_verify.scenarios.draws import one_of
-from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status, Verdict
 from studies.coverage.cases import Change, Either, Planned, Wanted, always
 
 STEPS = (STALE, CURVATURE, KERNEL)

@@ -19,16 +19,14 @@ from sstep_reference import SingularSystemError
 from sstep_reference.arithmetic import Float
 from sstep_reference.kernels import Columns
 
-from sstep_verify import quantities
+from sstep_verify import Problem, ReferenceSolver, Trajectory, quantities
 from sstep_verify.adapters.callable import record, start_vector
-from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.checks import contract, step_replay, window_replay
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, merge_requests
 from sstep_verify.declaration import Declaration, Precision
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.problems import Problem
 from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.recurrence.driver import MutantWindow, drawn_early, run_mutant
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
@@ -36,7 +34,6 @@ from sstep_verify.recurrence.steps import Step, finisher_of
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.runs.make import make_run
 from sstep_verify.scenarios.scenario import Scenario
-from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import SEEN, Status, Verdict
 from studies.report.sensitivity.limits import DoseTrial, RivalDose
 from studies.rivals import RIVALS, Answers, Rival

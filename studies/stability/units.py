@@ -10,7 +10,16 @@ from statistics import median
 
 import numpy as np
 
-from sstep_verify.adapters import ReferenceSolver
+from sstep_verify import (
+    IndexStream,
+    Problem,
+    ProductionSolver,
+    ReferenceSolver,
+    RunRequest,
+    Solver,
+    Trajectory,
+    Verdict,
+)
 from sstep_verify.campaign.artefact.verdicts import keep_artefacts
 from sstep_verify.campaign.messages import tell
 from sstep_verify.campaign.selection import command_for
@@ -20,14 +29,9 @@ from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.measures import against_classical, errors_at, loss_factor, relative_error
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.trajectories import EnclosedTrajectory
-from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.problems.transforms import permute_features, relabel
-from sstep_verify.protocol import RunRequest, Solver
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.runs.make import make_run
-from sstep_verify.solver import ProductionSolver
-from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Verdict
 from studies.report.stability.document import TENFOLD, StabilityRun
 from studies.stability.definition import ScenarioUnit
 
