@@ -1,1 +1,1 @@
-"""The command line, one file per command, or two of ``perf``."""
+"""The command line, one file per command, or for two that belong together."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from statistics import median
-from typing import Any, TypeVar
+from typing import Any
 
 from sstep_verify import quantities
 from sstep_verify.report.plain import grouped
@@ -27,7 +27,6 @@ CONTENT, CONFIDENCE = 0.95, 0.95
 """A limit holds for this share of runs, with this confidence."""
 
 ORDER = [one.name for one in quantities.QUANTITIES]
-Item = TypeVar("Item")
 Key = tuple[Any, ...]
 
 
@@ -93,15 +92,14 @@ def share_interval(count: int, of: int) -> tuple[float, float]:
 
 def overall_rows(outcomes: Iterable[LimitOutcome]) -> tuple[LimitRow, ...]:
     """A row per precision and quantity, over all strata."""
-    acting = [runs for one in outcomes for runs in one.acting]
+    acting = (runs for one in outcomes for runs in one.acting)
     return tuple(_limit_row(runs, "", "", 0, 0) for runs in _groups(acting, _by_quantity))
 
 
 def _limit_row(parts: Sequence[ActingRuns], task: str, kernel: str, samples: int, s: int) -> LimitRow:
-    draws = sum(part.draws for part in parts)
     sizes = [math.inf if value is None else value for part in parts for value in part.detection_limit]
     rank, limit = tolerance_limit(sizes)
-    acted = len(sizes)
+    draws, acted = sum(part.draws for part in parts), len(sizes)
     low, high = share_interval(acted, draws)
     return LimitRow(
         quantity=parts[0].quantity,
@@ -195,7 +193,7 @@ def _by_quantity(item: Any) -> Key:
     return item.precision, ORDER.index(item.quantity)
 
 
-def _groups(items: Iterable[Item], key: Callable[[Item], Key]) -> list[list[Item]]:
+def _groups(items: Iterable[Any], key: Callable[[Any], Key]) -> list[list[Any]]:
     """Items of the same key, in the order of keys."""
     return [items for _, items in sorted(grouped(items, key).items())]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from statistics import median
 
@@ -36,7 +37,7 @@ from studies.report.stability.document import TENFOLD, StabilityRun
 from studies.stability.definition import ScenarioUnit
 
 SECOND_LOOK = 20
-"""The same where an s-step run was more than ten times worse, for both runs."""
+"""Orders of samples and features in which both runs are made where one was more than ten times worse."""
 
 
 @dataclass(frozen=True)
@@ -57,30 +58,28 @@ def execute_unit(unit: ScenarioUnit, again: str, artefacts: Path | None) -> Unit
     problem, stream = unit.scenario.problem(), unit.scenario.stream()
     oracle = Oracle(problem)
     exact = oracle.trajectory(problem, stream, family.iterations, family.points(1))
-    attained = float(np.linalg.cond(problem.dense))
-    noise = None
+    attained, noise = float(np.linalg.cond(problem.dense)), None
     runs, verdicts = list[StabilityRun](), []
     for place, form in enumerate(unit.forms):
-        case_id = unit.case(form)
         form_runs = _FormRuns(unit, form, problem, stream, exact)
         ratios: dict[int, float] = {}
         for s in family.steps:
             part = (place + family.steps.index(s) / len(family.steps)) / len(unit.forms)
             tell(unit.key, part, f"{form}, s = {s}")
             case = form_runs.case(s, again)
-            trajectory = form_runs.make(case, s)
+            made = {run_key(s): form_runs.make(case, s)}
             replayed = unit.seed == family.seed[0] and s in unit.replayed
             checks = (contract.CHECK, step_replay.CHECK, *[window_replay.CHECK] * replayed)
-            made = {run_key(s): trajectory}
             found = [
                 verdict
                 for check in checks_of(checks)
                 for verdict in keep_artefacts(check, case, made, check.judge(case, made, oracle), artefacts)
             ]
-            verdicts += [(case_id, unit.condition, verdict) for verdict in found]
+            verdicts += [(unit.case(form), unit.condition, verdict) for verdict in found]
             ratios[s] = max((verdict.ratio for verdict in found), default=math.nan)
-        # The classical solver is the same in every form.
-        noise = form_runs.noise() if noise is None else noise
+        if noise is None:  # The classical solver is the same in every form.
+            given = form_runs.errors[1][family.iterations]
+            noise = noise_factor([given, *form_runs.in_other_orders(1, 4)], unit_roundoff(family.precision))
         runs += form_runs.summary(attained, ratios, noise)
     return UnitOutcome(tuple(runs), tuple(verdicts))
 
@@ -131,43 +130,33 @@ class _FormRuns:
         self.errors[s] = dict(zip(points, errors_at(trajectory, self.exact, points).tolist(), strict=True))
         return trajectory
 
-    def noise(self) -> float:
-        """Largest over smallest error of classical runs with samples and features in several orders."""
-        errors = [self.errors[1][self.unit.family.iterations], *self._in_other_orders(1, 4)]
-        return noise_factor(errors, unit_roundoff(self.unit.family.precision))
-
-    def _in_other_orders(self, s: int, orders: int) -> list[float]:
+    def in_other_orders(self, s: int, orders: int) -> Iterator[float]:
         """Errors at the last iteration of runs with samples and features in other orders."""
-        last, errors = self.unit.family.iterations, []
+        last = self.unit.family.iterations
         for seed in range(orders):
             features = permute_features(self.problem, self.stream, seed)
             moved = relabel(features.problem, features.stream, seed)
             request = RunRequest(moved.problem, moved.stream, s, last, record=(last,))
-            final = moved.back(self.solver(s).run(request).final)
-            errors.append(relative_error(final, self.exact.alphas[-1]))
-        return errors
+            yield relative_error(moved.back(self.solver(s).run(request).final), self.exact.alphas[-1])
 
     def summary(self, attained: float, ratios: dict[int, float], noise: float) -> Iterator[StabilityRun]:
         """Errors and loss factors of all runs made, much worse ones made again in other orders too."""
         unit, roundoff = self.unit, unit_roundoff(self.unit.family.precision)
-        classical = None
+
+        @cache
+        def middle(s: int) -> float:
+            errors = self.in_other_orders(s, SECOND_LOOK)
+            return median(error if math.isfinite(error) else math.inf for error in errors)
+
         for s, errors in self.errors.items():
             found = against_classical(errors, self.errors[1], roundoff)
             assert found is not None  # Every run is recorded at its end.
-            orders, again = 0, None
-            if s > 1 and found.loss > TENFOLD:
-                orders, classical = SECOND_LOOK, classical or self._median(1)
-                again = loss_factor(self._median(s), classical, roundoff)
+            worse = s > 1 and found.loss > TENFOLD
             yield StabilityRun(
                 unit.case(self.form), unit.condition, attained, unit.seed, s, found.error, found.classical,
-                found.largest, found.loss, found.largest_loss, ratios.get(s), noise, orders, again,
+                found.largest, found.loss, found.largest_loss, ratios.get(s), noise, SECOND_LOOK * worse,
+                loss_factor(middle(s), middle(1), roundoff) if worse else None,
             )  # fmt: skip
-
-    def _median(self, s: int) -> float:
-        """The median error in other orders, infinite if it is of a run that broke down."""
-        return median(
-            error if math.isfinite(error) else math.inf for error in self._in_other_orders(s, SECOND_LOOK)
-        )
 
 
 def noise_factor(errors: Sequence[float], roundoff: float) -> float:

@@ -1,1 +1,1 @@
-"""The commands, one file each, or two of ``perf``, imported when one of it is called."""
+"""The commands, one file each or for two that belong together, imported when one of it is called."""
