@@ -22,7 +22,7 @@ from sstep_verify.adapters.program.batch import (
     NotMadeYetError,
     StoredProgramSolver,
 )
-from sstep_verify.campaign.batch import read_batch
+from sstep_verify.campaign.elsewhere import read_batch
 from sstep_verify.campaign.expected import UNFILLED
 from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem

@@ -10,7 +10,7 @@ import pytest
 
 from sstep_verify.adapters.program import Program, ProgramFile
 from sstep_verify.adapters.program.batch import PLACE, StoredRun
-from sstep_verify.campaign.batch import Batch, shell_script, slurm_script
+from sstep_verify.campaign.elsewhere import Batch, shell_script, slurm_script
 from sstep_verify.campaign.profile import Selection
 
 

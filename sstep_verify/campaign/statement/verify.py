@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -130,48 +130,37 @@ def _elsewhere(there: dict[str, Any]) -> bool:
     return any(here.get(name) != there.get(name) for name in ("package", "python", "packages", "machine"))
 
 
-Key = tuple[object, ...]
-
-
-@dataclass(frozen=True)
-class RecordedRuns:
-    """Runs of the statement in a folder; a source of runs for a family.
-
-    `declaration` is what the solver says it is, on one rank.
-    """
-
-    folder: str
-    declaration: Declaration
-
-    def solver(self, ranks: int) -> RecordedSolver:
-        """What gives the runs of so many ranks; nothing is read before the first."""
-        return RecordedSolver(self.folder, replace(self.declaration, ranks=ranks))
-
-
 @functools.lru_cache(maxsize=1)
 def _read(folder: str) -> tuple[Artefact, ...]:
     """All that is kept, read once in a process."""
     return recorded_runs(Path(folder))
 
 
-class RecordedSolver:
-    """Gives each run that was recorded for an equal request, in the order in which they were made.
+class RecordedRuns:
+    """Runs of the statement in a folder, in the place of a solver's; a source of runs for a family.
 
-    A run is never bent to a request: problem, stream, s, start, a0, iterations and recorded points must be
-    those that it was asked for. What the run had changed of its inputs is changed again.
+    Each is given for an equal request, in the order in which they were made. A run is never bent to a
+    request: problem, stream, s, start, a0, iterations and recorded points must be those that it was asked
+    for. What the run had changed of its inputs is changed again.
     """
 
     foreign = True
 
     def __init__(self, folder: str, declaration: Declaration):
         self.declaration, self._folder = declaration, folder
-        self._left: dict[Key, list[Trajectory]] | None = None
+        self._left: dict[tuple[object, ...], list[Trajectory]] = {}
+
+    def solver(self, ranks: int) -> RecordedRuns:
+        """The runs of so many ranks; nothing is read before the first."""
+        return RecordedRuns(self._folder, replace(self.declaration, ranks=ranks))
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """The recorded run; RefusedError if none is left that was asked for this."""
-        if self._left is None:
-            mine = (one for one in _read(self._folder) if one.case.declaration == self.declaration)
-            self._left = _by_request(mine)
+        mine = (one for one in _read(self._folder) if one.case.declaration == self.declaration)
+        for artefact in mine if not self._left else ():
+            for run in artefact.trajectories.values():
+                if run.asked is not None:
+                    self._left.setdefault(_key(artefact.case.stream, run.asked), []).append(run)
         found = self._left.get(_key(request.stream, asked_of(request)), [])
         if not found:
             raise RefusedError(
@@ -199,16 +188,7 @@ def _observed(run: Trajectory, ended: int, observe: Observer | None) -> None:
             return
 
 
-def _by_request(artefacts: Iterable[Artefact]) -> dict[Key, list[Trajectory]]:
-    found: dict[Key, list[Trajectory]] = {}
-    for artefact in artefacts:
-        for run in artefact.trajectories.values():
-            if run.asked is not None:
-                found.setdefault(_key(artefact.case.stream, run.asked), []).append(run)
-    return found
-
-
-def _key(stream: IndexStream, asked: Asked) -> Key:
+def _key(stream: IndexStream, asked: Asked) -> tuple[object, ...]:
     """What a run was asked for; of the stream what all runs of a case share, relabelled ones too."""
     return (
         stream.kind, stream.seed, stream.block, asked.s, asked.start, asked.iterations, asked.points,

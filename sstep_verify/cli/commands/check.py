@@ -134,7 +134,7 @@ def command(solver, command_line, settings, statement, runs, **given):
 
 def _judge_runs(folder, described, selection, given) -> None:
     """Write the runs of a folder, or judge those that were made."""
-    from sstep_verify.campaign.batch import RUNS, StoredRuns
+    from sstep_verify.campaign.elsewhere import RUNS, StoredRuns
     from sstep_verify.cli.campaign import Asked, judge
 
     batch = batch_of(folder, described, selection, given)
@@ -196,7 +196,7 @@ def batch_of(folder: Path, described, selection, given):
     from threadpoolctl import threadpool_limits
 
     from sstep_verify.adapters.program import ProgramFile
-    from sstep_verify.campaign.batch import NAME, Batch, collect, export, read_batch, unmade
+    from sstep_verify.campaign.elsewhere import NAME, Batch, collect, export, read_batch, unmade
     from sstep_verify.errors import InputError
 
     there = (folder / NAME).exists()

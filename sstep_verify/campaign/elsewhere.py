@@ -1,22 +1,31 @@
-"""Batches: a folder of runs, its manifest, and scripts that make them on a machine that needs no Python."""
+"""What a solver leaves elsewhere: a batch of runs, made where there is no Python, or one vector alone.
+
+A batch is a folder of runs with a manifest, and scripts that make them.
+"""
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from sstep_verify.adapters.program import Program, ProgramFile
 from sstep_verify.adapters.program.batch import ERRORS, EXIT, OUTPUT, PLACE, StoredProgramSolver, StoredRun
+from sstep_verify.adapters.stored import StoredVector, read_vector
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.selection import load_data
 from sstep_verify.campaign.verdicts.expand import CaseSpec, expand, make_case
-from sstep_verify.campaign.verdicts.family import Source
+from sstep_verify.campaign.verdicts.family import Family, Source
+from sstep_verify.campaign.verdicts.fitting import refuse_unusable
 from sstep_verify.campaign.verdicts.measured import SharedReferences
 from sstep_verify.campaign.verdicts.memory import memory_of, out_of_range
 from sstep_verify.campaign.verdicts.runs import checks_of_family, make_runs
@@ -25,6 +34,9 @@ from sstep_verify.inputs import read_whole
 from sstep_verify.inputs.records import build, decode
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.outputs import Output, check, write_text
+from sstep_verify.problems import Kernel, Problem
+from sstep_verify.problems.losses import Loss
+from sstep_verify.problems.transforms import require_usable, scale_from, with_constant_feature
 from sstep_verify.protocol import Solver
 from sstep_verify.report.plain import plain
 
@@ -78,26 +90,20 @@ sh "$BATCH/solve.sh" "${SLURM_ARRAY_TASK_ID:-1}" "${SLURM_ARRAY_TASK_COUNT:-1}"
 
 def shell_script(program: Program, runs: Sequence[StoredRun]) -> str:
     """The script that makes every run that is not made yet."""
-    head = _HEAD.replace("LIMIT", f"{program.time_limit:g}").replace(
-        "SECONDS", str(int(program.time_limit))
-    )
-    for name, value in (("EXIT", EXIT), ("OUTPUT", OUTPUT), ("ERRORS", ERRORS)):
-        head = head.replace(name, value)
+    limit, whole = f"{program.time_limit:g}", str(int(program.time_limit))
+    head = _filled(_HEAD, LIMIT=limit, SECONDS=whole, EXIT=EXIT, OUTPUT=OUTPUT, ERRORS=ERRORS)
     setup = f"{shlex.join(program.setup)} || exit 1\n\n" if program.setup else ""
     return head + setup + "".join(map(_line, runs)) + "exit $failed\n"
 
 
 def slurm_script(name: str, ranks: int, folder: str) -> str:
     """The script that SLURM takes; `folder` is the batch, from where it is submitted."""
-    given = {
-        "NAME": f"sstep-{name}",
-        "RANKS": str(ranks),
-        "FOLDER": shlex.quote(folder),
-    }
-    text = _SLURM
-    for name, value in given.items():
-        text = text.replace(name, value)
-    return text
+    return _filled(_SLURM, NAME=f"sstep-{name}", RANKS=str(ranks), FOLDER=shlex.quote(folder))
+
+
+def _filled(text: str, **given: str) -> str:
+    """A script with the values of the words that it leaves open."""
+    return functools.reduce(lambda script, word: script.replace(*word), given.items(), text)
 
 
 def _line(run: StoredRun) -> str:
@@ -215,3 +221,66 @@ def _collect(specs: Sequence[CaseSpec]) -> None:
 def unmade(batch: Batch, folder: Path) -> list[str]:
     """Names of the runs of a batch that have not ended."""
     return [run.name for run in batch.runs if not os.path.lexists(folder / RUNS / run.name / EXIT)]
+
+
+def final_vector(
+    path: str,
+    data: str,
+    kernel: Kernel,
+    loss: Loss,
+    *,
+    scale: str = "",
+    signed: bool = False,
+    directory: str | None = None,
+    tolerance: float = Family.tolerance,
+    bias: float = 0.0,
+    command: str = "",
+) -> Definition:
+    """The campaign of one vector: whether it is the optimum of a problem on a data set or LIBSVM file.
+
+    The file, see `read_vector`, holds c a, where `scale` says c, or its name in `transforms.scales`, else a
+    itself; entries are ``y_i a_i`` where it is `signed` (K-SVM). Up to a `tolerance` it is the optimum: a
+    relative duality gap (K-SVM), or an error ``||a - a*|| / ||a*||`` (K-RR); what leaves the box of a K-SVM
+    may do so by that times C. `bias` is the value of a constant feature that is appended to the data, 0 for
+    none; `command` the one that was given, for replay commands. InputError if file, data or a value cannot
+    be used, or do not fit each other.
+    """
+    require_usable(bias, kernel)
+    loaded = load_data(data, directory, "regression" if loss.task == "krr" else "classification")
+    values = with_constant_feature(loaded.data, bias)
+    problem = Problem(loaded.name, values, loaded.targets, kernel, loss).with_finite_kernel()
+    ends = (problem.hinge.C,) if problem.is_svm else ()
+    alpha, rounding = read_vector(path, problem.samples, ends)
+    if signed:
+        if not problem.is_svm:
+            raise InputError("--signed says that entries are y_i a_i, as those of a K-SVM may be; drop it")
+        alpha = alpha * problem.targets
+    if scale:
+        factor = scale_from(problem, scale)
+        # The division rounds what was written, and 1/lambda and the like are rounded themselves.
+        alpha = alpha / factor
+        rounding = rounding / abs(factor) + 2.0**-50 * np.abs(alpha) * np.isfinite(alpha)
+    name = Path(path).name
+    stem = re.sub(r"[^A-Za-z0-9._-]", "-", Path(path).stem).strip("-._")[:48] or "vector"
+    family = Family(
+        data=(data,),
+        task=(loss.task,),
+        kernel=(kernel,),
+        s=(1,),
+        parameter=(loss.parameter,),
+        iterations=1,
+        tolerance=tolerance,
+        bias=bias,
+        solver=stem,
+        checks=("optimum", "box") if problem.is_svm else ("optimum",),
+        given=StoredVector(name, alpha, rounding),
+    )
+    refuse_unusable(family, "--final")
+    return Definition(
+        name=f"{stem}-final",
+        title=f"{name}: is it the optimum?",
+        description=f"One vector, {name}, read as the a of {problem.label}; nothing was run.",
+        families=(family,),
+        source="--final",
+        command=command,
+    )
