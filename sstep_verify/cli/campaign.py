@@ -88,6 +88,10 @@ def judge(definition, asked: Asked, statement: str | None = None) -> None:
         partial = Partial(folder, asked.resume, _say, force=asked.force, stays=True, others=others)
     else:
         folder = check_destination(asked.out or Path("sstep-verify-out") / name)
+        if statement is not None:
+            from sstep_verify.campaign.statement.files import check_place, state
+
+            check_place(statement, folder)
         beside = folder.with_name(f"{folder.name}.partial" if asked.keeps else f".{folder.name}.judged")
         forced = asked.force or not asked.keeps
         partial = Partial(beside, asked.resume, _say, force=forced, keeps=asked.keeps, others=others)
@@ -103,8 +107,6 @@ def judge(definition, asked: Asked, statement: str | None = None) -> None:
             artefacts = partial.artefacts_for_report()
             refused = None
             if statement is not None:
-                from sstep_verify.campaign.statement.files import state
-
                 refused = state(statement, definition, asked.only, results, artefacts)
             written = write_carefully(results, folder, artefacts)
             if written:

@@ -73,8 +73,12 @@ def test_what_is_no_statement_is_refused_in_one_line(tmp_path, monkeypatch, righ
 
 
 def test_a_statement_takes_the_place_of_nothing_but_a_statement(tmp_path, right_statement):
-    check_place(right_statement)
-    check_place(tmp_path / "new")
+    report = tmp_path / "out" / "report"
+    check_place(right_statement, report)
+    check_place(tmp_path / "new", report)
+    for place in (report, report / "stated", report.parent):
+        with pytest.raises(InputError, match="the report would hold the other"):
+            check_place(place, report)
     (tmp_path / "file").touch()
     for name in ("mine.txt", "artefacts"):
         (tmp_path / name / name).mkdir(parents=True)
@@ -84,7 +88,7 @@ def test_a_statement_takes_the_place_of_nothing_but_a_statement(tmp_path, right_
         ("artefacts", "holds other things"),
     ):
         with pytest.raises(InputError, match=told):
-            check_place(tmp_path / name)
+            check_place(tmp_path / name, report)
 
 
 def test_the_report_of_a_statement_is_made_of_its_results(tmp_path, right_statement):

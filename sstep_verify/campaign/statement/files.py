@@ -88,17 +88,18 @@ class StatementError(SstepVerifyError):
         super().__init__(f"statement refused: {shortened(where)}: {fault}")
 
 
-def check_place(path: str | Path) -> None:
+def check_place(path: str | Path, report: Path) -> None:
     """See, before hours of work, that a statement can be written; InputError if not.
 
-    A statement that is there is replaced; a folder that holds anything else is not.
+    A statement that is there is replaced; a folder that holds anything else is not. It lies apart from the
+    folder of the report: each is put in place as a whole.
     """
     entries = frozenset({STATEMENT, RESULTS, BADGE, ARTEFACTS, SUMS})
     target = check(Output("--statement", path, folder=True, entries=entries))
     if target.is_dir() and any(target.iterdir()) and not (target / STATEMENT).is_file():
-        raise InputError(
-            f"--statement {path}: holds other things, which would be lost; name another folder"
-        )
+        raise InputError(f"--statement {path}: holds other things, which would be lost; name another")
+    if target.is_relative_to(report) or report.is_relative_to(target):
+        raise InputError(f"--statement {path}: it or the report would hold the other; name another")
 
 
 def state(
