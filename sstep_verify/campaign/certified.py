@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Annotated
 
@@ -20,8 +21,8 @@ from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.facade import GIB, certificate_bytes, gibibytes
 from sstep_verify.oracle.verify import record as words
 from sstep_verify.oracle.verify.certificate import verify_certificate
-from sstep_verify.oracle.verify.record import Certificate, CertificateError, SvmCertificate
-from sstep_verify.problems import Kernel, Loss, Problem, loss_from
+from sstep_verify.oracle.verify.record import CertificateError, SvmCertificate
+from sstep_verify.problems import Kernel, Problem, loss_from
 from sstep_verify.problems.data.datasets import DataSet
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.provenance import peak_memory
@@ -47,47 +48,40 @@ class OptimumFamily:
 
 @dataclass(frozen=True)
 class OptimumUnit:
-    """One optimum: what one process works on at a time."""
+    """One optimum of a family: what one process works on at a time."""
 
     data: str
     task: str
     kernel: Kernel
     parameter: float
-    digits: int
-    memory: float
+    family: OptimumFamily
 
     @property
     def case(self) -> str:
         """Id of its case, such as ``duke/rbf,sigma=1/svm-l1/C=10``."""
         return case_id(self.data, self.kernel, self.task, self.parameter)
 
-    @property
-    def loss(self) -> Loss:
-        """Loss with its parameter."""
-        return loss_from(self.task, self.parameter)
+    def load(self, directory: str | None) -> DataSet:
+        """Its data set, with the targets that its task needs."""
+        return load_data(self.data, directory, "regression" if self.task == "krr" else "classification")
 
 
 def optimum_units(families: Sequence[OptimumFamily], only: str = "") -> list[OptimumUnit]:
     """The units whose case id `only` selects, in order; InputError if two coincide, or there is none."""
-    return chosen_units((unit for family in families for unit in _product(family)), only, "[[optimum]]")
-
-
-def _product(family: OptimumFamily) -> list[OptimumUnit]:
-    return [
-        OptimumUnit(data, task, kernel, parameter, family.digits, family.memory)
-        for data in family.data
-        for task in family.task
-        for kernel in family.kernel
-        for parameter in family.parameter
-    ]
+    units = (
+        OptimumUnit(*one, family)
+        for family in families
+        for one in product(family.data, family.task, family.kernel, family.parameter)
+    )
+    return chosen_units(units, only, "[[optimum]]")
 
 
 def read_optimum(table: dict, where: str) -> OptimumFamily:
     """The family of one ``[[optimum]]`` table; InputError, with `where`, if it cannot be used."""
     family = OptimumFamily(**read_table(table, OptimumFamily, where))
-    for unit in _product(family):
+    for task, parameter in product(family.task, family.parameter):
         try:
-            _ = unit.loss
+            loss_from(task, parameter)
         except InputError as error:
             raise InputError(f"{where}: {error}") from error
     return family
@@ -106,31 +100,19 @@ class OptimumOutcome:
 
 def execute_unit(unit: OptimumUnit, directory: str | None) -> OptimumOutcome:
     """Certify one optimum and prove the certificate anew; OracleDisagreementError if it cannot be."""
-    loaded = load_for(unit, directory)
-    problem = Problem(loaded.name, loaded.data, loaded.targets, unit.kernel, unit.loss)
-    problem = problem.with_finite_kernel()
+    loaded = unit.load(directory)
+    loss = loss_from(unit.task, unit.parameter)
+    problem = Problem(loaded.name, loaded.data, loaded.targets, unit.kernel, loss).with_finite_kernel()
     _forget_peak()
     begin = time.perf_counter()
-    certificate = certify(problem, unit.digits)
+    certificate = certify(problem, unit.family.digits)
     seconds, memory = time.perf_counter() - begin, _peak()
     begin = time.perf_counter()
     try:
         verify_certificate(certificate, loaded.data, loaded.targets)
     except CertificateError as error:
         raise OracleDisagreementError(f"{problem.label}: {error}") from error
-    row = _row(unit, certificate, seconds, time.perf_counter() - begin, memory)
-    return OptimumOutcome(_case(unit, problem, row), row)
-
-
-def load_for(unit: OptimumUnit, directory: str | None) -> DataSet:
-    """The data set of a unit, with the targets that its task needs."""
-    task = "regression" if unit.task == "krr" else "classification"
-    return load_data(unit.data, directory, task)
-
-
-def _row(
-    unit: OptimumUnit, certificate: Certificate, seconds: float, anew: float, memory: int | None
-) -> CertifiedRow:
+    anew, asked = time.perf_counter() - begin, unit.family.digits
     counts: dict[str, int] = {}
     uniqueness = "unique"
     if isinstance(certificate, SvmCertificate):
@@ -138,9 +120,9 @@ def _row(
         counts = {status: found[status] for status in words.STATUSES}
         if not certificate.unique:
             uniqueness = f"not proved: matrix on the remaining coordinates {certificate.remaining}"
-    return CertifiedRow(
+    row = CertifiedRow(
         case=unit.case,
-        asked=unit.digits,
+        asked=asked,
         digits=certificate.digits,
         objective=certificate.objective.middle,
         radius=certificate.objective.radius,
@@ -157,16 +139,12 @@ def _row(
         anew=round(anew, 3),
         memory=memory,
     )
-
-
-def _case(unit: OptimumUnit, problem: Problem, row: CertifiedRow) -> report.Case:
-    enough = row.digits >= unit.digits
-    return case_in_report(
+    case = case_in_report(
         problem,
         id=unit.case,
         block=1,
-        status=Status.PASS if enough else Status.INCONCLUSIVE,
-        reason=f"{row.digits} digits certified, {unit.digits} asked; proved anew",
+        status=Status.PASS if row.digits >= asked else Status.INCONCLUSIVE,
+        reason=f"{row.digits} digits certified, {asked} asked; proved anew",
         facts={
             "optimal value": row.objective,
             "radius": row.radius,
@@ -176,6 +154,7 @@ def _case(unit: OptimumUnit, problem: Problem, row: CertifiedRow) -> report.Case
             "found by": row.how,
         },
     )
+    return OptimumOutcome(case, row)
 
 
 def _forget_peak() -> None:
@@ -215,14 +194,14 @@ class CertifiedKind(Kind):
         needs = []
         for unit in (unit.work for unit in units):
             if (unit.data, unit.task) not in found:
-                found[unit.data, unit.task] = load_for(unit, plan.directory)
+                found[unit.data, unit.task] = unit.load(plan.directory)
             samples = found[unit.data, unit.task].data.shape[0]
             size = certificate_bytes(samples, svm=unit.task != "krr")
             line = f"{unit.case}: matrices of m = {samples} samples take about {gibibytes(size)} GiB"
-            if size > unit.memory * GIB:
+            if size > unit.family.memory * GIB:
                 raise InputError(
-                    f"{line}, but its [[optimum]] table allows {unit.memory:g} a process; raise it there "
-                    "(memory = GiB), or leave the data set out"
+                    f"{line}, but its [[optimum]] table allows {unit.family.memory:g} a process; raise it "
+                    "there (memory = GiB), or leave the data set out"
                 )
             needs.append((size, line))
         at_once = f"{plan.jobs} process{'es' * (plan.jobs > 1)} at a time"
@@ -250,7 +229,7 @@ class CertifiedKind(Kind):
                 state.exit_code(failed=False, incomplete=len(enough) < planned),
             ),
             [outcome.case for outcome in outcomes],
-            parameters={"digits": sorted({unit.work.digits for unit in units})},
+            parameters={"digits": sorted({unit.work.family.digits for unit in units})},
             documents={"certified": Certified(tuple(outcome.row for outcome in outcomes))},
         )
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from sstep_verify.campaign.messages import REFUSED, State
@@ -63,11 +65,10 @@ def read_expected(path: str | Path, known: Collection[str]) -> tuple[ExpectedFai
     what = "a list of expected failures"
     table = table_from(read_whole(path, MOST_BYTES, what), str(path), what)
     failures = build(table, _File, str(path)).expected
-    seen = set()
+    count = Counter((failure.id, failure.kind) for failure in failures)
     for failure in failures:
-        if (failure.id, failure.kind) in seen:
+        if count[failure.id, failure.kind] > 1:
             raise InputError(f"{path}: {failure.id!r}, {failure.kind!r} stands twice")
-        seen.add((failure.id, failure.kind))
         if failure.id not in known:
             meant = closest(failure.id, known)
             raise InputError(f"{path}: {failure.id!r} names no case{meant}; remove it, or mend its id")
@@ -85,18 +86,15 @@ def expected_text(results: Results, known: Iterable[ExpectedFailure] = ()) -> st
     ids = planned_ids(results)
     refused = results.campaign.errors(REFUSED)
     met += [(one, REFUSED) for one in ids if any(_is_of(error, one) for error in refused)]
+    # A basic string of TOML is one of JSON.
+    quoted = partial(json.dumps, ensure_ascii=False)
     tables = (
-        f"[[expected]]\nid = {_quoted(case)}\nkind = {_quoted(kind)}\n"
-        f"reason = {_quoted(reasons.get((case, kind), UNFILLED))}\n"
+        f"[[expected]]\nid = {quoted(case)}\nkind = {quoted(kind)}\n"
+        f"reason = {quoted(reasons.get((case, kind), UNFILLED))}\n"
         for case, kind in dict.fromkeys(met)
     )
     head = "# Failures that are known: they do not fail the run. One that is met no more does.\n"
     return "\n".join([head, *tables])
-
-
-def _quoted(text: str) -> str:
-    """A basic string of TOML, which are those of JSON."""
-    return json.dumps(text, ensure_ascii=False)
 
 
 def planned_ids(results: Results) -> list[str]:

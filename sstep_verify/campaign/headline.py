@@ -16,6 +16,7 @@ from sstep_verify.checks.shared.final_vector import OVER
 from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.quantities import KERNEL
 from sstep_verify.report.numbers import enclosed, promised
+from sstep_verify.report.plain import grouped
 from sstep_verify.report.results import Case
 from sstep_verify.verdict import Status, Verdict
 
@@ -49,7 +50,7 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
                 listed += _right_on_fewer_ranks(named, cases, verdicts)
             words.append(f"{word} {len(named)}{listed}")
     words += _vacuous(cases, verdicts)
-    return "; ".join(filter(None, (", ".join(words), _detection_limit(verdicts), _not_seen(verdicts))))
+    return "; ".join([", ".join(words), *_could_be_seen(verdicts)])
 
 
 def _vectors(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
@@ -71,11 +72,10 @@ def _vectors(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
 def _vacuous(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[str]:
     """The cases that showed nothing, apart by the s for which they showed it where others are right."""
     found: dict[str, list[str]] = {}
-    for case in cases:
-        if case.status == Status.VACUOUS:
-            right = right_at(case, verdicts)
-            at = [s for s in case.s if s not in right] if right else []
-            found.setdefault(f" for {s_in_words(at)}" if at else "", []).append(case.id)
+    for case in (one for one in cases if one.status == Status.VACUOUS):
+        right = right_at(case, verdicts)
+        at = [s for s in case.s if s not in right] if right else []
+        found.setdefault(f" for {s_in_words(at)}" if at else "", []).append(case.id)
     return [f"vacuous{at} on {len(named)} ({', '.join(named)})" for at, named in sorted(found.items())]
 
 
@@ -85,65 +85,48 @@ def _right_on_fewer_ranks(named: Sequence[str], cases: Sequence[Case], verdicts:
     Of one of which only messages were counted wrong, or the like, that says nothing of what ranks sum.
     """
     wrong = {one.case for one in verdicts if one.status is Status.FAIL and one.check in (*PRIMARY, ENDS)}
-    best: dict[str, float] = {}
-    for case in cases:
-        if case.status == Status.PASS:
-            best[_of_any_ranks(case.id)] = min(_ranks(case.id), best.get(_of_any_ranks(case.id), math.inf))
+    right = [_apart(case.id) for case in cases if case.status == Status.PASS]
     fewer = [
-        name for name in named if name in wrong and best.get(_of_any_ranks(name), math.inf) < _ranks(name)
+        name
+        for name, (alone, ranks) in ((name, _apart(name)) for name in named)
+        if name in wrong and any(alone == one and some < ranks for one, some in right)
     ]
     if not fewer:
         return ""
     return f" ({len(fewer)} of these right on fewer ranks: what ranks share out or sum is at fault)"
 
 
-def _ranks(name: str) -> int:
+def _apart(name: str) -> tuple[str, int]:
+    """The name of a case without its number of ranks and without an empty label, and that number."""
     found = RANKS.search(name)
-    return int(found[1]) if found else 1
+    return RANKS.sub("", name).rstrip("/-"), int(found[1]) if found else 1
 
 
-def _of_any_ranks(name: str) -> str:
-    """The name of a case without its number of ranks, and without an empty label."""
-    return RANKS.sub("", name).rstrip("/-")
+def _could_be_seen(verdicts: Sequence[Verdict]) -> list[str]:
+    """What the passed verdicts of primary checks would have seen, and what of some run none of them would.
 
-
-def _detection_limit(verdicts: Sequence[Verdict]) -> str:
-    """Median and worst of the relative errors in the kernel correction that would have been seen."""
+    Of errors in the kernel correction median and worst, of quantities left out the problems.
+    """
     best: dict[tuple[str, int], float] = {}
-    for verdict, term in _primary_terms(verdicts):
-        if term.name == KERNEL:
-            key = verdict.case, verdict.s
-            best[key] = min(best.get(key, math.inf), term.detection_limit)
-    found = sorted(best.values())
-    if not found:
-        return ""
-    return (
-        "relative errors in the kernel correction that would have been seen: "
-        f"{promised(found[len(found) // 2])} (median over the runs), {promised(found[-1])} (worst)"
-    )
-
-
-def _not_seen(verdicts: Sequence[Verdict]) -> str:
-    """Quantities that no primary check of some passed run would have seen left out, with their problems."""
     seen: dict[tuple[str, str, int], bool] = {}
-    for verdict, term in _primary_terms(verdicts):
-        key = term.name, verdict.case, verdict.s
-        seen[key] = seen.get(key, False) or term.status is Status.PASS
-    unseen: dict[str, set[str]] = {}
-    for (name, case, _), shown in seen.items():
-        if not shown:
-            unseen.setdefault(name, set()).add(case)
-    if not unseen:
-        return ""
-    parts = [f"{name} on {len(on)} problem{'s' * (len(on) > 1)}" for name, on in unseen.items()]
-    return f"not seen somewhere: {', '.join(parts)}"
-
-
-def _primary_terms(verdicts: Sequence[Verdict]):
-    """The terms of the primary checks' passed runs, with their verdicts."""
-    for verdict in verdicts:
-        if verdict.check in PRIMARY and verdict.status is Status.PASS:
-            yield from ((verdict, term) for term in verdict.terms)
+    for one in (one for one in verdicts if one.check in PRIMARY and one.status is Status.PASS):
+        for term in one.terms:
+            if term.name == KERNEL:
+                best[one.case, one.s] = min(best.get((one.case, one.s), math.inf), term.detection_limit)
+            key = term.name, one.case, one.s
+            seen[key] = seen.get(key, False) or term.status is Status.PASS
+    words = []
+    if found := sorted(best.values()):
+        words.append(
+            "relative errors in the kernel correction that would have been seen: "
+            f"{promised(found[len(found) // 2])} (median over the runs), {promised(found[-1])} (worst)"
+        )
+    unseen = grouped((key for key, shown in seen.items() if not shown), lambda key: key[0])
+    if unseen:
+        on = {name: len({case for _, case, _ in keys}) for name, keys in unseen.items()}
+        parts = [f"{name} on {count} problem{'s' * (count > 1)}" for name, count in on.items()]
+        words.append(f"not seen somewhere: {', '.join(parts)}")
+    return words
 
 
 def right_at(case: Case, verdicts: Sequence[Verdict]) -> tuple[int, ...]:
@@ -193,18 +176,13 @@ def right_in_words(right: Mapping[str, Sequence[int]]) -> list[str]:
     ``right for s = 1, 7 on 9 of 9 problems``, ``s = 64 on 6``, ...; ``right on none of 9 problems``.
     """
     problems = f"{len(right)} problem{'s' * (len(right) != 1)}"
-    on: dict[int, frozenset[str]] = {
-        s: frozenset(name for name, values in right.items() if s in values)
-        for s in sorted({s for values in right.values() for s in values})
-    }
-    groups: dict[frozenset[str], list[int]] = {}
-    for s, names in on.items():
-        groups.setdefault(names, []).append(s)
+    values = sorted({s for found in right.values() for s in found})
+    groups = grouped(values, lambda s: frozenset(name for name, found in right.items() if s in found))
     told = sorted(groups.items(), key=lambda item: (-len(item[0]), item[1]))
     if not told:
         return [f"right on none of {problems}"]
     (names, first), *rest = told
     words = [f"right for {s_in_words(first)} on {len(names)} of {problems}"]
-    words += [f"{s_in_words(values)} on {len(names)}" for names, values in rest[: MOST_GROUPS - 1]]
-    left = sum(len(values) for _, values in rest[MOST_GROUPS - 1 :])
+    words += [f"{s_in_words(same)} on {len(names)}" for names, same in rest[: MOST_GROUPS - 1]]
+    left = sum(len(same) for _, same in rest[MOST_GROUPS - 1 :])
     return words + ([f"{left} other values of s on fewer"] if left else [])

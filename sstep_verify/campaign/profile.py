@@ -88,10 +88,12 @@ def further_s(family: Family, seed: int) -> tuple[int, ...]:
     second may also be a long window, or the whole run. Nothing is added where a program says which s it
     knows, and for training in intervals.
     """
-    if family.is_vector or family.interval or _known(family):
+    given = read_program(family.solver) if family.is_program and not family.given else family.given
+    if family.is_vector or family.interval or (isinstance(given, ProgramFile) and given.program.s):
         return ()
     most = min(family.iterations, max(SHORT, *family.s))
-    shared, own = _generator(seed), _generator(seed, zlib.crc32(repr((family.data, family.s)).encode()))
+    of_family = zlib.crc32(repr((family.data, family.s)).encode())
+    shared, own = (np.random.Generator(np.random.PCG64(one)) for one in ((seed,), (seed, of_family)))
     kinds = {**SHARED, "long": LONG}
     if family.iterations <= WHOLE and not family.cache:
         kinds["whole run"] = lambda _: (family.iterations,)
@@ -99,10 +101,6 @@ def further_s(family: Family, seed: int) -> tuple[int, ...]:
     if len(family.s) > 2:
         found |= _usable(family, found, _shuffled(own, kinds, most), family.iterations)
     return tuple(sorted(found))
-
-
-def _generator(*seed: int) -> np.random.Generator:
-    return np.random.Generator(np.random.PCG64(seed))
 
 
 def _shuffled(generator: np.random.Generator, kinds: dict[str, Any], most: int) -> list[int]:
@@ -117,14 +115,6 @@ def _usable(family: Family, taken: set[int], values: list[int], most: int) -> se
     limit = min(most, max(family.s)) if family.cache else most
     fits = (s for s in values if s <= limit and s not in taken and s not in family.s and whole % s == 0)
     return {s for s in [next(fits, 0)] if s}
-
-
-def _known(family: Family) -> tuple[int, ...]:
-    """The values of s that a program says it knows."""
-    if not family.is_program:
-        return ()
-    described = family.given if isinstance(family.given, ProgramFile) else read_program(family.solver)
-    return described.program.s
 
 
 @dataclass(frozen=True)

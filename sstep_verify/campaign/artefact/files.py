@@ -166,7 +166,6 @@ def _write_files(artefact: Artefact, folder: Path) -> None:
         whole = replace(case.stream, relabel=None).blocks(0, case.stream.length)
         np.save(folder / STREAM, whole, allow_pickle=False)
     used = _used(case.stream, artefact.trajectories) if case.stream.known else 0
-    drawn = Drawn(used, stream_digest(case.stream, used), np.__version__)
     document = {
         "record": Document.__name__,
         "schema": SCHEMA,
@@ -175,7 +174,7 @@ def _write_files(artefact: Artefact, folder: Path) -> None:
         "s": artefact.s,
         "verdicts": [plain(verdict) for verdict in artefact.verdicts],
         "case": described,
-        "stream": to_plain(drawn, "stream", {}),
+        "stream": to_plain(Drawn(used, stream_digest(case.stream, used), np.__version__), "stream", {}),
         "trajectories": to_plain(dict(artefact.trajectories), "run", recorded),
     }
     np.savez_compressed(folder / PROBLEM, **arrays)  # type: ignore[arg-type]

@@ -22,13 +22,17 @@ TABLE = {
 def test_units_are_the_product_of_a_table():
     (first, second) = optimum_units((read_optimum(dict(TABLE), "here"),))
     assert first.case == "duke/linear/svm-l1/C=1"
-    assert (second.case, second.loss.C, second.digits) == ("duke/linear/svm-l1/C=1000", 1000.0, 40)
+    assert (second.case, second.parameter, second.family.digits) == (
+        "duke/linear/svm-l1/C=1000",
+        1000.0,
+        40,
+    )
     assert optimum_units((read_optimum(dict(TABLE), "here"),), only="C=1000") == [second]
 
 
 def test_the_shipped_campaign_holds_the_whole_table():
     units = optimum_units(read_definition("certified").families)
-    assert {unit.digits for unit in units} == {30}
+    assert {unit.family.digits for unit in units} == {30}
     counts = Counter((unit.data, unit.task) for unit in units)
     ridge = {(name, "krr"): 9 for name in ("abalone", "bodyfat")}
     sets = ("duke", "colon-cancer", "diabetes", "diabetes_scale", "breast_cancer")
