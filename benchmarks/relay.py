@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
-import json
 import os
 import select
 import shutil
@@ -22,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,8 @@ from grid import Report
 
 from sstep_verify.errors import MissingExtraError
 from sstep_verify.problems import kernel_from, loss_from
-from sstep_verify.ranks.environment import implementation, launch_variables, launcher
+from sstep_verify.ranks import run
+from sstep_verify.ranks.environment import implementation
 from sstep_verify.ranks.interposer import build_interposer
 from sstep_verify.timing import ranks
 from sstep_verify.timing.measure import Delay
@@ -44,12 +44,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
 DOCUMENT = {"format": "sstep-verify relay 1", "skipped": {}}
 COLUMNS = ()
 
-MARK = "relay found:"
-"""Begins the line in which rank 0 says what was found."""
-
-HERE = Path(__file__).parent
 ADDRESSES = ("10.77.0.1", "10.77.0.2")
-DEVICE = "eth0"
+DEVICE, NAMESPACES = "eth0", "/run/netns/"
 LIMIT = 300.0
 TUNSETIFF, IFF_TAP, IFF_NO_PI = 0x400454CA, 0x0002, 0x1000
 CLONE_NEWNET = 0x40000000
@@ -74,15 +70,13 @@ def missing() -> str:
     return ""
 
 
-def tap(libc: ctypes.CDLL, namespace: str) -> int:
-    """Go into a network namespace and make a TAP device there, an end of the wire; its descriptor."""
-    entered = os.open(f"/run/netns/{namespace}", os.O_RDONLY)
+def enter(place: str) -> ctypes.CDLL:
+    """Go into a network namespace, by its file; what is started from now on is there too."""
+    libc, entered = ctypes.CDLL(None, use_errno=True), os.open(place, os.O_RDONLY)
     if libc.setns(entered, CLONE_NEWNET):
-        raise OSError(ctypes.get_errno(), f"setns {namespace}")
+        raise OSError(ctypes.get_errno(), f"setns {place}")
     os.close(entered)
-    descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
-    fcntl.ioctl(descriptor, TUNSETIFF, struct.pack("16sH22x", DEVICE.encode(), IFF_TAP | IFF_NO_PI))
-    return descriptor
+    return libc
 
 
 def carry(names: list[str], delay: float) -> None:
@@ -90,8 +84,11 @@ def carry(names: list[str], delay: float) -> None:
 
     It ends with standard input.
     """
-    libc = ctypes.CDLL(None, use_errno=True)
-    ends = [tap(libc, name) for name in names]
+    ends = []
+    for name in names:
+        libc = enter(NAMESPACES + name)
+        ends.append(os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK))
+        fcntl.ioctl(ends[-1], TUNSETIFF, struct.pack("16sH22x", DEVICE.encode(), IFF_TAP | IFF_NO_PI))
     print("ready", flush=True)
     libc.prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
     with contextlib.suppress(OSError):  # a wire does not wait for ranks that spin on every core
@@ -113,10 +110,13 @@ def carry(names: list[str], delay: float) -> None:
 
 
 @contextlib.contextmanager
-def linked(microseconds: float) -> Iterator[tuple[str, str]]:
-    """Two namespaces with a link that takes so long one way."""
+def linked(microseconds: float) -> Iterator[dict[str, str]]:
+    """Two namespaces with a link that takes so long one way; this process is in the first meanwhile.
+
+    Yields what lets ranks that are started here be one in each of them.
+    """
     names = (f"sv-{os.getpid()}-a", f"sv-{os.getpid()}-b")
-    relay = None
+    relay, own = None, f"/proc/{os.getpid()}/fd/{os.open('/proc/self/ns/net', os.O_RDONLY)}"
     try:
         for name in names:
             _ip("netns", "add", name)
@@ -129,8 +129,18 @@ def linked(microseconds: float) -> Iterator[tuple[str, str]]:
             _ip("-n", name, "addr", "add", f"{address}/24", "dev", DEVICE)
             _ip("-n", name, "link", "set", DEVICE, "up")
             _ip("-n", name, "link", "set", "lo", "up")
-        yield names
+        enter(NAMESPACES + names[0])
+        with tempfile.NamedTemporaryFile("w") as hosts:
+            hosts.write("".join(f"{address}:1\n" for address in ADDRESSES))
+            hosts.flush()
+            yield {
+                "MPIR_CVAR_CH4_NETMOD": "ucx", "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": DEVICE,
+                "HYDRA_LAUNCHER": "ssh", "HYDRA_HOST_FILE": hosts.name, "HYDRA_IFACE": DEVICE,
+                "HYDRA_LAUNCHER_EXEC": str(Path(__file__).parent / "native" / "in_namespace.sh"),
+                "SSTEP_NAMESPACES": " ".join(map("=".join, zip(ADDRESSES, names, strict=True))),
+            }  # fmt: skip
     finally:
+        enter(own)
         if relay is not None:
             relay.communicate()
         for name in names:
@@ -141,51 +151,33 @@ def _ip(*words: str) -> None:
     subprocess.run(["ip", *words], check=True)
 
 
-def timed(asked: dict, library: Path, names: tuple[str, str] | None) -> dict[str, np.ndarray]:
-    """What two ranks found: over the link, or, without names, over shared memory."""
-    program = [sys.executable, __file__, json.dumps(asked)]
-    own = ["-n", "2", "-genv", "LD_PRELOAD", str(library), *program]
-    variables = launch_variables()
-    words = [str(launcher()), *own]
-    if names:
-        variables |= {
-            "MPIR_CVAR_CH4_NETMOD": "ucx", "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": DEVICE,
-            "SSTEP_NAMESPACES": " ".join(map("=".join, zip(ADDRESSES, names, strict=True))),
-        }  # fmt: skip
-        started = ["-launcher", "ssh", "-launcher-exec", str(HERE / "native" / "in_namespace.sh")]
-        places = ["-iface", DEVICE, "-hosts", ",".join(ADDRESSES), "-ppn", "1"]
-        words = ["ip", "netns", "exec", names[0], str(launcher()), *started, *places, *own]
-    ended = subprocess.run(words, env=variables, capture_output=True, text=True, timeout=LIMIT, check=False)
-    for line in ended.stdout.splitlines():
-        if line.startswith(MARK):
-            return {name: np.array(values) for name, values in json.loads(line.removeprefix(MARK)).items()}
-    raise RuntimeError(f"{words} ended with code {ended.returncode}:\n{ended.stdout}{ended.stderr}")
+CALLS, WINDOWS = 200, {1: 500, 8: 250, 32: 100, 256: 20}
+"""Collectives alone; windows of a stretch by s."""
 
 
-CALLS = 200
+def found(wanted: ranks.Wanted, repeats: int, variables: dict[str, str]) -> dict[str, np.ndarray]:
+    """What `perf latency` times, by two ranks that are started with these variables.
 
+    Of a collective of one word the seconds; of each s, for every repeat, seconds and collectives of an
+    iteration, and seconds of a collective of as many words as a window has on average.
+    """
 
-def rank(asked: dict) -> None:
-    """Part of each rank: what `perf latency` times, over a link that is slow itself; rank 0 prints it."""
-    from mpi4py import MPI
+    def on_ranks(function: Callable[..., Any], *given: object) -> list[Any]:
+        return run(2, function, *given, limit=LIMIT, variables=variables)
 
-    comm = MPI.COMM_WORLD
-    wanted = ranks.Wanted(asked["data"], asked["directory"], kernel_from("rbf"), loss_from("svm-l1"))
-    ranks.load(comm, wanted)
-    found: dict[str, list] = {"1 word": []}
-    for repeat in range(asked["repeats"] + 1):
-        alone = max(comm.allgather(ranks.alone(comm, Delay(), CALLS)))
-        if repeat:
-            found["1 word"].append(alone)
-        for s, windows in asked["windows"].items():
-            seconds, calls, words = ranks.stretch(comm, int(s), "allreduce", windows, Delay())
-            slowest, iterations = max(comm.allgather(seconds)), windows * int(s)
-            # A collective of as many words as a window has on average.
-            alone = max(comm.allgather(ranks.alone(comm, Delay(), CALLS, words // calls)))
-            if repeat:  # the first compiles
-                found.setdefault(s, []).append((slowest / iterations, calls / iterations, alone))
-    if comm.rank == 0:
-        print(MARK, json.dumps(found), flush=True)
+    def of(s: int, windows: int) -> tuple[float, float, float]:
+        (one, calls, words), (other, *_) = on_ranks(ranks.stretch, s, "allreduce", windows, Delay())
+        alone = max(on_ranks(ranks.alone, Delay(), CALLS, words // calls))
+        return max(one, other) / (windows * s), calls / (windows * s), alone
+
+    on_ranks(ranks.load, wanted)
+    taken: dict[str, list] = {"1 word": [], **{str(s): [] for s in WINDOWS}}
+    for _ in range(repeats + 1):
+        taken["1 word"].append(max(on_ranks(ranks.alone, Delay(), CALLS)))
+        for s, windows in WINDOWS.items():
+            taken[str(s)].append(of(s, windows))
+    # The first compiles.
+    return {name: np.array(values[1:]) for name, values in taken.items()}
 
 
 def lines(near: dict, far: dict, microseconds: float) -> Iterator[str]:
@@ -214,25 +206,21 @@ def measure(report: Report) -> None:
     if reason := missing():
         report.skip("relay", reason)
         return
-    windows = {"1": 500, "8": 250, "32": 100, "256": 20}
-    asked = {"data": chosen.set, "directory": chosen.data, "repeats": chosen.repeats, "windows": windows}
+    wanted = ranks.Wanted(chosen.set, chosen.data, kernel_from("rbf"), loss_from("svm-l1"))
     with tempfile.TemporaryDirectory() as room:
         try:
-            library = build_interposer(Path(room))
+            variables = {"LD_PRELOAD": str(build_interposer(Path(room)))}
         except MissingExtraError as error:
             report.skip("relay", error)
             return
-        near = timed(asked, library, None)
-        with linked(chosen.delay) as names:
-            far = timed(asked, library, names)
-    for place, found in (("near", near), ("far", far)):
-        report.document[place] = {s: taken.tolist() for s, taken in found.items()}
+        near = found(wanted, chosen.repeats, variables)
+        with linked(chosen.delay) as link:
+            far = found(wanted, chosen.repeats, variables | link)
+    for place, times in (("near", near), ("far", far)):
+        report.document[place] = {s: taken.tolist() for s, taken in times.items()}
     for text in (f"{chosen.set}, K-SVM-L1, RBF kernel", *lines(near, far, chosen.delay)):
         report.say(text)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 2:
-        rank(json.loads(sys.argv[1]))
-    else:
-        carry(sys.argv[1:3], float(sys.argv[3]))
+    carry(sys.argv[1:3], float(sys.argv[3]))
