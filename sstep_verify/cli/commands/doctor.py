@@ -72,8 +72,8 @@ PACKAGES = (
     Package("pooch", "pooch", "data", "no data set is downloaded; name a folder in $SSTEP_VERIFY_DATA"),
     Package("jinja2", "jinja2", "", "no report is written as HTML"),
     Package("junitparser", "junitparser", "", "a report has no JUnit file"),
-    Package("piqp", "piqp", "peers", "tests have no first referee for the optima of K-SVM with every kernel"),
-    Package("osqp", "osqp", "peers", "tests have no second referee for the optima of K-SVM with every kernel"),
+    Package("piqp", "piqp", "peers", "tests have no first referee for K-SVM with every kernel"),
+    Package("osqp", "osqp", "peers", "tests have no second referee for K-SVM with every kernel"),
 )
 """Packages in the order in which they are reported."""
 
