@@ -16,16 +16,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sstep_verify.campaign.loop.run import (
-    NAME,
-    NAMING,
-    SEED,
-    artefact_names,
-    difference,
-    digest,
-    of_another_run,
-    outcome_path,
-)
+from sstep_verify.campaign.artefact.verdicts import REPLAY
+from sstep_verify.campaign.loop.run import SEED, difference, digest
 from sstep_verify.errors import InputError
 from sstep_verify.inputs.records import convert
 from sstep_verify.outputs import Output, claim, write_text
@@ -34,6 +26,13 @@ from sstep_verify.report.write import ARTEFACTS, copy_artefacts
 Outcome = TypeVar("Outcome")
 
 COPIED = ".artefacts"
+
+NAMING, NAME = f'"(?:replay|runs)": "{re.escape(REPLAY)}', r"[A-Za-z0-9_=+][A-Za-z0-9._=+-]*"
+"""Fields that name an artefact, up to its name; names that `campaign.artefact.files` gives."""
+
+UNREADABLE = (InputError, OSError, ValueError, LookupError, TypeError, AttributeError)
+"""Errors of a kept outcome that is none, or was changed."""
+
 _OURS = re.compile(r"\.?artefacts|[0-9a-f]{32}\.json|\.[0-9a-f]{32}\.json\.[0-9a-f]{8}\.partial")
 
 
@@ -67,8 +66,7 @@ class Partial:
         self._named: set[str] = set()
         self._writable = True
         self._command = ""
-        self._held = contextlib.ExitStack()
-        self._open = False
+        self._held: contextlib.ExitStack | None = None
 
     @property
     def artefacts(self) -> Path:
@@ -112,7 +110,7 @@ class Partial:
                     "--resume, or discard them by --force"
                 )
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._held, self._open = held.pop_all(), True
+            self._held = held.pop_all()
         found: dict[str, Outcome] = {}
         if self._resume:
             found = self._read_all(kind)
@@ -131,7 +129,7 @@ class Partial:
         that does not.
         """
         text = json.dumps(asdict(outcome), default=lambda value: value.tolist())  # NumPy's numbers
-        self._named |= artefact_names(text)
+        self._named |= _names(text)
         if self._writable:
             document = {
                 "identity": self._identities[key], "sha256": digest(text), "command": self._command,
@@ -151,7 +149,7 @@ class Partial:
     def seed(self) -> int | None:
         """The seed of the run whose finished problems are taken; None if there is none."""
         for path in (path for folder in (self.folder, *self._others) for path in _files(folder)):
-            with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+            with contextlib.suppress(*UNREADABLE):
                 seed = json.loads(path.read_text("utf-8"))["identity"][SEED]
                 return seed if isinstance(seed, int) and seed >= 0 else None
         return None
@@ -172,7 +170,7 @@ class Partial:
 
     def close(self) -> None:
         """Let go of the folder, and remove it if it holds no finished problem; else say where it is."""
-        if not self._open:  # It may belong to another run.
+        if self._held is None:  # It may belong to another run.
             return
         shutil.rmtree(self.folder / COPIED, ignore_errors=True)
         count = len(_files(self.folder))
@@ -183,8 +181,9 @@ class Partial:
             shutil.rmtree(self.folder, ignore_errors=True)
         self._held.close()
 
-    def _path(self, key: str) -> Path:
-        return outcome_path(self.folder, key)
+    def _path(self, key: str, folder: Path | None = None) -> Path:
+        """File of the outcome of a key, in our folder if no other is named."""
+        return (folder or self.folder) / f"{digest(key)[:32]}.json"
 
     def _taken(self, found: int, there: Mapping[Path, list[Path]]) -> str:
         """Line on what is taken over."""
@@ -202,19 +201,19 @@ class Partial:
         found: dict[str, Outcome] = {}
         for key in self._identities:
             for folder in (self.folder, *self._others):
-                path = outcome_path(folder, key)
+                path = self._path(key, folder)
                 if key in found or not path.exists():
                     continue
                 try:
                     found[key] = self._read(folder, key, kind)
-                except (InputError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+                except UNREADABLE as error:
                     self._say(f"{path} ({key}) is ignored, and the problem run again: {error}")
                     self._path(key).unlink(missing_ok=True)
         return found
 
     def _read(self, folder: Path, key: str, kind: type[Outcome]) -> Outcome:
         """Read an outcome; InputError if it is of another identity, was changed, or lacks an artefact."""
-        content = outcome_path(folder, key).read_text("utf-8")
+        content = self._path(key, folder).read_text("utf-8")
         document = json.loads(content)
         if other := difference(document["identity"], self._identities[key]):
             raise InputError(other)
@@ -223,7 +222,7 @@ class Partial:
             raise InputError("it was changed after it was written: its SHA-256 differs")
         if re.search(f'{NAMING}(?!{NAME}")', text):
             raise InputError("it names an artefact by what is no name of one")
-        for name in (names := artefact_names(text)):
+        for name in (names := _names(text)):
             if not (folder / ARTEFACTS / name).is_dir():
                 raise InputError(f"its artefact {name} is not there")
         found = convert(document["outcome"], kind, "outcome")
@@ -236,7 +235,7 @@ class Partial:
     def _prune(self) -> None:
         """Remove what a killed run left half done, and artefacts of problems that are run again."""
         texts = [path.read_text("utf-8", errors="replace") for path in _files(self.folder)]
-        needed = {name for text in texts for name in artefact_names(text)}
+        needed = {name for text in texts for name in _names(text)}
         hidden = self.folder.glob(".*")
         for entry in [*hidden, *(kept for kept in self.artefacts.glob("*") if kept.name not in needed)]:
             if entry.is_dir():
@@ -263,13 +262,26 @@ def _finished(folder: Path, needed: bool) -> list[Path]:
 
 
 def _refuse_another_run(folder: Path, there: list[Path], common: Mapping[str, object]) -> None:
-    """Raise InputError if all that was finished in a folder is of another campaign."""
-    why = [of_another_run(path, common) for path in there]
-    if why and all(why):
+    """Raise InputError if all that was finished in a folder is of another campaign, and whole."""
+    why = ""
+    for path in there:
+        other = command = ""
+        with contextlib.suppress(*UNREADABLE):
+            document = json.loads(path.read_text("utf-8"))
+            other, command = difference(document["identity"], common), document.get("command")
+        if not other:
+            return
+        why = why or (f"{other}; they were made by: {command}" if command else other)
+    if why:
         raise InputError(
-            f"{folder} holds {_problems(len(there))} that --resume cannot take: {why[0]}. Go on "
+            f"{folder} holds {_problems(len(there))} that --resume cannot take: {why}. Go on "
             "with the command that made them, discard them by --force, or name another --out"
         )
+
+
+def _names(text: str) -> set[str]:
+    """Names of the artefacts that replay commands and recorded runs name, in JSON as `json` writes it."""
+    return set(re.findall(f'{NAMING}({NAME})"', text))
 
 
 def _problems(count: int) -> str:

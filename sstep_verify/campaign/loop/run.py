@@ -1,6 +1,6 @@
 """Runs a campaign of any kind: units spread out, finished outcomes kept whatever happens, one report.
 
-A kept outcome is a file, which says what it must share with the run that reads it back, and what it names.
+A kept outcome says what it must share with the run that reads it back.
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from sstep_verify.campaign.artefact.verdicts import REPLAY
 from sstep_verify.campaign.loop.pool import spread
 from sstep_verify.campaign.messages import State, Step
 from sstep_verify.campaign.model import Definition, Plan, Unit
@@ -23,9 +21,6 @@ from sstep_verify.campaign.read import kind_of, units_of
 from sstep_verify.errors import InputError
 from sstep_verify.provenance import collect, peak_memory
 from sstep_verify.report.results import ERRORS, Campaign, Results
-
-NAMING, NAME = f'"(?:replay|runs)": "{re.escape(REPLAY)}', r"[A-Za-z0-9_=+][A-Za-z0-9._=+-]*"
-"""Fields that name an artefact, up to its name; names that `campaign.artefact.files` gives."""
 
 CAMPAIGN = "content or path of the campaign file, or options that choose problems or runs (such as --np)"
 """Words of a message for what decides which problems there are, and how each is run."""
@@ -55,16 +50,6 @@ def identity(
     }
 
 
-def of_another_run(path: Path, wanted: Mapping[str, object]) -> str:
-    """Why a kept outcome cannot be of the campaign of an identity; empty if it can, or cannot be read."""
-    try:
-        document = json.loads(path.read_text("utf-8"))
-        other, command = difference(document["identity"], wanted), document.get("command")
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return ""
-    return f"{other}; they were made by: {command}" if other and command else other
-
-
 def difference(found: Mapping[str, object], wanted: Mapping[str, object]) -> str:
     """What differs first between two identities, in words; empty if nothing does."""
     for name, value in json.loads(json.dumps(wanted)).items():
@@ -72,16 +57,6 @@ def difference(found: Mapping[str, object], wanted: Mapping[str, object]) -> str
             shown = "" if name == CAMPAIGN else f": {found.get(name)!r:.80}, now {value!r:.80}"
             return f"other {name}{shown}"
     return ""
-
-
-def outcome_path(folder: Path, key: str) -> Path:
-    """File of the outcome of a key."""
-    return folder / f"{digest(key)[:32]}.json"
-
-
-def artefact_names(text: str) -> set[str]:
-    """Names of the artefacts that replay commands and recorded runs name, in JSON as `json` writes it."""
-    return set(re.findall(f'{NAMING}({NAME})"', text))
 
 
 def digest(text: str) -> str:
