@@ -68,13 +68,6 @@ class ScalingUnit:
         return "/".join([self.data.name, self.kernel, self.task, *block])
 
     @property
-    def label(self) -> str:
-        """In words."""
-        return f"{self.data.name} / {self.kernel} / " + (
-            f"K-RR, b = {self.block}" if self.task == "krr" else "K-SVM"
-        )
-
-    @property
     def cell(self) -> Cell:
         """What the paper's claims and the published timings are looked up by."""
         return Cell(self.data.name, self.task != "krr", self.kernel, self.block)
@@ -175,7 +168,8 @@ class ScalingKind(Kind):
         source = f"counted in {item.counts}" if item.counts else "of the data set"
         case = report.Case(
             id=work.case,
-            problem=work.label,
+            problem=f"{item.name} / {work.kernel} / "
+            + (f"K-RR, b = {work.block}" if work.task == "krr" else "K-SVM"),
             dataset=item.name,
             kernel=work.kernel,
             loss="K-RR" if work.task == "krr" else "K-SVM",

@@ -43,10 +43,8 @@ class StabilityKind(Kind):
         yield execute_unit(unit.work, plan.definition.again, plan.artefacts)
 
     def key(self, outcome: UnitOutcome) -> str:
-        """As `ScenarioUnit.key`."""
-        first = outcome.runs[0]
-        cases = " + ".join(dict.fromkeys(run.case for run in outcome.runs))
-        return f"{cases}, condition {float(first.condition)!r}, seed {first.seed}"
+        """That of its unit."""
+        return outcome.key
 
     def assemble(self, plan: Plan, units: Sequence[Unit], state: State) -> Assembled:
         """Errors of all runs, the verdicts on them, and sentences on how the errors grow."""

@@ -42,8 +42,9 @@ SECOND_LOOK = 20
 
 @dataclass(frozen=True)
 class UnitOutcome:
-    """Outcome of one unit: a run for each form and s, and the verdicts, each with case id and condition."""
+    """Outcome of the unit of a key: runs by form and s; verdicts, each with case id and condition."""
 
+    key: str
     runs: tuple[StabilityRun, ...]
     verdicts: tuple[tuple[str, float, Verdict], ...] = field(default=())
 
@@ -81,7 +82,7 @@ def execute_unit(unit: ScenarioUnit, again: str, artefacts: Path | None) -> Unit
             given = form_runs.errors[1][family.iterations]
             noise = noise_factor([given, *form_runs.in_other_orders(1, 4)], unit_roundoff(family.precision))
         runs += form_runs.summary(attained, ratios, noise)
-    return UnitOutcome(tuple(runs), tuple(verdicts))
+    return UnitOutcome(unit.key, tuple(runs), tuple(verdicts))
 
 
 @dataclass(frozen=True)

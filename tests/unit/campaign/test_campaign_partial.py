@@ -85,7 +85,7 @@ def test_an_outcome_comes_back_as_it_was(folder):
 
 def test_an_outcome_of_a_scenario_comes_back_as_it_was(folder):
     run = StabilityRun("case", 1e8, 1.02e8, 3, 2, math.nan, 0.1, 0.2, None, 2)
-    unit = UnitOutcome((run,), (("case", 1e8, outcome("case").verdicts[0]),))
+    unit = UnitOutcome("key", (run,), (("case", 1e8, outcome("case").verdicts[0]),))
     for resume in (False, True):
         partial = folder.partial(resume)
         found = partial.open(UnitOutcome, COMMON, {"key": ""})
