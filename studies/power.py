@@ -21,15 +21,14 @@ from sstep_verify.campaign.tables import OneOf, Range, Whole, read_table
 from sstep_verify.errors import InputError
 from sstep_verify.outputs.writing import write_text
 from sstep_verify.power import FILE, NOT_MEASURED, Measured, deciding_digest, measured
-from sstep_verify.report import load
-from sstep_verify.report import results as report
+from sstep_verify.report import Results, Summary, load
 from sstep_verify.report.plain import grouped, plain
 from studies.adversary import cases as adversary
 from studies.alarms import study as alarms
 from studies.corpus.judged import case_of, judged
 from studies.corpus.labelled import Labelled
 from studies.corpus.listing import Edit, compiler, corpus
-from studies.limits import rows as limit_rows
+from studies.limits import rows
 from studies.limits import study as limits
 from studies.report.sensitivity.alarms import AdversaryDocument
 from studies.report.sensitivity.corpus import CorpusDocument, Judged
@@ -145,7 +144,7 @@ STUDIES: dict[str, Made] = {
             ({unit.id: partial(limits.run, unit)}, float(unit.wanted))
             for unit in limits.units(study.seed, small=study.small)
         ),
-        limit_rows.summary,
+        rows.summary,
     ),
     "alarms": (
         lambda study: (
@@ -216,7 +215,7 @@ class SensitivityKind(Kind):
         }
         document, families = Sensitivity(**documents), plan.definition.families
         return Assembled(
-            report.Summary(
+            Summary(
                 sentence(document, len(order), len(outcomes), state),
                 state.exit_code(bool(document.broken), len(outcomes) < len(order)),
             ),
@@ -242,7 +241,7 @@ def sentence(found: Sensitivity, planned: int, made: int, state: State) -> str:
 KIND = SensitivityKind()
 
 
-def measured_by(results: report.Results) -> Measured:
+def measured_by(results: Results) -> Measured:
     """What a document that measures power holds."""
     told, found = results.campaign.parameters, results.sensitivity
     if found is None or found.corpus is None or DIGEST not in told:

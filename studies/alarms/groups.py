@@ -208,23 +208,23 @@ def in_legal_orders(generator: np.random.Generator, number: int) -> Judged:
 
 def of_a_design(generator: np.random.Generator, number: int) -> Judged:
     """A run for a cell of the coverage table, judged by the cell's check; every other is a simple one."""
-    aim, rows = wanted(number), design()[0]
+    (check, left, _), rows = wanted(number), design()[0]
     # What is wished of every other run of the design, for checks decide more of such runs.
     wish = rows[number % len(rows)] | (
         {"data": "spread", "range": "near 1", "precision": "float64", "iterations": "whole windows"}
         if number % 2
         else {}
     )
-    row = drawn_row(generator, aim.left, wish)
+    row = drawn_row(generator, left, wish)
     with np.errstate(all="ignore"):
         try:
             plan = planned(generator, row)
         except NO_RUN:
             return Judged("none", "")
         order = plan.drawn.order if plan.drawn else ""
-        by_value = aim.check == metamorphic_exact.CHECK and order in BY_VALUE
+        by_value = check == metamorphic_exact.CHECK and order in BY_VALUE
         oracle = Oracle(plan.case.problem)
-        verdicts, _ = verdicts_of(plan.case, plan.solver, () if by_value else (aim.check,), oracle)
+        verdicts, _ = verdicts_of(plan.case, plan.solver, () if by_value else (check,), oracle)
         refused: dict[str, bool] = {}
         # Of so many runs of the design one is made again with defects.
         for one in verdicts if number % 4 == 0 else ():

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import combinations, product
-from typing import NamedTuple
 
 import numpy as np
 
@@ -98,24 +97,16 @@ def design() -> tuple[tuple[dict[str, str], ...], dict[Pair, str]]:
     return tuple(rows), apart
 
 
-class Wanted(NamedTuple):
-    """What a number asks for: the check that is to decide the run, its task and kernel, what is left of
-    each freedom of such a run, and why there is none; empty if there is.
+def wanted(number: int) -> tuple[str, Values, str]:
+    """What the run of a number is for: the check that is to decide it, and what is left of each freedom.
+
+    And why there is none of it on this processor; empty if there is.
     """
-
-    check: str
-    place: str
-    left: Values
-    why: str
-
-
-def wanted(number: int) -> Wanted:
-    """What the run of a number is for, on this processor."""
     place, (check, name, value) = CROSSED[number // STRIDE], AIMS[number % STRIDE // TRIES]
     task, kernel = place.split()
     given = {"task": task, "kernel": kernel, "processor": os.environ.get(CORE, "")}
     left, why = left_for(check, given | {name: value})
-    return Wanted(check, place, left, why if given.get(name, value) == value else "another processor")
+    return check, left, why if given.get(name, value) == value else "another processor"
 
 
 def numbers(first: int, runs: int, cells: Cells) -> Iterator[int]:
@@ -132,7 +123,7 @@ def numbers(first: int, runs: int, cells: Cells) -> Iterator[int]:
         check, name, value = AIMS[cell]
         enough = ENOUGH if name == "processor" else share
         decided, _ = cells.get(f"{check} {place} {name}={value}", NONE)
-        if tried[cell] == TRIES or decided >= enough or wanted(first + cell * TRIES).why:
+        if tried[cell] == TRIES or decided >= enough or wanted(first + cell * TRIES)[2]:
             left.remove(cell)
             continue
         yield first + cell * TRIES + tried[cell]

@@ -136,7 +136,7 @@ def test_cells_are_counted_by_decided_runs_alone(document):
 def test_vacuous_and_inconclusive_verdicts_decide_nothing():
     told = {Status.PASS: set(), Status.VACUOUS: set()}
     for number in range(0, STRIDE, 37 * TRIES):
-        if wanted(number).why:
+        if wanted(number)[2]:
             continue
         judged = groups.of_a_design(np.random.Generator(np.random.PCG64(number)), number)
         for one in judged.verdicts:
@@ -173,12 +173,13 @@ def test_runs_are_drawn_until_every_cell_of_a_task_and_kernel_is_covered():
     first = CROSSED.index(place) * STRIDE
     generator = np.random.Generator(np.random.PCG64(SEED))
     for number in numbers(first, 10**5, found):  # each is taken to decide
-        aim, (check, name, value) = wanted(number), AIMS[number % STRIDE // TRIES]
-        assert (aim.place, aim.check, aim.why, aim.left[name]) == (place, check, "", (value,))
-        row = {one: str(generator.choice(kept)) for one, kept in aim.left.items()}
+        (aim, left, why), (check, name, value) = wanted(number), AIMS[number % STRIDE // TRIES]
+        assert (aim, why, left[name]) == (check, "", (value,))
+        assert " ".join(left["task"] + left["kernel"]) == place
+        row = {one: str(generator.choice(kept)) for one, kept in left.items()}
         count_run(found, Counter(), row, {check: 0.5})
     for cell, (check, name, value) in enumerate(AIMS):
-        if not wanted(first + cell * TRIES).why:
+        if not wanted(first + cell * TRIES)[2]:
             decided, _ = found[f"{check} {place} {name}={value}"]
             assert decided >= (ENOUGH if name == "processor" else ENOUGH / len(CORES))
 
