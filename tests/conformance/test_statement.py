@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from dataclasses import replace
 
 import pytest
 from command import command
@@ -17,7 +19,7 @@ from sstep_verify.campaign.statement import files, verify
 from sstep_verify.campaign.statement.files import StatementError, check_place, read_statement
 from sstep_verify.errors import InputError
 from sstep_verify.report import numbers
-from sstep_verify.report.results import loads
+from sstep_verify.report.results import dumps, loads
 from sstep_verify.solver import ProductionSolver
 
 
@@ -136,6 +138,22 @@ def test_what_is_promised_is_rounded_away_from_the_better():
     assert numbers.promised(float("inf")) == numbers.promised(None) == "none"
     assert numbers.enclosed(7.69e-07, 7.61e-06) == "[7.6e-07, 7.7e-06]"
     assert numbers.enclosed(0.0, float("inf")) == "[0, inf]"
+
+
+def test_names_of_persons_are_left_out_of_what_a_statement_says(right_judged):
+    _, results, _ = right_judged
+    home = os.path.expanduser("~/solver")
+    (case,), verdicts = results.cases, results.verdicts
+    said = replace(
+        results,
+        campaign=replace(results.campaign, notes=(home,)),
+        cases=(replace(case, reason=home, facts={**case.facts, "told of its runs": [home]}),),
+        verdicts=({**verdicts[0], "reason": home, "evidence": {"run again": home}}, *verdicts[1:]),
+    )
+    text = dumps(files.nameless(said, "mine"))
+    assert home not in text
+    assert text.count("~/solver") >= 5
+    assert loads(text).cases[0].facts["ranks"] == case.facts["ranks"]
 
 
 def test_an_outcome_that_was_kept_without_its_runs_is_made_again(tmp_path):

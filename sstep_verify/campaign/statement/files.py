@@ -13,6 +13,7 @@ import shlex
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import escape
 
 from sstep_verify.campaign.artefact.files import (
@@ -119,7 +120,7 @@ def state(
                 shutil.move(folder, partial / ARTEFACTS)
             text = json.dumps(plain(made), indent=1, allow_nan=False, ensure_ascii=False)
             (partial / STATEMENT).write_text(f"{text}\n", "utf-8")
-            (partial / RESULTS).write_text(dumps(_nameless(results, Path(path).name)), "utf-8")
+            (partial / RESULTS).write_text(dumps(nameless(results, Path(path).name)), "utf-8")
             (partial / BADGE).write_text(badge_of(made), "utf-8")
             write_digests(partial, files_of(partial))
             recorded_runs(partial, results)
@@ -131,15 +132,20 @@ def state(
     return None
 
 
-def _nameless(results: Results, name: str) -> Results:
-    """The results without names of persons in what was run and said; proving judges them again."""
+def nameless(results: Results, name: str) -> Results:
+    """The results without names of persons in what is said and was run; proving judges verdicts again."""
     again = shlex.join(["sstep-verify", "statement", name, "--verify"])
+
+    def left_out(**said: Any) -> dict[str, Any]:
+        kept: dict[str, Any] = json.loads(without_names(json.dumps(said)))
+        return kept
+
     return replace(
         results,
-        cases=tuple(replace(one, reason=without_names(one.reason)) for one in results.cases),
+        campaign=replace(results.campaign, notes=tuple(map(without_names, results.campaign.notes))),
+        cases=tuple(replace(one, **left_out(reason=one.reason, facts=one.facts)) for one in results.cases),
         verdicts=tuple(
-            {**one, **json.loads(without_names(json.dumps({k: one[k] for k in ("reason", "evidence")})))}
-            | {"replay": again}
+            one | left_out(reason=one["reason"], evidence=one["evidence"]) | {"replay": again}
             for one in results.verdicts
         ),
     )
