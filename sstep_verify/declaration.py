@@ -127,13 +127,15 @@ class Declaration:
     probes : bool
         Whether a run that is asked for it writes down the kernel rows, gradient, curvature and increment of
         every step (``Trajectory.probes``).
-    exchange : {"", "allreduce", "support", "kept-gram", "per-window"}
-        What is communicated, for counting; empty if not declared. allreduce: the m words of every
-        distinct column of a window, one collective a window. support: of these words only those of samples
-        where a is not 0 as the window before begins, or that one of the two draws. kept-gram: all m
-        columns once, `gram_rows` (or all of them) in a collective. Set-up in both: RBF by norm expansion
-        reduces the m squared norms in one collective. per-window: one collective a window beside those
-        of a set-up that is not known; words are not judged.
+    exchange : str
+        What is communicated, for counting: one of these, or empty if not declared. allreduce: the m words
+        of every distinct column of a window, one collective a window. support: of these words only those of
+        samples where a is not 0 as the window before begins, or that one of the two draws. reduce-scatter:
+        the words of allreduce and those of gram, a collective each. gram (linear kernel): c^2 + c words for
+        c distinct columns. column-cache: as allreduce, of the columns that are not kept. kept-gram: all m
+        columns once, `gram_rows` (or all of them) in a collective. Set-up in all but gram: RBF by norm
+        expansion reduces the m squared norms in one collective. per-window: one collective a window beside
+        those of a set-up that is not known; words are not judged. Formulas: docs/costs.md.
     gram_rows : int
         Rows of a kept Gram matrix that one collective reduces; 0 for all of them.
     cache_words : int

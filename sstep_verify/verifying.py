@@ -108,8 +108,8 @@ def verify(
         run that takes longer, or ends that process, is not judged, but one that crashes or raises is a
         FAIL. A script calls this under ``if __name__ == "__main__":`` then, as that process imports it.
     profile : {"smoke", "ci", "nightly", "deep"}
-        Problems: one K-SVM and one K-RR; every task and kernel on 32 samples; campaign embedded; 87
-        problems of four shapes.
+        Problems: one K-SVM and one K-RR; every task and kernel on 32 samples, some on 12; campaign
+        embedded; 100 problems of six shapes.
     s : sequence of int
         Iterations per window; those of the profile if empty.
     ranks : sequence of int

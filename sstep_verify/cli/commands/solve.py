@@ -106,7 +106,8 @@ def command(**given):
     the gap or residual is measured and, --checkpoint-seconds after the last one, a checkpoint is written
     beside it (RESULT.npz.checkpoint); also at SIGTERM and Ctrl-C, of the last measurement. A killed run
     loses those seconds and an interval. With --resume, on as many ranks with the same kind of processor,
-    BLAS and threads, it ends with the same alpha to the last bit; elsewhere it goes on too, and says so.
+    BLAS and threads, it ends with the same alpha to the last bit; on another kind it goes on too, and says
+    so, and on another number of ranks it is refused.
     --resume also goes on with more --iterations or a smaller --tolerance. Files that are there
     are only replaced with --force; RESULT, its checkpoint and the predictions also with --resume.
 
