@@ -17,6 +17,7 @@ from sstep_verify.checks import metamorphic_bounded, metamorphic_exact
 from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
 from sstep_verify.checks.shared.final_vector import ALONE, EXPLAINED
+from sstep_verify.report.plain import grouped
 from sstep_verify.report.results import Case, Summary, tally
 from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import Status, Verdict, worst
@@ -135,13 +136,10 @@ def steps_decided(verdicts: Sequence[Verdict]) -> bool:
 
 def steps_judged(verdicts: Sequence[Verdict]) -> int:
     """Steps that some primary check judged: on every run, those of the check that judged most."""
-    most: dict[tuple[str, int], int] = {}
-    for verdict in verdicts:
-        told = verdict.evidence.get("steps") if verdict.check in PRIMARY else None
-        if isinstance(told, dict):
-            key = verdict.case, verdict.s
-            most[key] = max(most.get(key, 0), int(told["judged"]))
-    return sum(most.values())
+    told = ((one, one.evidence.get("steps")) for one in verdicts if one.check in PRIMARY)
+    judged = ((one.case, one.s, int(steps["judged"])) for one, steps in told if isinstance(steps, dict))
+    runs = grouped(judged, lambda one: one[:2])
+    return sum(max(steps for _, _, steps in those) for those in runs.values())
 
 
 def vacuous_lines(definition: Definition, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[str]:
@@ -151,16 +149,13 @@ def vacuous_lines(definition: Definition, cases: Sequence[Case], verdicts: Seque
         for case in cases
         if case.status == Status.VACUOUS and not _matches(definition.tolerated_vacuous, case.id)
     ]
-    tolerated, by_check = definition.tolerated_vacuous_per_check, dict[str, list[str]]()
-    for verdict in verdicts:
-        name = f"{verdict.case}, s={verdict.s}"
-        if tolerated is None or verdict.status is not Status.VACUOUS:
-            continue
-        if not _matches(tolerated.get(verdict.check, ()), verdict.case, name):
-            by_check.setdefault(verdict.check, []).append(name)
+    tolerated = definition.tolerated_vacuous_per_check
+    vacuous = [one for one in verdicts if one.status is Status.VACUOUS and tolerated is not None]
+    named = ((one.check, one.case, f"{one.case}, s={one.s}") for one in vacuous)
+    left = (one for one in named if not _matches((tolerated or {}).get(one[0], ()), *one[1:]))
     return [f"vacuous and not tolerated: {_listed(beyond)}"] * bool(beyond) + [
-        f"vacuous verdicts of {check} that are not tolerated: {_listed(names)}"
-        for check, names in sorted(by_check.items())
+        f"vacuous verdicts of {check} that are not tolerated: {_listed([name for *_, name in names])}"
+        for check, names in sorted(grouped(left, lambda one: one[0]).items())
     ]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any, Literal, cast
 
 from sstep_verify.adapters.program import ProgramFile
@@ -18,6 +20,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.provenance import without_names
 from sstep_verify.quantities import KERNEL
 from sstep_verify.report.numbers import rounded_up
+from sstep_verify.report.plain import grouped
 from sstep_verify.report.results import Case, Results
 from sstep_verify.specification import Sentence, specification
 from sstep_verify.verdict import Status
@@ -128,8 +131,8 @@ def make_statement(results: Results, solver: Judged, asked: Chosen) -> Statement
         right=tuple(right_in_words(cast("dict[str, list[int]]", summary.right_at))),
         solver=solver,
         asked=asked,
-        worst_ratio=_worst((one["ratio"], one) for one in results.verdicts if one["executed"]),
-        worst_detection_limit=_worst_detection_limit(results),
+        worst_ratio=_worst((one for one in results.verdicts if one["executed"]), itemgetter("ratio")),
+        worst_detection_limit=_worst(_sharpest(results.verdicts), detection_limit),
         sentences=sentences_of(results.verdicts, results.cases, solver.declaration.level),
     )
 
@@ -151,28 +154,22 @@ def detection_limit(one: Mapping[str, Any]) -> float | None:
     return next((term["detection_limit"] for term in one["terms"] if term["name"] == KERNEL), None)
 
 
-def _worst(found: Iterable[tuple[float | None, dict[str, Any]]]) -> Extreme | None:
-    """The largest, where None is infinite; the first of several that are equal as they are shown."""
-    worst: Extreme | None = None
-    for value, one in found:
-        shown = rounded_up(value)
-        if worst is None or (worst.value is not None and (shown is None or shown > worst.value)):
-            worst = Extreme(shown, one["check"], one["case"], one["s"])
-    return worst
+def _worst(verdicts: Iterable[dict], number: Callable[[dict], float | None]) -> Extreme | None:
+    """The largest number of some verdicts; the first of several that are equal as they are shown."""
+    shown = (Extreme(rounded_up(number(one)), one["check"], one["case"], one["s"]) for one in verdicts)
+    return max(shown, key=lambda one: _size(one.value), default=None)
 
 
-def _worst_detection_limit(results: Results) -> Extreme | None:
-    """The largest over the runs of what the sharpest primary check that passed would have seen."""
-    best: dict[tuple[str, int], tuple[float | None, dict[str, Any]]] = {}
-    for one in results.verdicts:
-        shown = any(term["name"] == KERNEL for term in one["terms"])
-        if one["check"] not in PRIMARY or one["status"] != Status.PASS or not shown:
-            continue
-        key, value = (one["case"], one["s"]), detection_limit(one)
-        known = best[key][0] if key in best else None
-        if key not in best or (value is not None and (known is None or value < known)):
-            best[key] = value, one
-    return _worst(best.values())
+def _size(value: float | None) -> float:
+    return math.inf if value is None else value
+
+
+def _sharpest(verdicts: Sequence[dict]) -> list[dict]:
+    """Of every run what the sharpest primary check that passed says, where it looked at the correction."""
+    passed = (one for one in verdicts if one["check"] in PRIMARY and one["status"] == Status.PASS)
+    looked = (one for one in passed if any(term["name"] == KERNEL for term in one["terms"]))
+    runs = grouped(looked, lambda one: (one["case"], one["s"]))
+    return [min(those, key=lambda one: _size(detection_limit(one))) for those in runs.values()]
 
 
 ABOUT: dict[str, Callable[[Case], bool]] = {
