@@ -32,6 +32,7 @@ from model_fit import (
     published_machine,
     published_timings,
 )
+from scipy.interpolate import interp1d
 
 from sstep_verify.costs.prediction import ERRORS, write
 from sstep_verify.costs.published import START, Array, times
@@ -64,12 +65,8 @@ def power_laws(ranks: Array, taken: Array) -> Law:
     if x.size < 2:
         return lambda _: np.exp(y[0])
 
-    def at(count: float) -> float:
-        right = int(np.clip(np.searchsorted(x, np.log(count)), 1, x.size - 1))
-        slope = (y[right] - y[right - 1]) / (x[right] - x[right - 1])
-        return np.exp(y[right - 1] + slope * (np.log(count) - x[right - 1]))
-
-    return at
+    law = interp1d(x, y, fill_value="extrapolate")
+    return lambda count: np.exp(law(np.log(count)))
 
 
 def extrap_law(ranks: Array, taken: Array) -> Law | None:

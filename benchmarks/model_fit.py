@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.optimize import least_squares, minimize
+from scipy.optimize import brentq, least_squares, minimize
 
 from sstep_verify.costs.prediction import Machine
 from sstep_verify.costs.profiles import Profile, read_counts
@@ -66,12 +66,12 @@ def handwritten_profile() -> Profile:
     row, column = np.divmod(np.arange(780), 28)
     shape = np.exp(-(np.abs((row - 13.8) / 7.6) ** 4) - np.abs((column - 13.8) / 6.3) ** 2.6)
     shape[row < 1] = 0.0
-    low, high = 0.0, 3.0
-    for _ in range(60):
-        scale = (low + high) / 2
-        filled = np.minimum(scale * shape, 0.85).sum() * 60_000
-        low, high = (scale, high) if filled < 8_994_156 else (low, scale)
-    return Profile("mnist.scale", 60_000, np.minimum(low * shape, 0.85) * 60_000)
+
+    def filled(scale: float) -> Array:
+        return np.minimum(scale * shape, 0.85) * 60_000
+
+    scale = brentq(lambda scale: filled(scale).sum() - 8_994_156, 0.0, 3.0, xtol=1e-15)
+    return Profile("mnist.scale", 60_000, filled(scale))
 
 
 def published_profiles(folder: str) -> dict[str, Profile]:

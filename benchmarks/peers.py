@@ -134,16 +134,15 @@ def peer_gap(cell: Cell, problem: Problem, model: Any, lower: float) -> float:
         return float(np.linalg.norm(rest) / np.linalg.norm(problem.targets))
     if cell.peer == "LinearSVC":
         weights = model.coef_[0]
-        margins = problem.targets * (problem.data @ weights)
-        primal = 0.5 * weights @ weights + cell.parameter * np.maximum(0.0, 1.0 - margins).sum()
-        return float((primal - lower) / primal)
-    signed = np.zeros(problem.samples)
-    signed[model.support_] = model.dual_coef_[0]
-    products = KernelSums(problem).product(signed)
-    margins = problem.targets * (products + model.intercept_[0])
-    quadratic = 0.5 * signed @ products
-    primal = quadratic + cell.parameter * np.maximum(0.0, 1.0 - margins).sum()
-    return float((primal - (np.abs(signed).sum() - quadratic)) / primal)
+        products, quadratic = problem.data @ weights, 0.5 * weights @ weights
+    else:
+        signed = np.zeros(problem.samples)
+        signed[model.support_] = model.dual_coef_[0]
+        products = KernelSums(problem).product(signed)
+        quadratic = 0.5 * signed @ products
+        lower, products = np.abs(signed).sum() - quadratic, products + model.intercept_[0]
+    primal = quadratic + cell.parameter * np.maximum(0.0, 1.0 - problem.targets * products).sum()
+    return float((primal - lower) / primal)
 
 
 def loosest(cell: Cell, problem: Problem, lower: float) -> tuple[float, float]:

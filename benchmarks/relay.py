@@ -63,10 +63,11 @@ def missing() -> str:
         return "there is no command ip (Debian: apt-get install iproute2)"
     if implementation() != "MPICH":
         return f"mpiexec is of {implementation()}; only MPICH is known to go over namespaces"
-    made = subprocess.run(["ip", "netns", "add", f"sv-{os.getpid()}"], capture_output=True, text=True)
+    tried = f"sv-{os.getpid()}"
+    made = subprocess.run(["ip", "netns", "add", tried], capture_output=True, text=True)
     if made.returncode:
         return f"no namespace can be made: {made.stderr.strip()}"
-    _ip("netns", "del", f"sv-{os.getpid()}")
+    _ip("netns", "del", tried)
     return ""
 
 
@@ -218,8 +219,7 @@ def measure(report: Report) -> None:
             far = found(wanted, chosen.repeats, variables | link)
     for place, times in (("near", near), ("far", far)):
         report.document[place] = {s: taken.tolist() for s, taken in times.items()}
-    for text in (f"{chosen.set}, K-SVM-L1, RBF kernel", *lines(near, far, chosen.delay)):
-        report.say(text)
+    report.say("\n".join([f"{chosen.set}, K-SVM-L1, RBF kernel", *lines(near, far, chosen.delay)]))
 
 
 if __name__ == "__main__":

@@ -77,8 +77,7 @@ class Machine(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True)
 
     def rate(self, table: Panel, rows: float) -> float:
         """Nanoseconds at so many rows, by power laws between those measured, constant beyond."""
-        known = np.array(sorted(table))
-        return float(np.exp(np.interp(np.log(max(rows, 1.0)), np.log(known[:, 0]), np.log(known[:, 1]))))
+        return _between(rows, *zip(*sorted(table), strict=True))
 
     def collective(self, name: str, ranks: int, volume: float) -> float:
         """Microseconds of one reduction of so many bytes on each of P ranks; 0 for one rank.
@@ -97,18 +96,18 @@ class Machine(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True)
             raise InputError(
                 f"machine {self.name!r} has no {name} measured; `perf calibrate --np 2` measures it"
             )
-        curves = {p: np.array(sorted(row[1:] for row in table if row[0] == p)) for p in known}
-        values = [self._of_volume(curves[p], volume) for p in known]
+        curves = [np.array(sorted(row[1:] for row in table if row[0] == p)).T for p in known]
+        # Beyond the largest size in proportion.
+        values = [_between(volume, *curve) * max(1.0, volume / float(curve[0, -1])) for curve in curves]
         if ranks <= known[-1]:
-            return float(np.exp(np.interp(math.log(ranks), np.log(known), np.log(values))))
+            return _between(ranks, known, values)
         grown = math.log2(ranks) / math.log2(known[-1])
-        return values[-1] + float(curves[known[-1]][0, 1]) * (grown - 1)
+        return values[-1] + float(curves[-1][1, 0]) * (grown - 1)
 
-    @staticmethod
-    def _of_volume(curve: np.ndarray[Any, Any], volume: float) -> float:
-        """Power laws between the sizes measured; beyond the largest in proportion."""
-        found = float(np.exp(np.interp(np.log(max(volume, 1.0)), np.log(curve[:, 0]), np.log(curve[:, 1]))))
-        return found * max(1.0, volume / float(curve[-1, 0]))
+
+def _between(place: float, known: Any, values: Any) -> float:
+    """A value by power laws between those that are known; constant beyond."""
+    return float(np.exp(np.interp(np.log(max(place, 1.0)), np.log(known), np.log(values))))
 
 
 def write(machine: Machine, path: str | Path) -> None:
@@ -258,17 +257,16 @@ def predict(
     steps = tuple(steps)
     sizes = [(count, s) for count in ranks for s in steps]
     if program == "production":
-        own = [phases(machine, profile, method, *size) for size in sizes]
-        return [_row(size, found._asdict()) for size, found in zip(sizes, own, strict=True)]
-    if not machine.published:
+        named = [phases(machine, profile, method, *size)._asdict() for size in sizes]
+    elif not machine.published:
         raise InputError(f"machine {machine.name!r} was not fitted to published programs; take perlmutter")
-    if method.exchange != "allreduce":
+    elif method.exchange != "allreduce":
         raise InputError(f"exchange {method.exchange}: the published programs have allreduce only")
-    rows = [(profile, method.kernel, method.block, *size, iterations) for size in sizes]
-    columns = zip(*(phase.tolist() for phase in times(machine.published, runs_of(rows))), strict=True)
-    named = (dict(zip(Times._fields, values, strict=True)) for values in columns)
-    return [_row(size, by_phase) for size, by_phase in zip(sizes, named, strict=True)]
-
-
-def _row(size: tuple[int, int], by_phase: dict[str, float]) -> Row:
-    return {"P": size[0], "s": size[1], **by_phase, "total": sum(by_phase.values())}
+    else:
+        rows = [(profile, method.kernel, method.block, *size, iterations) for size in sizes]
+        columns = zip(*(phase.tolist() for phase in times(machine.published, runs_of(rows))), strict=True)
+        named = [dict(zip(Times._fields, values, strict=True)) for values in columns]
+    return [
+        {"P": count, "s": s, **by_phase, "total": sum(by_phase.values())}
+        for (count, s), by_phase in zip(sizes, named, strict=True)
+    ]
