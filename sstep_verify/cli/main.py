@@ -88,8 +88,8 @@ FORMER_OPTIONS = {
 }
 """What was an option of commands with a kernel, and is a word of another one."""
 
-COLLECTED_AT = 10_000
-"""Objects made after which Python looks for garbage among them, in place of 700."""
+COLLECTED_AT = 200_000
+"""Objects made after which Python looks for garbage in them, in place of 700: more than loading makes."""
 
 PATIENCE = 1.0
 """Seconds that the other ranks of a job leave rank 0 to say why they all end."""

@@ -14,7 +14,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from sstep_verify.compiled import compile_seconds
-from sstep_verify.outputs import claim, write_whole
+from sstep_verify.outputs import claim
 from sstep_verify.problems import Problem
 from sstep_verify.provenance import THREAD_VARIABLES
 from sstep_verify.solver.communicator import Communicator, held_by_first_rank, listed, on_first_rank
@@ -44,15 +44,12 @@ from sstep_verify.solver.training.decisions import (
 from sstep_verify.solver.training.intervals import Place, Training
 from sstep_verify.solver.training.samples import (
     Samples,
-    as_text,
     input_files,
     output_files,
-    predict,
-    prediction_seconds,
     read,
     reading_seconds,
-    score,
     training_seconds,
+    write_predictions,
 )
 from sstep_verify.solver.training.schedule import Stretch, numbers_of
 
@@ -104,7 +101,7 @@ def solve(settings: Settings, communicator: Communicator, listener: Listener) ->
         listener.expect(training_seconds(samples.local, training.draws))
         _train(training, Keeper(write, settings.checkpoint_seconds, listener.note), communicator, listener)
         on_first_rank(communicator, lambda: _write_result(Path(settings.out), training, identity, digest))
-        predicted = _predict(samples, training, communicator, listener)
+        predicted = write_predictions(samples, training, communicator, listener.expect)
     timers = communicator.allgather(training.trajectory.timers)
     lines = list(summary_lines(training, samples.local, timers, str(identity[MACHINE])))
     lines += [f"predictions: {predicted}, in {settings.predictions}"] if predicted else []
@@ -191,19 +188,6 @@ def _write_result(path: Path, training: Training, identity: dict[str, Any], dige
         data_digest=digest,
         **tuned,
     )
-
-
-def _predict(samples: Samples, training: Training, communicator: Communicator, listener: Listener) -> str:
-    """Write the predictions, if there are to be any; how well they agree with the targets."""
-    problem, new, file = samples.problem, samples.new, training.settings.predictions
-    if new is None or file is None:
-        return ""
-    listener.expect(prediction_seconds(samples.local, new.targets.size))
-    classes = samples.local.classes
-    values = predict(problem, training.alpha, new, training.settings.rbf, communicator)
-    text = as_text(problem, values, classes)
-    on_first_rank(communicator, lambda: write_whole(file, lambda handle: handle.write(text)))
-    return score(problem, values, new.targets, classes)
 
 
 def _one_thread(communicator: Communicator) -> AbstractContextManager[object]:

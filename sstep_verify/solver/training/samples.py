@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,19 +17,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.outputs import Output
+from sstep_verify.outputs import Output, write_whole
 from sstep_verify.problems import Problem, RBFKernel
 from sstep_verify.problems.data import embedded
 from sstep_verify.problems.data.datasets import stored_file
 from sstep_verify.problems.data.svmlight import SUFFIXES, require_content
 from sstep_verify.problems.data.svmlight_lines import CLASSES
 from sstep_verify.problems.transforms import with_constant_feature
-from sstep_verify.solver.communicator import Communicator, on_all_ranks
+from sstep_verify.solver.communicator import Communicator, on_all_ranks, on_first_rank
 from sstep_verify.solver.data.entries import Entries, parse_shares
 from sstep_verify.solver.data.partition import Partition, padded, with_zeros
 from sstep_verify.solver.data.reading import LocalData, load_local, with_bias
 from sstep_verify.solver.settings import GRAM_ROWS, Options, Settings
-from sstep_verify.solver.training.intervals import PROGRESS_DRAWS
+from sstep_verify.solver.training.intervals import PROGRESS_DRAWS, Training
 from sstep_verify.solver.training.monitor import kernel_rows, linear_product
 
 READING = 1e7
@@ -193,6 +193,25 @@ def prediction_seconds(local: LocalData, new: int) -> float:
     rows = min(max(Options.panel_words // (samples + new), 1), samples)
     share = float(np.max(local.partition.loads)) * (samples + new) / samples
     return 2.0 * rows * (share + KERNEL * (samples + new)) / WORKING
+
+
+def write_predictions(
+    samples: Samples, training: Training, communicator: Communicator, expect: Callable[[float], None]
+) -> str:
+    """Write the predictions, if there are to be any; how well they agree with the targets.
+
+    `expect` is told how many seconds they may take.
+    """
+    problem, new, settings = samples.problem, samples.new, training.settings
+    file = settings.predictions
+    if new is None or file is None:
+        return ""
+    expect(prediction_seconds(samples.local, new.targets.size))
+    classes = samples.local.classes
+    values = predict(problem, training.alpha, new, settings.rbf, communicator)
+    text = as_text(problem, values, classes)
+    on_first_rank(communicator, lambda: write_whole(file, lambda handle: handle.write(text)))
+    return score(problem, values, new.targets, classes)
 
 
 def predict(
