@@ -132,12 +132,10 @@ def loss_of(variant: Variant, scenario: Scenario) -> float:
         except (*NO_RUN, OracleDisagreementError, ZeroDivisionError):
             return 0.0
         error, *plains = (float(errors_at(run, exact, ends).max()) for run in runs)
-        plain = max(plains)
         roundoff = unit_roundoff(precision)
         # Relative error of a classical run, in unit roundoffs, beyond which a loss is not looked at.
-        if not plain < 1e6 * roundoff:
-            return 0.0
-        loss = loss_factor(error, plain, roundoff)
+        known = max(plains) < 1e6 * roundoff
+        loss = loss_factor(error, max(plains), roundoff) if known else math.inf
     return loss if math.isfinite(loss) else 0.0
 
 

@@ -49,21 +49,16 @@ Change = Callable[[Solver, RunRequest, Trajectory], Trajectory]
 Wanted = Callable[[RunRequest], bool]
 
 
-def always(request: RunRequest) -> bool:
-    """Every run."""
-    return True
-
-
 class Either:
-    """A solver whose runs of wanted requests are made by another one, and changed then if that is said."""
+    """A solver whose runs, or those of wanted requests, another one makes; changed then if that is said."""
 
-    def __init__(self, solver: Solver, other: Solver, wanted: Wanted, change: Change | None = None):
+    def __init__(self, solver: Solver, other: Solver, wanted: Wanted | None, change: Change | None = None):
         self._solver, self._other, self._wanted, self._change = solver, other, wanted, change
         self.declaration = solver.declaration
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """The run, by the solver that is to make it."""
-        if not self._wanted(request):
+        if self._wanted and not self._wanted(request):
             return self._solver.run(request, observe)
         made = self._other.run(request, observe)
         return self._change(self._other, request, made) if self._change else made

@@ -18,7 +18,7 @@ from sstep_verify import RunRequest, Solver, Status, Trajectory, Verdict
 from sstep_verify.quantities import CURVATURE, KERNEL, STALE
 from sstep_verify.recurrence.mutation import Mutation, left_out
 from sstep_verify.scenarios.draws import one_of
-from studies.coverage.cases import Change, Either, Planned, Wanted, always
+from studies.coverage.cases import Change, Either, Planned, Wanted
 
 STEPS = (STALE, CURVATURE, KERNEL)
 """Quantities of a step that are left out, one at a time; the last only of windows of several steps."""
@@ -52,20 +52,20 @@ def _ulp(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
     return replace(made, alphas=alphas)
 
 
-LEFT: dict[str, tuple[str, Change, Wanted]] = {
+LEFT: dict[str, tuple[str, Change, Wanted | None]] = {
     "contract": (
         "a run cut short",
         lambda solver, request, made: replace(
             made, iterations=made.iterations[:-1], alphas=made.alphas[:-1], stopped="iterations"
         ),
-        always,
+        None,
     ),
     "optimum": (
         "a run that made no step",
         lambda solver, request, made: replace(
             made, alphas=np.repeat(made.alphas[:1], len(made.alphas), axis=0)
         ),
-        always,
+        None,
     ),
     "kernel-entries": (
         "other entries",
@@ -73,14 +73,14 @@ LEFT: dict[str, tuple[str, Change, Wanted]] = {
             made,
             panels={k: replace(one, entries=2 * one.entries + 1) for k, one in made.panels.items()},
         ),
-        always,
+        None,
     ),
     "message-count": (
         "communication in every iteration",
         lambda solver, request, made: replace(
             made, counters=made.counters | {"collectives": 2 * made.length + 7}
         ),
-        always,
+        None,
     ),
     "rank-coherence": (
         "a rank that goes its own way",
@@ -88,21 +88,21 @@ LEFT: dict[str, tuple[str, Change, Wanted]] = {
             made,
             fingerprints={k: (*every, last[::-1]) for k, (*every, last) in made.fingerprints.items()},
         ),
-        always,
+        None,
     ),
     "claim-honesty": (
         "the value of an earlier a",
         lambda solver, request, made: replace(made, claims=_begun(solver, request).claims),
-        always,
+        None,
     ),
 }
-"""What is planted in what runs leave, by check, and in which runs."""
+"""What is planted in what runs leave, by check, and in which runs, all if None."""
 
 BOUNDED = "metamorphic-bounded"
 
-WHOLE: dict[str, tuple[Mutation, Wanted]] = {
-    "box": (Mutation("clip left out", leak=1, upper=None), always),
-    BOUNDED: (left_out(KERNEL), always),
+WHOLE: dict[str, tuple[Mutation, Wanted | None]] = {
+    "box": (Mutation("clip left out", leak=1, upper=None), None),
+    BOUNDED: (left_out(KERNEL), None),
     "sstep-equals-classical": (left_out(KERNEL), lambda request: request.s > 1),
 }
 """What is planted in steps, by checks whose verdicts do not name a quantity of these."""
@@ -131,12 +131,12 @@ def planted(verdict: Verdict, plan: Planned, generator: np.random.Generator) -> 
         return name, [Either(right, right, wanted, change)]
     if check == "residual-gap":
         changes = [partial(_skipped, place) for place in range(case.problem.samples)]
-        return "an update left out", [Either(right, right, always, one) for one in changes]
+        return "an update left out", [Either(right, right, None, one) for one in changes]
     seen = {term.name for term in verdict.terms if term.status is Status.PASS}
     known = [name for name in STEPS if name in seen]
     if drawn is None or not (known or check in WHOLE):
         return "", []
-    mutation, wanted = WHOLE.get(check) or (left_out(one_of(generator, known)), always)
+    mutation, wanted = WHOLE.get(check) or (left_out(one_of(generator, known)), None)
     if drawn.declaration.state and not mutation.stale:
         return "", []  # there is no stale product in a step from what is carried
     wrong = replace(drawn, planted=mutation)

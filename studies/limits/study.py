@@ -97,19 +97,18 @@ def measure_limits(unit: LimitUnit) -> LimitOutcome:
     generator = np.random.Generator(np.random.PCG64(unit.seed))
     (samples,), (s,) = unit.samples, unit.s
     names = [one.name for one in quantities_of(unit.task, "frozen", s, 2)]
-    draws, acted, seen = Counter[str](), Counter[str](), Counter[tuple[str, str]]()
+    draws, seen = Counter[str](), Counter[tuple[str, str]]()
     limits = defaultdict[tuple[str, str], list[float | None]](list)
     alarms: list[str] = []
     judged = 0
     for _ in range(unit.most):
-        looked = [name for name in names if acted[name] < unit.wanted]
+        looked = [name for name in names if len(limits[name, unit.precisions[0]]) < unit.wanted]
         if not looked:
             break
         drawn = draw_balanced_scenario(generator, unit.task, unit.kernel, samples, s, ("zero",))
         scenario = replace(drawn, iterations=ITERATIONS[unit.task])
         acting = acting_in(scenario, looked)
         draws.update(looked)
-        acted.update(acting)
         for precision in unit.precisions if acting else ():
             judged += 1
             verdicts = JudgedRuns(scenario, precision).verdicts()

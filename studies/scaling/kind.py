@@ -198,9 +198,18 @@ class ScalingKind(Kind):
         families = list(dict.fromkeys(unit.work.family for unit in units))
         machines = [read(name) for name in dict.fromkeys(family.machine for family in families)]
         claims = tuple(claim for outcome in outcomes for claim in outcome.claims)
+        marks = Counter(claim.mark for claim in claims)
+        told = ", ".join(f"{marks[mark]} {mark}" for mark in MARKS)
+        parts = [f"{len(outcomes)} of {len(units)} problems predicted"]
+        if refused := len(state.errors[REFUSED]):
+            parts.append(f"{refused} refused")
+        if failures := len(state.internal):
+            parts.append(f"{failures} internal errors")
+        if claims:
+            parts.append(f"the paper's {len(claims)} claims on them: {told}")
         return Assembled(
             report.Summary(
-                sentence(len(units), outcomes, claims, state),
+                "interrupted: " * state.interrupted + "; ".join(parts),
                 state.exit_code(False, len(outcomes) < len(units)),
             ),
             [outcome.case for outcome in outcomes],
@@ -217,22 +226,6 @@ class ScalingKind(Kind):
                 )
             },
         )
-
-
-def sentence(
-    planned: int, outcomes: Sequence[ScalingOutcome], claims: Sequence[PaperClaim], state: State
-) -> str:
-    """One sentence on what is predicted, and on how many claims that bears."""
-    parts = [f"{len(outcomes)} of {planned} problems predicted"]
-    if refused := len(state.errors[REFUSED]):
-        parts.append(f"{refused} refused")
-    if failures := len(state.internal):
-        parts.append(f"{failures} internal errors")
-    if claims:
-        counts = Counter(claim.mark for claim in claims)
-        told = ", ".join(f"{counts[mark]} {mark}" for mark in MARKS)
-        parts.append(f"the paper's {len(claims)} claims on them: {told}")
-    return ("interrupted: " if state.interrupted else "") + "; ".join(parts)
 
 
 KIND = ScalingKind()

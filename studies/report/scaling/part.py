@@ -193,13 +193,14 @@ def scaling_figure(slug: str, title: str, rows: Sequence[Sequence[Sequence[Of]]]
     plot = Plot(octaves(ranks), times, 270, 150)
     across, down = plot.left + plot.width + 12, plot.top + plot.height + 44
     plots = [[_plot(curve, plot, ranks, first=curve is row[0]) for curve in row] for row in rows]
-    told = []
-    for curve in curves:
-        ends = ", ".join(
+    told = [
+        f"{_name(curve[0].case)}: "
+        + ", ".join(
             f"P = {point.ranks}: {point.classical:g}, {point.s_step:g}, {point.ours:g}"
             for point in dict.fromkeys((curve[0].row, curve[-1].row))
         )
-        told.append(f"{_name(curve[0].case)}: {ends}")
+        for curve in curves
+    ]
     bottom = down * len(rows)
     return Figure(
         slug,

@@ -80,19 +80,10 @@ class Confusion:
     true_negative: int
 
     @property
-    def wrong(self) -> int:
-        """Mistakes."""
-        return self.true_positive + self.false_negative
-
-    @property
-    def right(self) -> int:
-        """Right solvers."""
-        return self.false_positive + self.true_negative
-
-    @property
     def words(self) -> tuple[str, str]:
         """Mistakes found and right solvers refused, each of how many."""
-        return f"{self.true_positive} of {self.wrong}", f"{self.false_positive} of {self.right}"
+        wrong, right = self.true_positive + self.false_negative, self.false_positive + self.true_negative
+        return f"{self.true_positive} of {wrong}", f"{self.false_positive} of {right}"
 
     @property
     def f1(self) -> float:

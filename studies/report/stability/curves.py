@@ -72,15 +72,14 @@ def curves_figure(
     scale = decades([*(cell.error for cell in shown), unit])
     plots = [[_curves(forms, conditions, shown, scale, unit) for forms in row] for row in rows]
     width, bottom = max(map(len, plots)) * 378 - 6, 234 * len(plots)
-    words = []
-    for case in cases:
-        for condition in dict.fromkeys((conditions[0], conditions[-1])):
-            if ends := [cell for cell in shown if (cell.case, cell.condition) == (case.id, condition)]:
-                last = max(ends, key=lambda cell: cell.s)
-                words.append(
-                    f"{short_name(case)}, {form_of(case)}, condition {condition_of(last)}: classical "
-                    f"{_error(last.classical)}, s = {last.s} {_error(last.error)}"
-                )
+    words = [
+        f"{short_name(case)}, {form_of(case)}, condition {condition_of(last)}: classical "
+        f"{_error(last.classical)}, s = {last.s} {_error(last.error)}"
+        for case in cases
+        for condition in dict.fromkeys((conditions[0], conditions[-1]))
+        for ends in [[cell for cell in shown if (cell.case, cell.condition) == (case.id, condition)]]
+        for last in sorted(ends, key=lambda cell: cell.s)[-1:]
+    ]
     legend = _curves_legend([names[one] for one in conditions], list(dict.fromkeys(map(form_of, cases))))
     return Figure(
         slug,
