@@ -59,9 +59,6 @@ so that ratios fall as k grows without a fault of the derivation. Runs in which 
 many of them without any rounding, are left out.
 """
 
-QUANTILES = {"least": 0.0, "lower": 0.25, "median": 0.5, "upper": 0.75, "ninety_ninth": 0.99}
-"""Those of a row, by its fields."""
-
 BOUNDED = tuple(check.id for check in CHECKS.values() if check.bounds and not check.all_runs)
 """Checks with a derived bound: one of them decides a run that is counted."""
 
@@ -212,7 +209,14 @@ def tightness_row(
     largest = max(medians, key=lambda name: medians[name], default="")
     dominates = f"{largest}, {medians[largest]:.0%}" if largest else ""
     quantiles: Any = {
-        name: float(np.quantile(acted, part)) if acted.size else None for name, part in QUANTILES.items()
+        name: float(np.quantile(acted, part)) if acted.size else None
+        for name, part in {
+            "least": 0.0,
+            "lower": 0.25,
+            "median": 0.5,
+            "upper": 0.75,
+            "ninety_ninth": 0.99,
+        }.items()
     }
     check, task, kernel, precision = of.split()
     # Of fewer than 20 verdicts a median says too little.

@@ -29,9 +29,6 @@ from studies.corpus.labelled import Labelled, Made
 from studies.corpus.mistakes import RARE, WRONG
 from studies.report.sensitivity.corpus import Found, Judged, Opinion
 
-LONGEST = 300
-"""Characters of a reason that are kept."""
-
 
 class Steps:
     """The steps of a run: its blocks, shape (H, b), windows of s, and its start in the stream."""
@@ -173,7 +170,7 @@ def graded(
     found: Found = "FAIL" if until else "PASS" if cases else "open"
     if unsettled and not until:
         found = "error" if any(one.error for one in cases) else "open"
-    reason = f"{case.id}: {case.error or case.reason}"[:LONGEST] if case else "no case was judged"
+    reason = f"{case.id}: {case.error or case.reason}"[:300] if case else "no case was judged"
     return Judged(
         solver.id,
         solver.kind,

@@ -125,7 +125,8 @@ _AT_START: dict[str, Any] = {"current": lambda self, a, B, past, theta: self.sta
 OVERLAP = ("overlap-dropped", "overlap left out")
 AGAIN = "coordinate drawn again in the window"
 
-OF_PROBLEM = (
+WRONG = (
+    # Solvers of another problem than they were given.
     mistake("LabelsInside", "K(y_i x_i, y_l x_l) in the place of y_i y_l K(x_i, x_l).",
         L1, "S-1.2", named=(kernel_rows.LABELS,), **_INSIDE),
     mistake("LabelsInsidePolynomial", "The same with a polynomial kernel.",
@@ -178,10 +179,7 @@ OF_PROBLEM = (
     mistake("LambdaLost", "Kernel entries as they are, not divided by lambda.",
         RIDGE, "S-1.5", named=(other_problems.LAMBDA_LOST,),
         given=lambda self, problem: replace(problem, loss=Ridge(1.0))),
-)  # fmt: skip
-"""Solvers of another problem than they were given."""
-
-OF_STEPS = (
+    # Mistakes in steps, windows or runs.
     mistake("UpperIgnored", "No upper end.",
         L1, "S-3.9", named=("upper-end left out",), clip=lambda self, a: np.maximum(a, self.type(0))),
     mistake("UpperOff", "The box ends at C(1 + 1e-6).",
@@ -238,9 +236,7 @@ OF_STEPS = (
         L1, "S-3.1", named=(candidates.SINGLE,),
         __init__=lambda self, way, *of: SStep.__init__(self, replace(way, precision="float32"), *of)),
 )  # fmt: skip
-"""Mistakes in steps, windows or runs."""
-
-WRONG = (*OF_PROBLEM, *OF_STEPS)
+"""Mistakes in problems, steps, windows or runs."""
 
 RARE = (
     mistake("TailUncorrected", "The correction is left out in the last window where it is short.",

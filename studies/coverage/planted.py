@@ -20,9 +20,6 @@ from sstep_verify.recurrence.mutation import Mutation, left_out
 from sstep_verify.scenarios.draws import one_of
 from studies.coverage.cases import Change, Either, Planned, Wanted
 
-STEPS = (STALE, CURVATURE, KERNEL)
-"""Quantities of a step that are left out, one at a time; the last only of windows of several steps."""
-
 
 def _begun(solver: Solver, request: RunRequest, **changes: Any) -> Trajectory:
     """A run of no step."""
@@ -133,7 +130,8 @@ def planted(verdict: Verdict, plan: Planned, generator: np.random.Generator) -> 
         changes = [partial(_skipped, place) for place in range(case.problem.samples)]
         return "an update left out", [Either(right, right, None, one) for one in changes]
     seen = {term.name for term in verdict.terms if term.status is Status.PASS}
-    known = [name for name in STEPS if name in seen]
+    # Quantities of a step that are left out, one at a time; the last only of windows of several steps.
+    known = [name for name in (STALE, CURVATURE, KERNEL) if name in seen]
     if drawn is None or not (known or check in WHOLE):
         return "", []
     mutation, wanted = WHOLE.get(check) or (left_out(one_of(generator, known)), None)

@@ -131,14 +131,12 @@ NOT_PRINTED = (
 )
 """Checks that a campaign does not ask of a result that is known to a rounding only."""
 
-EXACT = tuple(check.id for check in CHECKS.values() if check.affordable is not every_run)
-"""Checks that replay runs exactly, as far as the case's limit goes."""
-
-ENDS = ("trajectory", "sstep-equals-classical", "metamorphic-bounded")
-"""Checks whose bounds start from a and follow a run from there."""
-
 REQUIRED = (
-    Requirement(EXACT, {"replay_limit": ("exact",)}, "replays exactly, and the case's limit is none"),
+    Requirement(
+        tuple(check.id for check in CHECKS.values() if check.affordable is not every_run),
+        {"replay_limit": ("exact",)},
+        "replays exactly, and the case's limit is none",
+    ),
     Requirement(NOT_PRINTED, {"written": ("binary",), "scaled": (NO,)}, "a is known to a rounding only"),
     Requirement(("box",), {"task": SVM}, "K-RR has no box"),
     Requirement(("step-replay", "phases"), {"log": (YES,)}, "judges steps that are written down"),
@@ -155,7 +153,12 @@ REQUIRED = (
     Requirement(("rank-coherence",), {"ranks": ("several",)}, "compares ranks"),
     Requirement(("residual-gap",), {"state": others("state", "")}, "judges what is carried"),
     Requirement(("residual-gap",), {"update": ("in-place",)}, "no bound here but in place", {"task": SVM}),
-    Requirement(ENDS, {"state": ("", "weights")}, "a bound of a run is derived from a or weights alone"),
+    # Their bounds start from a and follow a run from there.
+    Requirement(
+        ("trajectory", "sstep-equals-classical", "metamorphic-bounded"),
+        {"state": ("", "weights")},
+        "a bound of a run is derived from a or weights alone",
+    ),
     Requirement(("optimum",), {"claims": (YES,)}, "judges runs that claim to have converged"),
     Requirement(
         ("claim-honesty",), {"exchange": others("exchange", *OWN_EXCHANGES)}, "its plain runs claim nothing"

@@ -44,20 +44,18 @@ class Timed(NamedTuple):
 LAST = 64
 """Largest s timed, of every cell."""
 
-_TIMED: dict[tuple[str, bool, int], tuple[Timed | None, Timed | None, Timed | None]] = {
-    ("duke", True, 1): (Timed(1280, 4.22), Timed(1280, 4.94), Timed(1024, 2.95)),
-    ("duke", False, 1): (Timed(1280, 4.77), Timed(1280, 3.52), Timed(1024, 2.40)),
-    ("duke", False, 2): (Timed(1280, 3.55), None, Timed(1024, 2.33)),
-    ("duke", False, 4): (Timed(1280, 2.44), None, Timed(1024, 2.97)),
-    ("news20.binary", True, 1): (Timed(1280, 2.32), Timed(1280, 2.48), Timed(1024, 2.67)),
-    ("news20.binary", False, 1): (Timed(2048, 2.75), Timed(2048, 2.96), Timed(1280, 2.89)),
-    ("news20.binary", False, 2): (Timed(2048, 1.71), Timed(2048, 1.83), Timed(1280, 2.09)),
-    ("news20.binary", False, 4): (Timed(1152, 0.96), Timed(1152, 1.43), Timed(1280, 1.67)),
-}
-
 TIMED = {
     Cell(data, svm, kernel, block): found
-    for (data, svm, block), row in _TIMED.items()
+    for (data, svm, block), row in {
+        ("duke", True, 1): (Timed(1280, 4.22), Timed(1280, 4.94), Timed(1024, 2.95)),
+        ("duke", False, 1): (Timed(1280, 4.77), Timed(1280, 3.52), Timed(1024, 2.40)),
+        ("duke", False, 2): (Timed(1280, 3.55), None, Timed(1024, 2.33)),
+        ("duke", False, 4): (Timed(1280, 2.44), None, Timed(1024, 2.97)),
+        ("news20.binary", True, 1): (Timed(1280, 2.32), Timed(1280, 2.48), Timed(1024, 2.67)),
+        ("news20.binary", False, 1): (Timed(2048, 2.75), Timed(2048, 2.96), Timed(1280, 2.89)),
+        ("news20.binary", False, 2): (Timed(2048, 1.71), Timed(2048, 1.83), Timed(1280, 2.09)),
+        ("news20.binary", False, 4): (Timed(1152, 0.96), Timed(1152, 1.43), Timed(1280, 1.67)),
+    }.items()
     for kernel, found in zip(KERNELS, row, strict=True)
     if found is not None
 }

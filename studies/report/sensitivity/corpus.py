@@ -12,11 +12,6 @@ campaign ended with an error, or did not end."""
 
 Opinion = Literal["accepts", "refuses", "not applicable"]
 
-TOLD: tuple[tuple[bool, Opinion], ...] = (
-    (True, "refuses"), (True, "accepts"), (False, "refuses"), (False, "accepts"),
-)  # fmt: skip
-"""Whether a solver is mistaken, and what a rival says of it, in the order of `Confusion`."""
-
 
 @dataclass(frozen=True)
 class Judged:
@@ -155,6 +150,8 @@ class CorpusDocument:
             name: Counter((one.mistaken, one.rivals.get(name)) for one in self.solvers) for name in names
         }
         return {
-            name: Confusion(*(count[mistaken, said] for mistaken, said in TOLD))
+            name: Confusion(
+                *(count[mistaken, said] for mistaken in (True, False) for said in ("refuses", "accepts"))
+            )
             for name, count in counts.items()
         }
