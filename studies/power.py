@@ -201,10 +201,6 @@ class SensitivityKind(Kind):
             if key not in plan.finished:
                 yield StudyOutcome(key, **{key.partition("/")[0]: unit.work[key]()})
 
-    def key(self, outcome: StudyOutcome) -> str:
-        """Study and name."""
-        return outcome.key
-
     def assemble(self, plan: Plan, units: Sequence[Unit], state: State) -> Assembled:
         """The document of every study, and what all of them say in one sentence."""
         order = {key: place for place, key in enumerate(key for unit in units for key in unit.keys)}

@@ -177,8 +177,8 @@ class Kind(Protocol):
         ...
 
     def key(self, outcome: Any) -> str:
-        """Key of an outcome: the id of its case, if the kind does not say otherwise."""
-        return str(outcome.case.id)
+        """Key of an outcome: the one that it has, or the id of its case."""
+        return str(getattr(outcome, "key", "") or outcome.case.id)
 
     def assemble(self, plan: Plan, units: Sequence[Unit], state: State) -> Assembled:
         """Make a report of the outcomes (``state.outcomes``, in the order of the keys)."""

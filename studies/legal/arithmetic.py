@@ -82,16 +82,13 @@ class Sums:
             case "blocked":
                 terms = [sum(terms[k + 1 : k + 3], terms[k]) for k in range(0, len(terms), 3)]
             case "compensated":
-                return self._compensated(terms)
+                total = lost = zero
+                for term in terms:
+                    larger = total + term
+                    part = (total - larger) + term if abs(total) >= abs(term) else (term - larger) + total
+                    total, lost = larger, lost + part
+                return total + lost
         return sum(terms[1:], terms[0]) if terms else zero
-
-    def _compensated(self, terms: list[Any]) -> Any:
-        total = lost = self._kind(0)
-        for term in terms:
-            larger = total + term
-            part = (total - larger) + term if abs(total) >= abs(term) else (term - larger) + total
-            total, lost = larger, lost + part
-        return total + lost
 
 
 def solved(drawn: Drawn, sums: Sums, kind: Any, system: np.ndarray, right: np.ndarray) -> np.ndarray | None:

@@ -42,10 +42,6 @@ class StabilityKind(Kind):
         """Run the scenario."""
         yield execute_unit(unit.work, plan.definition.again, plan.artefacts)
 
-    def key(self, outcome: UnitOutcome) -> str:
-        """That of its unit."""
-        return outcome.key
-
     def assemble(self, plan: Plan, units: Sequence[Unit], state: State) -> Assembled:
         """Errors of all runs, the verdicts on them, and sentences on how the errors grow."""
         work: list[ScenarioUnit] = [unit.work for unit in units]
