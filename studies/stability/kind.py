@@ -54,9 +54,11 @@ class StabilityKind(Kind):
         cases: list[report.Case] = []
         verdicts: list[Verdict] = []
         for name in dict.fromkeys(run.case for run in runs):
-            label = _label(*owners[name])
+            unit, form = owners[name]
+            loss = losses.describe(loss_from(unit.task, unit.family.parameter))
+            label = f"{loss} / {kernels.describe(unit.kernel)} / {unit.family.precision}, {form}"
             own = merged(name, label, [one[1:] for one in judged.get(name, ())])
-            cases.append(_case(name, label, *owners[name], own))
+            cases.append(_case(name, label, unit, form, own))
             verdicts += own
         too_few = [
             f"{verdict.case}, s = {verdict.s}: {verdict.executed} windows replayed, {least} needed"
@@ -139,12 +141,6 @@ def _case(name: str, label: str, unit: ScenarioUnit, form: str, verdicts: list[V
             "s replayed": list(unit.replayed) or "none",
         },
     )
-
-
-def _label(unit: ScenarioUnit, form: str) -> str:
-    family = unit.family
-    loss = losses.describe(loss_from(unit.task, family.parameter))
-    return f"{loss} / {kernels.describe(unit.kernel)} / {family.precision}, {form}"
 
 
 def merged(case: str, label: str, judged: Sequence[tuple[float, Verdict]]) -> list[Verdict]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import SimpleNamespace
@@ -152,9 +152,15 @@ def drawn(results: Results) -> SimpleNamespace:
     curves = list(grouped(points, lambda of: of.case.id).values())
     marks = Counter(claim.mark for claim in scaling.claims)
     claims = sorted(by_case(results, scaling.claims), key=lambda of: of.row.mark == "not reproducible")
+    taken, figures = {"verdicts", "terms", "runs"}, []
+    for name, own in grouped(curves, lambda curve: curve[0].case.dataset).items():
+        rows = grouped(own, lambda curve: (curve[0].case.task, curve[0].case.block)).values()
+        first = own[0][0].case
+        title = f"{name}, {first.samples:,} × {first.features:,}"
+        figures.append(scaling_figure(slug(f"scaling {name}", taken), title, tuple(rows)))
     return SimpleNamespace(
         machines=scaling.machines,
-        figures=list(_figures(curves)),
+        figures=figures,
         tables={
             "claims": Table(CLAIMS, claims, "row.mark", by_case(results, scaling.claims)),
             "scaling": Table(POINTS, [own[-1] for own in curves], every=points),
@@ -162,15 +168,6 @@ def drawn(results: Results) -> SimpleNamespace:
         texts={},
         counts={mark: marks[mark] for mark in MARKS},
     )
-
-
-def _figures(curves: list[list[Of]]) -> Iterator[Figure]:
-    taken = {"verdicts", "terms", "runs"}
-    for name, own in grouped(curves, lambda curve: curve[0].case.dataset).items():
-        rows = grouped(own, lambda curve: (curve[0].case.task, curve[0].case.block)).values()
-        first = own[0][0].case
-        title = f"{name}, {first.samples:,} × {first.features:,}"
-        yield scaling_figure(slug(f"scaling {name}", taken), title, tuple(rows))
 
 
 PROGRAMS = {"classical": "classical", "s_step": "s-step, best s", "ours": "ours, best exchange and s"}
