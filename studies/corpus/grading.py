@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -135,11 +135,6 @@ class CaseFound:
         """Whether it failed, and the telling verdict's first sentence is on one part of a solver."""
         return self.telling is not None and names_a_part(self.telling.sentences)
 
-    @property
-    def failed(self) -> bool:
-        """Whether a verdict says FAIL."""
-        return any(one.status is Status.FAIL for one in self.said)
-
 
 def place_right(acts: str, said: Said, stream: IndexStream, start: int, length: int) -> bool:
     """Whether a mistake that acts in this place does so in one of the steps that the verdict names.
@@ -163,7 +158,7 @@ def graded(
     which command it is judged again.
     """
     said = [one for case in cases for one in case.said]
-    until = next((n for n, case in enumerate(cases, 1) if case.failed), 0)
+    until = next((n for n, case in enumerate(cases, 1) if case.telling), 0)
     unsettled = [case for case in cases if case.error or case.status != Status.PASS]
     case = cases[until - 1] if until else next(iter(unsettled), None)
     telling = case.telling if until and case else None
@@ -190,17 +185,14 @@ def graded(
         cases=until or len(cases),
         seconds=sum(case.seconds for case in cases),
         seconds_to_kill=sum(case.seconds for case in cases[:until]),
-        rivals=_together(opinions),
+        # One refuses if it does on some case, and accepts if it accepts on some and refuses on none.
+        rivals={
+            name: min((one[name] for one in opinions if name in one), key=get_args(Opinion).index)
+            for name in dict.fromkeys(name for one in opinions for name in one)
+        },
         again=again,
         smaller=case.smaller if until and case else "",
     )
-
-
-def _together(opinions: Sequence[dict[str, Opinion]]) -> dict[str, Opinion]:
-    """Of each rival: refuses if it does on some case, accepts if it accepts on some and refuses on none."""
-    words: tuple[Opinion, ...] = ("refuses", "accepts", "not applicable")
-    names = dict.fromkeys(name for one in opinions for name in one)
-    return {name: min((one[name] for one in opinions if name in one), key=words.index) for name in names}
 
 
 @dataclass(frozen=True)
@@ -223,18 +215,6 @@ class Named:
         return self.right and len(self.named) == 1
 
 
-def problem_of(task: str, kernel: str) -> Problem:
-    """The small problem of a task and a kernel: two equal samples, a sample with zeros, both classes."""
-    generator = np.random.Generator(np.random.PCG64(11))
-    data = generator.standard_normal((9, 4))
-    data[3], data[6, 1:3] = data[5], 0.0
-    labels = np.where(generator.random(9) < 0.5, 1.0, -1.0)
-    labels[:2] = 1.0, -1.0
-    targets = generator.standard_normal(9) if task == "krr" else labels
-    chosen = kernel_from(kernel, degree=3, offset=1.0, sigma=0.3)
-    return Problem("labelled", data, targets, chosen, loss_from(task, 0.5 if task == "krr" else 0.7))
-
-
 def every_failure(only: Sequence[str] = ()) -> list[Named]:
     """The FAILs of all wrong solvers, or of some by name, for two s each, on their task and kernel."""
     found = []
@@ -242,9 +222,19 @@ def every_failure(only: Sequence[str] = ()) -> list[Named]:
         warnings.simplefilter("ignore")  # Wrong solvers divide by 0 and overflow.
         for solver in (one for one in (*WRONG, *RARE) if not only or one.id in only):
             task, kernel = solver.on.split()
+            # A small problem: two equal samples, a sample with zeros, both classes.
+            generator = np.random.Generator(np.random.PCG64(11))
+            data = generator.standard_normal((9, 4))
+            data[3], data[6, 1:3] = data[5], 0.0
+            labels = np.where(generator.random(9) < 0.5, 1.0, -1.0)
+            labels[:2] = 1.0, -1.0
+            targets = generator.standard_normal(9) if task == "krr" else labels
+            chosen = kernel_from(kernel, degree=3, offset=1.0, sigma=0.3)
+            loss = loss_from(task, 0.5 if task == "krr" else 0.7)
+            problem = Problem("labelled", data, targets, chosen, loss)
             stream = IndexStream("uniform", 9, 3 if task == "krr" else 1, 30, 3)
             for s in (1, 8):
-                for verdict in judge(solver.make(), problem_of(task, kernel), stream, s):
+                for verdict in judge(solver.make(), problem, stream, s):
                     if verdict.status is Status.FAIL and verdict.check != "contract":
                         named = verdict.evidence.get("likely causes")
                         told = tuple(named) if isinstance(named, list) else ()

@@ -10,7 +10,8 @@ Found = Literal["PASS", "FAIL", "open", "error"]
 """Of a solver: every case settled without FAIL; a verdict FAIL; a case inconclusive or vacuous; its
 campaign ended with an error, or did not end."""
 
-Opinion = Literal["accepts", "refuses", "not applicable"]
+Opinion = Literal["refuses", "accepts", "not applicable"]
+"""Of a rival on a run; of several runs the first that it says of one."""
 
 
 @dataclass(frozen=True)
