@@ -16,15 +16,13 @@ from sstep_verify.errors import InputError
 class Shares(NamedTuple):
     """What ranks hold of contiguous columns: nonzeros of rank 0, and of the rank with most of them.
 
-    Pairs are those of a drawn sample's nonzero with a nonzero in its column, on average over the samples;
-    columns those of a rank.
+    Pairs are those of a drawn sample's nonzero with a nonzero in its column, on average over the samples.
     """
 
     first: float
     most: float
     first_pairs: float
     most_pairs: float
-    columns: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,18 +59,16 @@ class Profile:
 @lru_cache(maxsize=256)
 def _shares(profile: Profile, ranks: int, balanced: bool) -> Shares:
     """Shares, kept: every s and exchange asks for the same ones, of a million columns."""
-    counts, features = profile.counts.astype(np.float64), profile.features
+    counts = profile.counts.astype(np.float64)
     pairs = counts * counts / profile.samples
     if balanced:
         each, work = float(counts.sum()) / ranks, float(pairs.sum()) / ranks
         # No column is split: the one with most pairs is a floor.
-        return Shares(each, each, work, max(work, float(pairs.max())), features / ranks)
-    small, extra = divmod(features, ranks)
+        return Shares(each, each, work, max(work, float(pairs.max())))
+    small, extra = divmod(profile.features, ranks)
     edges = np.arange(ranks + 1) * small + np.minimum(np.arange(ranks + 1), extra)
     held, worked = (np.diff(np.concatenate([[0], np.cumsum(of)])[edges]) for of in (counts, pairs))
-    return Shares(
-        float(held[0]), float(held.max()), float(worked[0]), float(worked.max()), features / ranks
-    )
+    return Shares(float(held[0]), float(held.max()), float(worked[0]), float(worked.max()))
 
 
 def uniform_profile(name: str, samples: int, features: int, nonzeros: float) -> Profile:

@@ -44,7 +44,7 @@ START: dict[str, float] = {
 class Runs(NamedTuple):
     """Sizes of runs, equal arrays: kernel (linear, polynomial or rbf), b, P, s, H, m, n, nonzeros.
 
-    With s = 1 it is the classical program; the last five are as in `profiles.Shares`.
+    With s = 1 it is the classical program; the last four are as in `profiles.Shares`.
     """
 
     kernel: Array
@@ -59,7 +59,6 @@ class Runs(NamedTuple):
     most: Array
     first_pairs: Array
     most_pairs: Array
-    columns: Array
 
 
 def runs_of(rows: Iterable[tuple[Profile, str, int, int, int, int]]) -> Runs:
@@ -121,7 +120,8 @@ def times(parameters: dict[str, float], runs: Runs) -> Times:
     memory = pressure(runs.ranks, volume)
 
     def panel(nonzeros: Array, pairs: Array) -> Array:
-        miss = own["miss"] * nonzeros / (nonzeros + 1e6) * runs.columns / (runs.columns + 512)
+        columns = runs.features / runs.ranks
+        miss = own["miss"] * nonzeros / (nonzeros + 1e6) * columns / (columns + 512)
         call = (own["transpose"] + miss) * nonzeros + own["rows"] * runs.samples + own["call"]
         output = (own["out"] + own["out_memory"] * memory) * runs.samples
         return np.where(nonzeros > 0, call / runs.s + runs.block * (own["pair"] * pairs + output), 0.0)
