@@ -135,10 +135,12 @@ block_option = click.option(
     "--block", type=click.IntRange(min=1), default=1, show_default=True, help="K-RR: coordinates a step."
 )
 
-jobs_option = click.option(
-    "--jobs", type=click.IntRange(min=1, max=1024), metavar="N",
-    help="Processes  [default: one for each processor that this one may use]",
-)  # fmt: skip
+
+def jobs_option(of_ranks: str = "") -> Callable[[Callable], Callable]:
+    """The option of processes; `of_ranks` says what holds where problems are run on several ranks."""
+    told = f"Processes{of_ranks}  [default: one for each processor that this one may use]"
+    return click.option("--jobs", type=click.IntRange(min=1, max=1024), metavar="N", help=told)
+
 
 kernel_option = click.option(
     "--kernel", default="linear", show_default=True, metavar="NAME[,KEY=NUMBER]",
@@ -276,7 +278,7 @@ def campaign_options(folder: str, seed: str) -> Callable[[Callable], Callable]:
             "--xfails", type=click.Path(), metavar="FILE",
             help="Failures that are expected; `report --xfails` writes such a list.",
         ),
-        jobs_option,
+        jobs_option("; always 1 where a problem is run on several ranks"),
         click.option(
             "--out", type=click.Path(), metavar="FOLDER",
             help=f"Folder of the report  [default: sstep-verify-out/{folder}, with --only {folder}-part]",

@@ -136,7 +136,7 @@ def octave() -> Finding:
     program = shutil.which("octave-cli")
     install = "apt-get install octave"
     again = "apt-get install --reinstall octave"
-    without = "only the tests against the MATLAB form need it"
+    without = "only what runs the MATLAB form needs it: tests, and examples/adapters/matlab"
     if program is None:
         return Finding("Octave", "missing", "no octave-cli on PATH", without, install)
     try:

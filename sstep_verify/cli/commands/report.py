@@ -64,7 +64,7 @@ def _list_failures(document, path) -> None:
 @click.argument("folder", type=click.Path(), metavar="FOLDER")
 @click.option("--verify", is_flag=True, help="Judge the recorded runs again, and compare every field.")
 @folder_option
-@jobs_option
+@jobs_option()
 def statement(folder, verify, directory, jobs):
     """Read the statement in FOLDER that an author publishes of a solver, or prove it anew.
 
