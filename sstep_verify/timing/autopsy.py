@@ -1,9 +1,9 @@
 """What a speed-up is made of: a weak baseline, a better panel product, fewer messages.
 
-Seconds of an iteration are measured of the program, own(s), and of our classical solver, strong, the
-fastest of its exchanges; each on P ranks with latency, and on one rank, where nothing is communicated
-(own1, strong1). The speed-up that a paper would report is N = own(1) / own(s). With mid(x, y, z) the one in
-the middle,
+Seconds of an iteration are measured of the program, own(s), and of our classical solver, strong, with the
+fastest of the exchanges that are tried; each on P ranks with latency, and on one rank, where nothing is
+communicated (own1, strong1). The speed-up that a paper would report is N = own(1) / own(s). With
+mid(x, y, z) the one in the middle,
 
     C  = mid(strong, own(s), own(1))        the classical method at its best, on P ranks
     C1 = mid(strong1, own1(s), own1(1))     the same on one rank
