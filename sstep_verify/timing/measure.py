@@ -32,11 +32,6 @@ class Delay(NamedTuple):
     microseconds: float = 0.0
     per_byte: float = 0.0
 
-    @property
-    def text(self) -> str:
-        """As the environment variable of the interposer has it."""
-        return f"{self.microseconds!r} {self.per_byte!r}"
-
     def transfer(self, ranks: int, words: float) -> float:
         """Seconds of the part that grows with the words of 8 bytes."""
         return 8e-9 * self.per_byte * words * levels(ranks)

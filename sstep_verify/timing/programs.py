@@ -47,7 +47,8 @@ class DelayedProgram(ProgramSolver):
     seconds = math.nan
 
     def _executed(self, folder: Path, words: list[str], variables: Mapping[str, str], tail: int) -> Ended:
-        ended = super()._executed(folder, words, {**variables, DELAY: self.delay.text}, tail)
+        late = f"{self.delay.microseconds!r} {self.delay.per_byte!r}"
+        ended = super()._executed(folder, words, {**variables, DELAY: late}, tail)
         found = [
             float(read_whole(path, 64, "seconds of a rank", follow=False))
             for path in folder.glob("seconds-*.txt")
