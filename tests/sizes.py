@@ -1,4 +1,5 @@
-"""Prints how large the product is: files, lines, statements and names a room; options a command; files a run uses.
+"""Prints how large the product is: files, lines, statements and names a room; options a command; files a run uses;
+what a short `solve` costs.
 
     python tests/sizes.py
 
@@ -9,6 +10,8 @@ is called.
 from __future__ import annotations
 
 import ast
+import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -100,6 +103,19 @@ def used(*command: str) -> str:
     return "; ".join(line for line in done.stderr.splitlines() if line.startswith("files used"))
 
 
+def start(*command: str) -> str:
+    """Processor time and largest memory of a command on one process, medians of some runs after the first."""
+    spent = []
+    for _ in range(6):
+        job = subprocess.Popen(
+            [sys.executable, "-m", "sstep_verify", *command], cwd=ROOT, stdout=subprocess.DEVNULL
+        )
+        _, _, usage = os.wait4(job.pid, 0)
+        spent.append((usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024))
+    seconds, memory = map(statistics.median, zip(*spent[1:], strict=True))
+    return f"{seconds:.2f} s of processor time, {memory:.0f} MB"
+
+
 def main() -> None:
     """Print all."""
     rooms: dict[str, Counter[str]] = {}
@@ -121,6 +137,7 @@ def main() -> None:
         samples.write_text("".join(f"{(-1) ** place} 1:{place} 2:1\n" for place in range(8)))
         solve = "solve", str(samples), "--task", "svm-l1", "--iterations", "64", "--out", f"{out}.npz"
         print("solve on two ranks:", used("mpiexec", "-n", "2", "--", *solve))
+        print("start of solve:", start(*solve, "--force"))
         print("run smoke:", used("--", "run", "smoke", "--jobs", "1", "--out", str(out)))
 
 
