@@ -1,6 +1,6 @@
 """The checks by id, in the order in which they judge, and how each is asked.
 
-A new one adds its module here, and nothing else.
+A new one adds its module here; docs/architecture.md says what else names it.
 
 A run is judged against the problem as the declared precision holds it (rounding/held.py). The index stream
 of a program that logs what it drew is known only after its runs.

@@ -1,4 +1,6 @@
-"""Hints: what may explain a final vector that is not the optimum. A new one is a line in `HINTS`.
+"""Hints: what may explain a final vector that is not the optimum.
+
+A new one is a line in `CONVENTIONS` or `OTHERS`.
 
 How near a reading of the vector is to the optimum that it names is proved, after a look in float64.
 """

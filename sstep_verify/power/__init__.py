@@ -6,8 +6,12 @@ It stands in ``measured.json``, beside this module, since an installed package h
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import io
 import json
+import tokenize
+import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -59,15 +63,43 @@ def measured() -> Measured:
 
 @cache
 def deciding_digest() -> str:
-    """SHA-256 of the modules and problems that decide verdicts, by their names and contents."""
+    """SHA-256 of the modules and problems that decide verdicts, by their names and what in them decides."""
     root = Path(__file__).parents[1]
     found = hashlib.sha256()
     for place in (root / one for one in DECIDE):
         for file in sorted(place.rglob("*")) if place.is_dir() else [place]:
-            if file.suffix in (".py", ".toml"):
-                content = hashlib.sha256(file.read_bytes()).hexdigest()
+            if file.suffix in _DECIDING:
+                decides = _DECIDING[file.suffix](file.read_text("utf-8"))
+                content = hashlib.sha256(decides.encode()).hexdigest()
                 found.update(f"{file.relative_to(root).as_posix()} {content}\n".encode())
     return found.hexdigest()
+
+
+def _code(text: str) -> str:
+    """A module without comments, docstrings and blank lines, the same under every Python."""
+    lines = text.split("\n")
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    for node in ast.walk(ast.parse(text)):
+        value = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            for row in range(value.lineno - 1, value.end_lineno or value.lineno):
+                lines[row] = ""
+    return "\n".join(line.rstrip() for line in lines if line.strip())
+
+
+def _problems(text: str) -> str:
+    """A campaign without the words about it."""
+    tables = tomllib.loads(text)
+    for words in ("title", "description", "notes"):
+        tables.get("campaign", {}).pop(words, None)
+    return json.dumps(tables, sort_keys=True)
+
+
+_DECIDING = {".py": _code, ".toml": _problems}
+"""What decides in a file, by its suffix."""
 
 
 def power_statement(campaign: str) -> str:

@@ -159,6 +159,29 @@ def test_the_digest_is_of_all_that_decides(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("name", "first", "second", "same"),
+    [
+        ("a.py", "def f(x):\n    return x + 1\n", 'def f(x):\n    """More."""\n\n    return x + 1  # why\n', True),
+        ("a.py", "SEEN = 2.0\n", 'SEEN = 2.0\n"""Twice\nthe bound."""\n', True),
+        ("a.py", "SEEN = 2.0\n", "SEEN = 2.1\n", False),
+        ("a.py", 'x = "a # b"\n', 'x = "a # c"\n', False),
+        ("a.py", "if x:\n    y = 1\n", "if x: y = 1\n", False),
+        ("a.toml", "[campaign]\nname = 'a'\n", "[campaign]  # b\ndescription = 'c'\nname = 'a'\n", True),
+        ("a.toml", "[[family]]\ns = [4]\n", "[[family]]\ns = [8]\n", False),
+        ("a.toml", "[[family]]\ntitle = 'a'\n", "[[family]]\ntitle = 'b'\n", False),
+    ],
+)  # fmt: skip
+def test_words_about_what_decides_are_not_in_the_digest(monkeypatch, tmp_path, name, first, second, same):
+    monkeypatch.setattr(power, "__file__", str(tmp_path / "power" / "__init__.py"))
+    monkeypatch.setattr(power, "DECIDE", (name,))
+    found = []
+    for text in (first, second):
+        (tmp_path / name).write_text(text)
+        found.append(power.deciding_digest.__wrapped__())
+    assert (found[0] == found[1]) is same
+
+
+@pytest.mark.parametrize(
     ("asked", "told"),
     [
         ({}, True),
