@@ -77,7 +77,7 @@ def test_what_was_reached_is_kept_when_the_job_is_asked_to_end(folder, ranks, nu
             end = time.monotonic() + SECONDS
             while not checkpoint.exists() and time.monotonic() < end:
                 time.sleep(0.001)
-            time.sleep(0.5)
+            time.sleep(1.0)
             job.send_signal(number)
             assert job.wait(SECONDS) == 130, (folder / "log").read_text("utf-8")
         finally:
