@@ -34,6 +34,7 @@ def example():
     del kernels.KERNELS["laplacian"], reference.FORMULAS["laplacian"]
 
 
+@pytest.mark.nightly
 def test_the_example_runs_as_its_user_runs_it(example):
     made = subprocess.run(
         [sys.executable, EXAMPLES / "own_kernel" / "laplacian.py"],

@@ -50,6 +50,7 @@ def test_the_example_is_small():
     assert sum(len(file.read_text("utf-8").splitlines()) for file in files) <= MOST_LINES
 
 
+@pytest.mark.nightly
 def test_the_example_runs_as_its_user_runs_it(example):
     made = subprocess.run(
         [sys.executable, FOLDER / "solver.py"], capture_output=True, text=True, check=True, timeout=300

@@ -93,7 +93,7 @@ class Ticking:
         return self.now
 
 
-@pytest.mark.parametrize("method", ["evolution", "targeted"])
+@pytest.mark.parametrize("method", ["evolution", pytest.param("targeted", marks=pytest.mark.nightly)])
 def test_a_search_finds_more_than_as_many_random_draws(monkeypatch, method):
     def hidden(measure, variant, scenario):
         return scenario.parameter * scenario.samples / scenario.s
