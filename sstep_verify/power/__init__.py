@@ -6,7 +6,6 @@ It stands in ``measured.json``, beside this module, since an installed package h
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import io
 import json
@@ -76,17 +75,20 @@ def deciding_digest() -> str:
 
 
 def _code(text: str) -> str:
-    """A module without comments, docstrings and blank lines, the same under every Python."""
-    lines = text.split("\n")
+    """A module without comments, docstrings and blank lines, by its tokens."""
+    lines, tokens = text.split("\n"), []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             row, column = token.start
             lines[row - 1] = lines[row - 1][:column]
-    for node in ast.walk(ast.parse(text)):
-        value = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            for row in range(value.lineno - 1, value.end_lineno or value.lineno):
-                lines[row] = ""
+        elif token.type != tokenize.NL:
+            tokens.append(token)
+    # A docstring is a statement of one string.
+    ends = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+    for before, token, after in zip([None, *tokens], tokens, tokens[1:], strict=False):
+        begins = before is None or before.type in ends
+        if token.type == tokenize.STRING and begins and after.type == tokenize.NEWLINE:
+            lines[token.start[0] - 1 : token.end[0]] = [""] * (token.end[0] - token.start[0] + 1)
     return "\n".join(line.rstrip() for line in lines if line.strip())
 
 

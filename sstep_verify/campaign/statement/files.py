@@ -70,7 +70,7 @@ def badge_of(statement: Statement) -> str:
 
 
 MOST_BYTES = 16 << 20
-"""Largest statement that is read; one of profile ci has 10 kB."""
+"""Largest statement that is read; one of profile ci has 6 kB."""
 
 MOST_ARRAYS = 256 << 20
 """Bytes of the arrays of one file: a thousand times what profile ci has."""
