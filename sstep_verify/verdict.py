@@ -32,6 +32,9 @@ NAMED = "likely causes"
 
 SEVERITY = (Status.FAIL, Status.INCONCLUSIVE, Status.VACUOUS, Status.PASS)
 
+UNSETTLED = SEVERITY[:2]
+"""Outcomes that stop a campaign from being green."""
+
 
 @dataclass(frozen=True)
 class Term:

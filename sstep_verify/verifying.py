@@ -142,7 +142,7 @@ def verify(
         If nothing of the profile is left, or the solver, a name or the folder cannot be used.
     """
     from sstep_verify.campaign.profile import Selection, new_seed
-    from sstep_verify.report import check_destination
+    from sstep_verify.report.write import check_destination
 
     given: Sequence[Any] = s
     for number in given:
@@ -162,7 +162,7 @@ def reported(definition: Definition, only: str, out: str | Path | None = None) -
 
     from sstep_verify.campaign.loop.run import run_campaign
     from sstep_verify.campaign.model import Plan
-    from sstep_verify.report import write_report
+    from sstep_verify.report.write import write_report
 
     with threadpool_limits(1), tempfile.TemporaryDirectory(prefix="sstep-verify-") as held:
         results = run_campaign(Plan(definition, None, only, 1, artefacts=Path(held) if out else None))

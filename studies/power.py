@@ -14,15 +14,13 @@ from functools import cache, partial
 from operator import itemgetter
 from typing import Annotated, Any
 
-from sstep_verify.campaign.messages import State
-from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Unit
-from sstep_verify.campaign.selection import chosen
-from sstep_verify.campaign.tables import OneOf, Range, Whole, read_table
+from sstep_verify.campaign.cases import OneOf, Range, Whole, chosen, read_table
+from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, State, Unit
 from sstep_verify.errors import InputError
 from sstep_verify.outputs.writing import write_text
 from sstep_verify.power import FILE, NOT_MEASURED, Measured, deciding_digest, measured
-from sstep_verify.report import Results, Summary, load
 from sstep_verify.report.plain import grouped, plain
+from sstep_verify.report.results import Results, Summary, load
 from studies.adversary import cases as adversary
 from studies.alarms import study as alarms
 from studies.corpus.judged import case_of, judged

@@ -11,10 +11,18 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated
 
-from sstep_verify.campaign.messages import REFUSED, State
-from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepared, Unit
-from sstep_verify.campaign.selection import case_id, case_in_report, chosen_units, load_data
-from sstep_verify.campaign.tables import POSITIVE, Memory, OneOf, Range, read_table
+from sstep_verify.campaign.cases import (
+    POSITIVE,
+    Memory,
+    OneOf,
+    Range,
+    case_id,
+    case_in_report,
+    chosen_units,
+    load_data,
+    read_table,
+)
+from sstep_verify.campaign.model import REFUSED, Assembled, Definition, Kind, Plan, Prepared, State, Unit
 from sstep_verify.errors import InputError, OracleDisagreementError
 from sstep_verify.oracle.balls.enclosure import lower_decimal, upper_decimal
 from sstep_verify.oracle.certificate.certify import certify
@@ -26,8 +34,8 @@ from sstep_verify.problems import Kernel, Problem, loss_from
 from sstep_verify.problems.data.datasets import DataSet
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.provenance import peak_memory
-from sstep_verify.report import results as report
-from sstep_verify.report.case import Certified, CertifiedRow
+from sstep_verify.report.case import Case, Certified, CertifiedRow
+from sstep_verify.report.results import Summary
 from sstep_verify.verdict import Status
 
 
@@ -94,7 +102,7 @@ class OptimumOutcome:
     `row` is what is proved.
     """
 
-    case: report.Case
+    case: Case
     row: CertifiedRow
 
 
@@ -224,7 +232,7 @@ class CertifiedKind(Kind):
         words = zip(counts, ("to fewer digits", "refused", "internal errors"), strict=True)
         parts = [told, *(f"{count} {what}" for count, what in words if count)]
         return Assembled(
-            report.Summary(
+            Summary(
                 "interrupted: " * state.interrupted + "; ".join(parts),
                 state.exit_code(failed=False, incomplete=len(enough) < planned),
             ),

@@ -1,6 +1,7 @@
-"""The one sentence on what a campaign showed: no s, no quantity and no error beyond its verdicts.
+"""What verdicts show: the status of a case, the s that are right on it, and one sentence on a campaign.
 
-Which s a solver is right for is said of those that were judged, and of no other.
+It says no s, no quantity and no error beyond its verdicts: which s a solver is right for is said of those
+that were judged, and of no other.
 """
 
 from __future__ import annotations
@@ -10,15 +11,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sstep_verify.checks import metamorphic_bounded, metamorphic_exact
 from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
-from sstep_verify.checks.shared.final_vector import OVER
+from sstep_verify.checks.shared.final_vector import ALONE, EXPLAINED, OVER
 from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.quantities import KERNEL
-from sstep_verify.report.numbers import enclosed, promised
-from sstep_verify.report.plain import grouped
-from sstep_verify.report.results import Case
-from sstep_verify.verdict import Status, Verdict
+from sstep_verify.report.case import Case
+from sstep_verify.report.plain import enclosed, grouped, promised
+from sstep_verify.specification import names_a_part
+from sstep_verify.verdict import UNSETTLED, Status, Verdict, worst
 
 WORDS = (
     (Status.FAIL, "wrong on"),
@@ -30,6 +32,13 @@ MOST_GROUPS = 8
 
 RANKS = re.compile(r"(?<![^/-])P=(\d+)-?")
 """The number of ranks in the id of a case."""
+
+
+RIGHT_WITH = "right with"
+"""Key of the evidence that holds what of a program file, said otherwise, would have made a run right."""
+
+RELATING = (metamorphic_exact.CHECK, metamorphic_bounded.CHECK)
+"""Checks that compare runs of two problems, or a run with its own rest."""
 
 
 def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
@@ -129,6 +138,50 @@ def _could_be_seen(verdicts: Sequence[Verdict]) -> list[str]:
     return words
 
 
+def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
+    """Status of a case and why.
+
+    Any FAIL or INCONCLUSIVE decides. Otherwise the primary gate does: VACUOUS only if no s > 1 could have
+    shown a wrong correction, in a complete window. What other checks could not see is in their own
+    verdicts.
+    The reason of a FAIL is that of the verdict that tells most.
+    """
+    status = worst(verdict.status for verdict in verdicts)
+    if status in UNSETTLED:
+        told = telling([verdict for verdict in verdicts if verdict.status is status])
+        s = "" if judges_a_vector(verdicts) else f", s = {told.s}"
+        return status, f"{told.check}{s}: {told.reason}"
+    gates = gates_of(verdicts)
+    primary = [verdict for verdict in verdicts if verdict.check in gates]
+    if not primary:
+        return Status.VACUOUS, "no step of this case was judged"
+    stepped = [verdict for verdict in primary if verdict.s > 1] or primary
+    if not any(verdict.status is Status.PASS for verdict in stepped):
+        return Status.VACUOUS, stepped[-1].reason
+    if judges_a_vector(verdicts):
+        return Status.PASS, f"the optimum: {primary[0].reason}"
+    right = {verdict.s for verdict in primary if passes(verdict)}
+    short = {verdict.s for verdict in primary if verdict.status is Status.PASS} - right
+    vacuous = {verdict.s for verdict in primary} - right - short
+    parts = (("right", right), ("vacuous", vacuous), ("no window was complete, so nothing is said,", short))
+    reason = "; ".join(f"{word} for {s_in_words(tuple(values))}" for word, values in parts if values)
+    return Status.PASS if any(passes(verdict) for verdict in stepped) else Status.VACUOUS, reason
+
+
+def telling(verdicts: Sequence[Verdict]) -> Verdict:
+    """One that is right by another convention, or explains the answer; one on one part; else the first.
+
+    What relates two runs tells less than what a run itself breaks.
+    """
+    right = next((one for one in verdicts if one.evidence.get(RIGHT_WITH)), None)
+    if right is not None:
+        return right
+    answers = (one for one in verdicts if one.check == ANSWER)
+    named = (one for one in answers if one.evidence.get(EXPLAINED) or one.evidence.get(ALONE))
+    telling = (one for one in verdicts if one.check not in RELATING and names_a_part(one.sentences))
+    return next(named, next(telling, verdicts[0]))
+
+
 def right_at(case: Case, verdicts: Sequence[Verdict]) -> tuple[int, ...]:
     """The s at which a case is right, ascending.
 
@@ -136,13 +189,11 @@ def right_at(case: Case, verdicts: Sequence[Verdict]) -> tuple[int, ...]:
     could not decide. Of a case that is wrong, or undecided, for another s nothing is said.
     """
     own = [verdict for verdict in verdicts if verdict.case == case.id]
-    if case.status in (Status.FAIL, Status.INCONCLUSIVE) or judges_a_vector(own):
+    if case.status in UNSETTLED or judges_a_vector(own):
         return ()
     gates = gates_of(own)
     passed = {one.s for one in own if one.check in gates and passes(one)}
-    return tuple(
-        sorted(passed - {one.s for one in own if one.status in (Status.FAIL, Status.INCONCLUSIVE)})
-    )
+    return tuple(sorted(passed - {one.s for one in own if one.status in UNSETTLED}))
 
 
 def passes(verdict: Verdict) -> bool:

@@ -1,4 +1,4 @@
-"""What a campaign is: its definition, its plan, its units, what they yield. Data only, but for `Kind`.
+"""What a campaign is: its definition, its plan, its units, what whoever runs these says, and its kinds.
 
 The loop (`campaign.loop`) has processes, shards, progress, what is kept of an interrupted run. A new kind
 is a file with a class like those of `campaign.verdicts.kind` or `campaign.certified`, a line in
@@ -7,15 +7,28 @@ is a file with a class like those of `campaign.verdicts.kind` or `campaign.certi
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import traceback
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from sstep_verify.campaign.messages import State
-from sstep_verify.report import results as report
+from sstep_verify.errors import InputError, MissingExtraError, OracleDisagreementError
+from sstep_verify.provenance import peak_memory
+from sstep_verify.report.case import Case
+from sstep_verify.report.results import Summary
 from sstep_verify.verdict import Verdict
+
+INTERNAL, DISAGREEMENT, REFUSED, NOTED = "internal error", "disagreement", "not judged", "noted"
+"""Kinds of errors: a defect of this package; two oracles that differ; a problem that cannot be run; a loss
+that takes nothing from what was judged."""
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C (128 + SIGINT), whatever had been found by then."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +56,7 @@ class Definition(Head):
     `source` is the name or path that it was read from, `command` what runs it, as a shell takes it, where
     that is not ``sstep-verify run SOURCE``. `seed` is that from which further s were drawn
     (`campaign.profile`), None if there are none; `expected` are failures that are known
-    (`campaign.expected`); `cut` says of a profile what was asked for (`campaign.profile.Chosen`).
+    (`campaign.summary`); `cut` says of a profile what was asked for (`campaign.profile.Chosen`).
     """
 
     families: tuple[Any, ...] = ()
@@ -81,10 +94,6 @@ class Unit:
     foreign: bool = False
     crashed: tuple[tuple[str, str, str], ...] = ()
 
-    def parts(self) -> list[Unit]:
-        """The unit cut up into one for every outcome; each yields what the whole would."""
-        return [replace(self, keys=(key,)) for key in self.keys]
-
 
 def silent(line: str) -> None:
     """Say nothing; by its name, so that a plan can be sent to other processes."""
@@ -116,10 +125,6 @@ class Plan:
     runs: bool = False
     finished: frozenset[str] = frozenset()
 
-    def alone(self, finished: Iterable[str]) -> Plan:
-        """What units are run with, where some outcomes are not wanted again."""
-        return replace(self, partial=None, say=silent, announce=silent, finished=frozenset(finished))
-
 
 @dataclass(frozen=True)
 class Prepared:
@@ -135,6 +140,105 @@ class Prepared:
 
 
 @dataclass(frozen=True)
+class Finished:
+    """Something finished, or an error of a kind; `keep` is whether --resume may rely on the outcome."""
+
+    outcome: Any = None
+    error: str = ""
+    kind: str = INTERNAL
+    keep: bool = True
+    memory: int = field(default_factory=lambda: peak_memory() or 0)
+    process: int = field(default_factory=os.getpid)
+
+
+@dataclass(frozen=True)
+class Step:
+    """How far an outcome has come: its key, the part done (0 to 1), what is done now.
+
+    `limit` is the seconds that this may take; 0 for any. Past them its process is ended. `run` is the key
+    of the run that is made, if one is.
+    """
+
+    key: str
+    part: float
+    what: str
+    limit: float = 0.0
+    run: str = ""
+
+
+@dataclass
+class State:
+    """What a campaign has so far: outcomes, errors by kind, memory in bytes by process."""
+
+    outcomes: list[Any] = field(default_factory=list)
+    errors: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    memory: dict[int, int] = field(default_factory=dict)
+    interrupted: bool = False
+
+    def add(self, message: Finished) -> None:
+        """File a message where it belongs."""
+        self.memory[message.process] = max(self.memory.get(message.process, 0), message.memory)
+        if message.outcome is not None:
+            self.outcomes.append(message.outcome)
+        else:
+            self.errors[message.kind].append(message.error)
+
+    @property
+    def internal(self) -> list[str]:
+        """Errors that are no property of a problem: internal ones, and disagreements of oracles."""
+        return [*self.errors[INTERNAL], *self.errors[DISAGREEMENT]]
+
+    def exit_code(self, failed: bool, incomplete: bool) -> int:
+        """130 if interrupted, else 4 after an internal error, 1 if it failed, 3 if incomplete, 0."""
+        if self.interrupted:
+            return INTERRUPTED
+        if self.internal:
+            return 4
+        return 1 if failed else 3 * incomplete
+
+
+def attempted(work: Callable[[], Any], where: str) -> Finished:
+    """Do a piece of work; an error becomes a message that says `where`, and ends nothing else.
+
+    The work returns the outcome, or a message of its own, which is passed on.
+    """
+    try:
+        outcome = work()
+    except OracleDisagreementError as error:
+        return Finished(error=f"{where}: {error}", kind=DISAGREEMENT)
+    except (InputError, MissingExtraError) as error:
+        return Finished(error=f"{where}: {error}", kind=REFUSED)
+    except (OverflowError, FloatingPointError) as error:
+        words = f"a number is beyond the range of float64 ({error}); scale the data"
+        return Finished(error=f"{where}: {words}", kind=REFUSED)
+    except MemoryError as error:
+        words = f"out of memory ({str(error) or 'no size told'}); lower memory, replay_limit or --jobs"
+        return Finished(error=f"{where}: {words}", kind=REFUSED)
+    except Exception:
+        return Finished(error=f"{where}:\n{traceback.format_exc()}")
+    return outcome if isinstance(outcome, Finished) else Finished(outcome)
+
+
+_listeners: list[Callable[[Step], None]] = []
+
+
+def tell(key: str, part: float, what: str, limit: float = 0.0, run: str = "") -> None:
+    """Tell whoever runs this unit how far an outcome has come; see `Step`."""
+    if _listeners:
+        _listeners[-1](Step(key, part, what, limit, run))
+
+
+@contextmanager
+def heard_by(listener: Callable[[Step], None]) -> Iterator[None]:
+    """Let a function hear what is told in this process."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.pop()
+
+
+@dataclass(frozen=True)
 class Assembled:
     """What a kind makes of the outcomes; the loop adds times, errors and provenance.
 
@@ -142,8 +246,8 @@ class Assembled:
     for the provenance, `documents` further parts of `Results` by their names.
     """
 
-    summary: report.Summary
-    cases: Sequence[report.Case] = ()
+    summary: Summary
+    cases: Sequence[Case] = ()
     verdicts: Sequence[Verdict] = ()
     notes: Sequence[str] = ()
     parameters: Mapping[str, object] = field(default_factory=dict)
@@ -173,7 +277,7 @@ class Kind(Protocol):
         return Prepared(units)
 
     def run(self, unit: Unit, plan: Plan) -> Iterator[Any]:
-        """Yield the outcomes of a unit, or messages (`messages.Finished`), one after the other."""
+        """Yield the outcomes of a unit, or messages (`Finished`), one after the other."""
         ...
 
     def key(self, outcome: Any) -> str:

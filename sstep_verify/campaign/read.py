@@ -7,8 +7,8 @@ from importlib import import_module
 from pathlib import Path
 
 from sstep_verify.campaign import shipped
+from sstep_verify.campaign.cases import OneOf
 from sstep_verify.campaign.model import Definition, Head, Kind, Unit
-from sstep_verify.campaign.tables import OneOf
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.errors import InputError, closest, has_studies
 from sstep_verify.inputs.records import build, convert, table_from

@@ -1,76 +1,166 @@
-"""Sums up a campaign: the status of each case, one sentence, the exit code.
+"""Sums up a campaign: failures that are expected, what is incomplete, one sentence, the exit code.
 
 An s is right on a case if a primary check passed a complete window of it and no check says otherwise; the
-headline never says more than that.
+headline never says more than that. Failures that a list names as expected do not fail a run, and those that
+it names in vain do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
 
-from sstep_verify.campaign.expected import meet
-from sstep_verify.campaign.headline import headline, passes, right_at, s_in_words
-from sstep_verify.campaign.messages import REFUSED, State
-from sstep_verify.campaign.model import Definition
-from sstep_verify.checks import metamorphic_bounded, metamorphic_exact
-from sstep_verify.checks.optimum import CHECK as ANSWER
-from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
-from sstep_verify.checks.shared.final_vector import ALONE, EXPLAINED
+from sstep_verify.campaign.headline import headline, right_at
+from sstep_verify.campaign.model import REFUSED, Definition, State
+from sstep_verify.checks.registry import CHECKS, PRIMARY
+from sstep_verify.errors import InputError, closest
+from sstep_verify.inputs import read_whole
+from sstep_verify.inputs.records import build, table_from
+from sstep_verify.report.case import Case
 from sstep_verify.report.plain import grouped
-from sstep_verify.report.results import Case, Summary, tally
-from sstep_verify.specification import names_a_part
-from sstep_verify.verdict import Status, Verdict, worst
+from sstep_verify.report.results import Results, Summary, tally
+from sstep_verify.verdict import UNSETTLED, Status, Verdict
 
-RIGHT_WITH = "right with"
-"""Key of the evidence that holds what of a program file, said otherwise, would have made a run right."""
+MOST_BYTES = 1 << 20
 
-RELATING = (metamorphic_exact.CHECK, metamorphic_bounded.CHECK)
-"""Checks that compare runs of two problems, or a run with its own rest."""
+UNFILLED = "to be filled in"
+"""Reason that is written where nobody has given one."""
+
+KINDS = (*(f"{check}: {status}" for check in CHECKS for status in UNSETTLED), REFUSED)
+"""Kinds of failures: a check with what it said, or that the problem was not judged."""
 
 
-def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
-    """Status of a case and why.
+@dataclass(frozen=True)
+class ExpectedFailure:
+    """A failure that is known, whatever the s: id of the case, one of `KINDS`, and why it stays.
 
-    Any FAIL or INCONCLUSIVE decides. Otherwise the primary gate does: VACUOUS only if no s > 1 could have
-    shown a wrong correction, in a complete window. What other checks could not see is in their own
-    verdicts.
-    The reason of a FAIL is that of the verdict that tells most.
+    InputError if the kind is unknown, or there is no reason.
     """
-    status = worst(verdict.status for verdict in verdicts)
-    if status in (Status.FAIL, Status.INCONCLUSIVE):
-        told = telling([verdict for verdict in verdicts if verdict.status is status])
-        s = "" if judges_a_vector(verdicts) else f", s = {told.s}"
-        return status, f"{told.check}{s}: {told.reason}"
-    gates = gates_of(verdicts)
-    primary = [verdict for verdict in verdicts if verdict.check in gates]
-    if not primary:
-        return Status.VACUOUS, "no step of this case was judged"
-    stepped = [verdict for verdict in primary if verdict.s > 1] or primary
-    if not any(verdict.status is Status.PASS for verdict in stepped):
-        return Status.VACUOUS, stepped[-1].reason
-    if judges_a_vector(verdicts):
-        return Status.PASS, f"the optimum: {primary[0].reason}"
-    right = {verdict.s for verdict in primary if passes(verdict)}
-    short = {verdict.s for verdict in primary if verdict.status is Status.PASS} - right
-    vacuous = {verdict.s for verdict in primary} - right - short
-    parts = (("right", right), ("vacuous", vacuous), ("no window was complete, so nothing is said,", short))
-    reason = "; ".join(f"{word} for {s_in_words(tuple(values))}" for word, values in parts if values)
-    return Status.PASS if any(passes(verdict) for verdict in stepped) else Status.VACUOUS, reason
+
+    id: str
+    kind: str
+    reason: str
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError(
+                f"kind {self.kind!r} of {self.id!r} is unknown{closest(self.kind, KINDS)}; known: CHECK: "
+                f"FAIL, CHECK: INCONCLUSIVE and {REFUSED!r}, with CHECK one of {', '.join(CHECKS)}"
+            )
+        if not self.reason.strip():
+            raise InputError(f"{self.id!r}, {self.kind!r}: reason is empty; say why this failure is known")
 
 
-def telling(verdicts: Sequence[Verdict]) -> Verdict:
-    """One that is right by another convention, or explains the answer; one on one part; else the first.
+@dataclass(frozen=True)
+class _File:
+    """The list in a file."""
 
-    What relates two runs tells less than what a run itself breaks.
+    expected: tuple[ExpectedFailure, ...] = ()
+
+
+def read_expected(path: str | Path, known: Collection[str]) -> tuple[ExpectedFailure, ...]:
+    """Read a list of expected failures: a TOML file with tables ``[[expected]]``.
+
+    All ids of cases are `known`. InputError if it cannot be read, an entry is unusable or stands twice, or
+    names no case.
     """
-    right = next((one for one in verdicts if one.evidence.get(RIGHT_WITH)), None)
-    if right is not None:
-        return right
-    answers = (one for one in verdicts if one.check == ANSWER)
-    named = (one for one in answers if one.evidence.get(EXPLAINED) or one.evidence.get(ALONE))
-    telling = (one for one in verdicts if one.check not in RELATING and names_a_part(one.sentences))
-    return next(named, next(telling, verdicts[0]))
+    what = "a list of expected failures"
+    table = table_from(read_whole(path, MOST_BYTES, what), str(path), what)
+    failures = build(table, _File, str(path)).expected
+    count = Counter((failure.id, failure.kind) for failure in failures)
+    for failure in failures:
+        if count[failure.id, failure.kind] > 1:
+            raise InputError(f"{path}: {failure.id!r}, {failure.kind!r} stands twice")
+        if failure.id not in known:
+            meant = closest(failure.id, known)
+            raise InputError(f"{path}: {failure.id!r} names no case{meant}; remove it, or mend its id")
+    return failures
+
+
+def expected_text(results: Results, known: Iterable[ExpectedFailure] = ()) -> str:
+    """A list of what fails in some results; reasons that are known are kept."""
+    reasons = {(one.id, one.kind): one.reason for one in known}
+    met = [
+        (one["case"], f"{one['check']}: {one['status']}")
+        for one in results.verdicts
+        if one["status"] in UNSETTLED
+    ]
+    ids = planned_ids(results)
+    refused = results.campaign.errors(REFUSED)
+    met += [(one, REFUSED) for one in ids if any(_is_of(error, one) for error in refused)]
+    # A basic string of TOML is one of JSON.
+    quoted = partial(json.dumps, ensure_ascii=False)
+    tables = (
+        f"[[expected]]\nid = {quoted(case)}\nkind = {quoted(kind)}\n"
+        f"reason = {quoted(reasons.get((case, kind), UNFILLED))}\n"
+        for case, kind in dict.fromkeys(met)
+    )
+    head = "# Failures that are known: they do not fail the run. One that is met no more does.\n"
+    return "\n".join([head, *tables])
+
+
+def planned_ids(results: Results) -> list[str]:
+    """Ids of all cases that were to be run."""
+    planned = results.campaign.parameters.get("planned", ())
+    return [str(one) for one in planned] if isinstance(planned, list) else []
+
+
+def _is_of(error: str, case: str) -> bool:
+    """Whether an error is that of a case: it begins with the id."""
+    return error.startswith((f"{case}: ", f"{case}, check "))
+
+
+@dataclass(frozen=True)
+class Met:
+    """What of a run was expected.
+
+    `statuses` are those that were not: of cases, or of single verdicts of a case with others that were.
+    `cases` are the ids of those with an expected failure; what is missing for it is missing of them.
+    `not_judged` cases are expected not to be judged, and were not; `refused` are the errors of others.
+    `lines` has every failure that was met as expected, with its reason, `stale` every entry that was not
+    met.
+    """
+
+    statuses: set[Status]
+    cases: set[str] = field(default_factory=set)
+    not_judged: int = 0
+    refused: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
+
+
+def meet(
+    expected: Sequence[ExpectedFailure], cases: Sequence[Case], verdicts: Sequence[Verdict], state: State
+) -> Met:
+    """Hold what was found against what was expected of the cases that were to be run.
+
+    Of an interrupted run nothing is stale.
+    """
+    wanted = {(one.id, one.kind) for one in expected}
+    errors = state.errors[REFUSED]
+    unjudged = [
+        one.id for one in expected if one.kind == REFUSED and any(_is_of(e, one.id) for e in errors)
+    ]
+    unsettled = [one for one in verdicts if one.status in UNSETTLED]
+    found = {(one.case, f"{one.check}: {one.status}") for one in unsettled}
+    found |= {(case, REFUSED) for case in unjudged}
+    excused = {case for case, _ in found & wanted}
+    statuses = {Status(case.status) for case in cases if case.id not in excused}
+    statuses |= {one.status for one in unsettled if (one.case, f"{one.check}: {one.status}") not in wanted}
+    lines = [(f"{one.id}, {one.kind}: {one.reason}", (one.id, one.kind) in found) for one in expected]
+    return Met(
+        statuses,
+        excused,
+        len(unjudged),
+        [error for error in errors if not any(_is_of(error, case) for case in unjudged)],
+        [line for line, met in lines if met],
+        [line for line, met in lines if not met and not state.interrupted],
+    )
 
 
 def summarise(

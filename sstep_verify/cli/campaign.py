@@ -55,7 +55,7 @@ def judge(definition, asked: Asked, statement: str | None = None) -> None:
     from sstep_verify.errors import InputError
     from sstep_verify.outputs import Output, check
     from sstep_verify.ranks.environment import promised_size
-    from sstep_verify.report import check_destination
+    from sstep_verify.report.write import check_destination
 
     if (size := promised_size()) > 1:
         raise InputError(
@@ -126,8 +126,8 @@ def _expecting(definition, asked, units):
     """The campaign with the failures that are expected of the cases that are run."""
     if not asked.xfails:
         return definition
-    from sstep_verify.campaign.expected import read_expected
     from sstep_verify.campaign.read import units_of
+    from sstep_verify.campaign.summary import read_expected
     from sstep_verify.errors import InputError
 
     if definition.kind != "family" or asked.shard:
@@ -167,7 +167,7 @@ def write_carefully(results, folder: Path, artefacts: Path):
     After an interruption a whole report stays, and so does any if nothing was finished. Where internal
     errors left a run without some of its problems, a whole report is moved aside.
     """
-    from sstep_verify.report import write_report
+    from sstep_verify.report.write import write_report
 
     whole = _is_whole(folder)
     if results.summary.interrupted and (whole or results.is_empty):
@@ -227,7 +227,7 @@ def finish(results, written, named: str | Path) -> None:
 
 
 def _tell_errors(results) -> None:
-    from sstep_verify.campaign.messages import DISAGREEMENT, INTERNAL, REFUSED
+    from sstep_verify.campaign.model import DISAGREEMENT, INTERNAL, REFUSED
 
     for word, kinds in ((REFUSED, (REFUSED,)), (INTERNAL, (INTERNAL, DISAGREEMENT))):
         for error in results.campaign.errors(*kinds):

@@ -108,8 +108,8 @@ class Problem(pytest.Item):
 def _definition(config: pytest.Config) -> Definition:
     """The profile with the solver, and the failures that are expected."""
     from sstep_verify.adapters.program import program_from
-    from sstep_verify.campaign.expected import read_expected
     from sstep_verify.campaign.profile import Selection, profile_of
+    from sstep_verify.campaign.summary import read_expected
     from sstep_verify.verifying import cases_of
 
     line, solver = config.getoption("--sstep-exec"), config.getoption("--sstep-solver")

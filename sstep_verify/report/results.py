@@ -21,33 +21,9 @@ import msgspec
 from sstep_verify.errors import InputError, has_studies
 from sstep_verify.inputs import read_whole
 from sstep_verify.inputs.records import build, convert, decode, strict
-from sstep_verify.report.case import (
-    DRIFT,
-    ERROR,
-    GAP,
-    AgainstClassical,
-    Case,
-    Certified,
-    Line,
-    Run,
-    Series,
-)
+from sstep_verify.report.case import AgainstClassical, Case, Certified
 from sstep_verify.report.plain import Record, plain
 from sstep_verify.verdict import SEVERITY, Status, Verdict
-
-__all__ = [
-    "DRIFT",
-    "ERROR",
-    "GAP",
-    "SCHEMA",
-    "Campaign",
-    "Case",
-    "Line",
-    "Results",
-    "Run",
-    "Series",
-    "Summary",
-]
 
 SCHEMA: Literal[3] = 3
 

@@ -9,9 +9,8 @@ from typing import Any
 
 from sstep_verify.report.case import Case
 from sstep_verify.report.chart import AgainstS, Figure, draw_against_s
-from sstep_verify.report.numbers import brief, count, short
 from sstep_verify.report.panels import slug, task_words
-from sstep_verify.report.plain import grouped
+from sstep_verify.report.plain import brief, count, grouped, short
 from sstep_verify.report.results import Results
 from sstep_verify.report.tables import Column, Of, Table, by_case, filed, words
 

@@ -12,8 +12,8 @@ from markupsafe import Markup
 
 from sstep_verify.outputs import write_table
 from sstep_verify.report.case import Case
-from sstep_verify.report.numbers import count, duration, short, shortened
 from sstep_verify.report.panels import Group, Panel
+from sstep_verify.report.plain import count, duration, short, shortened
 from sstep_verify.report.results import Results
 
 Value = str | Callable[[Any], Any]

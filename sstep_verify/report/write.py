@@ -18,8 +18,7 @@ from sstep_verify.report import panels
 from sstep_verify.report.case import DRIFT, ERROR, GAP
 from sstep_verify.report.chart import Figure, write_files
 from sstep_verify.report.convergence import figure
-from sstep_verify.report.junit import write_junit
-from sstep_verify.report.numbers import amount, count, duration, short
+from sstep_verify.report.plain import amount, count, duration, short
 from sstep_verify.report.results import STUDIED, Results, dumps, part_of, tally
 from sstep_verify.report.stability import losses
 from sstep_verify.report.tables import certified_table, of, runs_of, write_tables
@@ -31,6 +30,7 @@ from sstep_verify.report.verdicts import (
     settled_last,
     verdict_table,
     visibility,
+    write_junit,
 )
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import Status
@@ -184,6 +184,8 @@ def _page(
     outcomes = next((part_of(name).OUTCOMES for name in studies), OUTCOMES)
     failed = {case.id for failure in wrong for case in failure.cases}
     return environment.get_template("index.html").render(
+        style=_static("style.css"),
+        script=_static("script.js"),
         results=results,
         outcome=outcome_of(results, outcomes),
         only=results.campaign.parameters.get("only", ""),
@@ -210,6 +212,11 @@ def _page(
         losses=beside,
         **{name: studies.get(name) for name in STUDIED},
     )
+
+
+def _static(name: str) -> str:
+    """A file that stands in the page as it is."""
+    return (TEMPLATES / name).read_text("utf-8").rstrip("\n")
 
 
 def _move_artefacts(source: Path | None, target: Path) -> None:

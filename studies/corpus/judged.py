@@ -28,11 +28,10 @@ import msgspec
 import sstep_verify
 from sstep_verify.campaign.artefact.files import read_artefact
 from sstep_verify.campaign.artefact.verdicts import REPLAY
-from sstep_verify.campaign.messages import Step, heard_by
-from sstep_verify.campaign.model import Definition, Plan, Unit
+from sstep_verify.campaign.headline import telling
+from sstep_verify.campaign.model import Definition, Plan, Step, Unit, heard_by
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.read import read_definition
-from sstep_verify.campaign.summary import telling
 from sstep_verify.campaign.verdicts.execute import SHRINKING, execute_group
 from sstep_verify.campaign.verdicts.expand import CaseSpec, expand
 from sstep_verify.checks import box, contract, step_replay

@@ -14,8 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from sstep_verify.campaign.selection import load_data
-from sstep_verify.campaign.tables import Count, Range, limits, refuse_beyond
+from sstep_verify.campaign.cases import Count, Range, limits, load_data, refuse_beyond
 from sstep_verify.costs.prediction import Machine, Method, Row, predict
 from sstep_verify.costs.profiles import Profile, matrix_profile, read_counts, uniform_profile
 from sstep_verify.errors import InputError

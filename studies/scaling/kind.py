@@ -7,15 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from sstep_verify.campaign.messages import REFUSED, State
-from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Prepared, Unit
-from sstep_verify.campaign.selection import chosen_units
-from sstep_verify.campaign.tables import OneOf, Range, read_table
+from sstep_verify.campaign.cases import OneOf, Range, chosen_units, read_table
+from sstep_verify.campaign.model import REFUSED, Assembled, Definition, Kind, Plan, Prepared, State, Unit
 from sstep_verify.costs.prediction import read
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.problems.losses import TASKS
-from sstep_verify.report import results as report
-from sstep_verify.report.case import PREDICTED
+from sstep_verify.report.case import PREDICTED, Case
+from sstep_verify.report.results import Summary
 from studies.report.scaling.part import MARKS, PaperClaim, Scaling, ScalingPoint
 from studies.scaling.claims import claims_on
 from studies.scaling.curve import (
@@ -114,7 +112,7 @@ def read_scaling(table: dict[str, Any], where: str) -> ScalingFamily:
 class ScalingOutcome:
     """Predictions of one unit and the paper's claims on its case, whose status is no verdict."""
 
-    case: report.Case
+    case: Case
     points: tuple[ScalingPoint, ...]
     claims: tuple[PaperClaim, ...]
 
@@ -166,7 +164,7 @@ class ScalingKind(Kind):
         curve = tuple(points(work.case, machine, profile, cell, family.ranks, (1, *family.s)))
         last = curve[-1]
         source = f"counted in {item.counts}" if item.counts else "of the data set"
-        case = report.Case(
+        case = Case(
             id=work.case,
             problem=f"{item.name} / {work.kernel} / "
             + (f"K-RR, b = {work.block}" if work.task == "krr" else "K-SVM"),
@@ -208,7 +206,7 @@ class ScalingKind(Kind):
         if claims:
             parts.append(f"the paper's {len(claims)} claims on them: {told}")
         return Assembled(
-            report.Summary(
+            Summary(
                 "interrupted: " * state.interrupted + "; ".join(parts),
                 state.exit_code(False, len(outcomes) < len(units)),
             ),

@@ -8,13 +8,13 @@ from itertools import islice
 from math import lcm
 from typing import Annotated
 
-from sstep_verify.campaign.selection import chosen
-from sstep_verify.campaign.tables import (
+from sstep_verify.campaign.cases import (
     POSITIVE,
     WORDS,
     Count,
     OneOf,
     Range,
+    chosen,
     read_table,
 )
 from sstep_verify.errors import InputError

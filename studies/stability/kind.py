@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from sstep_verify.campaign.messages import State
-from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, Unit
-from sstep_verify.campaign.summary import roll_up, summarise
+from sstep_verify.campaign.headline import roll_up
+from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, State, Unit
+from sstep_verify.campaign.summary import summarise
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.problems import kernels, loss_from, losses
-from sstep_verify.report import results as report
+from sstep_verify.report.case import Case
 from sstep_verify.report.plain import grouped
 from sstep_verify.verdict import SEVERITY, Status, Term, Verdict
 from studies.report.stability.document import Stability, power
@@ -51,7 +51,7 @@ class StabilityKind(Kind):
         made = (run for outcome in outcomes for run in outcome.runs)
         runs = tuple(sorted(made, key=lambda run: places[run.case]))
         judged = grouped((one for outcome in outcomes for one in outcome.verdicts), lambda one: one[0])
-        cases: list[report.Case] = []
+        cases: list[Case] = []
         verdicts: list[Verdict] = []
         for name in dict.fromkeys(run.case for run in runs):
             unit, form = owners[name]
@@ -111,11 +111,11 @@ def expected_cost(unit: ScenarioUnit) -> float:
     return family.iterations * unit.block * (slow * len(family.steps) + exact)
 
 
-def _case(name: str, label: str, unit: ScenarioUnit, form: str, verdicts: list[Verdict]) -> report.Case:
+def _case(name: str, label: str, unit: ScenarioUnit, form: str, verdicts: list[Verdict]) -> Case:
     family = unit.family
     status, reason = roll_up(verdicts)
     conditions = family.condition
-    return report.Case(
+    return Case(
         id=name,
         problem=label,
         dataset=f"generated, condition {conditions[0]:g} to {conditions[-1]:g}",

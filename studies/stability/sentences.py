@@ -15,8 +15,8 @@ import math
 from collections.abc import Iterable, Sequence
 
 from sstep_verify.report.case import Case
-from sstep_verify.report.numbers import brief
 from sstep_verify.report.panels import task_words
+from sstep_verify.report.plain import brief
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from studies.report.stability.document import (
     TENFOLD,

@@ -22,8 +22,8 @@ from sstep_verify import (
     Verdict,
 )
 from sstep_verify.campaign.artefact.verdicts import keep_artefacts
-from sstep_verify.campaign.messages import tell
-from sstep_verify.campaign.selection import command_for
+from sstep_verify.campaign.cases import command_for
+from sstep_verify.campaign.model import tell
 from sstep_verify.checks import contract, step_replay, window_replay
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, plain_request, run_key

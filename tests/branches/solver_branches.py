@@ -97,8 +97,8 @@ def on_thread_ranks(ranks, function, *arguments, limit=0.0, variables=None):
 def make_runs(name: str) -> None:
     """Make the plain runs of the shortest and the longest windows of every case, logged and as a user does."""
     from sstep_verify.adapters import ours, training
+    from sstep_verify.campaign.cases import load_data
     from sstep_verify.campaign.read import read_definition
-    from sstep_verify.campaign.selection import load_data
     from sstep_verify.campaign.verdicts.expand import expand, make_case
     from sstep_verify.checks.shared.case import AGAIN, plain_request
     from sstep_verify.runs.make import make_run

@@ -23,7 +23,7 @@ from sstep_verify.adapters.program.batch import (
     StoredProgramSolver,
 )
 from sstep_verify.campaign.elsewhere import read_batch
-from sstep_verify.campaign.expected import UNFILLED
+from sstep_verify.campaign.summary import UNFILLED
 from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.protocol import RunRequest

@@ -18,8 +18,9 @@ from sstep_verify.campaign.read import read_definition
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.verify.record import CertificateError
-from sstep_verify.report import load, write_report
+from sstep_verify.report.results import load
 from sstep_verify.report.tables import Of, certified_table, of
+from sstep_verify.report.write import write_report
 
 TOML = """
 [campaign]

@@ -15,7 +15,7 @@ from sstep_verify.campaign.verdicts.expand import expand, make_case
 from sstep_verify.campaign.verdicts.measured import WORK, common_points, exact_iterations, with_stability
 from sstep_verify.errors import InputError
 from sstep_verify.problems.data.datasets import load as load_data
-from sstep_verify.report import load
+from sstep_verify.report.results import load
 
 SOLVERS = """
 from dataclasses import replace

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from sstep_verify.campaign.expected import ExpectedFailure, read_expected
-from sstep_verify.campaign.messages import REFUSED, Finished, State
-from sstep_verify.campaign.model import Definition
-from sstep_verify.campaign.summary import summarise
+from sstep_verify.campaign.model import REFUSED, Definition, Finished, State
+from sstep_verify.campaign.summary import ExpectedFailure, read_expected, summarise
 from sstep_verify.cli.main import main
 from sstep_verify.errors import InputError
-from sstep_verify.report.results import Case
+from sstep_verify.report.case import Case
 from sstep_verify.verdict import Status, Verdict
 
 PROGRAM = Path(__file__).with_name("plain_program.py")

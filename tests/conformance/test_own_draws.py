@@ -14,7 +14,7 @@ from printing import described, drawn_problem
 from sstep_verify.adapters.program import ProgramSolver, read_program
 from sstep_verify.adapters.program.run import seconds_of_a_start
 from sstep_verify.adapters.program.tables import WAYS, Draws
-from sstep_verify.campaign.summary import RIGHT_WITH, roll_up
+from sstep_verify.campaign.headline import RIGHT_WITH, roll_up
 from sstep_verify.campaign.verdicts import runs
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError

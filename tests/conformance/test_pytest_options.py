@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from sstep_verify import pytest_plugin
-from sstep_verify.campaign.expected import ExpectedFailure
+from sstep_verify.campaign.summary import ExpectedFailure
 from sstep_verify.errors import FailedError, InputError
 from sstep_verify.pytest_plugin import cases as pytest_cases
 

@@ -10,7 +10,8 @@ from command import command
 from planted_report import CASE, verdicts_of
 
 from sstep_verify.campaign.artefact.files import read_artefact, write_artefact
-from sstep_verify.report import load, write_report
+from sstep_verify.report.results import load
+from sstep_verify.report.write import write_report
 
 
 def test_every_failure_leaves_an_artefact_and_no_other_verdict_does(report):

@@ -181,7 +181,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # as it is not under n
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.loop.run import run_campaign
-from sstep_verify.report import write_report
+from sstep_verify.report.write import write_report
 
 def progress(done, planned, case):
     if done == 4:

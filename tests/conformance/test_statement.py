@@ -18,7 +18,7 @@ from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.statement import files, verify
 from sstep_verify.campaign.statement.files import StatementError, check_place, read_statement
 from sstep_verify.errors import InputError
-from sstep_verify.report import numbers
+from sstep_verify.report import plain
 from sstep_verify.report.results import dumps, loads
 from sstep_verify.solver import ProductionSolver
 
@@ -101,7 +101,7 @@ def test_the_report_of_a_statement_is_made_of_its_results(tmp_path, right_statem
 
 def next_above(ratio):
     """A ratio that is shown as the next larger number of two digits."""
-    return 0.999 * numbers.neighbours(numbers.rounded_up(ratio))[1]
+    return 0.999 * plain.neighbours(plain.rounded_up(ratio))[1]
 
 
 def test_numbers_differ_in_their_last_digit_on_another_machine_alone(right_judged):
@@ -129,15 +129,15 @@ def test_numbers_differ_in_their_last_digit_on_another_machine_alone(right_judge
     [(0.0, 0.0), (0.0201, 0.021), (0.02, 0.021), (1.0, 1.0), (1.01e-13, 1.1e-13), (99.1, 100.0)],
 )
 def test_numbers_are_rounded_up(value, shown):
-    assert numbers.rounded_up(value) == shown >= value
-    assert numbers.rounded_up(float("inf")) is None
+    assert plain.rounded_up(value) == shown >= value
+    assert plain.rounded_up(float("inf")) is None
 
 
 def test_what_is_promised_is_rounded_away_from_the_better():
-    assert numbers.promised(1.2689e-12) == "1.3e-12"
-    assert numbers.promised(float("inf")) == numbers.promised(None) == "none"
-    assert numbers.enclosed(7.69e-07, 7.61e-06) == "[7.6e-07, 7.7e-06]"
-    assert numbers.enclosed(0.0, float("inf")) == "[0, inf]"
+    assert plain.promised(1.2689e-12) == "1.3e-12"
+    assert plain.promised(float("inf")) == plain.promised(None) == "none"
+    assert plain.enclosed(7.69e-07, 7.61e-06) == "[7.6e-07, 7.7e-06]"
+    assert plain.enclosed(0.0, float("inf")) == "[0, inf]"
 
 
 def test_names_of_persons_are_left_out_of_what_a_statement_says(right_judged):

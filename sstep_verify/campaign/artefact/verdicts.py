@@ -17,9 +17,8 @@ from sstep_verify.protocol import RunRequest
 from sstep_verify.report.plain import plain
 from sstep_verify.report.write import ARTEFACTS
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status, Verdict
+from sstep_verify.verdict import UNSETTLED, Status, Verdict
 
-UNSETTLED = (Status.FAIL, Status.INCONCLUSIVE)
 REPLAY = f"sstep-verify explain --again {ARTEFACTS}/"
 
 

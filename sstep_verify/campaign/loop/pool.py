@@ -13,8 +13,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 
-from sstep_verify.campaign.messages import INTERNAL, NOTED, REFUSED, Finished, Step, attempted, heard_by
-from sstep_verify.campaign.model import Kind, Plan, Unit
+from sstep_verify.campaign.model import (
+    INTERNAL,
+    NOTED,
+    REFUSED,
+    Finished,
+    Kind,
+    Plan,
+    Step,
+    Unit,
+    attempted,
+    heard_by,
+)
 
 POLL_SECONDS = 0.2
 GRACE_SECONDS = 5.0

@@ -15,8 +15,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sstep_verify.campaign.loop.pool import spread
-from sstep_verify.campaign.messages import State, Step
-from sstep_verify.campaign.model import Definition, Plan, Unit
+from sstep_verify.campaign.model import (
+    INTERNAL,
+    NOTED,
+    REFUSED,
+    Definition,
+    Plan,
+    State,
+    Step,
+    Unit,
+    silent,
+)
 from sstep_verify.campaign.read import kind_of, units_of
 from sstep_verify.errors import InputError
 from sstep_verify.provenance import collect, peak_memory
@@ -109,7 +118,7 @@ def enough(units: Sequence[Unit], workers: int) -> list[Unit]:
     """The units, cut up if they are too few to keep so many workers busy."""
     if len(units) >= workers:
         return list(units)
-    return [part for unit in units for part in unit.parts()]
+    return [replace(unit, keys=(key,)) for unit in units for key in unit.keys]
 
 
 def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
@@ -147,7 +156,8 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
         tell(f"{step.key}, {step.what}")
 
     try:
-        for message in spread(kind, left, plan.alone(kept), heard):
+        alone = replace(plan, partial=None, say=silent, announce=silent, finished=frozenset(kept))
+        for message in spread(kind, left, alone, heard):
             # Kept first: an interrupt between the two takes it from this report, and from no later one.
             if plan.partial and message.outcome is not None and message.keep:
                 outcome = plan.partial.keep(kind.key(message.outcome), message.outcome)
@@ -172,7 +182,9 @@ def summed_up(plan: Plan, units: list[Unit], data: dict[str, str], state: State,
     order = {key: place for place, key in enumerate(key for unit in units for key in unit.keys)}
     state.outcomes.sort(key=lambda outcome: order[kind.key(outcome)])
     made = kind.assemble(plan, units, state)
-    notes = (*definition.notes, *made.notes, *state.notes)
+    refused = (f"{REFUSED}: {line}" for line in state.errors[REFUSED])
+    internal = (f"{INTERNAL}: {line}" for line in state.internal)
+    notes = (*definition.notes, *made.notes, *state.errors[NOTED], *refused, *internal)
     parameters = {**made.parameters, "processes": plan.jobs, "only": plan.only}
     if errors := {name: lines for name, lines in state.errors.items() if lines}:
         parameters[ERRORS] = errors

@@ -20,8 +20,7 @@ from sstep_verify.errors import InputError, RefusedError
 from sstep_verify.problems import IndexStream
 from sstep_verify.protocol import Declaration, Observer, RunRequest
 from sstep_verify.provenance import collect
-from sstep_verify.report.numbers import neighbours, rounded_up
-from sstep_verify.report.plain import plain
+from sstep_verify.report.plain import neighbours, plain, rounded_up
 from sstep_verify.report.results import TOO_FEW, Results
 from sstep_verify.runs.make import asked_of
 from sstep_verify.specification import specification

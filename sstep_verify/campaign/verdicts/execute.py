@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from sstep_verify.adapters.python import is_foreign
-from sstep_verify.campaign.artefact.verdicts import REPLAY, UNSETTLED, keep_artefacts, keep_runs
-from sstep_verify.campaign.messages import REFUSED, Finished, attempted, tell
-from sstep_verify.campaign.model import Plan, Unit
-from sstep_verify.campaign.selection import case_in_report, load_data
-from sstep_verify.campaign.summary import RELATING, roll_up, telling
+from sstep_verify.campaign.artefact.verdicts import REPLAY, keep_artefacts, keep_runs
+from sstep_verify.campaign.cases import case_in_report, load_data
+from sstep_verify.campaign.headline import RELATING, roll_up, telling
+from sstep_verify.campaign.model import REFUSED, Finished, Plan, Unit, attempted, tell
 from sstep_verify.campaign.verdicts.expand import CaseSpec, make_case
 from sstep_verify.campaign.verdicts.measured import Reference, SharedReferences, exact_iterations
 from sstep_verify.campaign.verdicts.memory import Memory, memory_of, out_of_range
@@ -33,9 +32,9 @@ from sstep_verify.checks.shared.outcome import nothing_compared
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.draws import GENERATORS
 from sstep_verify.protocol import Solver
-from sstep_verify.report import results as report
+from sstep_verify.report import case as report
 from sstep_verify.specification import names_a_part
-from sstep_verify.verdict import Status, Verdict
+from sstep_verify.verdict import UNSETTLED, Status, Verdict
 
 REMARKS = "told of its runs"
 """Fact of a case: what is seen of its runs that no check judges."""

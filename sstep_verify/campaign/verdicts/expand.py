@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.adapters.python import is_foreign
+from sstep_verify.campaign.cases import case_id, chosen, command_for
 from sstep_verify.campaign.model import Definition, Unit
-from sstep_verify.campaign.selection import case_id, chosen, command_for
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.measured import common_points, measuring_points
 from sstep_verify.campaign.verdicts.solvers import TRAINING, offered
@@ -56,7 +56,7 @@ class CaseSpec:
 
 
 def expand(definition: Definition, only: str = "") -> list[Unit]:
-    """All cases of a campaign whose id `only` selects (`sstep_verify.campaign.selection`), in units.
+    """All cases of a campaign whose id `only` selects (`sstep_verify.campaign.cases`), in units.
 
     The work of a unit are the specs of a family's cases on the same data and kernel: they share kernel
     matrices and optimum searches.

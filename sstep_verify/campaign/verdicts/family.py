@@ -9,7 +9,7 @@ from typing import Annotated, Protocol
 from sstep_verify.adapters.program import ProgramFile, is_program
 from sstep_verify.adapters.python import ForeignSolver, is_foreign
 from sstep_verify.adapters.stored import StoredVector
-from sstep_verify.campaign.tables import LONG, POSITIVE, WORDS, Count, Memory, OneOf, Range, Whole
+from sstep_verify.campaign.cases import LONG, POSITIVE, WORDS, Count, Memory, OneOf, Range, Whole
 from sstep_verify.campaign.verdicts.solvers import SolverTable, make_solvers, program_solver
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.problems import Kernel

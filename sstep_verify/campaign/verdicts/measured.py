@@ -20,8 +20,7 @@ from sstep_verify.measures import GapMeasure, against_classical, relative_error,
 from sstep_verify.numerics import KernelSums
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
-from sstep_verify.report.case import DRIFT, AgainstClassical, Case
-from sstep_verify.report.results import ERROR, GAP
+from sstep_verify.report.case import DRIFT, ERROR, GAP, AgainstClassical, Case
 from sstep_verify.rounding.arithmetic import unit_roundoff
 
 if TYPE_CHECKING:

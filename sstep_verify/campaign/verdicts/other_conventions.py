@@ -11,7 +11,7 @@ from sstep_verify.adapters.program import ProgramSolver
 from sstep_verify.adapters.program.tables import WAYS, Draws
 from sstep_verify.adapters.program.translate import Translation
 from sstep_verify.adapters.program.witness import labelled
-from sstep_verify.campaign.summary import RIGHT_WITH
+from sstep_verify.campaign.headline import RIGHT_WITH
 from sstep_verify.checks.recorded import kernel_entries, phases
 from sstep_verify.checks.registry import PRIMARY, with_draws
 from sstep_verify.checks.shared.case import Case

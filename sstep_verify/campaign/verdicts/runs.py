@@ -13,8 +13,7 @@ import numpy as np
 
 from sstep_verify.adapters.program import ProgramSolver
 from sstep_verify.adapters.program.run import seconds_of_a_start
-from sstep_verify.campaign.messages import tell
-from sstep_verify.campaign.model import Plan
+from sstep_verify.campaign.model import Plan, tell
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.measured import Monitor, Reference
 from sstep_verify.checks import contract
@@ -25,7 +24,7 @@ from sstep_verify.checks.shared.outcome import left_out_for_cost, nothing_compar
 from sstep_verify.measures import drift
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import Observer, RunRequest, Solver
-from sstep_verify.report import results as report
+from sstep_verify.report import case as report
 from sstep_verify.report.case import NOTHING_RUN
 from sstep_verify.runs.make import asked_of, make_run, unmade
 from sstep_verify.trajectory import GIVEN, Raised, Trajectory

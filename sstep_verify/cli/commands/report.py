@@ -28,8 +28,8 @@ def report(results, out, xfails):
     A report that is in the folder is replaced as a whole. The artefacts beside RESULTS.json stay with it.
     """
     from sstep_verify.errors import InputError
-    from sstep_verify.report import check_destination, load, write_report
-    from sstep_verify.report.write import ARTEFACTS, copy_artefacts
+    from sstep_verify.report.results import load
+    from sstep_verify.report.write import ARTEFACTS, check_destination, copy_artefacts, write_report
 
     document = load(results)  # Before its folder is looked at: a wrong name is said to be one.
     if xfails is not None:
@@ -50,7 +50,7 @@ def report(results, out, xfails):
 
 def _list_failures(document, path) -> None:
     """Write what failed as a list of expected failures, with the reasons that a list there gives."""
-    from sstep_verify.campaign.expected import expected_text, planned_ids, read_expected
+    from sstep_verify.campaign.summary import expected_text, planned_ids, read_expected
     from sstep_verify.outputs import Output, check, write_text
 
     target = check(Output("--xfails", path, replace=True))

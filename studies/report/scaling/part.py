@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, get_args
 
 from markupsafe import Markup
 
-from sstep_verify.report import Case, Results
+from sstep_verify.report.case import Case
 from sstep_verify.report.chart import (
     Figure,
     Plot,
@@ -26,9 +26,9 @@ from sstep_verify.report.chart import (
     page_colour,
     text,
 )
-from sstep_verify.report.numbers import amount, count
 from sstep_verify.report.panels import slug
-from sstep_verify.report.plain import Record, grouped
+from sstep_verify.report.plain import Record, amount, count, grouped
+from sstep_verify.report.results import Results
 from sstep_verify.report.tables import Column, Of, Table, by_case, filed, words
 
 Mark = Literal["supported", "not supported", "not reproducible"]

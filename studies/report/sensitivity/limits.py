@@ -8,7 +8,7 @@ from typing import Literal
 
 from sstep_verify.declaration import Precision
 from sstep_verify.quantities import KERNEL
-from sstep_verify.report.numbers import promised
+from sstep_verify.report.plain import promised
 
 OURS = "sstep-verify"
 """Stands for our checks where rivals are named."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from markupsafe import Markup
 
-from sstep_verify.report.numbers import count, promised, short
+from sstep_verify.report.plain import count, promised, short
 from sstep_verify.report.results import Results
 from sstep_verify.report.tables import Column, Table, filed, text, words
 from studies.report.sensitivity.alarms import CROSSED, AdversaryDocument, AlarmsDocument

@@ -9,7 +9,7 @@ from statistics import median
 from typing import ClassVar
 
 from sstep_verify.errors import InputError
-from sstep_verify.report import numbers
+from sstep_verify.report import plain
 from sstep_verify.report.case import Case
 from sstep_verify.report.panels import task_words
 from sstep_verify.report.plain import DIGITS, Record
@@ -217,7 +217,7 @@ def short_name(case: Case) -> str:
 
 def power(value: float) -> str:
     """A condition number in few characters: ``1``, ``1e4``, ``250``."""
-    return numbers.brief(value, 3)
+    return plain.brief(value, 3)
 
 
 def brief(value: float | None) -> str:

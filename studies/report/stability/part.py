@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from sstep_verify.report import Case, Results
+from sstep_verify.report.case import Case
 from sstep_verify.report.chart import Figure
-from sstep_verify.report.numbers import count, short
 from sstep_verify.report.panels import task_words
-from sstep_verify.report.plain import DIGITS, finite, grouped
+from sstep_verify.report.plain import DIGITS, count, finite, grouped, short
+from sstep_verify.report.results import Results
 from sstep_verify.report.tables import Column, Table, Value, filed, of, words
 from sstep_verify.report.write import OUTCOMES as OUTCOMES  # its runs are judged as those of any solver
 from sstep_verify.rounding.arithmetic import unit_roundoff

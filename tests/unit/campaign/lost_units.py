@@ -8,7 +8,7 @@ import threading
 import time
 from types import SimpleNamespace
 
-from sstep_verify.campaign.messages import Finished, tell
+from sstep_verify.campaign.model import Finished, tell
 
 
 def work(unit, plan):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sstep_verify.adapters.program import Program, ProgramFile
+from sstep_verify.campaign.cases import load_data
 from sstep_verify.campaign.profile import Selection, profile_of
-from sstep_verify.campaign.selection import load_data
 from sstep_verify.errors import InputError
 from sstep_verify.problems.data.embedded import read
 

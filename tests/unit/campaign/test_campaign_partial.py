@@ -14,7 +14,7 @@ from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.execute import CaseOutcome
 from sstep_verify.errors import InputError
 from sstep_verify.outputs.paths import hidden_path
-from sstep_verify.report import results as report
+from sstep_verify.report import case as report
 from sstep_verify.verdict import Status, Term, Verdict
 from studies.report.stability.document import StabilityRun
 from studies.stability.units import UnitOutcome

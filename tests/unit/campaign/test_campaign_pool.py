@@ -13,8 +13,7 @@ import pytest
 from campaign.lost_units import KIND
 
 from sstep_verify.campaign.loop.pool import spread
-from sstep_verify.campaign.messages import INTERNAL, NOTED, REFUSED, Step
-from sstep_verify.campaign.model import Definition, Plan, Unit
+from sstep_verify.campaign.model import INTERNAL, NOTED, REFUSED, Definition, Plan, Step, Unit
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstep_verify.campaign.selection import matches, selected
+from sstep_verify.campaign.cases import matches, selected
 from sstep_verify.problems.kernels import (
     LinearKernel,
     PolynomialKernel,

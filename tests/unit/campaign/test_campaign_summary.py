@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from sstep_verify.campaign.messages import DISAGREEMENT, INTERNAL, REFUSED, Finished, State
-from sstep_verify.campaign.model import Definition
-from sstep_verify.campaign.summary import roll_up, steps_decided, summarise
+from sstep_verify.campaign.headline import roll_up
+from sstep_verify.campaign.model import DISAGREEMENT, INTERNAL, REFUSED, Definition, Finished, State
+from sstep_verify.campaign.summary import steps_decided, summarise
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.trajectory import ENDS_ALONE
 from sstep_verify.quantities import KERNEL, UPPER
-from sstep_verify.report.results import Case
+from sstep_verify.report.case import Case
 from sstep_verify.verdict import Status, Term, Verdict
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from sstep_verify import CallableSolver, Declaration, verify
 from sstep_verify.campaign import shipped
+from sstep_verify.campaign.cases import load_data
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.read import read_definition
-from sstep_verify.campaign.selection import load_data
 from sstep_verify.campaign.verdicts.expand import expand
 from sstep_verify.problems.data.embedded import EDGES
 from sstep_verify.solver import ProductionSolver

@@ -14,15 +14,15 @@ from model_fit import NEWS_FILE
 
 from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.run import run_campaign
-from sstep_verify.campaign.messages import Finished, State
-from sstep_verify.campaign.model import Plan
+from sstep_verify.campaign.model import Finished, Plan, State
 from sstep_verify.campaign.read import parse_definition, read_definition, units_of
 from sstep_verify.cli.main import cli
 from sstep_verify.costs.prediction import read
 from sstep_verify.errors import InputError
-from sstep_verify.report import Case, load, write_report
-from sstep_verify.report.case import PREDICTED
+from sstep_verify.report.case import PREDICTED, Case
 from sstep_verify.report.plain import grouped
+from sstep_verify.report.results import load
+from sstep_verify.report.write import write_report
 from studies.report.scaling.part import MARKS, dashes
 from studies.scaling.curve import Cell, program_error
 from studies.scaling.kind import KIND, read_scaling, scaling_units

@@ -9,12 +9,12 @@ import pytest
 from sstep_verify import ReferenceSolver, power, verify
 from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.run import run_campaign
-from sstep_verify.campaign.messages import Finished, State
-from sstep_verify.campaign.model import Plan
+from sstep_verify.campaign.model import Finished, Plan, State
 from sstep_verify.campaign.read import parse_definition, read_definition
 from sstep_verify.errors import InputError
 from sstep_verify.power import measured, power_statement
-from sstep_verify.report import load, write_report
+from sstep_verify.report.results import load
+from sstep_verify.report.write import write_report
 from studies import power as studied
 from studies.corpus.listing import corpus
 from studies.power import KIND, STUDIES, measured_by, sentence

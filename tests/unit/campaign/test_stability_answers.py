@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from sstep_verify.report import Case
+from sstep_verify.report.case import Case
 from studies.report.stability.curves import frontier_figure
 from studies.report.stability.document import StabilityRun
 from studies.stability.answers import answers

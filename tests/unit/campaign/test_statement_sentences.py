@@ -6,7 +6,7 @@ import pytest
 
 from sstep_verify.campaign.statement.make import ABOUT, NOT_TOLD, sentences_of
 from sstep_verify.checks.registry import CHECKS
-from sstep_verify.report.results import Case
+from sstep_verify.report.case import Case
 from sstep_verify.specification import specification
 from sstep_verify.verdict import Status, Term, Verdict
 

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sstep_verify.campaign.cases import chosen, load_data, read_table
 from sstep_verify.campaign.model import Assembled, Kind, Unit
-from sstep_verify.campaign.selection import chosen, load_data
-from sstep_verify.campaign.tables import read_table
-from sstep_verify.report import results as report
+from sstep_verify.report.case import Case
+from sstep_verify.report.results import Summary
 
 
 @dataclass(frozen=True)
 class NormOutcome:
     """What is kept of a unit, and read back by --resume."""
 
-    case: report.Case
+    case: Case
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class NormKind(Kind):
         largest = np.sqrt(np.asarray((loaded.data * loaded.data).sum(axis=1)).max())
         samples, features = loaded.data.shape
         yield NormOutcome(
-            report.Case(
+            Case(
                 id=unit.work, problem=unit.work, dataset=unit.work, kernel="linear", loss="none", task="norm",
                 samples=samples, features=features, block=1, status="PASS", reason=f"largest norm {largest:.3g}",
             )
@@ -53,7 +53,7 @@ class NormKind(Kind):
     def assemble(self, plan, units, state):
         cases = [outcome.case for outcome in state.outcomes]
         code = state.exit_code(failed=False, incomplete=len(cases) < len(units))
-        return Assembled(report.Summary(f"norms of {len(cases)} of {len(units)} data sets", code), cases)
+        return Assembled(Summary(f"norms of {len(cases)} of {len(units)} data sets", code), cases)
 
 
 KIND = NormKind()

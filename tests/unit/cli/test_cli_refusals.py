@@ -68,7 +68,7 @@ def test_a_part_of_a_campaign_leaves_the_report_of_the_whole_alone(monkeypatch, 
     def stop(out):
         raise ReachedError(out.name)
 
-    monkeypatch.setattr("sstep_verify.report.check_destination", stop)
+    monkeypatch.setattr("sstep_verify.report.write.check_destination", stop)
     with pytest.raises(ReachedError, match=f"^{folder}$"):
         CliRunner().invoke(run.command, ["--only", only], catch_exceptions=False)
 

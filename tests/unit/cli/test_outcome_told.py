@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sstep_verify.campaign.messages import INTERRUPTED
+from sstep_verify.campaign.model import INTERRUPTED
 from sstep_verify.cli.campaign import finish
 from sstep_verify.report.results import Campaign, Results, Summary
 from studies.report.sensitivity.alarms import AlarmsDocument

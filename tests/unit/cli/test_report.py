@@ -7,7 +7,9 @@ from click.testing import CliRunner
 
 from sstep_verify.cli.commands.report import report as command
 from sstep_verify.errors import InputError
-from sstep_verify.report import Campaign, Case, Results, Summary, load, write_report
+from sstep_verify.report.case import Case
+from sstep_verify.report.results import Campaign, Results, Summary, load
+from sstep_verify.report.write import write_report
 
 
 @pytest.fixture

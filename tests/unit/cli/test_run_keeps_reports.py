@@ -7,7 +7,8 @@ import json
 import pytest
 
 from sstep_verify.cli.campaign import write_carefully
-from sstep_verify.report.results import Campaign, Case, Results, Summary
+from sstep_verify.report.case import Case
+from sstep_verify.report.results import Campaign, Results, Summary
 from studies.report.sensitivity.alarms import AlarmsDocument
 from studies.report.sensitivity.part import Sensitivity
 

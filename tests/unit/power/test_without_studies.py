@@ -50,7 +50,7 @@ def test_a_campaign_file_of_a_study_is_said_to_be_run_in_a_clone():
 @pytest.mark.parametrize("study", ["sensitivity", "stability"])
 def test_a_document_of_a_study_is_refused_by_name(study):
     document = str(REPORTS / study / "results.json")
-    done = without(f"from sstep_verify.report import load; load({document!r})")
+    done = without(f"from sstep_verify.report.results import load; load({document!r})")
     assert done.returncode != 0
     assert (
         f"{study} is what a study adds, which no installed package has; do this in a clone" in done.stderr

@@ -9,10 +9,10 @@ from test_reporting_documents import case, document
 
 from sstep_verify.campaign.statement.files import badge
 from sstep_verify.report import panels
+from sstep_verify.report.case import DRIFT, GAP, Series
 from sstep_verify.report.chart import AgainstS, draw_against_s, page_colour
 from sstep_verify.report.convergence import figure as panel_figure
 from sstep_verify.report.convergence import legend
-from sstep_verify.report.results import DRIFT, GAP, Series
 from sstep_verify.report.tables import Of
 from studies.report.scaling.part import PROGRAMS, ScalingPoint, scaling_figure
 

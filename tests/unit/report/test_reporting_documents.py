@@ -12,21 +12,8 @@ import numpy as np
 import pytest
 
 from sstep_verify.errors import InputError
-from sstep_verify.report.results import (
-    DRIFT,
-    GAP,
-    Campaign,
-    Case,
-    Line,
-    Results,
-    Run,
-    Series,
-    Summary,
-    dumps,
-    load,
-    loads,
-    tally,
-)
+from sstep_verify.report.case import DRIFT, GAP, Case, Line, Run, Series
+from sstep_verify.report.results import Campaign, Results, Summary, dumps, load, loads, tally
 from sstep_verify.verdict import Status, Term, Verdict
 
 ALL = (Status.PASS, Status.FAIL, Status.VACUOUS, Status.INCONCLUSIVE)

@@ -11,9 +11,9 @@ import pytest
 from test_reporting_documents import NASTY, case, document
 
 from sstep_verify.report import panels
+from sstep_verify.report.case import DRIFT, ERROR, GAP, Line, Series
 from sstep_verify.report.chart import write_files
 from sstep_verify.report.convergence import figure
-from sstep_verify.report.results import DRIFT, ERROR, GAP, Line, Series
 from sstep_verify.report.tables import write_tables
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -10,13 +10,9 @@ import pytest
 from test_reporting_documents import case, document, every_status, verdict
 
 from sstep_verify.errors import InputError
-from sstep_verify.report import (
-    check_destination,
-    load,
-    write,
-    write_report,
-)
-from sstep_verify.report.results import dumps, loads
+from sstep_verify.report import write
+from sstep_verify.report.results import dumps, load, loads
+from sstep_verify.report.write import check_destination, write_report
 from sstep_verify.verdict import Status
 
 

@@ -11,8 +11,10 @@ import junitparser
 import pytest
 from test_reporting_documents import NASTY, case, document, every_status, verdict
 
-from sstep_verify.report import load, numbers, verdicts, write, write_report
-from sstep_verify.report.results import GAP, Series
+from sstep_verify.report import plain, verdicts, write
+from sstep_verify.report.case import GAP, Series
+from sstep_verify.report.results import load
+from sstep_verify.report.write import write_report
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import Status
 
@@ -183,7 +185,7 @@ def test_the_worst_detection_limit_is_that_of_the_run_that_saw_least():
     [(None, "–"), (0.1234, "0.123 s"), (59.9, "59.9 s"), (185, "3 min 5 s"), (7800, "2 h 10 min")],
 )
 def test_durations_are_words(seconds, words):
-    assert numbers.duration(seconds) == words
+    assert plain.duration(seconds) == words
 
 
 def test_a_large_campaign_stays_a_modest_page(tmp_path):

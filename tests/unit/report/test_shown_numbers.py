@@ -10,9 +10,9 @@ import pytest
 from test_reporting_documents import case, document, verdict
 
 from sstep_verify.report.case import Certified, CertifiedRow
-from sstep_verify.report.junit import write_junit
-from sstep_verify.report.numbers import enclosed, promised
+from sstep_verify.report.plain import enclosed, promised
 from sstep_verify.report.tables import certified_table, of
+from sstep_verify.report.verdicts import write_junit
 from sstep_verify.verdict import Status, Term
 from studies.report.scaling import part as scaling_part
 from studies.report.scaling.part import Scaling, ScalingPoint

@@ -11,15 +11,10 @@ import pytest
 from drawn import read
 
 from sstep_verify.errors import InputError
-from sstep_verify.report import (
-    Campaign,
-    Case,
-    Results,
-    Summary,
-    write_report,
-)
+from sstep_verify.report.case import Case
 from sstep_verify.report.plain import DIGITS
-from sstep_verify.report.results import dumps, loads
+from sstep_verify.report.results import Campaign, Results, Summary, dumps, loads
+from sstep_verify.report.write import write_report
 from studies.report.stability.document import Stability, StabilityRun, brief
 from studies.report.stability.heat import cells, full_factor, rows
 from studies.report.stability.part import drawn as stability_part

@@ -13,8 +13,8 @@ from sstep_verify import judge, verify
 from sstep_verify.adapters.program import ProgramSolver, read_program
 from sstep_verify.campaign.artefact.files import read_artefact, write_artefact
 from sstep_verify.campaign.artefact.verdicts import artefact_of, rejudge
+from sstep_verify.campaign.cases import load_data
 from sstep_verify.campaign.profile import Selection, profile_of
-from sstep_verify.campaign.selection import load_data
 from sstep_verify.campaign.verdicts.expand import expand, make_case
 from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 from sstep_verify.checks import contract
