@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_type_hints
 
+import numpy as np
+
 from sstep_verify.errors import InputError, closest
 from sstep_verify.inputs.records import convert, strict
 from sstep_verify.problems import Kernel, Problem, kernel_from, losses
@@ -241,3 +243,25 @@ def load_data(name: str, directory: str | None, task: str | None = None) -> Data
         if inside.is_file():
             return load(inside, directory=directory, task=task)
     return load(name, directory=directory, task=task)
+
+
+def out_of_range(problem: Problem) -> str:
+    """Why float64 cannot hold the numbers of a problem; empty if it can.
+
+    No correct run says anything where the largest value that the dual objective may take, m^2 K_ii times
+    C^2 (K-SVM) or over lambda (K-RR), is beyond the largest number.
+    """
+    with np.errstate(over="ignore"):
+        data: Any = problem.data
+        squares = np.asarray((data * data).sum(axis=1))
+        largest = np.float64(problem.kernel.largest(float(squares.max())))
+        factor = (
+            np.float64(problem.hinge.C) ** 2 if problem.is_svm else 1 / np.float64(problem.ridge.penalty)
+        )
+        reached = largest * factor * float(problem.samples) ** 2
+    if np.isfinite(reached):
+        return ""
+    return (
+        f"kernel entries reach {largest:.3g}, so with m = {problem.samples} and the parameter given the "
+        "objective is beyond the range of float64 (1.8e308); scale the data or the parameter"
+    )

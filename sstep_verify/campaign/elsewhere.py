@@ -20,14 +20,13 @@ import numpy as np
 from sstep_verify.adapters.program import Program, ProgramFile
 from sstep_verify.adapters.program.batch import ERRORS, EXIT, OUTPUT, PLACE, StoredProgramSolver, StoredRun
 from sstep_verify.adapters.stored import StoredVector, read_vector
-from sstep_verify.campaign.cases import load_data
+from sstep_verify.campaign.cases import load_data, out_of_range
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.profile import Selection, profile_of
-from sstep_verify.campaign.verdicts.expand import CaseSpec, expand, make_case
-from sstep_verify.campaign.verdicts.family import Family, Source
+from sstep_verify.campaign.verdicts.case import make_case, memory_of
+from sstep_verify.campaign.verdicts.family import CaseSpec, Family, Source, expand
 from sstep_verify.campaign.verdicts.kind import refuse_unusable
 from sstep_verify.campaign.verdicts.measured import SharedReferences
-from sstep_verify.campaign.verdicts.memory import memory_of, out_of_range
 from sstep_verify.campaign.verdicts.runs import checks_of_family, make_runs
 from sstep_verify.errors import InputError, RefusedError
 from sstep_verify.inputs import read_whole

@@ -15,7 +15,7 @@ from sstep_reference.errors import InvalidInputError
 from threadpoolctl import threadpool_limits
 
 from sstep_verify import InputError, RunRequest, Solver, Status, Trajectory, Verdict
-from sstep_verify.campaign.verdicts.expand import stored_as
+from sstep_verify.campaign.verdicts.case import stored_as
 from sstep_verify.checks import contract, metamorphic_exact, step_replay, window_replay
 from sstep_verify.checks.recorded import phases
 from sstep_verify.checks.registry import checks_of

@@ -33,7 +33,7 @@ from sstep_verify.campaign.model import Definition, Plan, Step, Unit, heard_by
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.execute import SHRINKING, execute_group
-from sstep_verify.campaign.verdicts.expand import CaseSpec, expand
+from sstep_verify.campaign.verdicts.family import CaseSpec, expand
 from sstep_verify.checks import box, contract, step_replay
 from sstep_verify.checks.recorded import message_count, rank_coherence
 from sstep_verify.verdict import Status

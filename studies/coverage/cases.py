@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sstep_verify import ProductionSolver, Trajectory
-from sstep_verify.campaign.verdicts.expand import stored_as
+from sstep_verify.campaign.verdicts.case import stored_as
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.declaration import KNOWN, Declaration
 from sstep_verify.problems import (

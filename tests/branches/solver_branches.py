@@ -99,7 +99,8 @@ def make_runs(name: str) -> None:
     from sstep_verify.adapters import ours, training
     from sstep_verify.campaign.cases import load_data
     from sstep_verify.campaign.read import read_definition
-    from sstep_verify.campaign.verdicts.expand import expand, make_case
+    from sstep_verify.campaign.verdicts.case import make_case
+    from sstep_verify.campaign.verdicts.family import expand
     from sstep_verify.checks.shared.case import AGAIN, plain_request
     from sstep_verify.runs.make import make_run
     from sstep_verify.solver.settings import Options

@@ -11,7 +11,8 @@ import pytest
 from command import command
 
 from sstep_verify.campaign.profile import Selection, profile_of
-from sstep_verify.campaign.verdicts.expand import expand, make_case
+from sstep_verify.campaign.verdicts.case import make_case
+from sstep_verify.campaign.verdicts.family import expand
 from sstep_verify.campaign.verdicts.measured import WORK, common_points, exact_iterations, with_stability
 from sstep_verify.errors import InputError
 from sstep_verify.problems.data.datasets import load as load_data

@@ -32,7 +32,7 @@ def judge(cases: list[str]) -> str:
     from sstep_verify.campaign.loop.pool import spread
     from sstep_verify.campaign.model import Plan, Unit
     from sstep_verify.campaign.read import read_definition
-    from sstep_verify.campaign.verdicts.expand import expand
+    from sstep_verify.campaign.verdicts.family import expand
     from sstep_verify.campaign.verdicts.kind import KIND
 
     told = []

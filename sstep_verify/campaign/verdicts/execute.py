@@ -9,12 +9,12 @@ from functools import partial
 
 from sstep_verify.adapters.python import is_foreign
 from sstep_verify.campaign.artefact.verdicts import REPLAY, keep_artefacts, keep_runs
-from sstep_verify.campaign.cases import case_in_report, load_data
+from sstep_verify.campaign.cases import case_in_report, load_data, out_of_range
 from sstep_verify.campaign.headline import RELATING, roll_up, telling
 from sstep_verify.campaign.model import REFUSED, Finished, Plan, Unit, attempted, tell
-from sstep_verify.campaign.verdicts.expand import CaseSpec, make_case
+from sstep_verify.campaign.verdicts.case import Memory, make_case, memory_of
+from sstep_verify.campaign.verdicts.family import CaseSpec
 from sstep_verify.campaign.verdicts.measured import Reference, SharedReferences, exact_iterations
-from sstep_verify.campaign.verdicts.memory import Memory, memory_of, out_of_range
 from sstep_verify.campaign.verdicts.runs import (
     RunsMade,
     checks_of_family,

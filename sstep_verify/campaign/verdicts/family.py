@@ -1,7 +1,8 @@
-"""Family of problems in a campaign file: its keys, their types and limits."""
+"""Families of problems in a campaign file (keys, types, limits), and the cases that they stand for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Protocol
@@ -9,15 +10,31 @@ from typing import Annotated, Protocol
 from sstep_verify.adapters.program import ProgramFile, is_program
 from sstep_verify.adapters.python import ForeignSolver, is_foreign
 from sstep_verify.adapters.stored import StoredVector
-from sstep_verify.campaign.cases import LONG, POSITIVE, WORDS, Count, Memory, OneOf, Range, Whole
+from sstep_verify.campaign.cases import (
+    LONG,
+    POSITIVE,
+    WORDS,
+    Count,
+    Memory,
+    OneOf,
+    Range,
+    Whole,
+    case_id,
+    chosen,
+)
+from sstep_verify.campaign.model import Definition, Unit
 from sstep_verify.campaign.verdicts.solvers import SolverTable, make_solvers, program_solver
 from sstep_verify.checks.registry import CHECKS
+from sstep_verify.errors import InputError
 from sstep_verify.problems import Kernel
 from sstep_verify.problems.draws import GENERATORS
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.protocol import Solver
 from sstep_verify.solver.settings import Options
+
+MOST_CASES = 10_000
+"""Most problems of a campaign: a report of more can be neither read nor drawn."""
 
 
 class Source(Protocol):
@@ -59,7 +76,7 @@ class FamilyTable(SolverTable):
         0 for none.
     start : int
         Iterations of the stream that are skipped: the runs then begin from a seeded vector and not from 0;
-        see `sstep_verify.campaign.verdicts.expand.seeded_start`.
+        see `sstep_verify.campaign.verdicts.case.seeded_start`.
     stream : str
         Kind of the index stream.
     seed : int
@@ -68,7 +85,7 @@ class FamilyTable(SolverTable):
         How the data are held.
     memory : float
         GiB that a process may take for a case; what needs more is left out or refused, see
-        `campaign.verdicts.memory`.
+        `campaign.verdicts.case`.
     time_limit : float
         Seconds that a run of a solver ``module:object`` may take.
     checks : tuple of str
@@ -188,3 +205,70 @@ class Family(FamilyTable):
         if self.given is not None:
             return {"": ForeignSolver(self.given)}
         return make_solvers(self)
+
+
+@dataclass(frozen=True)
+class CaseSpec:
+    """One case, by names and numbers only; `parameter` is C or lambda, `block` b."""
+
+    data: str
+    task: str
+    kernel: Kernel
+    parameter: float
+    block: int
+    family: Family
+
+    @property
+    def id(self) -> str:
+        """Unique name, see `case_id`."""
+        more = [f"b={self.block}"] if self.task == "krr" else []
+        more += [self.family.label] if self.family.label else []
+        return case_id(self.data, self.kernel, self.task, self.parameter, *more)
+
+
+def expand(definition: Definition, only: str = "") -> list[Unit]:
+    """All cases of a campaign whose id `only` selects (`sstep_verify.campaign.cases`), in units.
+
+    The work of a unit are the specs of a family's cases on the same data and kernel: they share kernel
+    matrices and optimum searches.
+
+    InputError if two cases coincide, or no case is left.
+    """
+    specs: dict[str, CaseSpec] = {}
+    for spec in (spec for family in definition.families for spec in _product(family)):
+        if spec.id in specs and definition.cut and spec.family is not specs[spec.id].family:
+            continue  # What two families of a profile differ in, such as an a0, the solver has not.
+        if spec.id in specs:
+            where = "two families" if spec.family is not specs[spec.id].family else "one family twice"
+            raise InputError(f"{definition.source}: case {spec.id} stands in {where}")
+        specs[spec.id] = spec
+        if len(specs) > MOST_CASES:
+            raise InputError(
+                f"{definition.source}: has more than {MOST_CASES:,} problems; make several campaigns of it"
+            )
+    wanted = chosen(only, specs)
+    groups: dict[tuple, list[CaseSpec]] = {}
+    for spec in specs.values():
+        if spec.id in wanted:
+            groups.setdefault((spec.data, spec.kernel, id(spec.family)), []).append(spec)
+    return [
+        Unit(
+            tuple(spec.id for spec in same),
+            tuple(same),
+            data=(same[0].data,),
+            ranks=same[0].family.ranks,
+            foreign=is_foreign(same[0].family.solver) and not same[0].family.source,
+        )
+        for same in groups.values()
+    ]
+
+
+def _product(family: Family) -> Iterator[CaseSpec]:
+    return (
+        CaseSpec(data, task, kernel, parameter, block, family)
+        for data in family.data
+        for kernel in family.kernel
+        for task in family.task
+        for parameter in family.parameter
+        for block in family.block
+    )

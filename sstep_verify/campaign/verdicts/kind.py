@@ -22,11 +22,10 @@ from sstep_verify.adapters.python import digest_of_code, is_foreign
 from sstep_verify.campaign.cases import Range, limits, load_data, most_ranks, read_table, refuse_beyond
 from sstep_verify.campaign.model import Assembled, Definition, Finished, Kind, Plan, Prepared, State, Unit
 from sstep_verify.campaign.summary import steps_decided, summarise
+from sstep_verify.campaign.verdicts.case import expected_cost, make_case, memory_of, require_cache
 from sstep_verify.campaign.verdicts.execute import REMARKS, CaseOutcome, execute_group
-from sstep_verify.campaign.verdicts.expand import expand, expected_cost, make_case
-from sstep_verify.campaign.verdicts.family import Family, FamilyTable
+from sstep_verify.campaign.verdicts.family import Family, FamilyTable, expand
 from sstep_verify.campaign.verdicts.measured import beside_classical
-from sstep_verify.campaign.verdicts.memory import memory_of, require_cache
 from sstep_verify.campaign.verdicts.runs import announce_starts, minimum_table, starts_of
 from sstep_verify.errors import InputError
 from sstep_verify.power import power_statement

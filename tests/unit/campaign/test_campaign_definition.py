@@ -3,7 +3,8 @@
 import pytest
 
 from sstep_verify.campaign.read import read_definition, shipped
-from sstep_verify.campaign.verdicts.expand import expand, make_case
+from sstep_verify.campaign.verdicts.case import make_case
+from sstep_verify.campaign.verdicts.family import expand
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems.data.datasets import load

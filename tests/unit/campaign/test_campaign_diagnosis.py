@@ -9,7 +9,7 @@ import pytest
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.execute import _told, execute_group
-from sstep_verify.campaign.verdicts.expand import expand
+from sstep_verify.campaign.verdicts.family import expand
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.specification import specification
 from sstep_verify.verdict import Status, Verdict

@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.read import read_definition, shipped
-from sstep_verify.campaign.verdicts.expand import expand, make_case
+from sstep_verify.campaign.verdicts.case import make_case, memory_of
+from sstep_verify.campaign.verdicts.family import expand
 from sstep_verify.campaign.verdicts.measured import SharedReferences
-from sstep_verify.campaign.verdicts.memory import memory_of
 from sstep_verify.campaign.verdicts.solvers import offered
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import GIB, Oracle
@@ -55,7 +55,7 @@ def many(tmp_path, monkeypatch):
     lines = [f"{1 if row.sum() > 0 else -1} 1:{row[0]:.4f} 2:{row[1]:.4f}" for row in rows]
     (tmp_path / "many.svm").write_text("\n".join(lines) + "\n", encoding="ascii")
     # Without the fixed part of the kept balls the limit can be as small as the data.
-    monkeypatch.setattr("sstep_verify.campaign.verdicts.memory.CACHED_BALLS", 0)
+    monkeypatch.setattr("sstep_verify.campaign.verdicts.case.CACHED_BALLS", 0)
     return tmp_path
 
 
@@ -64,7 +64,7 @@ def test_windows_are_judged_where_no_matrix_fits(many, monkeypatch):
         raise AssertionError("a whole kernel matrix was formed")
 
     monkeypatch.setattr("sstep_verify.numerics.ROWS", 64)
-    monkeypatch.setattr("sstep_verify.campaign.verdicts.memory.ROWS", 64)
+    monkeypatch.setattr("sstep_verify.campaign.verdicts.case.ROWS", 64)
     monkeypatch.setattr("sstep_verify.numerics.kernel_matrix", refused)
     monkeypatch.setattr("sstep_verify.oracle.search.svm.kernel_matrix", refused)
     said = []

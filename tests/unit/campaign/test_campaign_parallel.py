@@ -7,8 +7,7 @@ import pytest
 from sstep_verify.adapters.command import CommandSolver
 from sstep_verify.adapters.ours import DistributedSolver
 from sstep_verify.campaign.read import read_definition
-from sstep_verify.campaign.verdicts.expand import expand
-from sstep_verify.campaign.verdicts.family import Family
+from sstep_verify.campaign.verdicts.family import Family, expand
 from sstep_verify.campaign.verdicts.kind import read_family
 from sstep_verify.errors import InputError
 from sstep_verify.problems import LinearKernel, RBFKernel

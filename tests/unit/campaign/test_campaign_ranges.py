@@ -7,7 +7,7 @@ import os
 import pytest
 
 from sstep_verify.campaign.read import LARGEST, parse_definition, read_definition
-from sstep_verify.campaign.verdicts.expand import expand
+from sstep_verify.campaign.verdicts.family import expand
 from sstep_verify.errors import InputError
 
 HEAD = '[campaign]\nname = "mine"\ntitle = "t"\ndescription = "d"\n'

@@ -10,8 +10,8 @@ import pytest
 
 from sstep_verify.adapters.training import TrainingSolver, tuned_sequence
 from sstep_verify.campaign.read import read_definition
-from sstep_verify.campaign.verdicts.expand import CaseSpec, _claims, expand, make_case, seeded_start
-from sstep_verify.campaign.verdicts.family import Family
+from sstep_verify.campaign.verdicts.case import _claims, make_case, seeded_start
+from sstep_verify.campaign.verdicts.family import CaseSpec, Family, expand
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import plain_request
 from sstep_verify.costs.tuning import Tuner

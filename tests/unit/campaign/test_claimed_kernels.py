@@ -10,7 +10,7 @@ from sstep_verify.campaign import shipped
 from sstep_verify.campaign.cases import load_data
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.read import read_definition
-from sstep_verify.campaign.verdicts.expand import expand
+from sstep_verify.campaign.verdicts.family import expand
 from sstep_verify.problems.data.embedded import EDGES
 from sstep_verify.solver import ProductionSolver
 

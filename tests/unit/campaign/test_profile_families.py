@@ -9,7 +9,7 @@ import pytest
 from sstep_verify.adapters.program import read_program
 from sstep_verify.campaign import PROFILES
 from sstep_verify.campaign.profile import Selection, profile_of
-from sstep_verify.campaign.verdicts.expand import expand
+from sstep_verify.campaign.verdicts.family import expand
 
 KINDS = {
     "plain": 'writes = "final"\n[final]\nafter = "alpha:"\n',

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstep_verify.campaign.read import read_definition
-from sstep_verify.campaign.verdicts.expand import expand, make_case
+from sstep_verify.campaign.verdicts.case import make_case
+from sstep_verify.campaign.verdicts.family import expand
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.numerics import kernel_matrix

@@ -15,7 +15,8 @@ from sstep_verify.campaign.artefact.files import read_artefact, write_artefact
 from sstep_verify.campaign.artefact.verdicts import artefact_of, rejudge
 from sstep_verify.campaign.cases import load_data
 from sstep_verify.campaign.profile import Selection, profile_of
-from sstep_verify.campaign.verdicts.expand import expand, make_case
+from sstep_verify.campaign.verdicts.case import make_case
+from sstep_verify.campaign.verdicts.family import expand
 from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 from sstep_verify.checks import contract
 from sstep_verify.checks.registry import CHECKS, cases_to_judge

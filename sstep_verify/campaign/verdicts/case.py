@@ -1,26 +1,32 @@
-"""From a campaign's families to cases, grouped by what they can share: data and kernel."""
+"""A case on loaded data: what the checks judge, and what it takes, stated before anything is run.
+
+What it takes follows from shapes alone, so that the same campaign does the same on every machine. Memory is
+that of the largest arrays of each part, all parts taken to be held together; the interpreter and its
+libraries, some 0.3 GiB, and what grows with m alone are not counted.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.adapters.python import is_foreign
-from sstep_verify.campaign.cases import case_id, chosen, command_for
-from sstep_verify.campaign.model import Definition, Unit
-from sstep_verify.campaign.verdicts.family import Family
+from sstep_verify.campaign.cases import command_for
+from sstep_verify.campaign.verdicts.family import CaseSpec, Family
 from sstep_verify.campaign.verdicts.measured import common_points, measuring_points
 from sstep_verify.campaign.verdicts.solvers import TRAINING, offered
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.window_replay import replayable
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
-from sstep_verify.problems import IndexStream, Kernel, Problem, loss_from
+from sstep_verify.numerics import ROWS
+from sstep_verify.oracle.facade import BALL, gibibytes, optimum_bytes
+from sstep_verify.problems import IndexStream, Problem, loss_from
 from sstep_verify.problems.data.datasets import DataSet
 from sstep_verify.problems.streams import distinct_length
 from sstep_verify.problems.transforms import with_constant_feature
@@ -32,75 +38,14 @@ LONGEST_UNIT = 1 << 16
 SHORT = 600
 """Most iterations of the runs that checks make beside the plain ones; fewer where they are whole epochs."""
 
-MOST_CASES = 10_000
-"""Most problems of a campaign: a report of more can be neither read nor drawn."""
+CACHED_BALLS = 2_000_000
+"""Entries that the exact kernel of an oracle keeps."""
 
+ROW_ARRAYS = 10
+"""Arrays of a window's kernel rows that are held at once where their bounds are made."""
 
-@dataclass(frozen=True)
-class CaseSpec:
-    """One case, by names and numbers only; `parameter` is C or lambda, `block` b."""
-
-    data: str
-    task: str
-    kernel: Kernel
-    parameter: float
-    block: int
-    family: Family
-
-    @property
-    def id(self) -> str:
-        """Unique name, see `case_id`."""
-        more = [f"b={self.block}"] if self.task == "krr" else []
-        more += [self.family.label] if self.family.label else []
-        return case_id(self.data, self.kernel, self.task, self.parameter, *more)
-
-
-def expand(definition: Definition, only: str = "") -> list[Unit]:
-    """All cases of a campaign whose id `only` selects (`sstep_verify.campaign.cases`), in units.
-
-    The work of a unit are the specs of a family's cases on the same data and kernel: they share kernel
-    matrices and optimum searches.
-
-    InputError if two cases coincide, or no case is left.
-    """
-    specs: dict[str, CaseSpec] = {}
-    for spec in (spec for family in definition.families for spec in _product(family)):
-        if spec.id in specs and definition.cut and spec.family is not specs[spec.id].family:
-            continue  # What two families of a profile differ in, such as an a0, the solver has not.
-        if spec.id in specs:
-            where = "two families" if spec.family is not specs[spec.id].family else "one family twice"
-            raise InputError(f"{definition.source}: case {spec.id} stands in {where}")
-        specs[spec.id] = spec
-        if len(specs) > MOST_CASES:
-            raise InputError(
-                f"{definition.source}: has more than {MOST_CASES:,} problems; make several campaigns of it"
-            )
-    wanted = chosen(only, specs)
-    groups: dict[tuple, list[CaseSpec]] = {}
-    for spec in specs.values():
-        if spec.id in wanted:
-            groups.setdefault((spec.data, spec.kernel, id(spec.family)), []).append(spec)
-    return [
-        Unit(
-            tuple(spec.id for spec in same),
-            tuple(same),
-            data=(same[0].data,),
-            ranks=same[0].family.ranks,
-            foreign=is_foreign(same[0].family.solver) and not same[0].family.source,
-        )
-        for same in groups.values()
-    ]
-
-
-def _product(family: Family) -> Iterator[CaseSpec]:
-    return (
-        CaseSpec(data, task, kernel, parameter, block, family)
-        for data in family.data
-        for kernel in family.kernel
-        for task in family.task
-        for parameter in family.parameter
-        for block in family.block
-    )
+STATE_MATRICES = 6
+"""Matrices m x m that the drift bound of a carried state is made of."""
 
 
 def make_case(
@@ -238,3 +183,100 @@ def seeded_start(problem: Problem, seed: int) -> np.ndarray:
     if problem.is_svm:
         return problem.hinge.C * np.clip(3.0 * drawn - 1.0, 0.0, 1.0)
     return (2.0 * drawn - 1.0) * float(np.abs(problem.targets).max()) / problem.samples
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes that a case takes, by what they are for, and those that its process may take.
+
+    `whole` says whether kernel matrix and optimum fit, the matrices of which take `matrices`: if not, gaps
+    are measured by panels of kernel rows and relative to the dual value reached.
+    """
+
+    limit: int
+    parts: dict[str, int]
+    whole: bool
+    matrices: int
+
+    @property
+    def total(self) -> int:
+        """Bytes of all parts."""
+        return sum(self.parts.values())
+
+    @property
+    def words(self) -> str:
+        """One line for reports and for the start of a run."""
+        parts = ", ".join(f"{what} {gibibytes(size)}" for what, size in self.parts.items())
+        line = f"about {gibibytes(self.total)} of {gibibytes(self.limit)} GiB a process ({parts})"
+        if not self.whole:
+            line += (
+                f"; the optimum is not searched, which takes {gibibytes(self.matrices)} GiB: gaps by "
+                "panels of kernel rows, relative to the dual value reached"
+            )
+        return line
+
+
+def memory_of(spec: CaseSpec, case: Case) -> Memory:
+    """What a case takes; see `Memory`.
+
+    InputError if it is more than its family allows, or a check needs an optimum, or the drift of a carried
+    state, that does not fit; the message names the figure and the ways out.
+    """
+    problem, family = case.problem, spec.family
+    m, limit = problem.samples, family.memory_bytes
+    matrix = 8 * m**2
+    # The measure of a K-SVM keeps its kernel matrix as well.
+    matrices = optimum_bytes(m, svm=problem.is_svm) + matrix * problem.is_svm
+    parts = {"data": 8 * m * problem.features * (1 + problem.is_sparse), **_runs(spec, case)}
+    left = limit - sum(parts.values())
+    whole = matrices <= left
+    parts["kernel matrices" if whole else "kernel panels"] = matrices if whole else 8 * m * 3 * ROWS
+    found = Memory(limit, parts, whole, matrices)
+    too_large = {}
+    if not whole:
+        too_large["optimum"] = matrices
+    if case.declaration.state and STATE_MATRICES * matrix > left:
+        too_large["residual-gap"] = STATE_MATRICES * matrix
+    for check in family.checks:
+        if check in too_large:
+            raise InputError(
+                f"{case.id}: check {check!r} needs {gibibytes(too_large[check])} GiB for m = {m}, but the "
+                f"family allows {gibibytes(limit)} GiB a process in all; name its checks without "
+                f"{check!r} (checks = [...]), or raise it (memory = GiB)"
+            )
+    if found.total > limit:
+        raise InputError(
+            f"{case.id}: takes {found.words}; raise it (memory = GiB), or lower replay_limit, drift or s"
+        )
+    return found
+
+
+def require_cache(spec: CaseSpec, case: Case) -> None:
+    """Raise InputError if the cache of kernel rows cannot hold those of one window."""
+    family, m = spec.family, case.problem.samples
+    needed = min(max(case.s_values) * spec.block, m)
+    if 0 < family.cache < needed * m:
+        raise InputError(
+            f"{case.id}: cache = {family.cache} words, but the {needed} kernel rows of {m} values that a "
+            f"window of s = {max(case.s_values)} may need take {needed * m}; raise it to that, lower s, or "
+            "set cache = 0"
+        )
+
+
+def _runs(spec: CaseSpec, case: Case) -> dict[str, int]:
+    """Bytes of windows, of the recorded dual vectors, and of what else the family asks for."""
+    family, m = spec.family, case.problem.samples
+    replayed = [min(s * spec.block, m) for s in case.s_values if replayable(case, s)]
+    drawn = max((min(s * spec.block, m) for s in case.s_values), default=0)
+    parts = {
+        "windows": 8 * m * (drawn + ROW_ARRAYS * max(replayed, default=0))
+        + BALL * min(CACHED_BALLS, m * m),
+        "recorded vectors": 8 * m * sum(2 * len(points) for points in case.points.values()),
+    }
+    if family.keep_gram:
+        parts["Gram matrix of the solver"] = 8 * m**2
+    if family.drift:
+        updates = min(family.drift // spec.block, family.iterations) * spec.block
+        # At two precisions, one after the other.
+        parts["exact trajectory"] = BALL * m * min(updates, m)
+    return parts
