@@ -14,7 +14,8 @@ from sstep_verify.report.write import write_report
 
 @pytest.fixture
 def folder(tmp_path):
-    case = Case("a", "problem a", "data", "linear", "svm-l1 C=1", "svm-l1", 4, 2, 1, "PASS")
+    told = {"radius": 2, "found by": "search"}
+    case = Case("a", "problem a", "data", "linear", "svm-l1 C=1", "svm-l1", 4, 2, 1, "PASS", facts=told)
     artefacts = tmp_path / "collected"
     (artefacts / "a-box-s2").mkdir(parents=True)
     return write_report(
@@ -36,10 +37,12 @@ def test_a_report_is_made_anew_in_place_and_keeps_its_artefacts(folder):
     assert [entry.name for entry in folder.parent.iterdir() if entry.name != "collected"] == ["report"]
 
 
-def test_another_folder_gets_the_report_and_the_first_stays(folder, tmp_path):
+def test_another_folder_gets_the_same_report_and_the_first_stays(folder, tmp_path):
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert run(folder / "results.json", "--out", tmp_path / "new").exit_code == 0
     assert (tmp_path / "new" / "artefacts" / "a-box-s2").is_dir()
+    for path, content in before.items():
+        assert (tmp_path / "new" / path.relative_to(folder)).read_bytes() == content
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
