@@ -214,8 +214,8 @@ _SHORT_ARRAY = re.compile(r"\[\n\s*((?:(?:-?\d[\d.eE+-]*|null),?\s*)+)\]")
 
 
 def dumps(results: Results) -> str:
-    """The document as strict JSON text: no NaN or Infinity, one line per curve."""
-    text = json.dumps(results.as_dict(), indent=1, allow_nan=False, ensure_ascii=False)
+    """The document as strict JSON text: sorted keys, no NaN or Infinity, one line per curve."""
+    text = json.dumps(results.as_dict(), sort_keys=True, indent=1, allow_nan=False, ensure_ascii=False)
     return _SHORT_ARRAY.sub(lambda match: "[" + re.sub(r"\s+", " ", match[1]).strip() + "]", text) + "\n"
 
 

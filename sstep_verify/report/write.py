@@ -19,7 +19,7 @@ from sstep_verify.report.case import DRIFT, ERROR, GAP
 from sstep_verify.report.chart import Figure, write_files
 from sstep_verify.report.convergence import figure
 from sstep_verify.report.plain import amount, count, duration, short
-from sstep_verify.report.results import STUDIED, Results, dumps, part_of, tally
+from sstep_verify.report.results import STUDIED, Results, dumps, loads, part_of, tally
 from sstep_verify.report.stability import losses
 from sstep_verify.report.tables import certified_table, of, runs_of, write_tables
 from sstep_verify.report.verdicts import (
@@ -138,8 +138,10 @@ def copy_artefacts(source: Path, target: Path, names: Iterable[str]) -> None:
 
 
 def _write_all(results: Results, folder: Path) -> None:
+    text = dumps(results)
+    (folder / "results.json").write_text(text, encoding="utf-8")
+    results = loads(text)  # So that a report that is made anew is the same, the order of facts included.
     groups = panels.groups(results)
-    (folder / "results.json").write_text(dumps(results), encoding="utf-8")
     write_tables(results, groups, folder / "tables")
     studies = {name: part_of(name).drawn(results) for name in results.studies}
     for study in studies.values():
