@@ -23,7 +23,7 @@ from itertools import chain
 import numpy as np
 
 from sstep_verify.bounds.largest_number import largest_number, largest_value
-from sstep_verify.checks.contract_items import FINITE, ITEMS, not_finite
+from sstep_verify.checks.contract_items import FINITE, ITEMS, faults_of, not_finite
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.checks.shared.check import Check, plain_run
 from sstep_verify.checks.shared.finding import Finding, Window
@@ -157,8 +157,8 @@ def _faults(case: Case, trajectory: Trajectory, asked: Asked) -> dict[str, str]:
     # Scaled data have another range of numbers: the metamorphic checks compare such runs as they are.
     scaled = asked.problem != case.problem.digest
     declared = _declared(case, asked)
-    faults = {name: item(declared, trajectory, asked) for name, item in ITEMS.items()}
-    return {name: fault for name, fault in faults.items() if fault and not (scaled and name == FINITE)}
+    faults = faults_of(declared, trajectory, asked)
+    return {name: fault for name, fault in faults if not (scaled and name == FINITE)}
 
 
 def _declared(case: Case, asked: Asked) -> Declaration:

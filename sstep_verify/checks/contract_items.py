@@ -1,8 +1,8 @@
-"""Items of the check contract, one function each, that says what is wrong with a run, or nothing."""
+"""Items of the check contract: what is wrong with a run, by item."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -19,70 +19,88 @@ FINITE = "finite"
 STOPS = ("iterations", "observer", *OWN)
 """Reasons for stopping, see `Trajectory.stopped`."""
 
+ITEMS = (
+    "length", "start", "s", "recorded iterations", "first a", "shape", "type", FINITE, "inputs",
+    "stop reason", "state", "panels",
+)  # fmt: skip
+"""Items held against the request."""
 
-def _length(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
+Faults = Iterator[tuple[str, str]]
+"""Items that are wrong, in the order of `ITEMS`, each with what is wrong."""
+
+
+def faults_of(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> Faults:
+    """What is wrong with a run of a solver that declares this."""
+    yield from _of_steps(trajectory, asked)
+    yield from _of_values(declaration, trajectory, asked)
+    if asked.changed:
+        yield "inputs", f"the run changed what it was given or shares: {', '.join(asked.changed)}"
+    if fault := _stop(trajectory, asked):
+        yield "stop reason", fault
+    for name in declaration.state if declaration.level >= 2 else ():
+        if name not in trajectory.state:
+            yield "state", f"the declared state {name!r} is not recorded"
+            break
+        width = asked.features if name == "weights" else asked.initial.size
+        wanted, shape = (len(trajectory.iterations), width), np.shape(trajectory.state[name])
+        if shape != wanted:
+            yield "state", f"the state {name!r} has the shape {shape} instead of {wanted}"
+            break
+    yield from _of_panels(trajectory, asked)
+
+
+def _of_steps(trajectory: Trajectory, asked: Asked) -> Faults:
     length = trajectory.length
     if trajectory.stopped == "iterations" and length != asked.iterations:
-        return f"{length} of {asked.iterations} iterations were made"
-    return (
-        f"{length} iterations were made, {asked.iterations} asked for" if length > asked.iterations else ""
-    )
-
-
-def _start(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
-    if trajectory.start == asked.start:
-        return ""
-    return f"began at position {trajectory.start} of the index stream instead of {asked.start}"
-
-
-def _steps(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
-    return "" if trajectory.s == asked.s else f"windows of s = {trajectory.s} instead of {asked.s}"
-
-
-def _recorded(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
+        yield "length", f"{length} of {asked.iterations} iterations were made"
+    elif length > asked.iterations:
+        yield "length", f"{length} iterations were made, {asked.iterations} asked for"
+    if trajectory.start != asked.start:
+        begun = trajectory.start
+        yield "start", f"began at position {begun} of the index stream instead of {asked.start}"
+    if trajectory.s != asked.s:
+        yield "s", f"windows of s = {trajectory.s} instead of {asked.s}"
     recorded = np.asarray(trajectory.iterations)
     if recorded.ndim != 1 or recorded.size == 0 or recorded.dtype.kind not in "iu":
-        return f"recorded iterations are a {recorded.dtype} array of shape {recorded.shape}"
-    due = [stop for stop in asked.points if stop <= trajectory.length]
-    if trajectory.stopped in OWN and trajectory.length % asked.s == 0:
-        due = sorted({*due, trajectory.length})  # Its own rule may end it at any window's end.
-    if recorded.tolist() == due:
-        return ""
-    missing, beside = sorted(set(due) - set(recorded.tolist())), sorted(set(recorded.tolist()) - set(due))
-    return (
-        f"a is recorded at {recorded.size} iterations instead of {len(due)}: missing {missing[:3]}, "
-        f"not asked for {beside[:3]}"
-    )
+        shape = recorded.shape
+        yield "recorded iterations", f"recorded iterations are a {recorded.dtype} array of shape {shape}"
+        return
+    due = [stop for stop in asked.points if stop <= length]
+    if trajectory.stopped in OWN and length % asked.s == 0:
+        due = sorted({*due, length})  # Its own rule may end it at any window's end.
+    if recorded.tolist() != due:
+        missing, beside = set(due) - set(recorded.tolist()), set(recorded.tolist()) - set(due)
+        yield (
+            "recorded iterations",
+            (
+                f"a is recorded at {recorded.size} iterations instead of {len(due)}: missing "
+                f"{sorted(missing)[:3]}, not asked for {sorted(beside)[:3]}"
+            ),
+        )
 
 
-def _initial(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
+def _of_values(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> Faults:
     alphas = np.asarray(trajectory.alphas)
-    if alphas.ndim != 2 or alphas.shape[0] == 0 or alphas.shape[1:] != asked.initial.shape:
-        return ""  # The shape is what is wrong.
-    with np.errstate(over="ignore"):
-        held = asked.initial.astype(TYPES[declaration.precision])
-    places = np.flatnonzero(~(alphas[0] == held))
-    if not places.size:
-        return ""
-    first = int(places[0])
-    return f"the first a differs from a0: coordinate {first} is {alphas[0, first]!r}, a0 {held[first]!r}"
-
-
-def _shape(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
-    alphas = np.asarray(trajectory.alphas)
+    # Another shape is wrong by itself.
+    if alphas.ndim == 2 and alphas.shape[0] and alphas.shape[1:] == asked.initial.shape:
+        with np.errstate(over="ignore"):
+            held = asked.initial.astype(TYPES[declaration.precision])
+        if (places := np.flatnonzero(~(alphas[0] == held))).size:
+            first = int(places[0])
+            a, a0 = alphas[0, first], held[first]
+            yield "first a", f"the first a differs from a0: coordinate {first} is {a!r}, a0 {a0!r}"
     wanted = (len(trajectory.iterations), asked.initial.size)
     if alphas.shape != wanted:
-        return f"a has the shape {alphas.shape} instead of {wanted}"
-    return ""
-
-
-def _type(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
+        yield "shape", f"a has the shape {alphas.shape} instead of {wanted}"
+    held_in, needed = alphas.dtype, TYPES[declaration.precision]
     if isinstance(trajectory.alphas, np.ma.MaskedArray):
-        return "a is a masked array; needed is a plain one, whose every value counts"
-    held = np.asarray(trajectory.alphas).dtype
-    if held.kind == "f" and np.finfo(held).nmant >= np.finfo(TYPES[declaration.precision]).nmant:
-        return ""
-    return f"a is held in {held}, which cannot hold the declared {declaration.precision}"
+        yield "type", "a is a masked array; needed is a plain one, whose every value counts"
+    elif held_in.kind != "f" or np.finfo(held_in).nmant < np.finfo(needed).nmant:
+        yield "type", f"a is held in {held_in}, which cannot hold the declared {declaration.precision}"
+    if (spoiled := not_finite(trajectory)) is not None:
+        name, iteration, value = spoiled
+        where = f" at iteration {iteration}" if iteration >= 0 else ""
+        yield FINITE, f"{name} is not finite, first{where}: {value}"
 
 
 def not_finite(trajectory: Trajectory) -> tuple[str, int, object] | None:
@@ -96,19 +114,8 @@ def not_finite(trajectory: Trajectory) -> tuple[str, int, object] | None:
     return None
 
 
-def _finite(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
-    name, iteration, value = not_finite(trajectory) or ("", -1, 0.0)
-    where = f" at iteration {iteration}" if iteration >= 0 else ""
-    return f"{name} is not finite, first{where}: {value}" if name else ""
-
-
-def _inputs(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
-    return (
-        f"the run changed what it was given or shares: {', '.join(asked.changed)}" if asked.changed else ""
-    )
-
-
-def _stop(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
+def _stop(trajectory: Trajectory, asked: Asked) -> str:
+    """What is wrong with how it ended; empty if nothing is."""
     reason, length = trajectory.stopped, trajectory.length
     if trajectory.raised:
         kind, message = trajectory.raised.kind, trajectory.raised.message
@@ -124,42 +131,16 @@ def _stop(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str
     return ""
 
 
-def _state(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
-    for name in declaration.state if declaration.level >= 2 else ():
-        if name not in trajectory.state:
-            return f"the declared state {name!r} is not recorded"
-        width = asked.features if name == "weights" else asked.initial.size
-        wanted, shape = (len(trajectory.iterations), width), np.shape(trajectory.state[name])
-        if shape != wanted:
-            return f"the state {name!r} has the shape {shape} instead of {wanted}"
-    return ""
-
-
-def _panels(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> str:
+def _of_panels(trajectory: Trajectory, asked: Asked) -> Faults:
     for begin, panel in trajectory.panels.items():
-        columns, among = np.asarray(panel.columns), panel.among
+        columns, among, fault = np.asarray(panel.columns), panel.among, ""
         wanted = (columns.size, asked.initial.size if among is None else np.size(among))
         if np.shape(panel.entries) != wanted or columns.dtype.kind not in "iu":
-            return f"the panel of iteration {begin} has the shape {np.shape(panel.entries)}, not {wanted}"
-        if 0 in wanted:
-            return f"the panel of iteration {begin} holds no entry, but its window drew coordinates"
-        if begin not in trajectory.iterations:
-            return f"a panel is exposed at iteration {begin}, where a is not recorded"
-    return ""
-
-
-ITEMS: dict[str, Callable[[Declaration, Trajectory, Asked], str]] = {
-    "length": _length,
-    "start": _start,
-    "s": _steps,
-    "recorded iterations": _recorded,
-    "first a": _initial,
-    "shape": _shape,
-    "type": _type,
-    FINITE: _finite,
-    "inputs": _inputs,
-    "stop reason": _stop,
-    "state": _state,
-    "panels": _panels,
-}
-"""Items held against the request; each says what is wrong, or nothing."""
+            fault = f"the panel of iteration {begin} has the shape {np.shape(panel.entries)}, not {wanted}"
+        elif 0 in wanted:
+            fault = f"the panel of iteration {begin} holds no entry, but its window drew coordinates"
+        elif begin not in trajectory.iterations:
+            fault = f"a panel is exposed at iteration {begin}, where a is not recorded"
+        if fault:
+            yield "panels", fault
+            return

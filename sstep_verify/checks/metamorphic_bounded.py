@@ -34,12 +34,11 @@ import numpy as np
 from sstep_verify.checks.metamorphic.bounded import (
     LOST,
     ExactWindow,
-    Relation,
     affordable_steps,
     comparable,
     relations,
 )
-from sstep_verify.checks.metamorphic.exact import metamorphic_key, original_request, seen_first
+from sstep_verify.checks.metamorphic.exact import Relation, metamorphic_key, original_request, seen_first
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding, Window, decisive
@@ -190,11 +189,11 @@ def _judge_run(
 def _term(relation: Relation, findings: list[Finding]) -> Term:
     """What the planted defect would have shown in the windows of a relation."""
     share = max(finding.dropped.get(LOST, 0.0) for finding in findings)
-    reason = relation.blind or (
+    reason = relation.reason or (
         f"lost contributions to the gradients change a by at most {share:.2g} of what is allowed, in "
         f"{len(findings)} windows"
     )
-    effect = 0.0 if relation.blind else share
+    effect = 0.0 if relation.reason else share
     return planted_term(relation.name, effect, 1.0, len(findings), executed(findings), reason)
 
 

@@ -57,15 +57,15 @@ CAUSES = (
 def runs(case: Case) -> dict[str, RunRequest]:
     """The short run of every s, and the same on every transformed problem."""
     wanted = {}
-    known = {relation.name: relation.transformed for relation in relations(case)}
+    known = [relation for relation in relations(case) if not relation.reason]
     for s in case.s_values:
         request = original_request(case, s)
         wanted[metamorphic_key(s)] = request
-        for name, changed in known.items():
-            if changed is not None:
-                wanted[metamorphic_key(s, name)] = replace(
-                    request, problem=changed.problem, stream=changed.stream
-                )
+        for relation in known:
+            changed = relation.transformed
+            wanted[metamorphic_key(s, relation.name)] = replace(
+                request, problem=changed.problem, stream=changed.stream
+            )
     return wanted
 
 
@@ -110,7 +110,7 @@ def _judge_run(
     for relation in (*wanted, restart(case, original_request(case, s))):
         changed, name = relation.transformed, relation.name
         reason = relation.reason or relation.no_room_for_states(case, original.alphas)
-        if reason or changed is None:
+        if reason:
             planned = original.iterations.size - 1
             terms.append(term_of(name, math.inf, planned, 0, 0, f"not applicable: {reason}"))
             continue

@@ -5,6 +5,7 @@ Conventions in which an optimum is written down elsewhere: scale, signs, order o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -82,6 +83,10 @@ class Reading:
         Name of the mistake in the specification; empty where it names none.
     free_bias : bool
         Whether the problem has a bias that is not regularised, so that ``y'a = 0``.
+    hint : str
+        Of one that explains the vector, its name in `hints.HINTS`.
+    near : float
+        Relative gap or error that the vector so read has, at most.
     """
 
     words: str
@@ -90,6 +95,8 @@ class Reading:
     rounding: float
     sign: str = ""
     free_bias: bool = False
+    hint: str = ""
+    near: float = math.inf
 
 
 def as_it_is(answer: Answer, words: str, **changed) -> Reading:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
@@ -163,29 +163,7 @@ AS_NEAR = 100.0
 """How many times farther than the nearest one a reading may be that is told beside it."""
 
 
-@dataclass(frozen=True)
-class Explained:
-    """A hint that explains a vector.
-
-    Parameters
-    ----------
-    hint : str
-        Its name in `HINTS`.
-    words : str
-        What the vector is, to follow "it is".
-    sign : str
-        Name of the mistake in the specification; may be empty.
-    near : float
-        Relative gap or error that the vector so read has, at most.
-    """
-
-    hint: str
-    words: str
-    sign: str
-    near: float
-
-
-def explained(answer: Answer, standing: float) -> list[Explained]:
+def explained(answer: Answer, standing: float) -> list[Reading]:
     """What explains a vector that is not the optimum, the nearest kept; nothing where nothing does.
 
     Parameters
@@ -202,7 +180,7 @@ def explained(answer: Answer, standing: float) -> list[Explained]:
     """
     if answer.problem.samples > MOST_SAMPLES or not answer.largest > 0:
         return []
-    causes: list[Explained] = []
+    causes: list[Reading] = []
     for name, readings in HINTS.items():
         if any(cause.hint in LESS_THAN.get(name, ()) for cause in causes):
             continue
@@ -214,15 +192,15 @@ def explained(answer: Answer, standing: float) -> list[Explained]:
     return [cause for cause in nearest if cause.hint in CONVENTIONS] or nearest
 
 
-def _read(answer: Answer, readings: Readings, name: str, standing: float) -> Iterator[Explained]:
+def _read(answer: Answer, readings: Readings, name: str, standing: float) -> Iterator[Reading]:
     with suppress(InputError):  # A number beyond its range: nobody solves that problem.
         for reading in readings(answer):
             near = explains(reading, answer.tolerance, standing)
             if near < math.inf and np.isfinite(reading.vector).all():
-                yield Explained(name, reading.words, reading.sign, near)
+                yield replace(reading, hint=name, near=near)
 
 
-def in_words(causes: list[Explained]) -> str:
+def in_words(causes: list[Reading]) -> str:
     """The causes of a failure, for its reason."""
     meanings = "; or ".join(cause.words for cause in causes)
     near = max(cause.near for cause in causes)

@@ -15,8 +15,7 @@ from sstep_verify.problems.losses import TASKS
 from sstep_verify.protocol import RunRequest
 from sstep_verify.safety import certify, trained_alpha
 from sstep_verify.safety.every_window import row_sizes
-from sstep_verify.safety.long_rows import LongKernel, LongRows
-from sstep_verify.safety.measured import SingleWindows, declaration_of
+from sstep_verify.safety.measured import LongRows, declaration_of, long_kernel, single_log
 from sstep_verify.safety.report import beyond
 from sstep_verify.safety.windows import RidgeWindows, SvmWindows
 from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_scenario
@@ -71,12 +70,12 @@ def test_windows_drawn_to_do_harm_stay_within_the_bound(precision, kernel, task,
     problem = Problem("harm", data, targets, kernel, loss_from(task))
     alpha = np.float64(np.float32(generator.random(samples)))
     bound = windows_of(problem, alpha, precision).loss(s)
-    rows = LongRows(problem, LongKernel(problem, np.arange(samples)), alpha)
+    rows = LongRows(problem, long_kernel(problem, np.arange(samples)), alpha)
     for first in range(samples):
         pattern = {"one coordinate": [first], "two in turn": [first, (first + 1) % samples]}
         drawn = np.resize(pattern.get(form, np.arange(samples) - first), s) % samples
         if precision == "float32":
-            log = SingleWindows(problem, alpha).log(drawn[:, None])
+            log = single_log(problem, alpha, drawn[:, None])
         else:
             path = tmp_path / f"{first}.npy"
             np.save(path, drawn[:, None])
@@ -114,7 +113,7 @@ def test_a_wrong_correction_loses_more_than_the_bound(task):
     alpha = generator.random(20)
     stream = IndexStream("uniform", 20, 1, 16, 0)
     draws = stream.blocks(0, 16)
-    rows = LongRows(problem, LongKernel(problem, np.arange(20)), alpha)
+    rows = LongRows(problem, long_kernel(problem, np.arange(20)), alpha)
     bound = windows_of(problem, alpha, "float64").loss(16)
     right = ProductionSolver().run(RunRequest(problem, stream, 16, 16, 0, alpha, log=True)).log
     assert rows.loss(draws, right.reshape(16, 1)) <= bound
@@ -136,14 +135,14 @@ def test_far_from_the_optimum_a_long_window_loses_and_is_not_certified(task):
     )  # fmt: skip
     s, far = 512, np.float64(np.float32(1e5 * generator.random(8)))
     draws = IndexStream("uniform", 8, 1, 2 * s, 0).blocks(0, 2 * s)
-    kernel = LongKernel(problem, np.arange(8))
+    kernel = long_kernel(problem, np.arange(8))
 
     def lost(width: int) -> float:
         """What the second half of the steps loses, each against the exact one."""
         alpha, log = far.copy(), np.zeros((2 * s, 1))
         for begin in range(0, 2 * s, width):
             part = slice(begin, begin + width)
-            log[part] = SingleWindows(problem, alpha).log(draws[part])
+            log[part] = single_log(problem, alpha, draws[part])
             for i, value in zip(draws[part, 0], log[part, 0], strict=True):
                 alpha[i] = value
         middle = far.copy()

@@ -6,17 +6,17 @@ A window of the original run, with its exact steps and bound, is compared with t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from sstep_verify.bounds.carried_run import carried_weights
+from sstep_verify.checks.metamorphic.exact import Relation
 from sstep_verify.checks.metamorphic.scaling_range import formula_does_not_scale, no_room
 from sstep_verify.checks.shared.case import AGAIN, Case
 from sstep_verify.checks.shared.finding import Finding, ratios, wrong
 from sstep_verify.checks.window.compare import RunWindow, bounded, compare, moved_undrawn
 from sstep_verify.checks.window_replay import replayable
-from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay.window import Effect, Replay
@@ -62,39 +62,6 @@ def comparable(case: Case, s: int) -> bool:
     return replayable(case, min(s, affordable_steps(case)))
 
 
-@dataclass(frozen=True)
-class Relation:
-    """One relation of a case.
-
-    Parameters
-    ----------
-    name : str
-        Name, such as relabelling.
-    claim : str
-        What was done, in a few words.
-    transformed : Transformed
-        The transformed problem; the problem itself for another variant of the solver.
-    case : Case
-        The case of the transformed runs: that problem and stream, and what their solver declares.
-    variant : str
-        Name of that variant; empty for the solver under test.
-    blind : str
-        Why nothing could show, whatever the runs did; empty otherwise.
-    scales : bool
-        Whether the numbers of the transformed problem are others than the original's. Renumbering, zero
-        columns and another order of features leave the exact problem and every bound as it is: an exact
-        zero adds no rounding, and the bounds hold for any order of summation.
-    """
-
-    name: str
-    claim: str
-    transformed: Transformed
-    case: Case
-    variant: str = ""
-    blind: str = ""
-    scales: bool = False
-
-
 def relations(case: Case) -> tuple[Relation, ...]:
     """The relations of a case."""
     problem, stream, seed = case.problem, case.stream, case.seed
@@ -108,31 +75,18 @@ def relations(case: Case) -> tuple[Relation, ...]:
     }
     same = "the transformed problem equals the original"
     related = [
-        Relation(
-            name,
-            claim,
-            changed,
-            _case(case, changed),
-            blind=same if changed.problem.digest == problem.digest else "",
-        )
+        Relation(name, claim, changed, reason=same if changed.problem.digest == problem.digest else "")
         for name, (changed, claim) in transformed.items()
     ]
     if formula_does_not_scale(problem, case.declaration):
         related += _scaled(case)
     plain = Transformed(problem, stream)
     related += [
-        Relation(f"variant-{name}", f"solver variant {name}", plain, _case(case, plain, declared), name)
-        for name, declared in case.variants.items()
+        Relation(f"variant-{name}", f"solver variant {name}", plain, variant=name)
+        for name in case.variants
         if name not in AGAIN
     ]
     return tuple(related)
-
-
-def _case(case: Case, changed: Transformed, declared: Declaration | None = None) -> Case:
-    """The case of a transformed problem, or of another variant of the solver."""
-    return replace(
-        case, problem=changed.problem, stream=changed.stream, declaration=declared or case.declaration
-    )
 
 
 def _scaled(case: Case) -> list[Relation]:
@@ -144,8 +98,7 @@ def _scaled(case: Case) -> list[Relation]:
         except InputError:
             continue
         if fits:
-            claim = f"data times 2**{power}"
-            return [Relation("data-scaled", claim, changed, _case(case, changed), scales=True)]
+            return [Relation("data-scaled", f"data times 2**{power}", changed)]
     return []
 
 
@@ -213,12 +166,17 @@ class ExactWindow:
         return replay.lower if correction is None else np.maximum(replay.lower, correction.dropped)
 
     def _other(self, relation: Relation) -> np.ndarray:
-        """Bound of the transformed run's window, carried back to the original problem."""
-        case, changed, replay = relation.case, relation.transformed, self._replay
-        if case.declaration is self._case.declaration and not relation.scales:
+        """Bound of the transformed run's window, carried back to the original problem.
+
+        Renumbering, zero columns and another order of features leave the exact problem and every bound as
+        it is: an exact zero adds no rounding, and the bounds hold for any order of summation.
+        """
+        changed, replay, window = relation.transformed, self._replay, self._from_alpha
+        if not relation.variant and not changed.kernel_exponent:
             return self._afresh
-        window = self._from_alpha
-        if relation.scales:
+        declared = self._case.variants.get(relation.variant, self._case.declaration)
+        case = replace(self._case, problem=changed.problem, stream=changed.stream, declaration=declared)
+        if changed.kernel_exponent:
             window = replace(window, begin=changed.forward(window.begin))
             oracle = self._oracle.kept(f"scaled {case.problem.digest}", lambda: Oracle(case.problem))
             end = np.zeros_like(window.begin)

@@ -70,7 +70,7 @@ def seen_first(terms: list[Term]) -> tuple[Term, ...]:
 
 @dataclass(frozen=True)
 class Relation:
-    """One relation of a case: its transformed problem, or why it does not apply.
+    """One relation of a case, in either check.
 
     Parameters
     ----------
@@ -78,28 +78,31 @@ class Relation:
         Name, such as data-up.
     claim : str
         What was done, in a few words.
-    transformed : Transformed or None
-        The transformed problem; None if the relation does not apply.
+    transformed : Transformed
+        The transformed problem; the problem itself for another run of it.
     kernel : Span or None
         Of the kernel entries that are multiplied by a; None where these products are the same numbers
         in both runs.
     reason : str
-        Why the relation does not apply; empty if it does.
+        Why the relation does not apply, or nothing could show whatever the runs did; empty otherwise.
     begin : int
         Iteration of the original run from whose recorded a the other run goes on.
+    variant : str
+        Name of the solver's variant that makes the other run; empty for the solver under test.
     """
 
     name: str
-    claim: str = ""
-    transformed: Transformed | None = None
+    claim: str
+    transformed: Transformed
     kernel: Span | None = None
     reason: str = ""
     begin: int = 0
+    variant: str = ""
 
     def no_room_for_states(self, case: Case, states: np.ndarray) -> str:
         """Why the recorded states of the original run, shape (k, m), leave no room; empty if they do."""
         changed = self.transformed
-        if changed is None or self.name in (LABELS, RESTART):  # labels enter as signs only
+        if self.name in (LABELS, RESTART):  # labels enter as signs only
             return ""
         if not np.isfinite(states).all():
             return "a of the original run is not finite: what overflows at one scale need not at another"
@@ -149,12 +152,13 @@ def _scaling(
 ) -> Relation:
     """The relation for the largest power that leaves room for everything but a, which is not yet known."""
     problem, declaration = case.problem, case.declaration
+    same = Transformed(problem, case.stream)
     most = np.finfo(TYPES[declaration.precision]).maxexp // SHARE_FOR_KERNEL
     what, fault = "targets times -", ""
     if transform is scale_data:
         what, fault = "data times ", scaling_range.formula_does_not_scale(problem, declaration)
     if fault := fault or scaling_range.no_room(problem, declaration, kernel):
-        return Relation(name, reason=fault)
+        return Relation(name, "", same, reason=fault)
     fault = f"every power of two tried moves the kernel entries by more than 2**{most}"
     for power in POWERS:
         try:
@@ -167,7 +171,7 @@ def _scaling(
         fault = scaling_range.no_room(changed.problem, declaration, _moved(kernel, changed))
         if not fault:
             return Relation(name, f"{what}2**{sign * power}", changed, kernel)
-    return Relation(name, reason=fault)
+    return Relation(name, "", same, reason=fault)
 
 
 def _moved(kernel: Span | None, changed: Transformed) -> Span | None:

@@ -9,8 +9,8 @@ import numpy as np
 from sstep_verify.bounds.optimum.svm import SvmValues
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
-from sstep_verify.diagnosis.conventions import Answer
-from sstep_verify.diagnosis.hints import Explained, explained, in_words
+from sstep_verify.diagnosis.conventions import Answer, Reading
+from sstep_verify.diagnosis.hints import explained, in_words
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, unit_roundoff
 from sstep_verify.trajectory import GIVEN, Trajectory
@@ -76,7 +76,7 @@ def out_of_range(trajectory: Trajectory, point: np.ndarray, optimum: np.ndarray)
 
 def explanations(
     case: Case, trajectory: Trajectory, optimum: np.ndarray, finding: Finding, standing: float, best: float
-) -> list[Explained]:
+) -> list[Reading]:
     """What explains a final a that failed; nothing is looked for where it did not."""
     if finding.status is not Status.FAIL:
         return []
@@ -93,14 +93,14 @@ def reached(case: Case, trajectory: Trajectory, over: str, violation: str) -> st
     return f", {over} at most (tolerance {tolerance:g}), {violation} at most"
 
 
-def causes(trajectory: Trajectory, hints: list[Explained], known: str) -> str:
+def causes(trajectory: Trajectory, hints: list[Reading], known: str) -> str:
     """Likely causes of a failure: what explains it, or those that are known of a run."""
     if hints:
         return in_words(hints)
     return f"{UNEXPLAINED}; {known}" if trajectory.stopped == GIVEN else known
 
 
-def notes(trajectory: Trajectory, hints: list[Explained]) -> dict[str, object]:
+def notes(trajectory: Trajectory, hints: list[Reading]) -> dict[str, object]:
     """Evidence on hints, and on a vector that was handed over."""
     evidence: dict[str, object] = {}
     if hints:

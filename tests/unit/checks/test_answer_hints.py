@@ -15,7 +15,8 @@ from sstep_verify.checks import optimum as check
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.final_vector import EXPLAINED
 from sstep_verify.checks.shared.outcome import MOST
-from sstep_verify.diagnosis.hints import HINTS, Explained, in_words
+from sstep_verify.diagnosis.conventions import Reading
+from sstep_verify.diagnosis.hints import HINTS, in_words
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream
 from sstep_verify.protocol import Declaration, RunRequest
@@ -128,5 +129,6 @@ def test_a_hint_breaks_the_sentence_of_its_mistake():
 
 @pytest.mark.parametrize("nears", [(1e-9, 1e-4), (1e-4, 1e-9), (3e-7,)])
 def test_of_several_readings_the_nearness_of_the_worst_is_told(nears):
-    found = [Explained(f"hint {k}", f"words {k}", "", near) for k, near in enumerate(nears)]
+    vector = np.zeros(1)
+    found = [Reading(f"words {k}", small(KRR, RBF), vector, 0.0, near=near) for k, near in enumerate(nears)]
     assert in_words(found).endswith(f"the vector is the optimum to {max(nears):.1g}")

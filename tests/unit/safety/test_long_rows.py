@@ -9,7 +9,7 @@ import pytest
 
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, loss_from
 from sstep_verify.problems.losses import TASKS
-from sstep_verify.safety.long_rows import LongKernel, LongRows
+from sstep_verify.safety.measured import LongRows, long_kernel
 
 
 def exact_loss(problem: Problem, alpha: np.ndarray, draws: np.ndarray, log: np.ndarray) -> Fraction:
@@ -67,7 +67,7 @@ def test_a_measured_loss_encloses_the_exact_one(task, kernel, error):
         value += error * generator.standard_normal()
         now[i] = min(max(value, 0.0), problem.hinge.upper) if problem.is_svm else value
         log.append(now[i])
-    found = LongRows(problem, LongKernel(problem, np.arange(6)), alpha).loss(
+    found = LongRows(problem, long_kernel(problem, np.arange(6)), alpha).loss(
         draws[:, None], np.array(log)[:, None]
     )
     exact = exact_loss(problem, alpha, draws, np.array(log))
