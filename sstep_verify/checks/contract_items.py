@@ -56,14 +56,18 @@ def _of_steps(trajectory: Trajectory, asked: Asked) -> Faults:
     elif length > asked.iterations:
         yield "length", f"{length} iterations were made, {asked.iterations} asked for"
     if trajectory.start != asked.start:
-        begun = trajectory.start
-        yield "start", f"began at position {begun} of the index stream instead of {asked.start}"
+        yield (
+            "start",
+            (f"began at position {trajectory.start} of the index stream instead of {asked.start}"),
+        )
     if trajectory.s != asked.s:
         yield "s", f"windows of s = {trajectory.s} instead of {asked.s}"
     recorded = np.asarray(trajectory.iterations)
     if recorded.ndim != 1 or recorded.size == 0 or recorded.dtype.kind not in "iu":
-        shape = recorded.shape
-        yield "recorded iterations", f"recorded iterations are a {recorded.dtype} array of shape {shape}"
+        yield (
+            "recorded iterations",
+            (f"recorded iterations are a {recorded.dtype} array of shape {recorded.shape}"),
+        )
         return
     due = [stop for stop in asked.points if stop <= length]
     if trajectory.stopped in OWN and length % asked.s == 0:
@@ -87,8 +91,13 @@ def _of_values(declaration: Declaration, trajectory: Trajectory, asked: Asked) -
             held = asked.initial.astype(TYPES[declaration.precision])
         if (places := np.flatnonzero(~(alphas[0] == held))).size:
             first = int(places[0])
-            a, a0 = alphas[0, first], held[first]
-            yield "first a", f"the first a differs from a0: coordinate {first} is {a!r}, a0 {a0!r}"
+            yield (
+                "first a",
+                (
+                    f"the first a differs from a0: coordinate {first} is {alphas[0, first]!r}, "
+                    f"a0 {held[first]!r}"
+                ),
+            )
     wanted = (len(trajectory.iterations), asked.initial.size)
     if alphas.shape != wanted:
         yield "shape", f"a has the shape {alphas.shape} instead of {wanted}"

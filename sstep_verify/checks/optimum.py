@@ -23,17 +23,16 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import check_of_each_s
 from sstep_verify.checks.shared.final_vector import (
     OVER,
-    causes,
-    explanations,
     notes,
     out_of_range,
-    reached,
     relative_to,
     violation_of,
     written_with,
 )
 from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
+from sstep_verify.diagnosis.conventions import Answer, Reading
+from sstep_verify.diagnosis.hints import explained, in_words
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.objectives import MOST_SAMPLES, exact_values
 from sstep_verify.oracle.facade import Oracle
@@ -53,6 +52,11 @@ CAUSES = (
 )
 SVM_CAUSES = CAUSES.format("loss, C, a bias, kernel")
 RIDGE_CAUSES = CAUSES.format("lambda, m on the diagonal, kernel")
+UNEXPLAINED = (
+    "none of the known conventions and other problems explains it; where its solver stops at a tolerance, "
+    "say which (--tolerance)"
+)
+
 SVM_ORIGIN = "claimed gap + error of evaluating a gap in the declared precision (bounds/optimum/svm.py)"
 RIDGE_ORIGIN = (
     "claimed distance + error of evaluating it in the declared precision (bounds/optimum/ridge.py)"
@@ -162,9 +166,16 @@ def _verdict(
     or the norm of a*, `over` encloses what was measured over that, and `words` tell of it and of the
     largest violation of the optimality rules, at most.
     """
-    svm = case.problem.is_svm
-    finding = Finding(what + reached(case, trajectory, *words), *enclosure, bound)
-    hints = explanations(case, trajectory, optimum, finding, over[0], whole)
+    svm, given, hints = case.problem.is_svm, trajectory.stopped == GIVEN, list[Reading]()
+    causes, tolerance = SVM_CAUSES if svm else RIDGE_CAUSES, case.claims.get("tolerance")
+    if given:  # Nothing of a run.
+        what += f", {words[0]} at most (tolerance {tolerance or 0.0:g}), {words[1]} at most"
+        causes = f"{UNEXPLAINED}; {causes}"
+    finding = Finding(what, *enclosure, bound)
+    if finding.status is Status.FAIL:
+        claimed = (bound / whole if whole > 0 else 0.0) if tolerance is None else tolerance
+        vector = trajectory.final.astype(np.float64)
+        hints = explained(Answer(case.problem, vector, written_with(trajectory), optimum, claimed), over[0])
     begin, least, limit = start
     where = "the start" if _start(trajectory).any() else "the start a = 0"
     planted = planted_term("no step made", least, limit, 1, 1, f"{where} {begin}, within twice its bound")
@@ -175,7 +186,7 @@ def _verdict(
         finding,
         units="gap" if svm else "2-norm",
         origin=SVM_ORIGIN if svm else RIDGE_ORIGIN,
-        causes=causes(trajectory, hints, SVM_CAUSES if svm else RIDGE_CAUSES),
+        causes=in_words(hints) if hints else causes,
         terms=(planted,),
         evidence={"iterations": trajectory.length, **evidence, **notes(trajectory, hints)},
         signs=[hint.sign for hint in hints if hint.sign],

@@ -30,21 +30,6 @@ class Recorded(Protocol):
         """Dual vectors at those iterations."""
 
 
-class Drift(NamedTuple):
-    """Errors of a trajectory where an exact one was recorded too.
-
-    Parameters
-    ----------
-    iterations : ndarray of int64, shape (k,)
-        Common iterations, ascending.
-    relative : ndarray, shape (k,)
-        `relative_error` of a at each of them.
-    """
-
-    iterations: np.ndarray
-    relative: np.ndarray
-
-
 def relative_error(alpha: np.ndarray, exact: np.ndarray) -> float:
     """``||a - a'||_2 / ||a'||_2``; where a' is 0: 0 if a is 0, else infinite.
 
@@ -59,8 +44,8 @@ def relative_error(alpha: np.ndarray, exact: np.ndarray) -> float:
     return distance / size
 
 
-def drift(trajectory: Recorded, exact: Recorded) -> Drift:
-    """Compare a trajectory with the exact one wherever both were recorded.
+def drift(trajectory: Recorded, exact: Recorded, at: Sequence[int] = ()) -> dict[int, float]:
+    """`relative_error` of a trajectory by iteration, ascending, wherever the exact one was recorded too.
 
     The exact vector is held in float64, so values below about 2**-53 mean "none that float64 can show".
 
@@ -70,11 +55,13 @@ def drift(trajectory: Recorded, exact: Recorded) -> Drift:
         What a solver left behind, started at the same place of the same stream.
     exact : EnclosedTrajectory
         The exact trajectory.
+    at : sequence of int
+        Iterations that must be among them.
 
     Raises
     ------
     InputError
-        If the vectors differ in length or no iteration is common.
+        If the vectors differ in length, no iteration is common, or one that must be is not.
     """
     if trajectory.alphas.shape[1] != exact.alphas.shape[1]:
         raise InputError(
@@ -86,39 +73,19 @@ def drift(trajectory: Recorded, exact: Recorded) -> Drift:
         raise InputError(
             f"drift: no common iteration; recorded {_range(trajectory)}, exact {_range(exact)}"
         )
-    pairs = zip(trajectory.alphas[mine], exact.alphas[theirs], strict=True)
-    return Drift(common, np.array([relative_error(*pair) for pair in pairs]))
+    if missing := sorted({*at} - {*common.tolist()}):
+        raise InputError(f"error at iteration {missing[0]} asked, but it was not recorded on both sides")
+    return dict(
+        zip(
+            common.tolist(), map(relative_error, trajectory.alphas[mine], exact.alphas[theirs]), strict=True
+        )
+    )
 
 
 def _range(recorded: Recorded) -> str:
     if recorded.iterations.size == 0:
         return "none"
     return f"{recorded.iterations.size} iterations in {recorded.iterations[0]}..{recorded.iterations[-1]}"
-
-
-def errors_at(trajectory: Recorded, exact: Recorded, iterations: Sequence[int]) -> np.ndarray:
-    """Relative errors ``||a - a'||_2 / ||a'||_2`` at given iterations, a' exact, shape (k,).
-
-    The exact vector is held in float64, so values below about 2**-53 mean "none that float64 can show".
-
-    Parameters
-    ----------
-    trajectory, exact : Trajectory and EnclosedTrajectory
-        Recorded at least at these iterations.
-    iterations : sequence of int
-        Where to compare.
-
-    Raises
-    ------
-    InputError
-        If one of the two was not recorded at one of the iterations.
-    """
-    compared = drift(trajectory, exact)
-    known = dict(zip(compared.iterations.tolist(), compared.relative.tolist(), strict=True))
-    missing = [iteration for iteration in iterations if iteration not in known]
-    if missing:
-        raise InputError(f"error at iteration {missing[0]} asked, but it was not recorded on both sides")
-    return np.array([known[iteration] for iteration in iterations])
 
 
 def loss_factor(error: float, classical: float, roundoff: float) -> float:

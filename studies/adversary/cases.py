@@ -19,7 +19,7 @@ from sstep_verify import Declaration, ProductionSolver, ReferenceSolver, RunRequ
 from sstep_verify.checks import step_replay, window_replay
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.inputs.records import convert, decode
-from sstep_verify.measures import errors_at, loss_factor
+from sstep_verify.measures import drift, loss_factor
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.rounding.arithmetic import unit_roundoff
@@ -131,7 +131,7 @@ def loss_of(variant: Variant, scenario: Scenario) -> float:
             exact = Oracle(problem).trajectory(problem, stream, length, ends)
         except (*NO_RUN, OracleDisagreementError, ZeroDivisionError):
             return 0.0
-        error, *plains = (float(errors_at(run, exact, ends).max()) for run in runs)
+        error, *plains = (float(np.max([*drift(run, exact, ends).values()])) for run in runs)
         roundoff = unit_roundoff(precision)
         # Relative error of a classical run, in unit roundoffs, beyond which a loss is not looked at.
         known = max(plains) < 1e6 * roundoff

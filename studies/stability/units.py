@@ -27,7 +27,7 @@ from sstep_verify.campaign.model import tell
 from sstep_verify.checks import contract, step_replay, window_replay
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
-from sstep_verify.measures import against_classical, errors_at, loss_factor, relative_error
+from sstep_verify.measures import against_classical, drift, loss_factor, relative_error
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.trajectories import EnclosedTrajectory
 from sstep_verify.problems.transforms import permute_features, relabel
@@ -128,7 +128,8 @@ class _FormRuns:
         points = self.unit.family.points(s)
         record = tuple(sorted({*request.record, *points}))
         trajectory = make_run(self.solver(s), replace(request, record=record, log=True))
-        self.errors[s] = dict(zip(points, errors_at(trajectory, self.exact, points).tolist(), strict=True))
+        compared = drift(trajectory, self.exact, points)
+        self.errors[s] = {point: compared[point] for point in points}
         return trajectory
 
     def in_other_orders(self, s: int, orders: int) -> Iterator[float]:

@@ -158,8 +158,7 @@ def drift_series(
     for s, trajectory in plain.items():
         if recorded[s].size:
             found = drift(trajectory, exact)
-            x, y = tuple(found.iterations.tolist()), tuple(found.relative.tolist())
-            series.append(report.Series(report.DRIFT, s, x, y))
+            series.append(report.Series(report.DRIFT, s, tuple(found), tuple(found.values())))
     return series
 
 

@@ -1,4 +1,4 @@
-"""A final vector: what it achieves, enclosed; what explains one that fails; what is said of it."""
+"""A final vector: what it achieves, enclosed, and what is said of it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,10 @@ import math
 import numpy as np
 
 from sstep_verify.bounds.optimum.svm import SvmValues
-from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding
-from sstep_verify.diagnosis.conventions import Answer, Reading
-from sstep_verify.diagnosis.hints import explained, in_words
+from sstep_verify.diagnosis.conventions import Reading
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, unit_roundoff
 from sstep_verify.trajectory import GIVEN, Trajectory
-from sstep_verify.verdict import Status
 
 ALONE = "judged by its final a alone"
 """Key of the evidence on a vector that was handed over: nothing was run, and no step can be judged."""
@@ -22,10 +18,6 @@ ALONE = "judged by its final a alone"
 EXPLAINED = "explained by"
 """Key of the evidence on what explains a final a that failed: hints of diagnosis/hints.py."""
 
-UNEXPLAINED = (
-    "none of the known conventions and other problems explains it; where its solver stops at a tolerance, "
-    "say which (--tolerance)"
-)
 OVER = ("gap over the optimal value, enclosure", "error over ||a*||, enclosure")
 """Keys of the evidence on how far a vector is from the optimum, relative to it: K-SVM, K-RR."""
 
@@ -72,32 +64,6 @@ def out_of_range(trajectory: Trajectory, point: np.ndarray, optimum: np.ndarray)
     largest = float(np.abs(point).max())
     far = FAR * max(1.0, float(np.abs(optimum).max()))
     return not (np.isfinite(trajectory.final).all() and largest <= far)
-
-
-def explanations(
-    case: Case, trajectory: Trajectory, optimum: np.ndarray, finding: Finding, standing: float, best: float
-) -> list[Reading]:
-    """What explains a final a that failed; nothing is looked for where it did not."""
-    if finding.status is not Status.FAIL:
-        return []
-    vector = trajectory.final.astype(np.float64)
-    claimed = case.claims.get("tolerance", finding.bound / best if best > 0 else 0.0)
-    return explained(Answer(case.problem, vector, written_with(trajectory), optimum, claimed), standing)
-
-
-def reached(case: Case, trajectory: Trajectory, over: str, violation: str) -> str:
-    """What a vector that was handed over reaches, in words; nothing of a run."""
-    if trajectory.stopped != GIVEN:
-        return ""
-    tolerance = case.claims.get("tolerance", 0.0)
-    return f", {over} at most (tolerance {tolerance:g}), {violation} at most"
-
-
-def causes(trajectory: Trajectory, hints: list[Reading], known: str) -> str:
-    """Likely causes of a failure: what explains it, or those that are known of a run."""
-    if hints:
-        return in_words(hints)
-    return f"{UNEXPLAINED}; {known}" if trajectory.stopped == GIVEN else known
 
 
 def notes(trajectory: Trajectory, hints: list[Reading]) -> dict[str, object]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sstep_verify.errors import InputError
-from sstep_verify.measures import against_classical, errors_at, loss_factor, significant_bits
+from sstep_verify.measures import against_classical, drift, loss_factor, significant_bits
 from sstep_verify.trajectory import Trajectory
 from studies.stability.units import noise_factor
 
@@ -20,14 +20,14 @@ def recorded(iterations, alphas) -> Trajectory:
 def test_errors_are_relative_to_the_exact_vector_at_the_iterations_asked():
     exact = recorded([0, 4, 8], [[0, 0], [3, 4], [0, 8]])
     mine = recorded([0, 2, 4, 6, 8], [[0, 0], [9, 9], [3, 4], [9, 9], [0, 6]])
-    assert errors_at(mine, exact, [4, 8]).tolist() == [0.0, 0.25]
+    assert drift(mine, exact, [4, 8]) == {0: 0.0, 4: 0.0, 8: 0.25}
 
 
 def test_an_iteration_that_one_side_lacks_is_refused():
     exact = recorded([0, 4], [[0, 0], [3, 4]])
     mine = recorded([0, 8], [[0, 0], [3, 4]])
     with pytest.raises(InputError, match="iteration 8"):
-        errors_at(mine, exact, [8])
+        drift(mine, exact, [8])
 
 
 @pytest.mark.parametrize(
