@@ -1,4 +1,4 @@
-"""The Solver protocol: what a run is asked for, and what a solver declares itself to be."""
+"""The Solver protocol: what a run is asked for, what a solver declares itself to be, and is named."""
 
 from __future__ import annotations
 
@@ -125,3 +125,13 @@ class Solver(Protocol):
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Make the run; call `observe` at every recorded iteration."""
         ...
+
+
+def is_program(name: str) -> bool:
+    """Whether a solver's name is that of a program file."""
+    return name.endswith(".toml")
+
+
+def is_foreign(name: str) -> bool:
+    """Whether a solver's name is that of a Python object: ``module:object``."""
+    return ":" in name

@@ -40,11 +40,6 @@ NEEDED = (
 """What is told of an object that is no solver."""
 
 
-def is_foreign(name: str) -> bool:
-    """Whether a name is that of a Python object: ``module:object``."""
-    return ":" in name
-
-
 class ForeignSolver:
     """A solver that is not trusted: `make_run` gives it copies of inputs, and keeps its errors."""
 

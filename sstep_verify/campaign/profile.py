@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.adapters.program import ProgramFile, is_program, read_program
+from sstep_verify.adapters.program import ProgramFile, read_program
 from sstep_verify.campaign import PROFILES
 from sstep_verify.campaign.cases import load_data
 from sstep_verify.campaign.model import Definition
@@ -26,7 +26,7 @@ from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.family import Family, Source
 from sstep_verify.campaign.verdicts.kind import edges, fitted, judged, made_for, refuse_unusable
 from sstep_verify.errors import InputError, closest
-from sstep_verify.protocol import Solver
+from sstep_verify.protocol import Solver, is_program
 from sstep_verify.specification import level_of
 
 SHORT = 64

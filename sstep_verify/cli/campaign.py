@@ -140,12 +140,14 @@ def _expecting(definition, asked, units):
 
 def _seeded(plan, asked: Asked, partial):
     """The plan with further s: from the seed given, that of the run which is resumed, or one drawn anew."""
+    seed = asked.seed
+    if seed is None and asked.resume and (asked.draws or asked.others):
+        seed = partial.seed()
+    if seed is None and not asked.draws:
+        return plan
     from sstep_verify.campaign import profile
 
-    seed = asked.seed
-    if seed is None and (asked.draws or asked.others):
-        kept = partial.seed() if asked.resume else None
-        seed = profile.new_seed() if kept is None and asked.draws else kept
+    seed = profile.new_seed() if seed is None else seed
     definition = profile.with_further_s(plan.definition, seed)
     if definition.seed is None:
         return plan
@@ -200,7 +202,6 @@ def finish(results, written, named: str | Path) -> None:
     it as its user named it, for commands that work where the user stands.
     """
     from sstep_verify.report.case import PREDICTED
-    from sstep_verify.report.stability import stability_sentence
 
     summary = results.summary
     click.echo(f"{results.campaign.name}: {summary.sentence}")
@@ -218,8 +219,10 @@ def finish(results, written, named: str | Path) -> None:
         sys.exit(summary.exit_code)
     if summary.steps:
         click.echo(f"judged {summary.steps_judged} of {summary.steps} steps")
-    if told := stability_sentence(results):
-        click.echo(told)
+    if results.against_classical:
+        from sstep_verify.report.stability import stability_sentence
+
+        click.echo(stability_sentence(results))
     if summary.power:
         click.echo(summary.power)
     click.echo(str(written))

@@ -19,10 +19,8 @@ MOST_CURVES = 8
 
 
 def stability_sentence(results: Results) -> str:
-    """What the factors are, for each s over all problems; empty if none was asked for."""
+    """What the factors are, for each s over all problems."""
     rows = results.against_classical
-    if not rows:
-        return ""
     factors = [(row.loss, row) for row in rows if row.loss is not None]
     without = len(rows) - len(factors)
     rest = f"; {without} of {len(rows)} runs have none (not compared, or broken down)" if without else ""
@@ -37,10 +35,8 @@ def stability_sentence(results: Results) -> str:
     )
 
 
-def losses(results: Results) -> SimpleNamespace | None:
-    """What the page shows of the factors: a sentence, figures and a table; None if there are none."""
-    if not results.against_classical:
-        return None
+def losses(results: Results) -> SimpleNamespace:
+    """What the page shows of the factors: a sentence, figures and a table."""
     told = stability_sentence(results)
     return SimpleNamespace(sentence=told, figures=_figures(results), table=_table(results))
 

@@ -151,7 +151,8 @@ def _write_all(results: Results, folder: Path) -> None:
                 table.write(folder / "tables" / f"{name}.csv")
         for name, text in study.texts.items():
             (folder / "tables" / name).write_text(text, encoding="utf-8")
-    if beside := losses(results):
+    beside = losses(results) if results.against_classical else None
+    if beside:
         write_files(beside.figures, folder / "figures")
         beside.table.write(folder / "tables" / "stability.csv")
     write_junit(results, folder / "junit.xml")

@@ -1,7 +1,6 @@
 """A program of any language as a solver: described by a file, run by itself, read by what it leaves."""
 
 from sstep_verify.adapters.program.file import ProgramFile as ProgramFile
-from sstep_verify.adapters.program.file import is_program as is_program
 from sstep_verify.adapters.program.file import program_from as program_from
 from sstep_verify.adapters.program.file import read_program as read_program
 from sstep_verify.adapters.program.run import digests as digests

@@ -16,9 +16,6 @@ from sstep_verify.errors import InputError, among
 from sstep_verify.inputs import read_whole
 from sstep_verify.inputs.records import build, convert, table_from
 
-SUFFIX = ".toml"
-"""End of the name of a program file, by which a solver's name is known to be one."""
-
 LARGEST = 1 << 16
 """Bytes of the largest program file."""
 
@@ -155,11 +152,6 @@ class ProgramFile:
             ),
         )
         return made
-
-
-def is_program(name: str) -> bool:
-    """Whether a solver's name is that of a program file."""
-    return name.endswith(SUFFIX)
 
 
 def read_program(path: str | Path, settings: Sequence[str] = ()) -> ProgramFile:

@@ -30,7 +30,7 @@ SVM = ("svm-l1", "svm-l2")
 FARTHEST = 64
 """Binary exponents of scales lie between this and its negative."""
 
-SCALES = [*PARAMETERS, *(f"1/{name}" for name in PARAMETERS)]
+SCALES = [*PARAMETERS, *map("1/{}".format, PARAMETERS)]
 """What a scale may be by name."""
 
 

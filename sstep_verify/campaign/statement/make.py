@@ -9,13 +9,13 @@ from operator import itemgetter
 from typing import Any, Literal, cast
 
 from sstep_verify.adapters.program import ProgramFile
-from sstep_verify.adapters.python import is_foreign
 from sstep_verify.campaign.headline import right_in_words
 from sstep_verify.campaign.model import DISAGREEMENT, INTERNAL, REFUSED, Definition
 from sstep_verify.campaign.profile import Chosen
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
+from sstep_verify.protocol import is_foreign
 from sstep_verify.provenance import without_names
 from sstep_verify.quantities import KERNEL
 from sstep_verify.report.case import Case

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from sstep_verify.adapters.python import is_foreign
 from sstep_verify.campaign.artefact.verdicts import REPLAY, keep_artefacts, keep_runs
 from sstep_verify.campaign.cases import case_in_report, load_data, out_of_range
 from sstep_verify.campaign.headline import RELATING, roll_up, telling
@@ -31,7 +30,7 @@ from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.outcome import nothing_compared
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.draws import GENERATORS
-from sstep_verify.protocol import Solver
+from sstep_verify.protocol import Solver, is_foreign
 from sstep_verify.report import case as report
 from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import UNSETTLED, Status, Verdict

@@ -10,15 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import cast
 
-from sstep_verify.adapters.program import (
-    ProgramFile,
-    ProgramSolver,
-    digests,
-    is_program,
-    read_program,
-    set_up,
-)
-from sstep_verify.adapters.python import digest_of_code, is_foreign
+from sstep_verify.adapters.program import ProgramFile, ProgramSolver, digests, read_program, set_up
+from sstep_verify.adapters.python import digest_of_code
 from sstep_verify.campaign.cases import Range, limits, load_data, most_ranks, read_table, refuse_beyond
 from sstep_verify.campaign.model import Assembled, Definition, Finished, Kind, Plan, Prepared, State, Unit
 from sstep_verify.campaign.summary import steps_decided, summarise
@@ -31,6 +24,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.power import power_statement
 from sstep_verify.problems.data.embedded import EDGES, REGRESSION, SHAPES, sized
 from sstep_verify.problems.transforms import require_usable
+from sstep_verify.protocol import is_foreign, is_program
 from sstep_verify.report.case import Case
 from sstep_verify.report.results import TOO_FEW
 from sstep_verify.specification import LEVELS

@@ -6,12 +6,12 @@ import sys
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from sstep_verify.adapters.program import ProgramFile, ProgramSolver, is_program, read_program
-from sstep_verify.adapters.python import is_foreign, load_solver
+from sstep_verify.adapters.program import ProgramFile, ProgramSolver, read_program
+from sstep_verify.adapters.python import load_solver
 from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.campaign.cases import POSITIVE, Count, Range, Whole
 from sstep_verify.errors import InputError, closest
-from sstep_verify.protocol import Solver
+from sstep_verify.protocol import Solver, is_foreign, is_program
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.solver.settings import Options
 

@@ -150,8 +150,9 @@ def command_again():
 
 def solver_of(solver, command_line, settings):
     """The solver that is named, if it is one: ``MODULE:OBJECT`` as it is, a program as its description."""
-    from sstep_verify.adapters.program import is_program, program_from, read_program
+    from sstep_verify.adapters.program import program_from, read_program
     from sstep_verify.errors import InputError
+    from sstep_verify.protocol import is_program
 
     if (solver is None) == (command_line is None):
         raise InputError(

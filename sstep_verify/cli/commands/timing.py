@@ -155,10 +155,11 @@ def _program(wanted, line: str | None, settings: tuple[str, ...]):
         if settings:
             raise InputError(f"--set {settings[0]} is for the program of --exec")
         return wanted, None
-    from sstep_verify.adapters.program import is_program, program_from, read_program
+    from sstep_verify.adapters.program import program_from, read_program
     from sstep_verify.cli.options import words_of
     from sstep_verify.problems import Problem
     from sstep_verify.problems.data.datasets import load
+    from sstep_verify.protocol import is_program
     from sstep_verify.timing.programs import SomeProgram, as_fixed, require_s
 
     if is_program(line):
