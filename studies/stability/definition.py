@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, product
 from math import lcm
 from typing import Annotated
 
@@ -77,51 +77,31 @@ class ScenarioFamily:
 
 @dataclass(frozen=True)
 class ScenarioUnit:
-    """One scenario of a family, run in some of its forms."""
+    """One scenario of a family, run in some of its forms; its own s stays 1, for the runs bring theirs."""
 
     family: ScenarioFamily
-    task: str
-    kernel: Kernel
-    block: int
-    condition: float
-    seed: int
+    scenario: Scenario
     forms: tuple[str, ...]
 
     @property
     def key(self) -> str:
         """What sets its outcome apart; one of fewer forms is another one."""
         cases = " + ".join(map(self.case, self.forms))
-        return f"{cases}, condition {float(self.condition)!r}, seed {self.seed}"
+        return f"{cases}, condition {float(self.scenario.condition)!r}, seed {self.scenario.seed}"
 
     @property
     def replayed(self) -> tuple[int, ...]:
         """Values of s that are run and whose windows are replayed, on the first seed."""
         family = self.family
         wanted = {min(s, family.iterations) for s in family.replay}
-        return tuple(s for s in family.steps if s in wanted and s * self.block <= family.replay_draws)
-
-    @property
-    def scenario(self) -> Scenario:
-        """The scenario; its own s stays 1, for the runs bring theirs."""
-        family = self.family
-        return Scenario(
-            task=self.task,
-            kernel=self.kernel,
-            samples=family.samples,
-            features=family.features,
-            block=self.block,
-            iterations=family.iterations,
-            seed=self.seed,
-            parameter=family.parameter,
-            spectrum=family.spectrum,
-            condition=self.condition,
-            precision=family.precision,
-        )
+        most = family.replay_draws // self.scenario.block
+        return tuple(s for s in family.steps if s in wanted and s <= most)
 
     def case(self, form: str) -> str:
         """Id of the case that this unit is part of, such as ``float64/frozen/krr/b=4/linear``."""
-        block = [f"b={self.block}"] if self.task == "krr" else []
-        return "/".join([self.family.precision, form, self.task, *block, identify(self.kernel)])
+        one = self.scenario
+        block = [f"b={one.block}"] if one.task == "krr" else []
+        return "/".join([one.precision, form, one.task, *block, identify(one.kernel)])
 
 
 def scenario_units(families: Sequence[ScenarioFamily], only: str = "") -> list[ScenarioUnit]:
@@ -149,14 +129,24 @@ def scenario_units(families: Sequence[ScenarioFamily], only: str = "") -> list[S
 
 
 def _product(family: ScenarioFamily) -> Iterator[ScenarioUnit]:
-    return (
-        ScenarioUnit(family, task, kernel, block, condition, seed, family.form)
-        for task in family.task
-        for block in family.block
-        for kernel in family.kernel
-        for condition in family.condition
-        for seed in family.seed
-    )
+    """The units of a family; InputError where one is no scenario."""
+    for task, block, kernel, condition, seed in product(
+        family.task, family.block, family.kernel, family.condition, family.seed
+    ):
+        scenario = Scenario(
+            task=task,
+            kernel=kernel,
+            samples=family.samples,
+            features=family.features,
+            block=block,
+            iterations=family.iterations,
+            seed=seed,
+            parameter=family.parameter,
+            spectrum=family.spectrum,
+            condition=condition,
+            precision=family.precision,
+        )
+        yield ScenarioUnit(family, scenario, family.form)
 
 
 def read_scenario(table: dict, where: str) -> ScenarioFamily:
@@ -166,9 +156,9 @@ def read_scenario(table: dict, where: str) -> ScenarioFamily:
     Range(1, family.windows + 2, ends).refuse(where, "minimum_windows", family.minimum_windows)
     for form in family.form:
         OneOf(FORMS[family.precision]).refuse(where, f"{family.precision} form", form)
-    for unit in _product(family):
-        try:
-            _ = unit.scenario
-        except InputError as error:
-            raise InputError(f"{where}: {error}") from error
+    try:
+        for _ in _product(family):
+            pass
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
     return family

@@ -55,10 +55,11 @@ class StabilityKind(Kind):
         verdicts: list[Verdict] = []
         for name in dict.fromkeys(run.case for run in runs):
             unit, form = owners[name]
-            loss = losses.describe(loss_from(unit.task, unit.family.parameter))
-            label = f"{loss} / {kernels.describe(unit.kernel)} / {unit.family.precision}, {form}"
-            own = merged(name, label, [one[1:] for one in judged.get(name, ())])
-            cases.append(_case(name, label, unit, form, own))
+            one = unit.scenario
+            loss = losses.describe(loss_from(one.task, one.parameter))
+            label = f"{loss} / {kernels.describe(one.kernel)} / {one.precision}, {form}"
+            own = merged(name, label, [item[1:] for item in judged.get(name, ())])
+            cases.append(_case(name, label, loss, unit, form, own))
             verdicts += own
         too_few = [
             f"{verdict.case}, s = {verdict.s}: {verdict.executed} windows replayed, {least} needed"
@@ -91,11 +92,13 @@ class StabilityKind(Kind):
                         (one.samples, one.features, one.spectrum) for one in families
                     )
                 ],
-                "condition": sorted({unit.condition for unit in work}),
+                "condition": sorted({unit.scenario.condition for unit in work}),
                 "s": sorted({s for family in families for s in family.steps}),
                 "index stream": "uniform",
             },
-            seeds={f"scenarios, seed {seed}": seed for seed in sorted({unit.seed for unit in work})},
+            seeds={
+                f"scenarios, seed {seed}": seed for seed in sorted({unit.scenario.seed for unit in work})
+            },
             documents={"stability": Stability(sentences(runs, cases, answered), runs, answered)},
         )
 
@@ -107,29 +110,31 @@ def expected_cost(unit: ScenarioUnit) -> float:
     """
     family = unit.family
     slow = 20.0 if family.precision == "float32" else 1.0
-    exact = 100.0 if unit.seed == family.seed[0] else 0.0
-    return family.iterations * unit.block * (slow * len(family.steps) + exact)
+    exact = 100.0 if unit.scenario.seed == family.seed[0] else 0.0
+    return family.iterations * unit.scenario.block * (slow * len(family.steps) + exact)
 
 
-def _case(name: str, label: str, unit: ScenarioUnit, form: str, verdicts: list[Verdict]) -> Case:
-    family = unit.family
+def _case(
+    name: str, label: str, loss: str, unit: ScenarioUnit, form: str, verdicts: list[Verdict]
+) -> Case:
+    family, one = unit.family, unit.scenario
     status, reason = roll_up(verdicts)
     conditions = family.condition
     return Case(
         id=name,
         problem=label,
         dataset=f"generated, condition {conditions[0]:g} to {conditions[-1]:g}",
-        kernel=kernels.describe(unit.kernel),
-        loss=losses.describe(loss_from(unit.task, family.parameter)),
-        task=unit.task,
+        kernel=kernels.describe(one.kernel),
+        loss=loss,
+        task=one.task,
         samples=family.samples,
         features=family.features,
-        block=unit.block,
+        block=one.block,
         status=status,
         s=family.steps,
         reason=reason,
         parameters={
-            "lambda" if unit.task == "krr" else "C": family.parameter,
+            "lambda" if one.task == "krr" else "C": family.parameter,
             "precision": family.precision,
             "form": form,
         },

@@ -55,8 +55,8 @@ def execute_unit(unit: ScenarioUnit, again: str, artefacts: Path | None) -> Unit
     `again` is the command that runs the campaign; in `artefacts` those of FAIL and INCONCLUSIVE are
     collected.
     """
-    family = unit.family
-    problem, stream = unit.scenario.problem(), unit.scenario.stream()
+    family, scenario = unit.family, unit.scenario
+    problem, stream = scenario.problem(), scenario.stream()
     oracle = Oracle(problem)
     exact = oracle.trajectory(problem, stream, family.iterations, family.points(1))
     attained, noise = float(np.linalg.cond(problem.dense)), None
@@ -69,14 +69,14 @@ def execute_unit(unit: ScenarioUnit, again: str, artefacts: Path | None) -> Unit
             tell(unit.key, part, f"{form}, s = {s}")
             case = form_runs.case(s, again)
             made = {run_key(s): form_runs.make(case, s)}
-            replayed = unit.seed == family.seed[0] and s in unit.replayed
+            replayed = scenario.seed == family.seed[0] and s in unit.replayed
             checks = (contract.CHECK, step_replay.CHECK, *[window_replay.CHECK] * replayed)
             found = [
                 verdict
                 for check in checks_of(checks)
                 for verdict in keep_artefacts(check, case, made, check.judge(case, made, oracle), artefacts)
             ]
-            verdicts += [(unit.case(form), unit.condition, verdict) for verdict in found]
+            verdicts += [(unit.case(form), scenario.condition, verdict) for verdict in found]
             ratios[s] = max((verdict.ratio for verdict in found), default=math.nan)
         if noise is None:  # The classical solver is the same in every form.
             given = form_runs.errors[1][family.iterations]
@@ -110,7 +110,7 @@ class _FormRuns:
         spaced = family.iterations // 8
         ends = {-(-place // s) * s for place in range(spaced, family.iterations + 1, max(spaced, 1))}
         return Case(
-            id=f"{unit.case(self.form)}/condition={unit.condition:g}/seed={unit.seed}",
+            id=f"{unit.case(self.form)}/condition={unit.scenario.condition:g}/seed={unit.scenario.seed}",
             problem=self.problem,
             stream=self.stream,
             s_values=(s,),
@@ -118,7 +118,7 @@ class _FormRuns:
             declaration=self.solver(s).declaration,
             points={s: tuple(sorted({s, *(end for end in ends if end <= family.iterations)}))},
             windows=family.windows,
-            seed=unit.seed,
+            seed=unit.scenario.seed,
             replay_command=command_for(again, unit.case(self.form)),
         )
 
@@ -155,9 +155,9 @@ class _FormRuns:
             assert found is not None  # Every run is recorded at its end.
             worse = s > 1 and found.loss > TENFOLD
             yield StabilityRun(
-                unit.case(self.form), unit.condition, attained, unit.seed, s, found.error, found.classical,
-                found.largest, found.loss, found.largest_loss, ratios.get(s), noise, SECOND_LOOK * worse,
-                loss_factor(middle(s), middle(1), roundoff) if worse else None,
+                unit.case(self.form), unit.scenario.condition, attained, unit.scenario.seed, s, found.error,
+                found.classical, found.largest, found.loss, found.largest_loss, ratios.get(s), noise,
+                SECOND_LOOK * worse, loss_factor(middle(s), middle(1), roundoff) if worse else None,
             )  # fmt: skip
 
 
