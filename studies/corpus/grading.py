@@ -94,23 +94,6 @@ PLACES: dict[str, Callable[[Steps], Any]] = {
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a verdict says, as far as it is graded; a step that it names is between iterations `place`."""
-
-    check: str
-    s: int
-    status: Status
-    sentences: tuple[str, ...]
-    place: tuple[int, int] | None = None
-
-    @classmethod
-    def of(cls, verdict: Verdict) -> Said:
-        """Of a verdict."""
-        place: Any = verdict.evidence.get(PLACE, ())
-        return cls(verdict.check, verdict.s, verdict.status, verdict.sentences, tuple(place) or None)
-
-
-@dataclass(frozen=True)
 class CaseFound:
     """What one case has come to: its status with the reason, its verdicts, or an error.
 
@@ -123,11 +106,11 @@ class CaseFound:
     id: str
     status: str = ""
     reason: str = ""
-    said: tuple[Said, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
     error: str = ""
     runs: str = ""
     seconds: float = 0.0
-    telling: Said | None = None
+    telling: Verdict | None = None
     smaller: str = ""
 
     @property
@@ -136,13 +119,14 @@ class CaseFound:
         return self.telling is not None and names_a_part(self.telling.sentences)
 
 
-def place_right(acts: str, said: Said, stream: IndexStream, start: int, length: int) -> bool:
+def place_right(acts: str, told: Verdict, stream: IndexStream, start: int, length: int) -> bool:
     """Whether a mistake that acts in this place does so in one of the steps that the verdict names.
 
     A verdict on a whole run names none, and so no wrong one.
     """
-    steps = Steps(stream.blocks(start, start + length), said.s, start)
-    return said.place is None or bool(PLACES[acts](steps)[slice(*said.place)].any())
+    place: Any = told.evidence.get(PLACE, ())
+    steps = Steps(stream.blocks(start, start + length), told.s, start)
+    return not place or bool(PLACES[acts](steps)[slice(*place)].any())
 
 
 def graded(
@@ -157,7 +141,7 @@ def graded(
     `place` says whether the telling verdict of the first failed case names the right place, `again` by
     which command it is judged again.
     """
-    said = [one for case in cases for one in case.said]
+    said = [one for case in cases for one in case.verdicts]
     until = next((n for n, case in enumerate(cases, 1) if case.telling), 0)
     unsettled = [case for case in cases if case.error or case.status != Status.PASS]
     case = cases[until - 1] if until else next(iter(unsettled), None)

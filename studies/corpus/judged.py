@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import fcntl
+import json
 import os
 import shlex
 import shutil
@@ -19,11 +20,9 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
-
-import msgspec
 
 import sstep_verify
 from sstep_verify.campaign.artefact.files import read_artefact
@@ -36,9 +35,10 @@ from sstep_verify.campaign.verdicts.execute import SHRINKING, execute_group
 from sstep_verify.campaign.verdicts.family import CaseSpec, expand
 from sstep_verify.checks import box, contract, step_replay
 from sstep_verify.checks.recorded import message_count, rank_coherence
+from sstep_verify.inputs.records import convert
 from sstep_verify.verdict import Status
 from studies import ROOT, search_path
-from studies.corpus.grading import CaseFound, Said, graded, place_right
+from studies.corpus.grading import CaseFound, graded, place_right
 from studies.corpus.labelled import Made
 from studies.corpus.listing import Edit, corpus, edited
 from studies.report.sensitivity.corpus import Judged
@@ -137,9 +137,9 @@ def _judged(definition: Definition, spec: CaseSpec, room: Path) -> CaseFound:
             found,
             status=Status.INCONCLUSIVE if short else outcome.case.status,
             reason="; ".join(outcome.too_few) if short else outcome.case.reason,
-            said=tuple(map(Said.of, outcome.verdicts)),
+            verdicts=outcome.verdicts,
             runs=outcome.runs.removeprefix(REPLAY),
-            telling=Said.of(telling(failed)) if failed else None,
+            telling=telling(failed) if failed else None,
             smaller=outcome.smaller,
         )
     return found
@@ -213,7 +213,7 @@ def _judged_edited(edit: Edit, campaign: str, case: str, room: Path, *asked: obj
     if not (room / FOUND).is_file():
         last = (done.stderr.strip().splitlines() or ["nothing was said"])[-1]
         return [CaseFound(case, error=f"exit code {done.returncode}: {last}")]
-    return msgspec.json.decode((room / FOUND).read_bytes(), type=list[CaseFound])
+    return convert(json.loads((room / FOUND).read_bytes()), list[CaseFound], case)
 
 
 def main(campaign: str, case: str, room: str, whole: str, shrink: str) -> None:
@@ -221,7 +221,8 @@ def main(campaign: str, case: str, room: str, whole: str, shrink: str) -> None:
     cases = judged_cases(
         read_definition(campaign), case, Path(room), whole=whole == "whole", shrink=int(shrink)
     )
-    Path(room, FOUND).write_bytes(msgspec.json.encode(list(cases)))
+    found = [asdict(one) for one in cases]
+    Path(room, FOUND).write_text(json.dumps(found, default=lambda value: value.tolist()))
 
 
 if __name__ == "__main__":

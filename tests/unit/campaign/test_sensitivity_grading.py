@@ -11,8 +11,8 @@ import pytest
 from sstep_verify.judging import judge
 from sstep_verify.problems import IndexStream, LinearKernel, Problem, SquaredHinge
 from sstep_verify.solver import ProductionSolver
-from sstep_verify.verdict import Status
-from studies.corpus.grading import CaseFound, Said, graded, place_right
+from sstep_verify.verdict import PLACE, Status, Verdict
+from studies.corpus.grading import CaseFound, graded, place_right
 from studies.corpus.listing import Edit
 
 MISTAKE = Edit("mistake", breaks=("S-3.5",), acts="after the first step of a window")
@@ -20,7 +20,23 @@ STREAM = IndexStream("uniform", samples=9, block=1, length=40, seed=3)
 
 
 def said(status=Status.FAIL, place=None, check="step-replay", s=7, sentences=("S-3.5",)):
-    return Said(check, s, status, sentences, place)
+    evidence = {PLACE: place} if place else {}
+    counts = {"planned": 1, "executed": 1}
+    return Verdict(
+        check,
+        "case",
+        "p",
+        s,
+        1,
+        status,
+        0.0,
+        0.0,
+        0.0,
+        "",
+        **counts,
+        evidence=evidence,
+        sentences=sentences,
+    )
 
 
 def case(*verdicts, error=""):
@@ -58,10 +74,10 @@ def test_a_failed_step_and_a_failed_window_are_named_in_a_field(step):
     wanted = ("step-replay", "window-replay")
     _, steps, windows = judge(wrong_at(step), problem, stream, s=7, checks=wanted)
     assert steps.status is windows.status is Status.FAIL
-    begin, end = Said.of(steps).place
+    begin, end = steps.evidence[PLACE]
     assert (begin, end) == (step, step + 1)
     assert f"the first is step {step + 1}," in steps.reason
-    begin, end = Said.of(windows).place
+    begin, end = windows.evidence[PLACE]
     assert step < end <= begin + 7
     assert f"the window of iterations {begin + 1}..{end}" in windows.reason
 
