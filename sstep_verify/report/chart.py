@@ -83,17 +83,30 @@ def moved(part: str, x: float, y: float) -> str:
     return group([part], transform=f"translate({number(x)} {number(y)})")
 
 
-def grid(rows: Iterable[Sequence[str]], across: float, down: float) -> list[str]:
-    """Parts in rows, each this far from its neighbours."""
-    return [moved(part, across * k, down * n) for n, row in enumerate(rows) for k, part in enumerate(row)]
-
-
 def document(width: float, height: float, parts: Iterable[str]) -> str:
     """A whole chart that can stand inside a page."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {number(width)} {number(height)}" '
         f'font-family="{FONT}" font-size="11" fill="currentColor">\n' + "\n".join(parts) + "\n</svg>\n"
     )
+
+
+def sheet(
+    rows: Sequence[Sequence[str]],
+    spaces: Point,
+    legend: tuple[float, float, str],
+    right: float = 0,
+    least: float = 0,
+) -> str:
+    """A chart of parts in rows, so far from their neighbours; below them a legend of some height, from x.
+
+    It is so much wider than the longest row, and so wide at least.
+    """
+    (across, down), (height, x, told) = spaces, legend
+    parts = [moved(part, across * k, down * n) for n, row in enumerate(rows) for k, part in enumerate(row)]
+    bottom = down * len(rows)
+    width = max(max(map(len, rows)) * across + right, least)
+    return document(width, bottom + height, [*parts, moved(told, x, bottom)])
 
 
 def standalone(chart: str) -> str:

@@ -114,9 +114,7 @@ def expected_cost(unit: ScenarioUnit) -> float:
     return family.iterations * unit.scenario.block * (slow * len(family.steps) + exact)
 
 
-def _case(
-    name: str, label: str, loss: str, unit: ScenarioUnit, form: str, verdicts: list[Verdict]
-) -> Case:
+def _case(name: str, label: str, loss: str, unit: ScenarioUnit, form: str, verdicts: list[Verdict]) -> Case:
     family, one = unit.family, unit.scenario
     status, reason = roll_up(verdicts)
     conditions = family.condition

@@ -16,14 +16,12 @@ from sstep_verify.report.chart import (
     Figure,
     Plot,
     decades,
-    document,
-    grid,
     group,
     line,
     mark,
-    moved,
     octaves,
     page_colour,
+    sheet,
     text,
 )
 from sstep_verify.report.panels import slug
@@ -198,17 +196,12 @@ def scaling_figure(slug: str, title: str, rows: Sequence[Sequence[Sequence[Of]]]
         )
         for curve in curves
     ]
-    bottom = down * len(rows)
     return Figure(
         slug,
         title,
         f"Predicted time per iteration over P, {title}. Microseconds per iteration, classical, s-step, "
         f"ours. {'; '.join(told)}.",
-        document(
-            max(map(len, rows)) * across + 14,
-            bottom + 62,
-            [*grid(plots, across, down), moved(_legend(), plot.left, bottom)],
-        ),
+        sheet(plots, (across, down), (62, plot.left, _legend()), right=14),
     )
 
 

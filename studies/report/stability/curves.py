@@ -12,16 +12,14 @@ from sstep_verify.report.chart import (
     Plot,
     Scale,
     decades,
-    document,
-    grid,
     group,
     line,
     mark,
-    moved,
     octaves,
     page_colour,
     path,
     power_of_ten,
+    sheet,
     text,
 )
 from sstep_verify.report.panels import task_words
@@ -71,7 +69,6 @@ def curves_figure(
     shown = [cell for cell in own if cell.condition in conditions]
     scale = decades([*(cell.error for cell in shown), unit])
     plots = [[_curves(forms, conditions, shown, scale, unit) for forms in row] for row in rows]
-    width, bottom = max(map(len, plots)) * 378 - 6, 234 * len(plots)
     words = [
         f"{short_name(case)}, {form_of(case)}, condition {condition_of(last)}: classical "
         f"{_error(last.classical)}, s = {last.s} {_error(last.error)}"
@@ -85,11 +82,7 @@ def curves_figure(
         slug,
         title,
         f"Relative error at the last iteration against s, {title}. " + "; ".join(words) + ".",
-        document(
-            max(width, 58 + 190 * len(conditions)),
-            bottom + 40,
-            [*grid(plots, 378, 234), moved(legend, 58, bottom)],
-        ),
+        sheet(plots, (378, 234), (40, 58, legend), right=-6, least=58 + 190 * len(conditions)),
     )
 
 
@@ -150,7 +143,6 @@ def _error(value: float | None) -> str:
 def frontier_figure(answers: Sequence[Answer]) -> Figure:
     """Bars from s = 1 up to the largest safe s, for each band of u * condition, with its largest factor."""
     plots = [list(map(_frontier, row)) for row in grouped(answers, lambda one: one.precision).values()]
-    bottom = 272 * len(plots)
     words = [
         f"{answer.name}: "
         + ", ".join(
@@ -165,11 +157,7 @@ def frontier_figure(answers: Sequence[Answer]) -> Figure:
         "Largest safe s against u times condition",
         f"Largest s up to which no run is more than {TENFOLD:g} times worse, and up to which every loss "
         f"factor stays within the noise floor, by band of u times condition. {'; '.join(words)}.",
-        document(
-            max(map(len, plots)) * 364,
-            bottom + 58,
-            [*grid(plots, 364, 272), moved(_frontier_legend(), 44, bottom)],
-        ),
+        sheet(plots, (364, 272), (58, 44, _frontier_legend())),
     )
 
 
