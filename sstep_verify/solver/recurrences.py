@@ -108,7 +108,7 @@ class RidgeRecurrence(Recurrence):
         """Make one step of many coordinates from their whole rows; row_of, block and log (b,)."""
         _, _, targets, alpha, taken, _, _, system, rhs, penalty, _ = self.state
         ridge_window.ridge_equations(
-            rows, row_of, block, 0, block.size, targets, alpha, taken[: block.size], system, rhs, penalty
+            rows, row_of, block, targets, alpha, taken[: block.size], system, rhs, penalty
         )
         ridge_window.solve_long(system, rhs)
         ridge_window.ridge_moves(block, alpha, rhs, log)

@@ -108,15 +108,17 @@ def equation(row, places, place, target, value, product, system, rhs, samples, p
 
 
 @compiled_borrowing
-def ridge_equations(rows, row_of, block, first, last, targets, alpha, products, system, rhs, penalty):
-    """Write equations first, ..., last - 1 of a step, with products of its whole rows and the current a.
+def ridge_equations(rows, row_of, block, targets, alpha, products, system, rhs, penalty):
+    """Write the equations of a step, with products of its whole rows and the current a.
 
     `row_of`, `block` and `products`, shape (b,), are those of this step; the rest is as in `ridge_updates`.
     """
-    row_products(rows, row_of[first:last], alpha, products[first:last])
-    for place in range(first, last):
-        row, target, value = rows[row_of[place]], targets[block[place]], alpha[block[place]]
-        equation(row, block, place, target, value, products[place], system, rhs, alpha.size, penalty)
+    for first in range(0, block.size, ROWS_AT_ONCE):
+        last = min(first + ROWS_AT_ONCE, block.size)
+        row_products(rows, row_of[first:last], alpha, products[first:last])
+        for place in range(first, last):
+            row, target, value = rows[row_of[place]], targets[block[place]], alpha[block[place]]
+            equation(row, block, place, target, value, products[place], system, rhs, alpha.size, penalty)
 
 
 @compiled
@@ -150,10 +152,10 @@ def ridge_updates(
     count = reach = 0  # places with an increment; one beyond the last of them
     for begin in range(0, draws.size, width):
         end = begin + width
-        for first in range(0, width if fresh else 0, ROWS_AT_ONCE):
+        if fresh:
             ridge_equations(
-                rows, row_of[begin:end], draws[begin:end], first, min(first + ROWS_AT_ONCE, width), targets,
-                alpha, stale[begin:end], system, rhs, penalty,
+                rows, row_of[begin:end], draws[begin:end], targets, alpha, stale[begin:end], system, rhs,
+                penalty,
             )  # fmt: skip
         for item in range(0 if fresh else width):
             draw = begin + item
