@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sstep_verify import provenance
-from sstep_verify.outputs import write_text
+from sstep_verify.files import write_text
 
 SEED = 20
 """Of everything drawn."""

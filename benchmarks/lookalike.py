@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.costs.profiles import read_counts
-from sstep_verify.outputs import write_whole
+from sstep_verify.files import write_whole
 
 COUNTS, SAMPLES = "news20.binary.colnnz.txt.xz", 19_996
 SPREAD = 0.8  # standard deviation of the logarithm of a row's share: most texts short, a few very long

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 
-from sstep_verify.inputs.records import build
+from sstep_verify.files.records import build
 
 FILE = "specification.toml"
 

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 from sstep_verify.campaign.cases import OneOf, Range, Whole, chosen, read_table
 from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, State, Unit
 from sstep_verify.errors import InputError
-from sstep_verify.outputs.writing import write_text
+from sstep_verify.files.writing import write_text
 from sstep_verify.power import FILE, NOT_MEASURED, Measured, deciding_digest, measured
 from sstep_verify.report.plain import grouped, plain
 from sstep_verify.report.results import Results, Summary, load

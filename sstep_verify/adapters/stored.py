@@ -10,7 +10,7 @@ import numpy as np
 
 from sstep_verify.adapters.program.numbers import TEXT_BYTES, shown_numbers
 from sstep_verify.errors import InputError, ProgramError
-from sstep_verify.inputs import MALFORMED_ARRAY, read_whole
+from sstep_verify.files import MALFORMED_ARRAY, read_whole
 from sstep_verify.protocol import Declaration, Observer, RunRequest
 from sstep_verify.trajectory import GIVEN, Trajectory
 

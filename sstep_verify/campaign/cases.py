@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 import numpy as np
 
 from sstep_verify.errors import InputError, closest
-from sstep_verify.inputs.records import convert, strict
+from sstep_verify.files.records import convert, strict
 from sstep_verify.problems import Kernel, Problem, kernel_from, losses
 from sstep_verify.problems.data.datasets import DataSet, knows, load
 from sstep_verify.problems.kernels import describe, identify, shortest

@@ -29,10 +29,9 @@ from sstep_verify.campaign.verdicts.kind import refuse_unusable
 from sstep_verify.campaign.verdicts.measured import SharedReferences
 from sstep_verify.campaign.verdicts.runs import checks_of_family, make_runs
 from sstep_verify.errors import InputError, RefusedError
-from sstep_verify.inputs import read_whole
-from sstep_verify.inputs.records import build, decode
+from sstep_verify.files import Output, check, read_whole, write_text
+from sstep_verify.files.records import build, decode
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.outputs import Output, check, write_text
 from sstep_verify.problems import Kernel, Problem
 from sstep_verify.problems.losses import Loss
 from sstep_verify.problems.transforms import require_usable, scale_from, with_constant_feature

@@ -11,7 +11,7 @@ from sstep_verify.campaign.cases import OneOf
 from sstep_verify.campaign.model import Definition, Head, Kind, Unit
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.errors import InputError, closest, has_studies
-from sstep_verify.inputs.records import build, convert, table_from
+from sstep_verify.files.records import build, convert, table_from
 
 STUDIES = {
     "scenario": "studies.stability.kind",

@@ -19,8 +19,8 @@ from sstep_verify.campaign.headline import headline, right_at
 from sstep_verify.campaign.model import REFUSED, Definition, State
 from sstep_verify.checks.registry import CHECKS, PRIMARY
 from sstep_verify.errors import InputError, closest
-from sstep_verify.inputs import read_whole
-from sstep_verify.inputs.records import build, table_from
+from sstep_verify.files import read_whole
+from sstep_verify.files.records import build, table_from
 from sstep_verify.report.case import Case
 from sstep_verify.report.plain import grouped
 from sstep_verify.report.results import Results, Summary, tally

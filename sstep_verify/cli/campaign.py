@@ -53,7 +53,7 @@ def judge(definition, asked: Asked, statement: str | None = None) -> None:
     from sstep_verify.campaign.read import units_of
     from sstep_verify.cli.work import ended_by, of_problems
     from sstep_verify.errors import InputError
-    from sstep_verify.outputs import Output, check
+    from sstep_verify.files import Output, check
     from sstep_verify.ranks.environment import promised_size
     from sstep_verify.report.write import check_destination
 

@@ -23,7 +23,7 @@ import click
 
 from sstep_verify import __version__
 from sstep_verify.errors import InputError, MissingExtraError, SstepVerifyError, closest, visible
-from sstep_verify.outputs.paths import shortened
+from sstep_verify.files.paths import shortened
 
 PIPE_CLOSED = 141
 """Exit code of a program whose output nobody reads any more, as a shell tells it (128 + SIGPIPE)."""

@@ -246,7 +246,7 @@ def claimed_out(
     It is a file, which `force` lets be replaced, or a folder that may hold `entries`, which is replaced.
     `data` and `directory` are DATA and --data, which must not be written over.
     """
-    from sstep_verify.outputs import Output, claim
+    from sstep_verify.files import Output, claim
     from sstep_verify.problems.data.datasets import stored_file
 
     if out is None:

@@ -9,7 +9,7 @@ from typing import Any
 from sstep_verify.campaign.artefact import form as artefact_form
 from sstep_verify.campaign.statement import make as statement
 from sstep_verify.errors import InputError, among
-from sstep_verify.inputs.records import json_schema, strict
+from sstep_verify.files.records import json_schema, strict
 from sstep_verify.report import results
 from sstep_verify.vectors import record
 

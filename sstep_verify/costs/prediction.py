@@ -19,7 +19,7 @@ from sstep_verify.costs.messages import schedule
 from sstep_verify.costs.profiles import Profile
 from sstep_verify.costs.published import START, Times, network, runs_of, times
 from sstep_verify.errors import InputError
-from sstep_verify.outputs.writing import write_text
+from sstep_verify.files.writing import write_text
 
 Rate = Annotated[float, msgspec.Meta(ge=0, le=1e300)]
 Positive = Annotated[float, msgspec.Meta(gt=0, le=1e300)]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from sstep_verify.inputs.records import convert
+from sstep_verify.files.records import convert
 
 FILE = Path(__file__).with_name("measured.json")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from sstep_verify.errors import InputError, RefusedError
-from sstep_verify.inputs import MALFORMED_ARRAY, open_regular
+from sstep_verify.files import MALFORMED_ARRAY, open_regular
 from sstep_verify.problems import draws
 
 KINDS = ("uniform", "cyclic", "epochs", "file", "logged", *draws.GENERATORS)

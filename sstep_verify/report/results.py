@@ -19,8 +19,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from sstep_verify.errors import InputError, has_studies
-from sstep_verify.inputs import read_whole
-from sstep_verify.inputs.records import build, convert, decode, strict
+from sstep_verify.files import read_whole
+from sstep_verify.files.records import build, convert, decode, strict
 from sstep_verify.report.case import AgainstClassical, Case, Certified
 from sstep_verify.report.plain import Record, plain
 from sstep_verify.verdict import SEVERITY, Status, Verdict

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from sstep_verify.outputs import write_table
+from sstep_verify.files import write_table
 from sstep_verify.report.case import Case
 from sstep_verify.report.panels import Group, Panel
 from sstep_verify.report.plain import count, duration, short, shortened

@@ -11,8 +11,7 @@ from typing import Any, cast
 import jinja2
 
 from sstep_verify.errors import InputError
-from sstep_verify.inputs import open_regular
-from sstep_verify.outputs import Output, check, whole_folder
+from sstep_verify.files import Output, check, open_regular, whole_folder
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.report import panels
 from sstep_verify.report.case import DRIFT, ERROR, GAP

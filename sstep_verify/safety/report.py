@@ -11,7 +11,7 @@ from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from sstep_verify.outputs import csv_text, whole_folder, write_text
+from sstep_verify.files import csv_text, whole_folder, write_text
 from sstep_verify.report.chart import AgainstS, draw_against_s, standalone
 from sstep_verify.report.plain import plain
 

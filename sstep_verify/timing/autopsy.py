@@ -37,7 +37,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from sstep_verify.outputs import csv_text
+from sstep_verify.files import csv_text
 from sstep_verify.timing.measure import (
     SUBJECT,
     Baseline,

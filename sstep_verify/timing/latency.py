@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sstep_verify.outputs import csv_text
+from sstep_verify.files import csv_text
 from sstep_verify.report.chart import AgainstS, draw_against_s, standalone
 from sstep_verify.timing.measure import (
     SUBJECT,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 
 from sstep_verify.errors import InputError
-from sstep_verify.outputs import whole_folder, write_text
+from sstep_verify.files import whole_folder, write_text
 from sstep_verify.provenance import collect
 
 QUARTILES = (0.25, 0.5, 0.75)

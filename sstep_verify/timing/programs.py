@@ -16,7 +16,7 @@ from sstep_verify.adapters.program import ProgramFile, ProgramSolver, set_up
 from sstep_verify.adapters.program.run import Ended
 from sstep_verify.adapters.program.tables import named_places
 from sstep_verify.errors import InputError, ProgramError
-from sstep_verify.inputs import read_whole
+from sstep_verify.files import read_whole
 from sstep_verify.problems import IndexStream, Problem, loss_from
 from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks.interposer import DELAY

@@ -17,7 +17,7 @@ import numpy as np
 
 from sstep_verify.errors import InputError
 from sstep_verify.exchange import write_folder
-from sstep_verify.outputs import Output, claim, shortened, whole_folder
+from sstep_verify.files import Output, claim, shortened, whole_folder
 from sstep_verify.protocol import RunRequest
 from sstep_verify.specification import broken_by
 from sstep_verify.vectors.choose import choose

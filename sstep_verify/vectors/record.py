@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass
 from typing import Literal, TypeVar
 
 from sstep_verify.errors import InputError, SstepVerifyError
-from sstep_verify.inputs.records import build, decode
-from sstep_verify.outputs import shortened
+from sstep_verify.files import shortened
+from sstep_verify.files.records import build, decode
 
 VERSION: Literal[1] = 1
 

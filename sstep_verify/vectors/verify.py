@@ -20,9 +20,8 @@ import numpy as np
 
 from sstep_verify.errors import InputError, SstepVerifyError
 from sstep_verify.exchange import Exchanged
-from sstep_verify.inputs import read_whole
-from sstep_verify.inputs.records import build, decode
-from sstep_verify.outputs import shortened
+from sstep_verify.files import read_whole, shortened
+from sstep_verify.files.records import build, decode
 from sstep_verify.problems import IndexStream, Problem, kernel_from, loss_from
 from sstep_verify.protocol import RunRequest
 from sstep_verify.vectors import layout

@@ -18,7 +18,7 @@ import numpy as np
 from sstep_verify import Declaration, ProductionSolver, ReferenceSolver, RunRequest, Solver
 from sstep_verify.checks import step_replay, window_replay
 from sstep_verify.errors import OracleDisagreementError
-from sstep_verify.inputs.records import convert, decode
+from sstep_verify.files.records import convert, decode
 from sstep_verify.measures import drift, loss_factor
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.losses import TASKS

@@ -31,7 +31,7 @@ from sstep_verify.checks import (
 from sstep_verify.checks.recorded import kernel_entries, residual_gap
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.inputs.records import convert, decode
+from sstep_verify.files.records import convert, decode
 from sstep_verify.rounding.arithmetic import sum_roundings, unit_roundoff
 from sstep_verify.verdict import Status, worst
 from studies import search_path

@@ -12,7 +12,7 @@ from command import command
 from solve_here import BRIEF, LINEAR, arrays, done, refused
 from solve_runs import with_points
 
-from sstep_verify.outputs import Output, claim
+from sstep_verify.files import Output, claim
 from sstep_verify.ranks.environment import promised_size
 
 pytestmark = pytest.mark.skipif(promised_size() > 1, reason="runs the command in its own process")
@@ -146,7 +146,7 @@ def test_a_pipe_or_nothing_as_input():
     assert "neither a known name" in command("solve", "x" * 5000, "--task", "svm-l1", "--out", "r.npz")[2]
     Path("r.npz.checkpoint").unlink(missing_ok=True)
     os.mkfifo("r.npz.checkpoint")
-    assert "is a pipe" in refused(*LINEAR, "--out", "r.npz", "--resume")
+    assert "is a named pipe" in refused(*LINEAR, "--out", "r.npz", "--resume")
 
 
 def test_a_small_penalty_is_trained_and_not_claimed():

@@ -14,7 +14,7 @@ from sstep_verify.campaign.statement.files import StatementError, read_statement
 from sstep_verify.campaign.statement.make import Statement
 from sstep_verify.campaign.statement.verify import prove_statement
 from sstep_verify.errors import InputError
-from sstep_verify.inputs.records import build
+from sstep_verify.files.records import build
 from sstep_verify.report.plain import plain
 from sstep_verify.report.results import loads
 

@@ -29,7 +29,7 @@ TOLD = re.compile(rf"(?<![\w.'])(?:{NAMES})(?![\w'])|\.(?:{NAMES})(?![\w(])|\['(
 
 LEFT = {
     "campaign/summary.py": (1, "an error of a case is a line of the report that its id begins"),
-    "inputs/records.py": (1, "where a value stands is read from the message of the library that read it"),
+    "files/records.py": (1, "where a value stands is read from the message of the library that read it"),
     "adapters/command.py": (1, "what the command solve prints for its user, which is judged there"),
     "adapters/program/batch.py": (1, "the file of an exit code, which somebody's shell wrote"),
 }

@@ -18,8 +18,7 @@ from sstep_verify.adapters.program.numbers import content_of
 from sstep_verify.adapters.program.run import Ended
 from sstep_verify.adapters.program.solver import ProgramSolver
 from sstep_verify.errors import InputError, ProgramError, RefusedError
-from sstep_verify.inputs import open_regular
-from sstep_verify.outputs import whole_folder
+from sstep_verify.files import open_regular, whole_folder
 from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.trajectory import Trajectory
 

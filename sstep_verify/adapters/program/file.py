@@ -13,8 +13,8 @@ from sstep_verify.adapters.program.tables import LOGGED, WAYS, Draws, Fixed, Pri
 from sstep_verify.adapters.program.translate import Conventions
 from sstep_verify.declaration import PER_WINDOW, Declaration
 from sstep_verify.errors import InputError, among
-from sstep_verify.inputs import read_whole
-from sstep_verify.inputs.records import build, convert, table_from
+from sstep_verify.files import read_whole
+from sstep_verify.files.records import build, convert, table_from
 
 LARGEST = 1 << 16
 """Bytes of the largest program file."""

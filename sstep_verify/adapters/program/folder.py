@@ -27,7 +27,7 @@ from sstep_verify.adapters.program.run import Ended
 from sstep_verify.adapters.program.tables import Printed
 from sstep_verify.adapters.program.translate import Translation
 from sstep_verify.errors import ProgramError, RefusedError
-from sstep_verify.outputs.paths import kind_of
+from sstep_verify.files.paths import kind_of
 from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Panel, Probes
 

@@ -33,7 +33,7 @@ from pathlib import Path
 import numpy as np
 
 from sstep_verify.errors import InputError, ProgramError
-from sstep_verify.inputs import read_whole
+from sstep_verify.files import read_whole
 from sstep_verify.problems.streams import require_blocks
 
 EXACT_DIGITS = 17

@@ -35,8 +35,8 @@ from sstep_verify.campaign.artefact.form import (
 )
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
-from sstep_verify.inputs import MALFORMED_ARRAY, open_regular, read_whole
-from sstep_verify.inputs.records import convert, decode, one_line
+from sstep_verify.files import MALFORMED_ARRAY, open_regular, read_whole
+from sstep_verify.files.records import convert, decode, one_line
 from sstep_verify.problems import IndexStream
 from sstep_verify.report.plain import plain
 from sstep_verify.trajectory import Trajectory

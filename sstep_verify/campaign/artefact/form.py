@@ -22,8 +22,8 @@ from numpy.lib import format as npy
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import InputError
-from sstep_verify.inputs import open_regular
-from sstep_verify.inputs.records import strict
+from sstep_verify.files import open_regular
+from sstep_verify.files.records import strict
 from sstep_verify.problems.kernels import KERNELS, Kernel
 from sstep_verify.problems.losses import LOSSES, Loss
 from sstep_verify.report.plain import plain
@@ -41,7 +41,7 @@ def load_arrays(path: Path, most: int | None = None) -> Arrays:
 
     InputError if it is not a regular file, a member is no array or not as long as it says, or they have
     more than `most` bytes together (`MOST_BYTES` if it is not said); BadZipFile or `MALFORMED_ARRAY` of
-    `inputs` if it is no such file.
+    `files` if it is no such file.
     """
     with open_regular(path, "arrays", follow=False) as file, zipfile.ZipFile(file) as archive:
         members = archive.infolist()
@@ -63,7 +63,7 @@ def array_header(file: IO[bytes], size: int, where: str) -> tuple[tuple[int, ...
     """Shape, order, type and bytes of the array of a ``.npy`` file of `size` bytes, whose header is read.
 
     InputError if it holds Python objects, or the header claims more or fewer bytes than there are;
-    `MALFORMED_ARRAY` of `inputs` if it is no such file.
+    `MALFORMED_ARRAY` of `files` if it is no such file.
     """
     read = npy.read_array_header_2_0 if npy.read_magic(file)[0] > 1 else npy.read_array_header_1_0
     shape, by_columns, dtype = read(file)

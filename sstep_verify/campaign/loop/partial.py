@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 from sstep_verify.campaign.artefact.verdicts import REPLAY
 from sstep_verify.campaign.loop.run import SEED, difference, digest
 from sstep_verify.errors import InputError
-from sstep_verify.inputs.records import convert
-from sstep_verify.outputs import Output, claim, write_text
+from sstep_verify.files import Output, claim, write_text
+from sstep_verify.files.records import convert
 from sstep_verify.report.write import ARTEFACTS, copy_artefacts
 
 Outcome = TypeVar("Outcome")

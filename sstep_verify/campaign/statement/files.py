@@ -27,9 +27,8 @@ from sstep_verify.campaign.artefact.files import (
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.statement.make import SCHEMA, Statement, judged_of, make_statement
 from sstep_verify.errors import InputError, SstepVerifyError
-from sstep_verify.inputs import read_whole
-from sstep_verify.inputs.records import build, decode
-from sstep_verify.outputs import Output, check, shortened, whole_folder
+from sstep_verify.files import Output, check, read_whole, shortened, whole_folder
+from sstep_verify.files.records import build, decode
 from sstep_verify.provenance import without_names
 from sstep_verify.report.plain import plain
 from sstep_verify.report.results import Results, dumps, load

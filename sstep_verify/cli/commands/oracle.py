@@ -96,8 +96,8 @@ def command(data, file, final, witness, **given):
     contradicts what is proved.
     """
     from sstep_verify.errors import InputError
+    from sstep_verify.files import write_text
     from sstep_verify.oracle.certificate.file import encode
-    from sstep_verify.outputs import write_text
 
     chosen = {"file": file, "witness": witness, "final": final}
     _refuse_others(next((name for name, value in chosen.items() if value is not None), ""))

@@ -147,7 +147,7 @@ def calibrate(machine, ranks, seconds, force):
     from threadpoolctl import threadpool_limits
 
     from sstep_verify.costs.prediction import write
-    from sstep_verify.outputs import Output, claim
+    from sstep_verify.files import Output, claim
     from sstep_verify.timing import calibrate as measure
 
     with claim([Output("FILE", machine, force)]), threadpool_limits(1):

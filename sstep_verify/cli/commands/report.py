@@ -51,7 +51,7 @@ def report(results, out, xfails):
 def _list_failures(document, path) -> None:
     """Write what failed as a list of expected failures, with the reasons that a list there gives."""
     from sstep_verify.campaign.summary import expected_text, planned_ids, read_expected
-    from sstep_verify.outputs import Output, check, write_text
+    from sstep_verify.files import Output, check, write_text
 
     target = check(Output("--xfails", path, replace=True))
     known = read_expected(target, planned_ids(document)) if target.exists() else ()

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from sstep_verify import __version__
 from sstep_verify.errors import InputError
+from sstep_verify.files import write_text
 from sstep_verify.oracle.balls.enclosure import (
     RADIUS_DIGITS,
     ROOM,
@@ -45,7 +46,6 @@ from sstep_verify.oracle.verify.record import (
 )
 from sstep_verify.oracle.verify.ridge import RidgeProof
 from sstep_verify.oracle.verify.svm import SvmProof, remaining_places
-from sstep_verify.outputs import write_text
 from sstep_verify.problems import Problem
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from sstep_verify.errors import InputError
-from sstep_verify.inputs import read_whole
-from sstep_verify.inputs.records import decode as strict_json
+from sstep_verify.files import read_whole
+from sstep_verify.files.records import decode as strict_json
 from sstep_verify.oracle.verify.record import (
     MATRICES,
     STATUSES,

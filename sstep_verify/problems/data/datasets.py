@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.errors import DataError, InputError, MissingExtraError, closest, require
-from sstep_verify.inputs import short_name
+from sstep_verify.files import shortened
 from sstep_verify.problems.data import embedded
 from sstep_verify.problems.data.embedded import ONE_CLASS
 from sstep_verify.problems.data.registry import Pinned, registry, values_digest
@@ -116,7 +116,7 @@ def load(
     path = Path(name_or_path)
     if not os.path.exists(path):
         raise InputError(
-            f"data set {short_name(name_or_path)!r} is neither a known name nor an existing file"
+            f"data set {shortened(name_or_path)!r} is neither a known name nor an existing file"
             f"{closest(name_or_path, names())}; known: {', '.join(names())}"
         )
     data, targets = read_svmlight(path)

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.errors import DataError, InputError, LineError
-from sstep_verify.inputs import open_regular
+from sstep_verify.files import open_regular
 from sstep_verify.problems.data.registry import opened_bz2, opened_xz
 from sstep_verify.problems.data.svmlight_lines import (
     FORM,

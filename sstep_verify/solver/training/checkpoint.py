@@ -27,8 +27,7 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.errors import InputError
-from sstep_verify.inputs import MALFORMED_ARRAY
-from sstep_verify.outputs import write_whole
+from sstep_verify.files import MALFORMED_ARRAY, write_whole
 from sstep_verify.problems import Problem
 from sstep_verify.solver.communicator import Communicator
 from sstep_verify.solver.settings import EXCHANGES
@@ -79,7 +78,7 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
 
 
 def write_arrays(path: Path, **arrays: Any) -> None:
-    """Write a whole ``.npz`` file of numbers and texts; see `outputs.write_whole`."""
+    """Write a whole ``.npz`` file of numbers and texts; see `files.write_whole`."""
     # NumPy would keep any other object by pickle, and has a parameter against that in some versions only.
     assert all(np.asarray(array).dtype.kind in "biufU" for array in arrays.values())
     write_whole(path, lambda handle: np.savez(handle, **arrays))

@@ -14,7 +14,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from sstep_verify.compiled import compile_seconds
-from sstep_verify.outputs import claim
+from sstep_verify.files import claim
 from sstep_verify.problems import Problem
 from sstep_verify.provenance import THREAD_VARIABLES
 from sstep_verify.solver.communicator import Communicator, held_by_first_rank, listed, on_first_rank

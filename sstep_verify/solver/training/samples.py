@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.outputs import Output, write_whole
+from sstep_verify.files import Output, write_whole
 from sstep_verify.problems import Problem, RBFKernel
 from sstep_verify.problems.data import embedded
 from sstep_verify.problems.data.datasets import stored_file

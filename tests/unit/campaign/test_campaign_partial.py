@@ -13,7 +13,7 @@ from sstep_verify.campaign.loop.run import CAMPAIGN, identity
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.execute import CaseOutcome
 from sstep_verify.errors import InputError
-from sstep_verify.outputs.paths import hidden_path
+from sstep_verify.files.paths import hidden_path
 from sstep_verify.report import case as report
 from sstep_verify.verdict import Status, Term, Verdict
 from studies.report.stability.document import StabilityRun

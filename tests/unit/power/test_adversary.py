@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sstep_verify.inputs.records import convert, decode
+from sstep_verify.files.records import convert, decode
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.scenarios.draws import KERNEL_NAMES

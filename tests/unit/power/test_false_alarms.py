@@ -11,7 +11,7 @@ import pytest
 
 from sstep_verify.checks.steps import judged as judged_steps
 from sstep_verify.checks.steps import rows
-from sstep_verify.inputs.records import convert, decode, strict
+from sstep_verify.files.records import convert, decode, strict
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.verdict import Status
 from studies.alarms import groups, study

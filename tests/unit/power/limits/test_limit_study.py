@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 
-from sstep_verify.inputs.records import convert, strict
+from sstep_verify.files.records import convert, strict
 from studies.limits import study
 from studies.limits.rows import summary
 from studies.report.sensitivity.limits import LimitOutcome, LimitsDocument, LimitUnit

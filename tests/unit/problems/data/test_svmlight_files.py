@@ -80,11 +80,11 @@ def sockets(path):
     return server
 
 
-@pytest.mark.parametrize("kind", ["directory", "named pipe", "socket", "character device"])
+@pytest.mark.parametrize("kind", ["folder", "named pipe", "socket", "character device"])
 def test_only_regular_files_are_read(tmp_path, monkeypatch, kind):
     monkeypatch.chdir(tmp_path)  # a socket's path may have 107 bytes
     path = Path("input")
-    made = {"directory": os.mkdir, "named pipe": os.mkfifo, "socket": sockets}
+    made = {"folder": os.mkdir, "named pipe": os.mkfifo, "socket": sockets}
     if kind == "character device":
         path = Path(os.devnull)
     else:

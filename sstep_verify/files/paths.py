@@ -1,21 +1,27 @@
-"""Paths that may be written: of the right kind, with room for a temporary name, and each its own file."""
+"""Paths that are read and paths that may be written: of the right kind, and each its own file."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
 from collections.abc import Iterable
+from io import BufferedReader
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, NamedTuple
 
 from sstep_verify.errors import InputError, visible
 
+MALFORMED_ARRAY = (ValueError, TypeError, SyntaxError, TokenError, EOFError)
+"""What NumPy raises of a ``.npy`` file whose header or length is not what it should be."""
+
 LONGEST_NAME = 255
 """Bytes of a name, where the file system does not say."""
 
-SHOWN = 80
+SHOWN = 200
 """Characters of a path that a message shows."""
 
 _ROOM = len("..12345678.partial")
@@ -24,11 +30,48 @@ _KINDS = {
     stat.S_ISDIR: "a folder",
     stat.S_ISREG: "a file",
     stat.S_ISLNK: "a link to itself",
-    stat.S_ISCHR: "a device",
-    stat.S_ISBLK: "a device",
-    stat.S_ISFIFO: "a pipe",
+    stat.S_ISCHR: "a character device",
+    stat.S_ISBLK: "a block device",
+    stat.S_ISFIFO: "a named pipe",
     stat.S_ISSOCK: "a socket",
 }
+
+
+def open_regular(path: str | Path, what: str, follow: bool = True) -> BufferedReader:
+    """Open a file for reading; a FIFO or a device is refused at once instead of being waited for.
+
+    `what` is read, for messages, such as ``"a certificate"``. A link to a regular file is followed if
+    `follow`: not for the members of a folder of ours, which holds none. InputError if it cannot be opened.
+    """
+    where = f"{shortened(path)}: cannot be read as {what}"
+    # Without O_NONBLOCK, opening a FIFO waits for its writer.
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    try:
+        descriptor = os.open(path, flags)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        if getattr(error, "errno", None) == errno.ENXIO:
+            reason = "it is not a regular file but a socket"
+        link = not follow and os.path.islink(path)
+        raise InputError(f"{where}: {'it is a link' if link else reason}") from error
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        kind = kind_of(mode)
+        raise InputError(
+            f"{where}: it is not a regular file but {kind}; write the data into a file and name that"
+        )
+    return open(descriptor, "rb")
+
+
+def read_whole(path: str | Path, most: int, what: str, follow: bool = True) -> bytes:
+    """Read a file of at most so many bytes; InputError as `open_regular`, or if it is larger."""
+    with open_regular(path, what, follow) as file:
+        size = os.fstat(file.fileno()).st_size
+        content = b"" if size > most else file.read(most + 1)
+    if max(size, len(content)) > most:
+        raise InputError(f"{path}: has {size} bytes, but {what} of at most {most} bytes is read")
+    return content
 
 
 class Output(NamedTuple):
@@ -149,9 +192,9 @@ def is_hidden_path(name: str, target: Path, ending: str) -> bool:
 
 
 def shortened(path: str | Path) -> str:
-    """A path for a message: on one line, its middle left out where it is long."""
-    text = visible(os.fspath(path))
-    return text if len(text) <= SHOWN else f"{text[: SHOWN // 2]}...{text[-SHOWN // 2 :]}"
+    """A path for a message: unprintable characters escaped, the middle of a long one left out."""
+    name = visible(os.fspath(path)) or "''"
+    return name if len(name) <= SHOWN else f"{name[:80]}...{name[-80:]} ({len(name)} characters)"
 
 
 def _identities(real: str) -> list[Any]:

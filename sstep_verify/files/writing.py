@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from sstep_verify.errors import InputError
-from sstep_verify.outputs.paths import (
+from sstep_verify.files.paths import (
     SHOWN,
     Output,
     check,

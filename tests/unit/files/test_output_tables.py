@@ -7,7 +7,7 @@ import csv
 import pytest
 
 from sstep_verify.errors import InputError
-from sstep_verify.outputs import csv_text, write_table
+from sstep_verify.files import csv_text, write_table
 
 
 def test_numbers_keep_their_digits_and_what_is_missing_is_empty():

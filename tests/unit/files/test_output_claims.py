@@ -10,13 +10,13 @@ import sys
 import pytest
 
 from sstep_verify.errors import InputError
-from sstep_verify.outputs import Output, claim, write_whole
-from sstep_verify.outputs.paths import hidden_path, lock_path
-from sstep_verify.outputs.writing import flocked
+from sstep_verify.files import Output, claim, write_whole
+from sstep_verify.files.paths import hidden_path, lock_path
+from sstep_verify.files.writing import flocked
 
 HOLDING = """
 import sys, time
-from sstep_verify.outputs import Output, claim, write_whole
+from sstep_verify.files import Output, claim, write_whole
 def forever(handle):
     handle.write(b"half")
     print("writing", flush=True)
@@ -121,7 +121,7 @@ def test_a_file_written_meanwhile_is_not_replaced(tmp_path, monkeypatch):
     def ended_meanwhile(target):
         path.write_text("of the first run")
 
-    monkeypatch.setattr("sstep_verify.outputs.writing.clear_leftovers", ended_meanwhile)
+    monkeypatch.setattr("sstep_verify.files.writing.clear_leftovers", ended_meanwhile)
     with pytest.raises(InputError, match="is there already"):
         claim([Output("--out", path)]).__enter__()
     assert names(tmp_path) == ["r"]

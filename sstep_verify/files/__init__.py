@@ -1,4 +1,6 @@
-"""Output paths: whether a file or folder may be written, who is writing it, and how it is put in place.
+"""Files that are read whole, and paths that are written: who writes there, and how it is put in place.
+
+What is read are regular files, none larger than its reader allows; `records` are those of TOML or JSON.
 
 Whoever writes for the user claims its paths first::
 
@@ -14,10 +16,10 @@ killed process left behind is removed at the next claim of the same path; a lock
 tells the dead from the living.
 """
 
-from sstep_verify.outputs.paths import Output, check, shortened
-from sstep_verify.outputs.writing import claim, csv_text, whole_folder, write_table, write_text, write_whole
+from sstep_verify.files.paths import MALFORMED_ARRAY, Output, check, open_regular, read_whole, shortened
+from sstep_verify.files.writing import claim, csv_text, whole_folder, write_table, write_text, write_whole
 
 __all__ = [
-    "Output", "check", "claim", "csv_text", "shortened", "whole_folder", "write_table", "write_text",
-    "write_whole",
+    "MALFORMED_ARRAY", "Output", "check", "claim", "csv_text", "open_regular", "read_whole", "shortened",
+    "whole_folder", "write_table", "write_text", "write_whole",
 ]  # fmt: skip

@@ -8,8 +8,8 @@ import os
 import pytest
 
 from sstep_verify.errors import InputError
-from sstep_verify.outputs import whole_folder, write_text, write_whole
-from sstep_verify.outputs.writing import flocked
+from sstep_verify.files import whole_folder, write_text, write_whole
+from sstep_verify.files.writing import flocked
 
 
 def content(folder) -> dict[str, bytes]:

@@ -9,7 +9,7 @@ import pytest
 
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
-from sstep_verify.inputs.records import convert, decode, json_schema, one_line, strict
+from sstep_verify.files.records import convert, decode, json_schema, one_line, strict
 
 
 @dataclass(frozen=True)

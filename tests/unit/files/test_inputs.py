@@ -10,7 +10,7 @@ import pytest
 from broken_headers import HEADERS, with_header
 
 from sstep_verify.errors import InputError
-from sstep_verify.inputs import MALFORMED_ARRAY, open_regular, read_whole
+from sstep_verify.files import MALFORMED_ARRAY, open_regular, read_whole
 
 
 def test_a_file_is_read_up_to_its_limit(tmp_path):
