@@ -35,7 +35,7 @@ from sstep_verify.campaign.verdicts.execute import SHRINKING, execute_group
 from sstep_verify.campaign.verdicts.family import CaseSpec, expand
 from sstep_verify.checks import box, contract, step_replay
 from sstep_verify.checks.recorded import message_count, rank_coherence
-from sstep_verify.inputs.records import convert
+from sstep_verify.files.records import convert
 from sstep_verify.verdict import Status
 from studies import ROOT, search_path
 from studies.corpus.grading import CaseFound, graded, place_right

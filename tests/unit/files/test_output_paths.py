@@ -54,7 +54,12 @@ def test_what_is_no_regular_file_is_refused_even_through_a_link(tmp_path):
         folder = os.open(tmp_path, os.O_RDONLY)
         listener.bind(f"/proc/self/fd/{folder}/socket")
         os.close(folder)
-    kinds = {"pipe": "a named pipe", "folder": "a folder", "socket": "a socket", "circle": "a link to itself"}
+    kinds = {
+        "pipe": "a named pipe",
+        "folder": "a folder",
+        "socket": "a socket",
+        "circle": "a link to itself",
+    }
     for name, kind in kinds.items():
         (tmp_path / f"link to {name}").symlink_to(tmp_path / name)
         for path in (tmp_path / name, tmp_path / f"link to {name}"):
