@@ -6,12 +6,41 @@ import itertools
 import shlex
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import click
 
-from sstep_verify.cli.options import processors
+from sstep_verify.cli.options import jobs_option, processors, with_options
+
+
+def campaign_options(folder: str, seed: str) -> Callable[[Callable], Callable]:
+    """Decorate a command with what is run of a campaign, how, and where the report goes.
+
+    Unless one is named that is `folder` in ``sstep-verify-out``; `seed` says what --seed is for.
+    """
+    options = (
+        click.option("--only", default="", metavar="TEXT", help="Run only the cases that TEXT selects."),
+        click.option("--list", "list_cases", is_flag=True, help="List the ids of the cases and stop."),
+        click.option(
+            "--seed", type=click.IntRange(0, 2**32 - 1), metavar="N",
+            help=seed,
+        ),
+        click.option(
+            "--xfails", type=click.Path(), metavar="FILE",
+            help="Failures that are expected; `report --xfails` writes such a list.",
+        ),
+        jobs_option("; always 1 where a problem is run on several ranks"),
+        click.option(
+            "--out", type=click.Path(), metavar="FOLDER",
+            help=f"Folder of the report  [default: sstep-verify-out/{folder}, with --only {folder}-part]",
+        ),
+        click.option("--resume", is_flag=True, help="Keep what an interrupted run had finished; go on."),
+        click.option("--force", is_flag=True, help="Discard what an interrupted run had finished."),
+    )  # fmt: skip
+
+    return with_options(*options)
 
 
 @dataclass(frozen=True)

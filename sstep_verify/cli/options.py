@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator
@@ -115,6 +116,11 @@ def delays(several: bool) -> Callable[[str], tuple[tuple[float, ...], ...]]:
     return delays
 
 
+def print_json(document: object) -> None:
+    """Print a document as strict JSON."""
+    click.echo(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False))
+
+
 def words_of(option: str, line: str) -> tuple[str, ...]:
     """Arguments that a line stands for, as a shell would cut it."""
     from sstep_verify.errors import InputError
@@ -184,6 +190,18 @@ def kernel_and_loss(given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
             )
         scale.append(value)
     return kernel, loss_from(task, *scale), rest
+
+
+def stepped(given: dict[str, Any]) -> Any:
+    """The kernel of the options; InputError where --block or --exchange go with no such task or kernel."""
+    from sstep_verify.errors import InputError
+
+    kernel, block = kernel_of(given["kernel"]), given["block"]
+    if given["task"] != "krr" and block > 1:
+        raise InputError(f"--block {block}: a K-SVM draws one coordinate a step; drop it, or --task krr")
+    if given["exchange"] == "gram" and not kernel.linear:
+        raise InputError("--exchange gram carries weights, so it is for --kernel linear; take allreduce")
+    return kernel
 
 
 def kernel_of(text: str) -> Any:
@@ -260,31 +278,3 @@ def claimed_out(
 def processors() -> int:
     """Processors that this process may use."""
     return len(os.sched_getaffinity(0))
-
-
-def campaign_options(folder: str, seed: str) -> Callable[[Callable], Callable]:
-    """Decorate a command with what is run of a campaign, how, and where the report goes.
-
-    Unless one is named that is `folder` in ``sstep-verify-out``; `seed` says what --seed is for.
-    """
-    options = (
-        click.option("--only", default="", metavar="TEXT", help="Run only the cases that TEXT selects."),
-        click.option("--list", "list_cases", is_flag=True, help="List the ids of the cases and stop."),
-        click.option(
-            "--seed", type=click.IntRange(0, 2**32 - 1), metavar="N",
-            help=seed,
-        ),
-        click.option(
-            "--xfails", type=click.Path(), metavar="FILE",
-            help="Failures that are expected; `report --xfails` writes such a list.",
-        ),
-        jobs_option("; always 1 where a problem is run on several ranks"),
-        click.option(
-            "--out", type=click.Path(), metavar="FOLDER",
-            help=f"Folder of the report  [default: sstep-verify-out/{folder}, with --only {folder}-part]",
-        ),
-        click.option("--resume", is_flag=True, help="Keep what an interrupted run had finished; go on."),
-        click.option("--force", is_flag=True, help="Discard what an interrupted run had finished."),
-    )  # fmt: skip
-
-    return with_options(*options)

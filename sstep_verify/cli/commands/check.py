@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from sstep_verify.campaign import LEVELS, PROFILES
+from sstep_verify.cli.campaign import Asked, campaign_options, judge
 from sstep_verify.cli.options import (
     KERNELS,
     TASKS,
-    campaign_options,
     complete,
     data_sets,
     numbers,
@@ -109,7 +109,6 @@ def command(solver, command_line, settings, statement, runs, **given):
     """  # noqa: D301
     from sstep_verify.campaign.profile import profile_of
     from sstep_verify.campaign.verdicts.measured import with_stability
-    from sstep_verify.cli.campaign import Asked, judge
     from sstep_verify.errors import InputError
 
     selection = selection_of(given)
@@ -131,7 +130,6 @@ def command(solver, command_line, settings, statement, runs, **given):
 def _judge_runs(folder, described, selection, given) -> None:
     """Write the runs of a folder, or judge those that were made."""
     from sstep_verify.campaign.elsewhere import RUNS, StoredRuns
-    from sstep_verify.cli.campaign import Asked, judge
 
     batch = batch_of(folder, described, selection, given)
     if batch is None:

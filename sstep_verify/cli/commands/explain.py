@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import sys
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sstep_verify.cli.options import checks, complete
+from sstep_verify.cli.options import checks, complete, print_json
 from sstep_verify.cli.verdicts import filled, glossary, in_numbers, in_short, terms
 
 if TYPE_CHECKING:
@@ -59,11 +58,11 @@ def command(check, artefact, in_full, again, as_json):
     elif check is not None:
         (declared,) = checks_of((check,))
         if as_json:
-            _print_json(_explanation(declared))
+            print_json(_explanation(declared))
         else:
             _show(declared, in_full)
     elif as_json:
-        _print_json({name: declared.claim for name, declared in CHECKS.items()})
+        print_json({name: declared.claim for name, declared in CHECKS.items()})
     else:
         for name, declared in CHECKS.items():
             click.echo(f"{name}\n{filled(declared.claim)}")
@@ -91,7 +90,7 @@ def _explain_artefact(kept, folder: str, in_full: bool, as_json: bool) -> None:
     replay = f"sstep-verify explain --again {shlex.quote(folder)}"
     if as_json:
         more = {"verdicts": kept.verdicts, "again": replay, "explanation": _explanation(declared)}
-        _print_json({**_head(kept), **more})
+        print_json({**_head(kept), **more})
         return
     if in_full:
         _show(declared, True)
@@ -136,7 +135,7 @@ def _judge_again(kept, as_json: bool) -> None:
             "exit_code": rejudged.exit_code,
         }
         same = {"disagreements": rejudged.disagreements, "differences": rejudged.differences}
-        _print_json(plain({**_head(kept), "stored": kept.verdicts, **new, **same}))
+        print_json(plain({**_head(kept), "stored": kept.verdicts, **new, **same}))
         sys.exit(rejudged.exit_code)
     for verdict in rejudged.verdicts:
         click.echo(
@@ -166,10 +165,6 @@ def _head(kept) -> dict[str, object]:
         "check": kept.check, "case": kept.case.id, "s": kept.s, "version": kept.version,
         "run": kept.case.replay_command,
     }  # fmt: skip
-
-
-def _print_json(document: object) -> None:
-    click.echo(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False))
 
 
 def _show(declared: Check, in_full: bool) -> None:

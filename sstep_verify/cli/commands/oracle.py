@@ -190,6 +190,8 @@ def _say_memory(problem, allowed) -> None:
 
 
 def _show(problem, certificate) -> None:
+    from sstep_verify.report.plain import shortened
+
     if certificate.subject.bias:
         click.echo(f"a constant feature, {certificate.subject.bias:g}, stands last in the data")
     click.echo(f"{problem.label}: {certificate.digits} digits certified")
@@ -202,7 +204,7 @@ def _show(problem, certificate) -> None:
         uniqueness = "proved unique" if certificate.unique else "uniqueness not proved"
         click.echo(f"  optimum {uniqueness}: matrix on the remaining coordinates {certificate.remaining}")
     if certificate.radius:
-        click.echo(f"  distance from the optimum at most {_few(certificate.radius)}")
+        click.echo(f"  distance from the optimum at most {shortened(certificate.radius)}")
     click.echo(f"  {certificate.how}")
 
 
@@ -213,13 +215,10 @@ def _short(interval) -> str:
     """Leading digits of the middle, which are for reading, and the radius about the whole of it."""
     from decimal import ROUND_HALF_EVEN
 
-    return f"{_few(interval.middle, SHOWN, ROUND_HALF_EVEN)}... with radius {_few(interval.radius)}"
+    from sstep_verify.report.plain import shortened
 
-
-def _few(text: str, digits: int = 3, rounding: str = "ROUND_UP") -> str:
-    from decimal import Context
-
-    return str(Context(prec=digits, rounding=rounding, Emin=-999_999, Emax=999_999).create_decimal(text))
+    middle = shortened(interval.middle, SHOWN, ROUND_HALF_EVEN)
+    return f"{middle}... with radius {shortened(interval.radius)}"
 
 
 DRAWN = 18

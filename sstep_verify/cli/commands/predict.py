@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 from pathlib import Path
 
 import click
@@ -16,10 +15,11 @@ from sstep_verify.cli.options import (
     complete,
     data_sets,
     folder_option,
-    kernel_of,
     kernel_option,
     numbers,
+    print_json,
     shape,
+    stepped,
 )
 
 
@@ -65,19 +65,11 @@ def predict(data, steps, ranks, program, **given):
     Exit codes: 0 predicted; 2 usage or input error.
     """
     from sstep_verify.costs import prediction
-    from sstep_verify.errors import InputError
 
-    svm = given["task"] != "krr"
-    if svm and given["block"] > 1:
-        raise InputError(
-            f"--block {given['block']}: K-SVM makes steps of one coordinate; drop it, or --task krr"
-        )
-    kernel = kernel_of(given["kernel"]).name
-    if given["exchange"] == "gram" and kernel != "linear":
-        raise InputError("--exchange gram is for --kernel linear; take allreduce")
+    kernel = stepped(given)
     machine = prediction.read(given["machine"])
     profile = _profile(data, given)
-    method = prediction.Method(given["exchange"], kernel, svm, given["block"])
+    method = prediction.Method(given["exchange"], kernel.name, given["task"] != "krr", given["block"])
     rows = prediction.predict(machine, profile, method, ranks, steps, program)
     best = {p: min((row for row in rows if row["P"] == p), key=lambda row: row["total"]) for p in ranks}
     if given["as_json"]:
@@ -86,7 +78,7 @@ def predict(data, steps, ranks, program, **given):
             "program": program, "data": profile.name, "microseconds": rows,
             "best s": {str(p): row["s"] for p, row in best.items()},
         }  # fmt: skip
-        click.echo(json.dumps(told, indent=1))
+        print_json(told)
         return
     click.echo(f"{profile.name}: {profile.samples} x {profile.features}, {profile.nonzeros:.0f} nonzeros")
     click.echo(f"{machine.name} ({machine.source}), {program} program; microseconds per iteration")

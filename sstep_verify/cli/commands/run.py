@@ -8,7 +8,8 @@ import tomllib
 import click
 
 from sstep_verify.campaign import shipped
-from sstep_verify.cli.options import campaign_options, complete, folder_option
+from sstep_verify.cli.campaign import Asked, campaign_options, judge
+from sstep_verify.cli.options import complete, folder_option
 
 
 def _help() -> str:
@@ -55,7 +56,6 @@ def _help() -> str:
 def command(words, others, **options):
     """Run a campaign."""
     from sstep_verify.campaign.read import read_definition
-    from sstep_verify.cli.campaign import Asked, judge
     from sstep_verify.errors import InputError
 
     campaign, *more = words or ("embedded",)

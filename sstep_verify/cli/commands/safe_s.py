@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
@@ -12,6 +11,7 @@ from sstep_verify.cli.options import (
     claimed_out,
     data_argument,
     folder_option,
+    print_json,
     problem_of,
     problem_options,
 )
@@ -80,8 +80,7 @@ def command(data, **given):
     if given["as_json"]:
         from sstep_verify.report.plain import plain
 
-        told = document(found) | {"training": plain(training)}
-        click.echo(json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False))
+        print_json(document(found) | {"training": plain(training)})
     else:
         measure = "gap" if problem.is_svm else "residual"
         short = " (stopped before --tolerance)" if trained.values.relative > given["tolerance"] else ""

@@ -16,9 +16,9 @@ from sstep_verify.cli.options import (
     data_argument,
     delays,
     folder_option,
-    kernel_of,
     kernel_option,
     numbers,
+    stepped,
     with_options,
 )
 
@@ -120,17 +120,12 @@ def autopsy(baseline, **given):
 
 def perform(name: str, study: Callable[..., Any], given: dict[str, Any]) -> None:
     """Make a study, print it, and write it into the folder of --out, which is held meanwhile."""
-    from sstep_verify.errors import InputError
     from sstep_verify.problems import loss_from
     from sstep_verify.timing.measure import Delay, Plan, about, in_words, write
     from sstep_verify.timing.ranks import OurSolver, Wanted
 
-    kernel, loss, block = kernel_of(given["kernel"]), loss_from(given["task"]), given["block"]
-    if loss.task != "krr" and block > 1:
-        raise InputError(f"--block {block}: a K-SVM draws one coordinate a step; it is for --task krr")
-    if given["exchange"] == "gram" and not kernel.linear:
-        raise InputError("--exchange gram carries weights, which only the linear kernel has")
-    wanted = Wanted(given["data"], given["directory"], kernel, loss, block)
+    loss = loss_from(given["task"])
+    wanted = Wanted(given["data"], given["directory"], stepped(given), loss, given["block"])
     entries = frozenset(f"{name}.{suffix}" for suffix in ("txt", "json", "csv", "svg"))
     with claimed_out(given["out"], given["data"], given["directory"], entries=entries) as folder:
         wanted, program = _program(wanted, given["command_line"], given["settings"])

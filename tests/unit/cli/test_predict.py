@@ -68,7 +68,10 @@ def test_data_set_by_its_file(tmp_path):
         ("give DATA, or", ("--shape", "3")),
         ("give DATA, or", ("--shape", "3,4", "--counts", "x")),
         ("DATA and --shape", ("x", "--shape", "3")),
-        ("gram is for --kernel linear", (*SIZES, "--exchange", "gram", "--kernel", "rbf")),
+        (
+            "gram carries weights, so it is for --kernel linear",
+            (*SIZES, "--exchange", "gram", "--kernel", "rbf"),
+        ),
         ("one coordinate", (*SIZES, "--block", "2")),
         ("no machine file", (*SIZES, "--machine", "nowhere")),
         ("nonzeros of 400 x 600", ("--shape", "400,600,1e9")),
