@@ -75,19 +75,9 @@ BEYOND = (
 
 
 def with_draws(case: Case, runs: Iterable[Trajectory]) -> Case | None:
-    """The case with the stream that some runs logged.
+    """The case with the stream that some runs logged; itself if its stream is known or no run logged any.
 
-    Parameters
-    ----------
-    case : Case
-        A case whose stream may not be known.
-    runs : iterable of Trajectory
-        The runs.
-
-    Returns
-    -------
-    Case or None
-        The case itself if its stream is known or no run logged any; None if the runs drew different ones.
+    None if the runs drew different ones.
     """
     logged = [run.drawn for run in runs if run.drawn is not None]
     if case.stream.known or not logged:
@@ -101,21 +91,9 @@ def with_draws(case: Case, runs: Iterable[Trajectory]) -> Case | None:
 def cases_to_judge(
     check: Check, case: Case, trajectories: Mapping[str, Trajectory]
 ) -> Iterator[tuple[Case, bool]]:
-    """The case, or one for each s, with the stream that the runs of a check logged.
+    """The case, or one for each s, with the stream that the runs of a check, of all by key, logged.
 
-    Parameters
-    ----------
-    check : Check
-        The check.
-    case : Case
-        The case.
-    trajectories : mapping of str to Trajectory
-        All runs, by key.
-
-    Yields
-    ------
-    (Case, bool)
-        The case, and whether it can be judged: not where the runs drew different streams.
+    Each comes with whether it can be judged: not where the runs drew different streams.
     """
     whole = with_draws(case, trajectories.values())
     if whole is not None or check.all_runs:  # The contract looks at each run by itself, at no draws.

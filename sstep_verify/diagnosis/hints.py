@@ -166,16 +166,8 @@ AS_NEAR = 100.0
 def explained(answer: Answer, standing: float) -> list[Reading]:
     """What explains a vector that is not the optimum, the nearest kept; nothing where nothing does.
 
-    Parameters
-    ----------
-    answer : Answer
-        The vector.
-    standing : float
-        Relative gap (K-SVM) or error (K-RR) of the vector as it stands, at least.
-
-    Notes
-    -----
-    An explanation is a vector that, so read, is the optimum to a thousandth or the tolerance claimed, by a
+    The vector as it stands has a relative gap (K-SVM) or error (K-RR) of `standing` at least. An
+    explanation is a vector that, so read, is the optimum to a thousandth or the tolerance claimed, by a
     certified bound; it is no proof that its cause is the solver's.
     """
     if answer.problem.samples > MOST_SAMPLES or not answer.largest > 0:

@@ -40,17 +40,9 @@ def explanations(
 ) -> list[Candidate]:
     """The candidates that end everywhere as the solver did: single mistakes, or pairs if none does.
 
-    Parameters
-    ----------
-    suspects : Suspects
-        The candidates.
-    places : sequence of Place
-        What the solver did where it is wrong; where there is nothing, nothing explains it.
-    right : sequence of Place
-        What it did where it is right. Of several candidates those stand that end as it did there too; all
-        of them where none does, since a mistake may act in a part of a run.
-    pairs : bool
-        Whether pairs are tried too.
+    Pairs are tried if `pairs`. Places are what the solver did where it is wrong; where there is nothing,
+    nothing explains it. Of several candidates those stand that end as it did where it is right too; all of
+    them where none does, since a mistake may act in a part of a run.
     """
     alone = suspects.alone()
     if not places or not alone:

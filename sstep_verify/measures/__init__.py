@@ -31,13 +31,7 @@ class Recorded(Protocol):
 
 
 def relative_error(alpha: np.ndarray, exact: np.ndarray) -> float:
-    """``||a - a'||_2 / ||a'||_2``; where a' is 0: 0 if a is 0, else infinite.
-
-    Parameters
-    ----------
-    alpha, exact : ndarray, shape (m,)
-        Dual vector (a), and the solution or exact one (a').
-    """
+    """``||a - a'||_2 / ||a'||_2``, a' the solution or exact; where a' is 0: 0 if a is 0, else infinite."""
     distance, size = norm(alpha - exact), norm(exact)
     if size == 0:
         return 0.0 if distance == 0 else math.inf
@@ -48,20 +42,8 @@ def drift(trajectory: Recorded, exact: Recorded, at: Sequence[int] = ()) -> dict
     """`relative_error` of a trajectory by iteration, ascending, wherever the exact one was recorded too.
 
     The exact vector is held in float64, so values below about 2**-53 mean "none that float64 can show".
-
-    Parameters
-    ----------
-    trajectory : Trajectory
-        What a solver left behind, started at the same place of the same stream.
-    exact : EnclosedTrajectory
-        The exact trajectory.
-    at : sequence of int
-        Iterations that must be among them.
-
-    Raises
-    ------
-    InputError
-        If the vectors differ in length, no iteration is common, or one that must be is not.
+    Both began at the same place of the same stream. An InputError says that the vectors differ in length,
+    that no iteration is common, or that one of `at` is not.
     """
     if trajectory.alphas.shape[1] != exact.alphas.shape[1]:
         raise InputError(

@@ -49,27 +49,11 @@ def run_mutants(
 ) -> Iterator[list[MutantWindow]]:
     """Run mutants of the s-step recurrence side by side, which share the kernel entries of each window.
 
-    Parameters
-    ----------
-    kernel
-        Kernel object of `sstep_reference`; the run is in its arithmetic.
-    targets, initial : sequences of m numbers
-        Targets (labels) and start vector; not modified.
-    finisher : Finisher
-        What the loss makes of the sums of a step.
-    blocks : sequence of H sequences of b int
-        Coordinates drawn.
-    s : int
-        Iterations per window.
-    mutations : sequence of Mutation
-        Each mutant's mistake; `NONE` for the right run.
-    stored : callable
-        What is kept of the dual vector at the end of a window, on its coordinates; that itself by default.
-
-    Yields
-    ------
-    list of MutantWindow
-        The same window of every mutant.
+    The kernel is a kernel object of `sstep_reference`, and the run is in its arithmetic; targets (labels)
+    and the start vector, m numbers each, are not modified; blocks are H sequences of the b coordinates
+    drawn. Each mutant has its mutation, `NONE` for the right run. `stored` says what is kept of the dual
+    vector at the end of a window, on its coordinates; that itself by default. Yields the same window of
+    every mutant.
     """
     arithmetic, signed = kernel.arithmetic, finisher.signed
     targets = arithmetic.vector(targets)

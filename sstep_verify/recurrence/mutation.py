@@ -108,16 +108,9 @@ class Mutation:
     def seen(self, whole: Any, earlier_steps: list, steps: int, zeros: Callable[[], Any]) -> Any:
         """Increments of a window's coordinates as the products of its next step see them.
 
-        Parameters
-        ----------
-        whole : vector of length c
-            All of them, which is what the right recurrence sees.
-        earlier_steps : list of sequences of (int, scalar)
-            Coordinates and increments of each step before, in order.
-        steps : int
-            Steps of the window.
-        zeros : callable
-            Makes a vector of length c.
+        `whole`, of length c as what `zeros` makes, is all of them, which is what the right recurrence sees;
+        `earlier_steps` are the (coordinate, increment) pairs of each step before, in order, of so many
+        `steps`.
         """
         if self.corrected == self.earlier == (None, None):
             return whole

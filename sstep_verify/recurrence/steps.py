@@ -233,25 +233,9 @@ def mutable_window(
     mutation: Mutation = NONE,
     steps: list | None = None,
 ) -> Vector:
-    """Make the steps of one window.
+    """The dual vector at the end of a window, on its c coordinates, by steps with a mutation.
 
-    Parameters
-    ----------
-    arithmetic
-        Arithmetic object of `sstep_reference`.
-    window : LocalWindow
-        The window on its c distinct coordinates.
-    finisher : Finisher
-        What the loss makes of the sums of a step.
-    mutation : Mutation
-        Factors and switches.
-    steps : list, optional
-        Gets what the finisher keeps of every step.
-
-    Returns
-    -------
-    vector of length c
-        The dual vector at the window's end, on the window's coordinates.
+    A list gets what the finisher keeps of every step.
     """
     with arithmetic.working():
         number, count = arithmetic.number, len(window.coordinates)

@@ -47,30 +47,11 @@ def condition_levels(epsilon: float = 2.0**-52) -> tuple[float, float, float]:
 
 
 def singular_values(shape: str, count: int, condition: float, generator: np.random.Generator) -> np.ndarray:
-    """Singular values from 1 down to 1/condition in one of the named shapes.
+    """So many singular values, from 1 down to 1/condition <= 1 in one of `SHAPES`; a single one is 1.
 
-    The two ends are 1 and fl(1/condition) exactly, for ``logrand`` too (SLATE leaves its ends to chance).
-    What lies between is rounded to 24 bits, so that the last bit of a C library's power does not show.
-
-    Parameters
-    ----------
-    shape : str
-        One of `SHAPES`.
-    count : int
-        Number of singular values, r >= 1; a single one is 1 whatever the condition.
-    condition : float
-        Ratio of the largest to the smallest, >= 1.
-    generator : numpy.random.Generator
-        Used by ``logrand`` only.
-
-    Returns
-    -------
-    ndarray, shape (count,)
-
-    Raises
-    ------
-    InputError
-        If the shape is unknown.
+    The two ends are 1 and fl(1/condition) exactly, for ``logrand`` too (SLATE leaves its ends to chance; it
+    alone uses the generator). What lies between is rounded to 24 bits, so that the last bit of a C
+    library's power does not show. An InputError says that the shape is unknown.
     """
     if shape not in SHAPES:
         raise InputError(f"spectrum shape {shape!r} is unknown; known: {', '.join(SHAPES)}")
@@ -101,22 +82,12 @@ def in_bits(values: Any, bits: int) -> Any:
 def orthonormal_columns(rows: int, columns: int, generator: np.random.Generator) -> np.ndarray:
     """The factor Q of a Gaussian matrix, R with a positive diagonal: uniform over orthonormal columns.
 
-    Formed as a product of Householder reflections of Gaussian vectors of falling length, which has the
-    same distribution as the QR factorisation and needs no matrix to start from.
+    Formed, rows >= columns >= 1, as a product of Householder reflections of Gaussian vectors of falling
+    length, which has the same distribution as the QR factorisation and needs no matrix to start from. The
+    Gaussian numbers are rounded to multiples of 2**-24.
 
-    Parameters
-    ----------
-    rows, columns : int
-        Shape, rows >= columns >= 1.
-    generator : numpy.random.Generator
-        Source of the Gaussian numbers; they are rounded to multiples of 2**-24.
-
-    Returns
-    -------
-    ndarray, shape (rows, columns)
-
-    Source: Stewart, The efficient generation of random orthogonal matrices, SIAM J. Numer. Anal. 17
-    (1980), 403-409.
+    Source: Stewart, The efficient generation of random orthogonal matrices, SIAM J. Numer. Anal. 17 (1980),
+    403-409.
     """
     vectors = [
         np.rint(generator.standard_normal(rows - column) * 2.0**BITS) / 2.0**BITS

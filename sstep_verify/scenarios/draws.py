@@ -62,24 +62,9 @@ def draw_scenario(
 ) -> Scenario:
     """Draw any scenario: data of any spectrum, repeated, zero and constant parts, sparse, offset or scaled.
 
-    Parameters
-    ----------
-    chooser : Chooser
-        Source of the numbers.
-    task : {"svm-l1", "svm-l2", "krr"}
-        The task.
-    kernel : {"linear", "polynomial", "rbf"} or Kernel
-        Kind of kernel, whose parameters are drawn, or the kernel.
-    precision : {"float64", "float32"}
-        Type to which data and parameters are rounded.
-    samples, features, block, s, iterations, ranks : int
-        Largest m, >= 2, n, b, s, H and P.
-    scales : sequence of str
-        Scales to choose from; kernel parameters and C or lambda do not follow the scale.
-
-    Returns
-    -------
-    Scenario
+    The kernel is given, or its kind, whose parameters are drawn. Data and parameters are rounded to the
+    precision. Sizes are the largest m, >= 2, n, b, s, H and P. Scales are those to choose from; kernel
+    parameters and C or lambda do not follow the scale.
     """
     fields = draw_sizes(chooser, task, 2, samples, features, block)
     described = draw_kernel(chooser, kernel) if isinstance(kernel, str) else kernel
@@ -110,24 +95,8 @@ def draw_balanced_scenario(
     """Draw a scenario of prescribed sizes, whatever acts in it: every C K_ii in [0.1, 10] (K-RR: every K_ii
     within a factor 10 of lambda m).
 
-    Data and parameters are rounded to float32, so that both precisions solve the same problem.
-
-    Parameters
-    ----------
-    chooser : Chooser
-        Source of the numbers.
-    task : {"svm-l1", "svm-l2", "krr"}
-        The task.
-    kernel : {"linear", "polynomial", "rbf"}
-        Kind of kernel; its parameters are drawn.
-    samples, s : int
-        m and the iterations per window; then n <= 8, b <= 8, H in s..3s + 1.
-    starts : sequence of str
-        Start vectors to choose from.
-
-    Returns
-    -------
-    Scenario
+    Data and parameters are rounded to float32, so that both precisions solve the same problem; parameters
+    of the kernel are drawn, n <= 8, b <= 8, H in s..3s + 1, and the start vector is one of some.
     """
     while True:
         described = draw_kernel(chooser, kernel)

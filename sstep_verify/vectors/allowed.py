@@ -155,25 +155,12 @@ def allowed(
     precision: Precision,
     apart: dict[int, tuple[np.ndarray, float]],
 ) -> dict[int, np.ndarray]:
-    """Bounds of any correct solver, by window end.
+    """Bounds of any correct solver of a precision, by window end from 0 to H, shape (m + 1,).
 
-    Parameters
-    ----------
-    request : RunRequest
-        The run.
-    exact : EnclosedTrajectory
-        The oracle's run, from the same a0.
-    precision : {"float64", "float32"}
-        Precision of the solver.
-    apart : dict of int to (ndarray of shape (m,), float)
-        Distance of the oracle's a from the exact one, and with it that of the number that is compared, per
-        coordinate; the former in the M-norm (K-RR; 0 for a K-SVM).
-
-    Returns
-    -------
-    dict of int to ndarray, shape (m + 1,)
-        From 0 to H: of each coordinate, and in the M-norm (K-RR; 0 for a K-SVM); infinite where nothing can
-        be promised.
+    Of each coordinate, and in the M-norm (K-RR; 0 for a K-SVM); infinite where nothing can be promised. The
+    oracle's run is from the same a0; `apart` has, by window end, how far its a is from the exact one, and
+    with that the number that is compared, per coordinate, and the former in the M-norm (K-RR; 0 for a
+    K-SVM).
     """
     problem = request.problem
     entries = any_entries(problem, precision, exact.places)

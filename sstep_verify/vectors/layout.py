@@ -127,28 +127,11 @@ def index_file(entries: list[Entry]) -> bytes:
 def write_vectors(
     folder: str | Path, count: int, replace: bool = False, progress: Progress = lambda count: None
 ) -> list[Entry]:
-    """Make the first vectors and write them.
+    """Make the first so many vectors, 1 to `MOST_VECTORS`, the same ones in every call; returns the index.
 
-    Parameters
-    ----------
-    folder : str or Path
-        Where; made with its parents.
-    count : int
-        How many, 1 to `MOST_VECTORS`; the same ones in every call.
-    replace : bool
-        Whether vectors that are there may be replaced.
-    progress : callable
-        Called with 1 after each.
-
-    Returns
-    -------
-    list of Entry
-        The index.
-
-    Raises
-    ------
-    InputError
-        If the number is out of range, or the folder cannot be written or holds anything but vectors.
+    The folder is made with its parents; vectors that are there are replaced if that is allowed. Progress is
+    called with 1 after each. An InputError says that the number is out of range, or that the folder cannot
+    be written or holds anything but vectors.
     """
     if not 1 <= count <= MOST_VECTORS:
         raise InputError(f"{count} vectors asked for; there are 1 to {MOST_VECTORS}")

@@ -64,21 +64,9 @@ MISTAKES = (*CATALOGUE, *_quantities_left_out())
 
 
 def mistaken_states(request: RunRequest, kernel: Kernel, mutation: Mutation) -> dict[int, list[Any]]:
-    """Run the mutable s-step recurrence in balls.
+    """Run the mutable s-step recurrence in the balls of an exact kernel; `NONE` is the right run.
 
-    Parameters
-    ----------
-    request : RunRequest
-        The run.
-    kernel : Kernel
-        The problem's exact kernel over `Balls`.
-    mutation : Mutation
-        The mistake; `NONE` for the right run.
-
-    Returns
-    -------
-    dict of int to list of m balls
-        The dual vector by window end, from 0 to H.
+    Gives the dual vector, m balls, by window end from 0 to H.
     """
     problem, initial = request.problem, request.first
     blocks = request.stream.blocks(request.start, request.start + request.iterations).tolist()

@@ -48,21 +48,10 @@ _ARRAYS = {
 
 
 def listed(folder: Path, wanted: dict[str, bool], where: str) -> None:
-    """Refuse a folder that does not hold exactly some names.
+    """Refuse a folder that does not hold exactly some names; `where` is it from that of all vectors.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-    wanted : dict of str to bool
-        Names, each with whether it is that of a folder; regular files otherwise. No link is either.
-    where : str
-        The folder for messages, from that of all vectors; empty for that one.
-
-    Raises
-    ------
-    VectorError
-        If a name is missing, is of another kind, or is not wanted.
+    Each comes with whether it is that of a folder; regular files otherwise, and no link is either. A
+    VectorError names what is missing, of another kind, or not wanted.
     """
     with os.scandir(folder) as entries:
         held = {entry.name: entry for entry in entries}
@@ -86,21 +75,10 @@ def content_of(path: Path, where: str, most: int = MOST_BYTES) -> bytes:
 
 
 def request_from(files: dict[str, bytes], where: str, scratch: Path) -> RunRequest:
-    """The run that a vector's raw arrays and ``problem.json`` describe.
+    """The run that a vector's raw arrays and ``problem.json`` describe; its index stream is put into
+    `scratch`.
 
-    Parameters
-    ----------
-    files : dict of str to bytes
-        Files of the vector.
-    where : str
-        Its id.
-    scratch : Path
-        An existing folder, for the index stream.
-
-    Raises
-    ------
-    VectorError
-        If they describe none, or one larger than `LIMITS`.
+    A VectorError says that they describe none, or one larger than `LIMITS`.
     """
     with refused(f"{where}/problem.json"):
         described, parameters = _described(decode(files["problem.json"], "the file"))
@@ -171,19 +149,10 @@ MALFORMED = (
 
 
 def verify_vectors(folder: str | Path, progress: layout.Progress = lambda count: None) -> Index:
-    """Prove every vector of a folder anew.
+    """Prove every vector of a folder anew; returns the index, now known to be right.
 
-    Parameters
-    ----------
-    folder : str or Path
-        Folder that `layout.write_vectors` wrote, or a copy.
-    progress : callable
-        Called with 1 after each.
-
-    Returns
-    -------
-    Index
-        The index, now known to be right.
+    The folder is one that `layout.write_vectors` wrote, or a copy; progress is called with 1 after each
+    vector.
 
     Raises
     ------

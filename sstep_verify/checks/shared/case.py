@@ -144,14 +144,7 @@ def after_run(trajectory: Trajectory) -> np.random.Generator:
 def merge_requests(requests: Iterable[Mapping[str, RunRequest]]) -> dict[str, RunRequest]:
     """Unite the runs that several checks need: one run a key, recorded wherever any check wants it.
 
-    Parameters
-    ----------
-    requests : iterable of mappings
-        What each check's ``runs`` returned. Equal keys stand for the same run.
-
-    Returns
-    -------
-    dict of str to RunRequest
+    Equal keys of what each check's ``runs`` returned stand for the same run.
     """
     merged: dict[str, RunRequest] = {}
     for wanted in requests:

@@ -138,18 +138,11 @@ def check_of_each_s(
     affordable: Callable[[Case, int], bool] = every_run,
     **declared: Any,
 ) -> Check:
-    """A check that judges the runs of each s by themselves.
+    """A check that judges the runs of each s by themselves, with further fields of the `Check`.
 
-    Parameters
-    ----------
-    judge_runs : callable
-        ``judge_runs(case, s, oracle, *runs)`` gives the verdicts on the runs of one s.
-    requests : callable
-        ``requests(case, s)`` gives these runs, by key; the plain run if absent.
-    applies, affordable : callable
-        As in `Check`: where either is false nothing is asked for, and nothing judged.
-    **declared
-        Further fields of the `Check`.
+    ``judge_runs(case, s, oracle, *runs)`` gives the verdicts on the runs of one s, ``requests(case, s)``
+    these runs, by key; the plain run if absent. Where `applies` or `affordable`, as in `Check`, is false
+    nothing is asked for, and nothing judged.
     """
 
     def judged(case: Case) -> list[int]:

@@ -38,20 +38,10 @@ TOO_MANY = f"a sum has {MOST_TERMS} terms or more, which bounds are not evaluate
 
 
 def planted_term(name: str, effect: float, bound: float, planned: int, executed: int, reason: str) -> Term:
-    """What a planted defect of a known effect would have shown against a bound.
+    """What a planted defect would have shown against a bound, in so many comparisons.
 
-    Parameters
-    ----------
-    name : str
-        Name of the defect.
-    effect : float
-        Lower bound on what it changes, in the unit of the bound.
-    bound : float
-        The bound; 0 where a value must be exact, and then any effect is seen.
-    planned, executed : int
-        Comparisons.
-    reason : str
-        Why it would not have been seen, used only if it would not.
+    Its effect is a lower bound on what it changes, in the unit of the bound; where a value must be exact
+    the bound is 0, and any effect is seen. The reason says why it would not have been seen, if it would not.
     """
     detection_limit = SEEN * bound / effect if effect > 0.0 else math.inf
     shows = effect > SEEN * bound
@@ -192,18 +182,9 @@ def record(
 ) -> Verdict:
     """The verdict on one run that the worst of its findings decides, with its reason in words.
 
-    Parameters
-    ----------
-    check, case, s, units, terms
-        As in `verdict_on`; the first term decides on VACUOUS.
-    *findings : Finding
-        The comparisons, at least one.
-    origin : str
-        Where the bound comes from.
-    causes : str
-        Likely causes of a failure.
-    **rest
-        Further arguments of `verdict_on`; planned and executed are those of the comparisons if absent.
+    Of the terms the first decides on VACUOUS. The reason says the bound's origin and likely causes of a
+    failure. The rest are further arguments of `verdict_on`; planned and executed are those of the
+    comparisons if absent.
     """
     finding = decisive(findings)
     status = with_planted(finding.status, terms)
