@@ -16,8 +16,7 @@ import numpy as np
 
 from sstep_verify import ProductionSolver, ReferenceSolver, Solver
 from sstep_verify.problems.losses import TASKS
-from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_scenario, one_of
-from sstep_verify.scenarios.families import FAMILIES, edge_scenarios
+from sstep_verify.scenarios.draws import FAMILIES, KERNEL_NAMES, draw_scenario, edge_scenarios, one_of
 from sstep_verify.scenarios.scenario import Scenario
 from studies.corpus.labelled import RIGHT
 

@@ -19,8 +19,7 @@ from drawn_cases import judged
 
 from sstep_verify.adapters.reference import ReferenceSolver, SingularBlockError
 from sstep_verify.problems.losses import TASKS
-from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_scenario
-from sstep_verify.scenarios.families import FAMILIES, edge_scenarios
+from sstep_verify.scenarios.draws import FAMILIES, KERNEL_NAMES, draw_scenario, edge_scenarios
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.verdict import Status
 

@@ -20,7 +20,7 @@ from sstep_verify.checks.recorded import kernel_entries, message_count
 from sstep_verify.checks.registry import on_held
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.scenarios.families import edge_scenarios
+from sstep_verify.scenarios.draws import edge_scenarios
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.verdict import Status, Verdict

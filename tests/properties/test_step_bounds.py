@@ -19,8 +19,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import IndexStream, LinearKernel, PolynomialKernel, Problem, RBFKernel, loss_from
 from sstep_verify.problems.losses import TASKS
-from sstep_verify.scenarios.draws import KERNEL_NAMES, draw_scenario
-from sstep_verify.scenarios.families import FAMILIES, edge_scenarios
+from sstep_verify.scenarios.draws import FAMILIES, KERNEL_NAMES, draw_scenario, edge_scenarios
 from sstep_verify.solver import ProductionSolver
 
 FORMS = [

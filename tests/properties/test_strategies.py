@@ -26,8 +26,7 @@ from sstep_verify.recurrence.driver import run_mutants
 from sstep_verify.recurrence.mutation import NONE, TERMS
 from sstep_verify.recurrence.steps import Step, finisher_of, mutable_window
 from sstep_verify.scenarios import descent
-from sstep_verify.scenarios.draws import CONDITIONS, KERNEL_NAMES, in_balance
-from sstep_verify.scenarios.families import edge_scenarios
+from sstep_verify.scenarios.draws import CONDITIONS, KERNEL_NAMES, edge_scenarios, in_balance
 from sstep_verify.scenarios.scenario import SCALES, Scenario
 
 EXACT = Rational()

@@ -41,7 +41,7 @@ def planted_term(name: str, effect: float, bound: float, planned: int, executed:
     """What a planted defect would have shown against a bound, in so many comparisons.
 
     Its effect is a lower bound on what it changes, in the unit of the bound; where a value must be exact
-    the bound is 0, and any effect is seen. The reason says why it would not have been seen, if it would not.
+    the bound is 0, and any effect is seen. The reason says why it would not be seen, if so.
     """
     detection_limit = SEEN * bound / effect if effect > 0.0 else math.inf
     shows = effect > SEEN * bound

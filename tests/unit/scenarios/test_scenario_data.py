@@ -11,7 +11,7 @@ from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.scenarios import data as scenario_data
 from sstep_verify.scenarios.descent import design_kernel
-from sstep_verify.scenarios.families import compensated
+from sstep_verify.scenarios.draws import compensated
 from sstep_verify.scenarios.scenario import SCALES, Scenario
 
 

@@ -9,7 +9,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.problems import PolynomialKernel
 from sstep_verify.protocol import RunRequest
 from sstep_verify.scenarios.descent import design_kernel
-from sstep_verify.scenarios.families import FAMILIES, edge_scenarios
+from sstep_verify.scenarios.draws import FAMILIES, edge_scenarios
 from sstep_verify.scenarios.scenario import Scenario
 
 EVERY_EDGE = [
