@@ -142,14 +142,9 @@ class Gap(NamedTuple):
 
 
 class GapMeasure:
-    """Duality gaps of one problem, one matrix-vector product each.
+    """Duality gaps of one problem, one matrix-vector product each, by sums over its kernel matrix.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    kernel : KernelSums, optional
-        Sums over its kernel matrix; without, the matrix is formed and kept (8 m^2 bytes).
+    Without these the matrix is formed and kept (8 m^2 bytes).
     """
 
     def __init__(self, problem: Problem, kernel: KernelSums | None = None):

@@ -138,25 +138,9 @@ GROWTH = 1.0 + 2.0**-10
 
 
 class EveryWindow:
-    """Every window of a problem from one vector.
+    """Every window of a problem from one vector (a), whose duality gap is g at most, in blocks of b.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    declaration : Declaration
-        A solver that updates in place from kernel entries.
-    alpha : ndarray, shape (m,)
-        Where windows begin (a).
-    gap : float
-        Upper bound on its duality gap (g).
-    block : int
-        Coordinates of a block (b).
-
-    Raises
-    ------
-    InputError
-        If the declaration is of another kind of solver.
+    The solver updates in place from kernel entries; an InputError says that its declaration is another.
     """
 
     def __init__(
@@ -175,12 +159,7 @@ class EveryWindow:
     def loss(self, s: int, width: int | None = None) -> float:
         """Bound on what s steps may lose of the objective; infinite where nothing can be promised.
 
-        Parameters
-        ----------
-        s : int
-            Number of steps.
-        width : int, optional
-            Steps of a window, if not all of them are one: 1 for the same number of classical steps.
+        The width is that of a window, if not all of them are one: 1 for the same number of classical steps.
         """
         width = width or s
         # A window that does not begin at `alpha` itself may find other coordinates moved.

@@ -154,16 +154,9 @@ SMALLEST = smallest_subnormal("float64")
 
 
 class SvmWindows(EveryWindow):
-    """Every window of a K-SVM from one vector; other parameters and errors are those of `EveryWindow`.
+    """Every window of a K-SVM, whose C the solver's precision holds exactly, from one a inside the box.
 
-    Parameters
-    ----------
-    problem : Problem
-        A K-SVM whose C the solver's precision holds exactly.
-    alpha : ndarray, shape (m,)
-        Where windows begin (a), inside the box.
-    slopes : ndarray, shape (m,)
-        Upper bounds on ``|(Qa)_i - 1|``.
+    Slopes, shape (m,), are upper bounds on ``|(Qa)_i - 1|``; the rest is as for `EveryWindow`.
     """
 
     def __init__(

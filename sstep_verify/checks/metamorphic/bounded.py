@@ -123,14 +123,7 @@ LOST = "lost contributions"
 class ExactWindow:
     """A window of the original run: exact steps, bound, effect of the planted defect.
 
-    Parameters
-    ----------
-    case : Case
-        The case.
-    recorded : RunWindow
-        The window; the state that it carries is None where it was formed from the a at its start.
-    oracle : Oracle
-        Replays the window.
+    The state that the window carries is None where it was formed from the a at its start.
     """
 
     def __init__(self, case: Case, recorded: RunWindow, oracle: Oracle):

@@ -31,16 +31,9 @@ States = dict[int, Any]
 
 @dataclass(frozen=True, eq=False)
 class ShortRun:
-    """The points of a short run, all or those up to some iteration.
+    """The points of a short run of an s, all or those up to some iteration.
 
-    Parameters
-    ----------
-    truth : ShortTruth
-        What is known of the short runs of a case, in which they are as long as what is looked at.
-    s : int
-        Iterations per window.
-    run : Trajectory
-        The run.
+    The truth is that about short runs of a case in which they are as long as what is looked at.
     """
 
     truth: ShortTruth

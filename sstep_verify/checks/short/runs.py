@@ -65,15 +65,7 @@ def short_request(case: Case, s: int) -> RunRequest:
 
 
 class ShortTruth:
-    """Everything about the short runs of a case that does not depend on the solver's output.
-
-    Parameters
-    ----------
-    case : Case
-        The case.
-    oracle : Oracle
-        Gives the exact kernel.
-    """
+    """Everything about the short runs of a case that does not depend on the solver's output."""
 
     def __init__(self, case: Case, oracle: Oracle):
         # A copy: the oracle keeps this for as long as there is the case itself.
