@@ -31,14 +31,14 @@ import numpy as np
 import scipy.linalg
 
 from sstep_verify.bounds.window.ridge import ridge_window_errors
-from sstep_verify.bounds.window.svm_errors import carry
-from sstep_verify.bounds.window.svm_state import EVENTS, new_state, svm_arithmetic, svm_rows
+from sstep_verify.bounds.window.svm import new_state, svm_arithmetic
+from sstep_verify.bounds.window.svm_errors import EVENTS, carry
 from sstep_verify.compiled import compiled
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.block.energy import energy_norm
-from sstep_verify.rounding.kernel.entries import KernelEntries
+from sstep_verify.rounding.kernel.bounded import KernelEntries, compiled_rows
 from sstep_verify.steps import RidgeSteps
 
 TWICE, THRICE = 4, 8
@@ -87,7 +87,7 @@ def screen_svm(
     row_of = np.full(problem.samples, -1, dtype=np.int64)
     row_of[rows] = np.arange(rows.size)
     width = length or s
-    kernel = svm_rows(entries, declaration.precision, width, problem.dual)
+    kernel = compiled_rows(entries, declaration.precision, width, problem.dual)
     windows = -(-width // s)
     solver = svm_arithmetic(entries, width, problem.dual, declaration, windows=windows)
     runs = np.ascontiguousarray(alphas, dtype=np.float64), np.ascontiguousarray(draws, dtype=np.int64)

@@ -22,7 +22,6 @@ import numpy as np
 from sstep_verify.bounds.window.ridge import RidgeWindowErrors, ridge_window_errors
 from sstep_verify.bounds.window.ridge_components import ridge_component_bound
 from sstep_verify.bounds.window.svm import svm_window_bound
-from sstep_verify.bounds.window.svm_state import NO_EMPHASIS, Emphasis
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems.losses import Dual
 from sstep_verify.rounding.arithmetic import norm
@@ -65,9 +64,8 @@ def svm_window_split(
     """
 
     def radius(source: str, rows: KernelEntries) -> np.ndarray:
-        emphasis = Emphasis(**{FACTOR[source]: 1.0 + CHANGE}) if source else NO_EMPHASIS
-        arguments = (rows, places, start, steps, dual, declaration)
-        return svm_window_bound(*arguments, emphasis=emphasis).radius
+        larger = {FACTOR[source]: 1.0 + CHANGE} if source else None
+        return svm_window_bound(rows, places, start, steps, dual, declaration, emphasis=larger).radius
 
     whole, exact = radius("", entries), _with_exact_entries(entries)
     if not np.isfinite(whole).all():

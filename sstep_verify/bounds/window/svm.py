@@ -71,27 +71,122 @@ infinite from that step on.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from sstep_verify.bounds.carried_run import CarriedWeights
 from sstep_verify.bounds.window import TrajectoryBound
-from sstep_verify.bounds.window.svm_errors import carry
-from sstep_verify.bounds.window.svm_state import (
-    AMPLIFICATION,
-    NO_EMPHASIS,
-    UNDECIDED,
-    Emphasis,
-    State,
-    new_state,
-    svm_arithmetic,
-    svm_rows,
-)
+from sstep_verify.bounds.window.svm_errors import AMPLIFICATION, UNDECIDED, carry
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems.losses import Dual
-from sstep_verify.rounding.arithmetic import OUTWARD, magnitudes
-from sstep_verify.rounding.kernel.entries import KernelEntries
+from sstep_verify.rounding.arithmetic import (
+    OUTWARD,
+    counted,
+    largest_normal,
+    magnitudes,
+    smallest_subnormal,
+    stale_roundings,
+    unit_roundoff,
+)
+from sstep_verify.rounding.finisher import Box, box_of, end_error
+from sstep_verify.rounding.kernel.bounded import KernelEntries, compiled_rows
 from sstep_verify.rounding.right_hand_side import CarriedTerms
+from sstep_verify.rounding.sums import FORMS
 from sstep_verify.steps import SvmSteps
+
+
+class Arithmetic(NamedTuple):
+    """The arithmetic of a solver in a window.
+
+    It rounds by u, and no number may exceed `limit`. `shift` is the diagonal's (omega); the solver's ends
+    of the box are off by `end_error`; `form` is one of rounding/sums.py. First gradients are made from a
+    (`from_a`) or from carried weights, or are carried (`whole`). A term of a product with a is rounded
+    `tree` times at most by the declared order of its sum, and `others` besides; a frozen value
+    `accumulations` times as a sum of increments before a step is made from it. Of the solver's type and of
+    float64 the smallest numbers; `judge_underflow` is what products of a gradient of the judge lose to
+    underflow. The rest are factors by which sizes are made larger: of products with a, of corrections, of
+    summed increments (bounds/window/split.py).
+    """
+
+    u: float
+    limit: float
+    shift: float
+    box: Box
+    end_error: float
+    form: int
+    tree: int
+    others: int
+    from_a: bool
+    whole: bool
+    accumulations: int
+    smallest_subnormal: float
+    float64_subnormal: float
+    judge_underflow: float
+    stale: float = 1.0
+    corrections: float = 1.0
+    accumulation: float = 1.0
+
+
+class State(NamedTuple):
+    """What goes on from step to step, m samples and c distinct coordinates of the windows.
+
+    Of shape (m,): ``y a`` of the judge (`now`), sizes of a at the window's start and of the increments
+    since, that gradients are made from (`reach`). Of shape (c,): the sample that each coordinate is and its
+    row; `radius`, a bound on its error, ``|coefficients| @ symbols``; |a| at the window's start, since then
+    sums of the sizes of the increments (`moved`) and of the roundings of stored sums (`rounded`), and how
+    often it was drawn (r); size and error of a first gradient that is carried. `coefficients`, (c, k), make
+    each error a signed combination of `symbols`, (k,), the local errors made so far.
+    """
+
+    now: np.ndarray
+    reach: np.ndarray
+    sample: np.ndarray
+    row: np.ndarray
+    radius: np.ndarray
+    start: np.ndarray
+    moved: np.ndarray
+    rounded: np.ndarray
+    drawn: np.ndarray
+    carried_size: np.ndarray
+    carried_error: np.ndarray
+    coefficients: np.ndarray
+    symbols: np.ndarray
+    counts: np.ndarray
+    totals: np.ndarray
+
+
+def new_state(now, reach, sample, row, symbols):
+    """The state of a run before its first window, with room for what every window fills in, (m,) both."""
+    count = sample.size
+    return State(
+        now, reach, sample, row, np.zeros(count), np.zeros(count),
+        np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.int64), np.zeros(count), np.zeros(count),
+        np.zeros((count, symbols)), np.zeros(symbols), np.zeros(5, dtype=np.int64), np.ones(2),
+    )  # fmt: skip
+
+
+def svm_arithmetic(
+    entries: KernelEntries,
+    width: int,
+    dual: Dual,
+    declaration: Declaration,
+    carried: CarriedTerms | None = None,
+    windows: int = 1,
+) -> Arithmetic:
+    """A solver's arithmetic in a window of `width` steps; see `svm_window_bound` for the rest."""
+    precision, samples = declaration.precision, entries.values.shape[1]
+    subnormal = smallest_subnormal("float64")
+    tree, others = stale_roundings(samples, samples, width, declaration.summation), entries.more_roundings
+    if carried is not None:
+        tree, others = 0, carried.roundings
+    others = counted(others + int(dual.threshold > 0.0), samples, width)
+    return Arithmetic(
+        unit_roundoff(precision), largest_normal(precision), dual.shift, box_of(dual),
+        end_error(dual, declaration), FORMS[declaration.update], tree, others, carried is None,
+        carried is not None and carried.whole, min(windows, 2), smallest_subnormal(precision), subnormal,
+        (samples + 2 * width + 6) * subnormal,
+    )  # fmt: skip
 
 
 def svm_window_bound(
@@ -103,7 +198,7 @@ def svm_window_bound(
     declaration: Declaration,
     carried: CarriedTerms | None = None,
     windows: int = 1,
-    emphasis: Emphasis = NO_EMPHASIS,
+    emphasis: dict[str, Any] | None = None,
 ) -> TrajectoryBound:
     """Bound the error at the end of one K-SVM window: radii of shape (c,), 0 where a value must be exact.
 
@@ -111,12 +206,12 @@ def svm_window_bound(
     is the solver's a, exact, `steps` are the exact ones. `carried` says what the first gradients are made
     of, for a solver that carries a state. Where the steps are `windows` windows of the run, a frozen a is
     stored at the end of each, so that a value which steps are made from has landed twice. `emphasis` makes
-    sources of error larger.
+    sources of error larger: fields of `Arithmetic` by name.
     """
     size = steps.draws.size
     return svm_trajectory_bound(
         entries, places, start, steps, np.zeros(size), size, [size], dual, declaration, carried,
-        windows=windows, emphasis=emphasis,
+        windows, emphasis,
     )[size]  # fmt: skip
 
 
@@ -133,7 +228,7 @@ def svm_trajectory_bound(
     declaration: Declaration,
     carried: CarriedWeights | CarriedTerms | None = None,
     windows: int = 1,
-    emphasis: Emphasis = NO_EMPHASIS,
+    emphasis: dict[str, Any] | None = None,
 ) -> dict[int, TrajectoryBound]:
     """Bound the distance of a K-SVM run from the oracle's at chosen window ends.
 
@@ -143,7 +238,7 @@ def svm_trajectory_bound(
     The rest is as for `svm_window_bound`, of the whole run.
     """
     length, sizes = steps.draws.size, magnitudes(start)
-    rows = svm_rows(entries, declaration.precision, min(s, length), dual)
+    rows = compiled_rows(entries, declaration.precision, min(s, length), dual)
     place = np.ascontiguousarray(places, dtype=np.int64)
     state = new_state(np.empty(sizes.size), np.empty(sizes.size), place, np.arange(place.size), 2 * length)
     reached, bounded, bounds = sizes[places], True, {0: _bound(state, True)}
@@ -155,7 +250,8 @@ def svm_trajectory_bound(
         if isinstance(carried, CarriedWeights):
             carried.restart(sizes)
         terms = carried.begin(sizes, draws.size) if isinstance(carried, CarriedWeights) else carried
-        solver = svm_arithmetic(entries, draws.size, dual, declaration, terms, windows, emphasis)
+        solver = svm_arithmetic(entries, draws.size, dual, declaration, terms, windows)
+        solver = solver._replace(**(emphasis or {}))
         if terms is not None:
             state.carried_size[:], state.carried_error[:] = terms.size, terms.error
             if terms.products is not None and begin == 0:

@@ -11,11 +11,13 @@ need not use the panel's entries, and ``<x_i, x_l>`` of the samples is another n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
+from sstep_verify.problems.losses import Dual
 from sstep_verify.rounding.arithmetic import (
     OUTWARD,
     magnitudes,
@@ -158,3 +160,48 @@ def panel_entries(rows: np.ndarray, places: np.ndarray) -> KernelEntries:
         between = exact[:, places]
         solver_error[:, places] = magnitudes(between - between.T) * OUTWARD
     return KernelEntries(values, magnitudes(exact - values), solver_error)
+
+
+class CompiledRows(NamedTuple):
+    """Rows of K, of the samples that are drawn.
+
+    Parameters
+    ----------
+    values, judge_error, solver_error, terms : ndarray, shape (r, m)
+        Entries in float64; what these and what the solver's are off by; sizes of the terms that the
+        solver's products with them are summed from.
+    underflow : ndarray, shape (r,)
+        What products of a row that underflow cost a gradient of the solver.
+    heights : ndarray, shape (m,)
+        What an entry of A'v grows by at most for a number that multiplies a sample.
+    labels, linear : ndarray, shape (m,)
+        Labels (y) or ones, and the linear term of the dual.
+    """
+
+    values: np.ndarray
+    judge_error: np.ndarray
+    solver_error: np.ndarray
+    terms: np.ndarray
+    underflow: np.ndarray
+    heights: np.ndarray
+    labels: np.ndarray
+    linear: np.ndarray
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def compiled_rows(entries: KernelEntries, precision: str, width: int, dual: Dual) -> CompiledRows:
+    """Kernel rows for windows of `width` steps; one that is not finite promises nothing.
+
+    A product for each entry of a, two for each step (correction and its own shift), and at most 6 in the
+    constant, the shift and the curvature may underflow.
+    """
+    underflow = entries.underflow_error(entries.values.shape[1] + width, precision) + (
+        width + 6
+    ) * smallest_subnormal(precision)
+    terms = entries.term_sizes
+    usable = np.isfinite(terms).all(axis=1)
+    terms[~usable] = np.inf
+    rows = entries.values, entries.judge_error, entries.solver_error, terms
+    signs, linear = (np.broadcast_to(one, entries.heights.shape) for one in (dual.signs, dual.linear))
+    parts = (*rows, np.full(usable.shape, underflow), entries.heights, signs, linear)
+    return CompiledRows(*(np.ascontiguousarray(part, dtype=np.float64) for part in parts))

@@ -16,7 +16,7 @@ from sstep_verify.bounds.box import stays_within
 from sstep_verify.bounds.largest_number import largest_number, largest_value
 from sstep_verify.bounds.step.clip import clip_constants
 from sstep_verify.bounds.window.ridge import ridge_window_errors
-from sstep_verify.bounds.window.svm_state import svm_arithmetic
+from sstep_verify.bounds.window.svm import svm_arithmetic
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems import (
