@@ -54,7 +54,8 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem, SquaredHinge
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
 from sstep_verify.rounding.finisher import end_error
-from sstep_verify.rounding.kernel.entries import kernel_entries, some_rows
+from sstep_verify.rounding.kernel.bounded import some_rows
+from sstep_verify.rounding.kernel.entries import kernel_entries
 
 
 def box_bounds(

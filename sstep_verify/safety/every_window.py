@@ -34,7 +34,8 @@ from sstep_verify.rounding.arithmetic import (
     smallest_subnormal,
     unit_roundoff,
 )
-from sstep_verify.rounding.kernel.entries import kernel_entries, some_rows
+from sstep_verify.rounding.kernel.bounded import some_rows
+from sstep_verify.rounding.kernel.entries import kernel_entries
 
 
 class Sums(NamedTuple):

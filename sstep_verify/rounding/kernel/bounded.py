@@ -10,6 +10,7 @@ need not use the panel's entries, and ``<x_i, x_l>`` of the samples is another n
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,6 +25,16 @@ from sstep_verify.rounding.arithmetic import (
     rounded_up,
     smallest_subnormal,
 )
+
+ENTRIES_AT_ONCE = 1 << 18
+"""Kernel entries held at once: what the caches of a processor hold of the arrays made of them."""
+
+
+def some_rows(samples: int) -> Iterator[np.ndarray]:
+    """All of so many samples, at a time as many as have `ENTRIES_AT_ONCE` kernel entries."""
+    step = max(ENTRIES_AT_ONCE // samples, 1)
+    for begin in range(0, samples, step):
+        yield np.arange(begin, min(begin + step, samples))
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem, Ridge
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.held import held_problem
-from sstep_verify.rounding.kernel.bounded import KernelEntries
-from sstep_verify.rounding.kernel.entries import kernel_entries, some_rows
+from sstep_verify.rounding.kernel.bounded import KernelEntries, some_rows
+from sstep_verify.rounding.kernel.entries import kernel_entries
 
 
 @dataclass(frozen=True)
