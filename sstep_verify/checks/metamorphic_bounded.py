@@ -205,7 +205,7 @@ DECLARED = Check(
     runs=runs,
     continued=continued,
     judge=judge,
-    bounds=("bounds/window/svm", "bounds/window/ridge", "bounds/window/ridge_components"),
+    bounds=("bounds/window/svm", "bounds/window/ridge"),
     level=1,
     affordable=comparable,
 )

@@ -244,7 +244,6 @@ DECLARED = Check(
     bounds=(
         "bounds/window/svm",
         "bounds/window/ridge",
-        "bounds/window/ridge_components",
         "bounds/screen",
     ),
     level=1,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from production_forms import production_forms
 from summation_variants import variant_run, variants
 
-from sstep_verify.bounds.window.ridge_components import ridge_panel_bound
+from sstep_verify.bounds.window.ridge import ridge_panel_bound
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle

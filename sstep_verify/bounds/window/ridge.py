@@ -45,6 +45,24 @@ The oracle's run is not exact either: its own errors, proven step by step, are a
 
 Underflow of a product or quotient is part of l_w. Where a size overflows float64, or a factorisation may
 break down, the bound is infinite from that window on.
+
+Bound B per coordinate is sharper than the M-norm where few coordinates carry an error: the same local
+errors are propagated as signed combinations of symbols. With e the error of the iterate on the window's
+coordinates, an exact step on block B makes ``e_B <- -G^{-1} (K_{B,rest} / lambda) e_rest``, and a computed
+one adds ``G^{-1} (dr - dG D^)`` and the rounding of the stored values. One symbol stands for each component
+of ``dr - dG D^`` and for each stored value.
+
+The float64 inverse X of G is off by ``(I - X G) G^{-1}``, so, with ``||G^{-1}||_2 <= 1/mu``, by at most
+``rho / mu`` per entry, ``rho = ||I - X G||_F`` bounded from its computed value. What is lost in forming the
+combinations in float64 enters the symbol of the stored value; so does what underflow may take off the
+coefficients (a sum of c, then of b products each) and off the radius (a product for each symbol).
+
+A panel is a solver's own rounded Gram matrix, perhaps not symmetric and not positive semidefinite, so
+nothing is known of its M-norm and this is its only bound. What elsewhere follows from the M-norm follows
+there from the radii r of the errors made so far and from a mu that is proved for the panel itself:
+
+* eigenvalues of the symmetric part of G are at least mu, so ``||G^{-1}||_2 <= 1/mu``;
+* the exact increment changes by ``-G^{-1} (M e)_B``, of norm at most ``|| |M_B| r ||_2 / mu``.
 """
 
 from __future__ import annotations
@@ -56,12 +74,23 @@ import numpy as np
 from sstep_verify.bounds.carried_run import CarriedWeights
 from sstep_verify.bounds.window import TrajectoryBound
 from sstep_verify.declaration import Declaration
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, magnitudes, rounded_up, unit_roundoff
+from sstep_verify.rounding.arithmetic import (
+    OUTWARD,
+    gamma,
+    magnitudes,
+    norm,
+    rounded_up,
+    smallest_subnormal,
+    unit_roundoff,
+)
 from sstep_verify.rounding.block.energy import largest_energy
 from sstep_verify.rounding.block.local import RidgeLocalErrors, StepErrors
 from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.rounding.right_hand_side import CarriedTerms
 from sstep_verify.steps import RidgeSteps
+
+MOST_COEFFICIENTS = 1 << 20
+"""Coefficients (coordinates times symbols) up to which errors are propagated per coordinate."""
 
 JUDGE = Declaration("judge", update="in-place", increments="summed")
 """Of the steps that a screen compares with."""
@@ -71,14 +100,9 @@ JUDGE = Declaration("judge", update="in-place", increments="summed")
 class RidgeWindowErrors:
     """The M-norm bound of a window, and the local errors it is the sum of.
 
-    Parameters
-    ----------
-    norm : float
-        Bound on ``||computed - exact||_M``; infinite where nothing can be promised.
-    steps : list of StepErrors
-        One per block step; shorter than the window if `norm` is infinite.
-    accumulation_error : ndarray, shape (c,)
-        Rounding of a at the window's end where it was frozen; zeros otherwise.
+    `norm` bounds ``||computed - exact||_M``; where nothing can be promised it is infinite, and there are
+    fewer `steps` than the window has. `accumulation_error`, shape (c,), is the rounding of a at the end of
+    the window where it was frozen; zeros otherwise.
     """
 
     norm: float
@@ -116,7 +140,10 @@ def ridge_window_errors(
     for draws in steps.draws:
         modulus = solver.modulus(draws, samples)
         root = np.sqrt(modulus)
-        length, rounding = _judge_errors(judge, modulus)
+        made = judge.advance(modulus, 0.0) if judge else None
+        # An exact step errs by nothing; where the judge's may break down, nothing is known of it.
+        unknown = np.inf if judge else 0.0
+        length, rounding = (made.length, made.rounding) if made else (unknown, unknown)
         step = solver.advance(modulus, 2 * total / root + length)
         if step is None:
             return RidgeWindowErrors(np.inf, errors, np.zeros(places.size))
@@ -126,14 +153,6 @@ def ridge_window_errors(
     accumulation_error = solver.accumulation_error()
     total += windows * largest_energy(solver.system(np.arange(places.size)), accumulation_error)
     return RidgeWindowErrors(float(total * OUTWARD), errors, accumulation_error)
-
-
-def _judge_errors(judge: RidgeLocalErrors | None, modulus: float) -> tuple[float, np.ndarray | float]:
-    """Of the judge's next step: length of its error, rounding of what it stores; 0 of an exact step."""
-    step = None if judge is None else judge.advance(modulus, 0.0)
-    if step is None:
-        return (0.0, 0.0) if judge is None else (np.inf, np.inf)
-    return step.length, step.rounding
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore")
@@ -162,10 +181,8 @@ def ridge_trajectory_bound(
     for begin in range(0, max(ends, default=0), s):
         end = min(begin + s, steps.draws.shape[0])
         proven = float(np.sum(errors[:end]))
-        far = total + proven
-        near = (
-            float(rounded_up(far / root)) if far > 0.0 else 0.0
-        )  # a coordinate that is 0 costs no rounding
+        # A coordinate that is 0 costs no rounding.
+        near = float(rounded_up((total + proven) / root)) if total + proven > 0.0 else 0.0
         # `reached` is a sum of float64 increments, each rounded; `moved` is the sum of their sizes.
         size[places] = (np.abs(reached) + gamma(begin + 2, u64) * moved + near) * OUTWARD
         blocks, increments = steps.draws[begin:end], steps.increments[begin:end]
@@ -184,9 +201,99 @@ def ridge_trajectory_bound(
         total = rounded_up(total + local)
         if not total < np.inf:
             break
-        for block, increment in zip(blocks, increments, strict=True):
-            reached[block] += increment
-            moved[block] += np.abs(increment)
+        np.add.at(reached, blocks, increments)
+        np.add.at(moved, blocks, np.abs(increments))
         if end in bounds:
             bounds[end] = TrajectoryBound(np.array([(total + proven) * OUTWARD]), 1.0, 0)
     return bounds
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def ridge_component_bound(
+    entries: KernelEntries, places: np.ndarray, errors: RidgeWindowErrors, penalty: float
+) -> np.ndarray | None:
+    """Bound ``|computed - exact|`` per coordinate at the end of one K-RR window, shape (c,).
+
+    `errors` are the window's local ones. None where it is too large or nothing can be promised.
+    """
+    drawn = sum(step.draws.size for step in errors.steps)
+    if not np.isfinite(errors.norm) or places.size * 2 * drawn > MOST_COEFFICIENTS:
+        return None
+    state = RidgePropagation(entries, places, penalty)
+    for step in errors.steps:
+        state.advance(step)
+    # Radii that overflow are infinite or undefined: then nothing is promised per coordinate.
+    return (state.radius + errors.accumulation_error) * OUTWARD if np.isfinite(state.radius).all() else None
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def ridge_panel_bound(
+    entries: KernelEntries,
+    places: np.ndarray,
+    start: np.ndarray,
+    targets: np.ndarray,
+    steps: RidgeSteps,
+    penalty: float,
+    declaration: Declaration,
+    carried: CarriedTerms | None = None,
+) -> np.ndarray:
+    """Bound ``|computed - exact|`` per coordinate at the end of one K-RR window over a panel, shape (c,).
+
+    `entries` are of `panel_entries`, the steps exact over them. Infinite where nothing can be promised.
+    """
+    local = RidgeLocalErrors(entries, places, start, targets, steps, penalty, declaration, carried)
+    propagation = RidgePropagation(entries, places, penalty)
+    for draws in steps.draws:
+        modulus = local.modulus(draws, 0.0)
+        change = local.spread(draws, propagation.radius) / modulus if modulus > 0.0 else np.inf
+        step = local.advance(modulus, float(rounded_up(change))) if change < np.inf else None
+        if step is None:
+            return np.full(places.size, np.inf)
+        propagation.advance(step)
+    radius = (propagation.radius + local.accumulation_error()) * OUTWARD
+    return radius if np.isfinite(radius).all() else np.full(places.size, np.inf)
+
+
+class RidgePropagation:
+    """Error symbols of one window, signed coefficients on its coordinates, and the `radius` of each."""
+
+    def __init__(self, entries: KernelEntries, places: np.ndarray, penalty: float):
+        self._u, self._samples = unit_roundoff("float64"), entries.values.shape[1]
+        self._values = entries.values[:, places] / penalty
+        # The quotient by lambda rounds once more.
+        self._errors = rounded_up(entries.judge_error[:, places] / penalty + self._u * np.abs(self._values))
+        self._coefficients, self._symbols = np.zeros((places.size, 0)), np.zeros(0)
+        self.radius = np.zeros(places.size)
+
+    def advance(self, step: StepErrors) -> None:
+        """Propagate the errors through one block step."""
+        draws, block, used, u = step.draws, step.draws.size, self._symbols.size, self._u
+        system = self._values[np.ix_(draws, draws)] + self._samples * np.eye(block)
+        system_errors = self._errors[np.ix_(draws, draws)] + u * np.abs(system)
+        inverse = np.linalg.inv(system)
+        defect = np.abs(np.eye(block) - inverse @ system)
+        defect += gamma(block + 1, u) * (np.abs(inverse) @ np.abs(system) + np.eye(block))
+        rho = norm(defect + np.abs(inverse) @ system_errors) * OUTWARD
+        spread = rho / step.modulus if rho < 1.0 else np.inf
+        inverse_size = np.abs(inverse) + spread
+        coupling = self._values[draws].copy()
+        coupling[:, draws] = 0.0
+        rest = self.radius.copy()
+        rest[draws] = 0.0
+        # Each stage of -X (K e) loses a relative gamma of its terms' sizes, X and K their own errors: sums
+        # of at most c and b products, then of the symbols used so far; the quotient, the sign's copy and
+        # the two products before them are the 4.
+        pushed = np.abs(coupling) @ rest
+        rounding_error = gamma(rest.size + used + block + 4, u) * (np.abs(inverse) @ pushed)
+        rounding_error += spread * pushed.sum() + inverse_size @ (self._errors[draws] @ rest)
+        sources = step.residual + step.entries @ step.size + step.solve * norm(step.size)
+        rounding_error += spread * sources.sum() + step.rounding
+        underflow = (rest.size * inverse_size.sum() + block + 1) * smallest_subnormal("float64")
+        rounding_error += underflow * (self._symbols.sum() + sources.sum())
+        # The block's combinations; its 2 b new symbols are the sources and what was lost.
+        new = np.hstack([-inverse @ (coupling @ self._coefficients), inverse, np.eye(block)])
+        lost = rounded_up(rounding_error, 4 * rest.size + 2 * used + 32)
+        self._symbols = np.concatenate([self._symbols, rounded_up(sources, block + 16), lost])
+        self._coefficients = np.hstack([self._coefficients, np.zeros((rest.size, 2 * block))])
+        self._coefficients[draws] = new
+        self.radius[draws] = rounded_up(np.abs(new) @ self._symbols, used + 2 * block + 16)

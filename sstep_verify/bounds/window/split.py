@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.bounds.window.ridge import RidgeWindowErrors, ridge_window_errors
-from sstep_verify.bounds.window.ridge_components import ridge_component_bound
+from sstep_verify.bounds.window.ridge import RidgeWindowErrors, ridge_component_bound, ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems.losses import Dual

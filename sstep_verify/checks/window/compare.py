@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstep_verify.bounds.window.ridge import ridge_window_errors
-from sstep_verify.bounds.window.ridge_components import ridge_component_bound, ridge_panel_bound
+from sstep_verify.bounds.window.ridge import ridge_component_bound, ridge_panel_bound, ridge_window_errors
 from sstep_verify.bounds.window.split import ridge_window_split, svm_window_split
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.checks.shared.case import Case

@@ -17,7 +17,7 @@ SOURCES = {"data": "data", "panel": "solver's own panel", SCREEN: "data, in floa
 
 BOUND_ORIGIN = {
     True: "signed propagation of rounding errors over the window's coordinates (bounds/window/svm.py)",
-    False: "sum of local rounding errors in the M-norm, and per coordinate (bounds/window/ridge*.py)",
+    False: "sum of local rounding errors in the M-norm, and per coordinate (bounds/window/ridge.py)",
 }
 
 UNBOUNDED = {

@@ -21,7 +21,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.bounds.window.ridge_components import MOST_COEFFICIENTS
+from sstep_verify.bounds.window.ridge import MOST_COEFFICIENTS
 from sstep_verify.checks.contract import finite_promised
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import (

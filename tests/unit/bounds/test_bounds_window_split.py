@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from acting_draws import draw_acting_scenario
 
-from sstep_verify.bounds.window.ridge import ridge_window_errors
-from sstep_verify.bounds.window.ridge_components import ridge_component_bound
+from sstep_verify.bounds.window.ridge import ridge_component_bound, ridge_window_errors
 from sstep_verify.bounds.window.split import (
     ACCUMULATION,
     CORRECTIONS,
