@@ -25,10 +25,9 @@ from sstep_verify.campaign.cases import (
 from sstep_verify.campaign.model import REFUSED, Assembled, Definition, Kind, Plan, Prepared, State, Unit
 from sstep_verify.errors import InputError, OracleDisagreementError
 from sstep_verify.oracle.balls.enclosure import lower_decimal, upper_decimal
-from sstep_verify.oracle.certificate.certify import certify
+from sstep_verify.oracle.certificate.certify import propose, prove
 from sstep_verify.oracle.facade import GIB, certificate_bytes, gibibytes
 from sstep_verify.oracle.verify import record as words
-from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.oracle.verify.record import CertificateError, SvmCertificate
 from sstep_verify.problems import Kernel, Problem, loss_from
 from sstep_verify.problems.data.datasets import DataSet
@@ -113,11 +112,11 @@ def execute_unit(unit: OptimumUnit, directory: str | None) -> OptimumOutcome:
     problem = Problem(loaded.name, loaded.data, loaded.targets, unit.kernel, loss).with_finite_kernel()
     _forget_peak()
     begin = time.perf_counter()
-    certificate = certify(problem, unit.family.digits)
+    proposal = propose(problem, unit.family.digits)
     seconds, memory = time.perf_counter() - begin, _peak()
     begin = time.perf_counter()
     try:
-        verify_certificate(certificate, loaded.data, loaded.targets)
+        certificate = prove(problem, proposal, unit.family.digits)
     except CertificateError as error:
         raise OracleDisagreementError(f"{problem.label}: {error}") from error
     anew, asked = time.perf_counter() - begin, unit.family.digits

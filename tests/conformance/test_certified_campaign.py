@@ -81,10 +81,10 @@ def test_every_row_is_a_proved_statement_and_survives_the_file(plan, tmp_path):
 
 
 def test_too_few_digits_are_inconclusive(plan, monkeypatch):
-    def fewer(problem, digits):
+    def fewer(problem, proposal, digits):
         return certify(problem, 5 if problem.is_svm else digits)
 
-    monkeypatch.setattr(certified, "certify", fewer)
+    monkeypatch.setattr(certified, "prove", fewer)
     results = run_campaign(plan)
     assert results.summary.exit_code == 3
     assert "2 to fewer digits" in results.summary.sentence
@@ -92,10 +92,10 @@ def test_too_few_digits_are_inconclusive(plan, monkeypatch):
 
 
 def test_a_certificate_that_cannot_be_proved_anew_is_an_internal_error(plan, monkeypatch):
-    def refuse(certificate, *_):
+    def refuse(*_):
         raise CertificateError("radius", "is too small")
 
-    monkeypatch.setattr(certified, "verify_certificate", refuse)
+    monkeypatch.setattr(certified, "prove", refuse)
     results = run_campaign(plan)
     assert results.summary.exit_code == 4
     assert not results.cases

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from functools import cached_property, singledispatch
 from itertools import combinations_with_replacement
 from typing import Any
@@ -90,21 +91,40 @@ class BallKernel:
     def __init__(self, problem: Problem, arithmetic: Balls, *, keep: bool = False):
         self.problem, self.arithmetic, self._keep = problem, arithmetic, keep
         self._blocks: dict[int, Any] = {}
+        self._whole: Any = None
         with arithmetic.working():
             left, right = factors_of(problem.kernel, problem.dense.tolist(), arithmetic)
             self._left = left
             self._right = arb_mat(right).transpose()
 
     def matrix(self) -> Any:
-        """Full kernel, an m x m arb_mat; only for small m (about 150 bytes an entry)."""
+        """Full kernel, an m x m arb_mat that is kept; only for small m (about 150 bytes an entry)."""
         m, kernel = self.problem.samples, self.problem.kernel
+        if self._whole is None:
+            with self.arithmetic.working():
+                if kernel.linear:
+                    self._whole = arb_mat(self._left) * self._right
+                    return self._whole
+                rows = ((arb_mat([row]) * self._right).entries() for row in self._left)
+                triangle = [values_of(kernel, row[: i + 1]) for i, row in enumerate(rows)]
+                entries = [triangle[max(i, j)][min(i, j)] for i in range(m) for j in range(m)]
+                self._whole = arb_mat(m, m, entries)
+        return self._whole
+
+    def image(self, vector: list[Any]) -> tuple[list[Any], list[Any]]:
+        """``K x`` and the diagonal of K, m balls each: what `verify.kernel.ProofKernel` says."""
+        m, column = self.problem.samples, arb_mat(len(vector), 1, vector)
         with self.arithmetic.working():
-            if kernel.linear:
-                return arb_mat(self._left) * self._right
-            rows = ((arb_mat([row]) * self._right).entries() for row in self._left)
-            triangle = [values_of(kernel, row[: i + 1]) for i, row in enumerate(rows)]
-            entries = [triangle[max(i, j)][min(i, j)] for i in range(m) for j in range(m)]
-            return arb_mat(m, m, entries)
+            if self._whole is not None:
+                return (self._whole * column).entries(), [self._whole[i, i] for i in range(m)]
+            pairs = zip(self._left, self._right.transpose().tolist(), strict=True)
+            squares = [(arb_mat([x]) * arb_mat([[value] for value in z]))[0, 0] for x, z in pairs]
+            return self.product(column).entries(), values_of(self.problem.kernel, squares)
+
+    def lower(self, places: Sequence[int]) -> list[list[Any]]:
+        """Entries of K on some samples, row by row up to the diagonal."""
+        matrix = self.matrix()
+        return [[matrix[i, j] for j in places[: k + 1]] for k, i in enumerate(places)]
 
     def product(self, vectors: Any) -> Any:
         """``K X`` without ever holding K.

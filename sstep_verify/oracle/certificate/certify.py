@@ -1,4 +1,4 @@
-"""Certificates of optima: a point is searched, `oracle.verify` proves what is stated of it.
+"""Certificates of optima: a search proposes a point with statements, `oracle.verify` proves them, once.
 
 Certificates kept on disk under the hash of what they answer: problem, digits and version of the method.
 
@@ -12,10 +12,11 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Sequence
+from contextlib import suppress
 from fractions import Fraction
 from operator import attrgetter
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from sstep_verify import __version__
 from sstep_verify.errors import InputError
@@ -31,6 +32,7 @@ from sstep_verify.oracle.balls.enclosure import (
     lower_decimal,
     nearest_decimal,
 )
+from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.oracle.certificate.file import VERSION, encode, read_certificate
 from sstep_verify.oracle.search.ridge import DENSE_SAMPLES, RidgeSearch
 from sstep_verify.oracle.search.svm import search
@@ -133,68 +135,122 @@ def certify(problem: Problem, digits: int = 30, *, keep: bool = True) -> Certifi
     CertificateError
         If nothing can be proved of the point found.
     """
+    return prove(problem, propose(problem, digits, keep=keep), digits)
+
+
+class Proposal(NamedTuple):
+    """A point that was searched, and what the search's own kernel says of it, which proves nothing.
+
+    `bits` are those of the search, `how` is for reports; without a certificate nothing is said.
+    """
+
+    point: tuple[str, ...]
+    bits: int
+    how: str
+    certificate: Certificate | None = None
+
+    @property
+    def digits(self) -> int:
+        """Digits that the certificate states; 0 without one."""
+        return self.certificate.digits if self.certificate else 0
+
+
+def propose(problem: Problem, digits: int, *, keep: bool = True) -> Proposal:
+    """What `prove` has to prove; parameters and errors are those of `certify`."""
     if digits < 1 or (problem.is_svm and digits > MOST_SVM_DIGITS):
         needed = f"in 1..{MOST_SVM_DIGITS}" if problem.is_svm else "at least 1"
         raise InputError(f"digits = {digits}, but it must be {needed}")
-    return _certify_svm(problem, digits) if problem.is_svm else _certify_ridge(problem, digits, keep)
+    return _propose_svm(problem, digits) if problem.is_svm else _propose_ridge(problem, digits, keep)
 
 
-def _certify_ridge(problem: Problem, digits: int, keep: bool) -> RidgeCertificate:
-    searched = RidgeSearch(problem, keep=keep)
-    bits = max(math.ceil(digits * math.log2(10)) + GUARD_BITS, LEAST_RIDGE_BITS)
-    best = _ridge_certified(problem, searched, digits, bits)
-    # Beyond this size another pass costs more than the digits are likely to be worth.
-    while best.digits < digits and 2 * bits <= MOST_BITS and problem.samples <= DENSE_SAMPLES:
-        bits *= 2
-        best = max(best, _ridge_certified(problem, searched, digits, bits), key=attrgetter("digits"))
-    return best
+def prove(problem: Problem, proposal: Proposal, digits: int) -> Certificate:
+    """The certificate proposed, once `oracle.verify` proves it; else what is proved of the same point.
 
-
-def _ridge_certified(problem: Problem, searched: RidgeSearch, digits: int, bits: int) -> RidgeCertificate:
-    """The certificate of what is found with some bits."""
-    near, how = searched.point(digits, bits)
-    point = tuple(nearest_decimal(ball_ends(x)[1], decimals_of(bits)) for x in near)
-    proof = RidgeProof(problem, point, verifying_arithmetic(bits))
-    how = f"{how}; exact kernel in balls of {bits} bits"
-    certificate = _ridge_stated(problem, point, proof, bits, digits, how)
+    Raises
+    ------
+    CertificateError
+        If nothing can be proved of the point.
+    """
+    if proposal.certificate and proposal.digits >= digits:
+        with suppress(CertificateError):
+            verify_certificate(proposal.certificate, problem.data, problem.targets)
+            return proposal.certificate
+    certificate, proof = _stated(problem, proposal, digits)
     proof.check(certificate)
     return certificate
 
 
-def _ridge_stated(
-    problem: Problem, point: Sequence[str], proof: RidgeProof, bits: int, digits: int, how: str
-) -> RidgeCertificate:
+def _propose_ridge(problem: Problem, digits: int, keep: bool) -> Proposal:
+    searched = RidgeSearch(problem, keep=keep)
+    bits = max(math.ceil(digits * math.log2(10)) + GUARD_BITS, LEAST_RIDGE_BITS)
+
+    def proposed() -> Proposal:
+        near, how = searched.point(digits, bits)
+        point = tuple(nearest_decimal(ball_ends(x)[1], decimals_of(bits)) for x in near)
+        how = f"{how}; exact kernel in balls of {bits} bits"
+        proposal = Proposal(point, bits, how)
+        # A kernel that was not kept would be made once more.
+        return _completed(problem, proposal, digits, searched.kernel) if keep else proposal
+
+    best = proposed()
+    # Beyond this size another pass costs more than the digits are likely to be worth.
+    while best.digits < digits and 2 * bits <= MOST_BITS and problem.samples <= DENSE_SAMPLES:
+        bits *= 2
+        best = max(best, proposed(), key=attrgetter("digits"))
+    return best
+
+
+def _propose_svm(problem: Problem, digits: int) -> Proposal:
+    bits = max(LEAST_SVM_BITS, BITS_PER_DIGIT * digits)
+    # 10**(-2 digits - 6): then a itself has about as many digits as the value.
+    point, bits, method, dual = search(problem, 10.0 ** -(2 * digits + 6), (bits, 2 * bits, 4 * bits))
+    proposal = Proposal(point, bits, f"{method}; balls of {bits} bits")
+    return _completed(problem, proposal, digits, dual.kernel)
+
+
+def _completed(problem: Problem, proposal: Proposal, digits: int, kernel: BallKernel) -> Proposal:
+    """With what the kernel of the search says, unless its balls are too wide."""
+    with suppress(CertificateError):
+        return proposal._replace(certificate=_stated(problem, proposal, digits, kernel)[0])
+    return proposal
+
+
+def _stated(
+    problem: Problem, proposal: Proposal, digits: int, kernel: BallKernel | None = None
+) -> tuple[Certificate, Any]:
+    """What the theorems say of a point, over a maker's kernel or as a proof, and what says it."""
+    point, bits = proposal.point, proposal.bits
+    arithmetic = kernel.arithmetic if kernel else verifying_arithmetic(bits)
+    if not problem.is_svm:
+        ridge = RidgeProof(problem, point, arithmetic, kernel)
+        return _ridge_stated(problem, proposal, ridge, digits), ridge
+    proof = SvmProof(problem, point, arithmetic, kernel)
+    ends = {words.ZERO: "0", words.UPPER: exact_decimal(Fraction(problem.hinge.C))}
+    snapped = tuple(ends.get(status, text) for status, text in zip(proof.ends, point, strict=True))
+    if snapped != point:
+        moved = SvmProof(problem, snapped, arithmetic, kernel)
+        # What is put on its end may spoil what is proved where entries of Q are huge.
+        if _digits(moved, bits, digits) >= _digits(proof, bits, digits):
+            proposal, proof = proposal._replace(point=snapped), moved
+    return _svm_stated(problem, proposal, proof, digits), proof
+
+
+def _ridge_stated(problem: Problem, proposal: Proposal, proof: RidgeProof, digits: int) -> RidgeCertificate:
     """What is proved of a point, rounded outwards to decimals."""
+    bits = proposal.bits
     radius = bounding_decimal(proof.radius)
     return RidgeCertificate(
         subject=subject_of(problem),
         digits=decimal_digits(Fraction(radius), ball_ends(proof.norm)[0], digits),
         bits=bits,
-        alpha=tuple(point),
+        alpha=proposal.point,
         radius=radius,
         radii=tuple(bounding_decimal(proof.coordinate(i)) for i in range(problem.samples)),
         residual=bounding_decimal(proof.length),
         objective=enclosing_decimals(proof.objective, decimals_of(bits)),
         gap=enclosing_decimals(proof.gap, RADIUS_DIGITS),
-        how=how,
+        how=proposal.how,
     )
-
-
-def _certify_svm(problem: Problem, digits: int) -> SvmCertificate:
-    bits = max(LEAST_SVM_BITS, BITS_PER_DIGIT * digits)
-    # 10**(-2 digits - 6): then a itself has about as many digits as the value.
-    point, bits, method = search(problem, 10.0 ** -(2 * digits + 6), (bits, 2 * bits, 4 * bits))
-    proof = SvmProof(problem, point, verifying_arithmetic(bits))
-    ends = {words.ZERO: "0", words.UPPER: exact_decimal(Fraction(problem.hinge.C))}
-    snapped = tuple(ends.get(status, text) for status, text in zip(proof.ends, point, strict=True))
-    if snapped != point:
-        moved = SvmProof(problem, snapped, verifying_arithmetic(bits))
-        # What is put on its end may spoil what is proved where entries of Q are huge.
-        if _digits(moved, bits, digits) >= _digits(proof, bits, digits):
-            point, proof = snapped, moved
-    certificate = _svm_stated(problem, point, proof, bits, digits, f"{method}; balls of {bits} bits")
-    proof.check(certificate)
-    return certificate
 
 
 def _digits(proof: SvmProof, bits: int, most: int) -> int:
@@ -202,11 +258,9 @@ def _digits(proof: SvmProof, bits: int, most: int) -> int:
     return decimal_digits(Fraction(objective.radius), Fraction(objective.middle), most)
 
 
-def _svm_stated(
-    problem: Problem, point: Sequence[str], proof: SvmProof, bits: int, digits: int, how: str
-) -> SvmCertificate:
+def _svm_stated(problem: Problem, proposal: Proposal, proof: SvmProof, digits: int) -> SvmCertificate:
     """What is proved of a point, rounded outwards to decimals."""
-    digits_written = decimals_of(bits)
+    bits, digits_written = proposal.bits, decimals_of(proposal.bits)
     statuses = [status if proof.at(i, status) else words.UNDECIDED for i, status in enumerate(proof.ends)]
     remaining = remaining_places(statuses)
     matrix, eigenvalue, radius = _uniqueness(proof, remaining)
@@ -218,7 +272,7 @@ def _svm_stated(
         subject=subject_of(problem),
         digits=_digits(proof, bits, digits),
         bits=bits,
-        alpha=tuple(point),
+        alpha=proposal.point,
         statuses=tuple(statuses),
         objective=enclosing_decimals(proof.objective(), digits_written),
         dual=enclosing_decimals(proof.dual, digits_written),
@@ -227,7 +281,7 @@ def _svm_stated(
         remaining=matrix,
         eigenvalue=eigenvalue,
         radius=radius,
-        how=how,
+        how=proposal.how,
     )
 
 

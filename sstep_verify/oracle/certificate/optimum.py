@@ -132,7 +132,7 @@ def svm_optimum(problem: Problem) -> SvmOptimum:
     """
     if not problem.is_svm:
         raise InputError(f"{problem.label}: svm_optimum needs a K-SVM problem; use ridge_optimum")
-    point, bits, method = search(problem)
+    point, bits, method = search(problem)[:3]
     proof = SvmProof(problem, point, verifying_arithmetic(bits))
     width = proof.relative_width()
     how = f"{method}, active set in balls of {bits} bits"

@@ -32,6 +32,11 @@ class RidgeSearch:
         A K-RR.
     keep : bool
         Keep the entries of the kernel in balls from pass to pass.
+
+    Attributes
+    ----------
+    kernel : BallKernel
+        The kernel of the last call of `point`.
     """
 
     def __init__(self, problem: Problem, *, keep: bool):
@@ -54,7 +59,7 @@ class RidgeSearch:
             The point, and how it was found. Later calls begin where earlier ones ended.
         """
         arithmetic = self._arithmetic = Balls(bits)
-        self._kernel = BallKernel(self._problem, arithmetic, keep=self._keep)
+        self.kernel = BallKernel(self._problem, arithmetic, keep=self._keep)
         self._targets = [arithmetic.number(value) for value in self._problem.targets.tolist()]
         point, how = self._point, "float64 Cholesky and refinement"
         # Of a point known already it is not said how much a correction gained.
@@ -81,7 +86,7 @@ class RidgeSearch:
         """Enclosures of ``y - K x / lambda - m x``."""
         problem, arithmetic = self._problem, self._arithmetic
         with arithmetic.working():
-            images = self._kernel.product(arb_mat(len(point), 1, point)).entries()
+            images = self.kernel.product(arb_mat(len(point), 1, point)).entries()
             return derivative(problem, arithmetic, point, images)
 
     def _length(self, vector: list) -> Any:
@@ -115,7 +120,7 @@ class RidgeSearch:
         """Solution of the whole system, midpoints; the point known where balls cannot solve it."""
         arithmetic, m = self._arithmetic, self._problem.samples
         with arithmetic.working():
-            matrix = shifted(self._kernel.matrix() / arithmetic.number(self._problem.ridge.penalty), m)
+            matrix = shifted(self.kernel.matrix() / arithmetic.number(self._problem.ridge.penalty), m)
             solution = solved(matrix, arb_mat(m, 1, self._targets))
             if solution is None:
                 return known

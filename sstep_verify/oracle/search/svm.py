@@ -33,7 +33,7 @@ from sstep_verify.oracle.balls.kernel_balls import feature_dimensions
 from sstep_verify.oracle.search.active_set import BallDual, Polisher
 from sstep_verify.oracle.search.interior_point import DenseSystem, Interior, interior_point
 from sstep_verify.oracle.search.low_rank import LowRankSystem, shifted, solved
-from sstep_verify.oracle.verify.kernel import ball_ends
+from sstep_verify.oracle.verify.kernel import ball_ends, verifying_arithmetic
 from sstep_verify.problems import Problem
 
 MOST_STEPS = 60
@@ -152,7 +152,7 @@ HOPELESS = 1e-3
 
 def search(
     problem: Problem, target: float = TARGET, precisions: tuple[int, ...] = PRECISIONS
-) -> tuple[tuple[str, ...], int, str]:
+) -> tuple[tuple[str, ...], int, str, BallDual]:
     """Search the optimum of a K-SVM with more and more bits.
 
     Parameters
@@ -172,6 +172,8 @@ def search(
         Precision that the search ended with.
     str
         How the search began, for reports.
+    BallDual
+        The problem in the balls that a proof of that precision is made in.
     """
     low_rank = feature_dimensions(problem) is not None
     start, method = _first(problem, low_rank)
@@ -179,7 +181,8 @@ def search(
     opened = False
     point, width = list[Any](), np.inf
     for bits in precisions:
-        for candidate, its_width in Polisher(BallDual(problem, Balls(bits)), start).points():
+        dual = BallDual(problem, verifying_arithmetic(bits))
+        for candidate, its_width in Polisher(dual, start).points():
             if not point or its_width < width:
                 point, width = candidate, its_width
             if width <= target:
@@ -196,7 +199,7 @@ def search(
             start, opened = _float_search(problem, np.inf), True
     end = Fraction(problem.hinge.C) if problem.hinge.shift == 0 else None
     decimals = tuple(_decimal(ball_ends(value)[1], end, bits) for value in point)
-    return decimals, bits, method
+    return decimals, bits, method, dual
 
 
 def _decimal(value: Fraction, end: Fraction | None, bits: int) -> str:

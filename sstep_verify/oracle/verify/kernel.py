@@ -1,4 +1,4 @@
-"""Kernel in balls for a verifier, from the reference alone, never held whole."""
+"""Kernel in balls for a verifier, from the reference alone; one triangle is held at most."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict
 from decimal import Context
 from fractions import Fraction
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 from flint import arb_mat
 from sstep_reference import Kernel
@@ -66,45 +66,58 @@ def lower_rows(problem: Problem, arithmetic: Balls, places: Sequence[int] = ()) 
             yield list(columns.values(i, i + 1))
 
 
-def kernel_products(problem: Problem, arithmetic: Balls, vector: list[Any]) -> tuple[Any, list[Any]]:
-    """``K x`` and the diagonal of K, which is never held whole: from one triangle, some rows at a time.
+class ProofKernel(Protocol):
+    """The kernel of a proof: a maker tries the theorems over its own, a verifier has `ReferenceKernel`."""
 
-    The linear kernel needs no entries: ``K x = A (A' x)``.
+    def image(self, vector: list[Any]) -> tuple[list[Any], list[Any]]:
+        """``K x`` and the diagonal of K, m balls each."""
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    arithmetic : Balls
-        Arithmetic of the products.
-    vector : list of m balls
-        The vector (x).
+    def lower(self, places: Sequence[int]) -> list[list[Any]]:
+        """Entries of K on some samples, row by row up to the diagonal."""
 
-    Returns
-    -------
-    products, diagonal : list of m balls
-    """
-    m, given = problem.samples, [[x] for x in vector]
-    with arithmetic.working():
-        if problem.kernel.linear:
-            data = arb_mat([[arithmetic.number(x) for x in row] for row in problem.dense.tolist()])
-            squares = (sum((x * x for x in row), arithmetic.number(0)) for row in data.tolist())
-            return (data * (data.transpose() * arb_mat(given))).entries(), list(squares)
-        diagonal: list[Any] = []
-        total, rows = arb_mat(m, 1), lower_rows(problem, arithmetic)
-        for block in iter(lambda: list(islice(rows, ROWS_TOGETHER)), []):
-            begin, count = len(diagonal), len(block)
-            end = begin + count
-            diagonal += [row[-1] for row in block]
-            within = [[block[max(i, j)][begin + min(i, j)] for j in range(count)] for i in range(count)]
-            rows_products = arb_mat(within) * arb_mat(given[begin:end])
-            above = arb_mat(0, 1)
-            if begin:
-                before = arb_mat([row[:begin] for row in block])
-                rows_products = rows_products + before * arb_mat(given[:begin])
-                above = before.transpose() * arb_mat(given[begin:end])
-            total = total + arb_mat(m, 1, above.entries() + rows_products.entries() + [0] * (m - end))
-        return total.entries(), diagonal
+
+class ReferenceKernel:
+    """The kernel of a problem by the reference, made once; a triangle is kept only if `keep` says so."""
+
+    def __init__(self, problem: Problem, arithmetic: Balls, *, keep: bool = False):
+        self._problem, self._arithmetic, self._keep = problem, arithmetic, keep
+        self._rows: list[list[Any]] = []
+
+    def image(self, vector: list[Any]) -> tuple[list[Any], list[Any]]:
+        """``K x`` and the diagonal of K, m balls each, from one triangle, some rows at a time.
+
+        The linear kernel needs no entries: ``K x = A (A' x)``.
+        """
+        problem, arithmetic = self._problem, self._arithmetic
+        m, given = problem.samples, [[x] for x in vector]
+        with arithmetic.working():
+            if problem.kernel.linear:
+                data = arb_mat([[arithmetic.number(x) for x in row] for row in problem.dense.tolist()])
+                squares = (sum((x * x for x in row), arithmetic.number(0)) for row in data.tolist())
+                return (data * (data.transpose() * arb_mat(given))).entries(), list(squares)
+            diagonal: list[Any] = []
+            total, rows = arb_mat(m, 1), lower_rows(problem, arithmetic)
+            for block in iter(lambda: list(islice(rows, ROWS_TOGETHER)), []):
+                begin, count = len(diagonal), len(block)
+                end = begin + count
+                diagonal += [row[-1] for row in block]
+                within = [[block[max(i, j)][begin + min(i, j)] for j in range(count)] for i in range(count)]
+                rows_products = arb_mat(within) * arb_mat(given[begin:end])
+                above = arb_mat(0, 1)
+                if begin:
+                    before = arb_mat([row[:begin] for row in block])
+                    rows_products = rows_products + before * arb_mat(given[:begin])
+                    above = before.transpose() * arb_mat(given[begin:end])
+                total = total + arb_mat(m, 1, above.entries() + rows_products.entries() + [0] * (m - end))
+                if self._keep:
+                    self._rows += block
+            return total.entries(), diagonal
+
+    def lower(self, places: Sequence[int]) -> list[list[Any]]:
+        """Entries of K on some samples in rising order, row by row up to the diagonal."""
+        if not self._rows:
+            return list(lower_rows(self._problem, self._arithmetic, places))
+        return [[self._rows[i][j] for j in places[: k + 1]] for k, i in enumerate(places)]
 
 
 def point_of(problem: Problem, arithmetic: Balls, decimals: Sequence[str]) -> list[Any]:

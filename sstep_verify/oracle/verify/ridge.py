@@ -15,8 +15,9 @@ from typing import Any
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.oracle.verify.kernel import (
+    ProofKernel,
+    ReferenceKernel,
     ball_ends,
-    kernel_products,
     must_bound,
     must_have_digits,
     must_hold,
@@ -36,7 +37,9 @@ class RidgeProof:
     decimals : sequence of m str
         The point (x).
     arithmetic : Balls
-        Arithmetic of the proof: makers and verifiers take that of `verifying_arithmetic`.
+        Arithmetic of the proof: verifiers take that of `verifying_arithmetic`.
+    kernel : ProofKernel, optional
+        A maker's own; that of the reference if none is given, as in every proof that counts.
 
     Attributes
     ----------
@@ -51,10 +54,16 @@ class RidgeProof:
         If the point has another number of coordinates than the data have samples.
     """
 
-    def __init__(self, problem: Problem, decimals: Sequence[str], arithmetic: Balls):
+    def __init__(
+        self,
+        problem: Problem,
+        decimals: Sequence[str],
+        arithmetic: Balls,
+        kernel: ProofKernel | None = None,
+    ):
         self._arithmetic, self._samples = arithmetic, problem.samples
         point = point_of(problem, arithmetic, decimals)
-        image, diagonal = kernel_products(problem, arithmetic, point)
+        image, diagonal = (kernel or ReferenceKernel(problem, arithmetic)).image(point)
         with arithmetic.working():
             zero, self._penalty = arithmetic.number(0), arithmetic.number(problem.ridge.penalty)
             targets = [arithmetic.number(y) for y in problem.targets.tolist()]

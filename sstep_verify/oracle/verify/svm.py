@@ -20,8 +20,8 @@ from sstep_reference.inputs import svm_constants
 
 from sstep_verify.oracle.verify.definite import eigenvalue_bounds
 from sstep_verify.oracle.verify.kernel import (
-    kernel_products,
-    lower_rows,
+    ProofKernel,
+    ReferenceKernel,
     must_bound,
     must_have_digits,
     must_hold,
@@ -51,7 +51,9 @@ class SvmProof:
     decimals : sequence of m str
         The point (a).
     arithmetic : Balls
-        Arithmetic of the proof: makers and verifiers take that of `verifying_arithmetic`.
+        Arithmetic of the proof: verifiers take that of `verifying_arithmetic`.
+    kernel : ProofKernel, optional
+        A maker's own; that of the reference if none is given, as in every proof that counts.
 
     Attributes
     ----------
@@ -66,7 +68,13 @@ class SvmProof:
         If the point is outside the box or has another number of coordinates than the data have samples.
     """
 
-    def __init__(self, problem: Problem, decimals: Sequence[str], arithmetic: Balls):
+    def __init__(
+        self,
+        problem: Problem,
+        decimals: Sequence[str],
+        arithmetic: Balls,
+        kernel: ProofKernel | None = None,
+    ):
         self._problem, self._decimals = problem, decimals
         self._end = Fraction(problem.hinge.C)
         self._arithmetic = arithmetic
@@ -78,7 +86,9 @@ class SvmProof:
         signs = [int(label) for label in problem.targets]
         with arithmetic.working():
             signed = [sign * x for sign, x in zip(signs, point, strict=True)]
-        products, diagonal = kernel_products(problem, arithmetic, signed)
+        # Only where omega = 0 are entries asked for again, for their smallest eigenvalue.
+        self._kernel = kernel or ReferenceKernel(problem, arithmetic, keep=self._bounded)
+        products, diagonal = self._kernel.image(signed)
         with arithmetic.working():
             zero, penalty = arithmetic.number(0), arithmetic.number(problem.hinge.C)
             images = [sign * value for sign, value in zip(signs, products, strict=True)]
@@ -128,13 +138,10 @@ class SvmProof:
         shift = Fraction(0) if self._bounded else 1 / (2 * self._end)
         if shift or not places:
             return iter((shift or Fraction(1),))
-        signs = [int(label) for label in self._problem.targets[places]]
-        rows = list(lower_rows(self._problem, self._arithmetic, places))
-        count = range(len(places))
-        with self._arithmetic.working():
-            lower = [[signs[i] * signs[j] * x for j, x in enumerate(row)] for i, row in enumerate(rows)]
+        # Q is diag(y) K diag(y), of the same eigenvalues as K.
+        rows, count = self._kernel.lower(places), range(len(places))
         return eigenvalue_bounds(
-            self._arithmetic, [[lower[max(i, j)][min(i, j)] for j in count] for i in count], most
+            self._arithmetic, [[rows[max(i, j)][min(i, j)] for j in count] for i in count], most
         )
 
     def singular(self, places: list[int]) -> bool:

@@ -68,10 +68,10 @@ def test_newton_ends_where_margins_are_tied_exactly():
 
 def test_newton_cut_short_says_so_and_another_search_takes_over(monkeypatch):
     problem = _problem(PolynomialKernel(), 10.0)
-    whole, _, method = svm.search(problem, svm.TARGET, (300, 600))
+    whole, _, method, _ = svm.search(problem, svm.TARGET, (300, 600))
     assert method == svm.PRIMAL_METHOD
     monkeypatch.setattr(svm, "MOST_STEPS", 1)
-    other, _, method = svm.search(problem, svm.TARGET, (300, 600))
+    other, _, method, _ = svm.search(problem, svm.TARGET, (300, 600))
     assert method in (svm.FLOAT_METHOD, svm.EXTENDED_METHOD)
     for point in (whole, other):
         assert SvmProof(problem, point, Balls(664)).relative_width() <= svm.TARGET
