@@ -13,11 +13,13 @@ from typing import IO
 
 import numpy as np
 import scipy.sparse as sp
+from grid import SEED, Report
 
 from sstep_verify.costs.profiles import read_counts
 from sstep_verify.files import write_whole
 
 COUNTS, SAMPLES = "news20.binary.colnnz.txt.xz", 19_996
+"""Counts of nonzeros per feature of news20.binary, one a line; its samples."""
 SPREAD = 0.8  # standard deviation of the logarithm of a row's share: most texts short, a few very long
 DENSE_COLUMN = 500  # entries from which a column's rows are drawn at once, from all rows
 
@@ -66,7 +68,7 @@ def _rows(counts, columns, shares, generator) -> np.ndarray:
     return rows
 
 
-def write(out: str | Path, counts: str | Path, seed: int = 20) -> sp.csr_array:
+def write(out: str | Path, counts: str | Path, seed: int = SEED) -> sp.csr_array:
     """Draw a matrix by a file of counts, and write it as LIBSVM / svmlight text, 6 significant digits."""
     data, labels = look_alike(read_counts(counts, SAMPLES), seed)
 
@@ -81,11 +83,20 @@ def write(out: str | Path, counts: str | Path, seed: int = 20) -> sp.csr_array:
     return data
 
 
+def made(report: Report) -> Path:
+    """The look-alike beside the file of a report; drawn by counts in its folder of data if not there."""
+    path: Path = report.chosen.out.with_name("look-alike.svm").resolve()
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(path, Path(report.chosen.data or ".") / COUNTS)
+    return path
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("counts")
     parser.add_argument("out")
-    parser.add_argument("--seed", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=SEED)
     given = parser.parse_args()
     drawn = write(given.out, given.counts, given.seed)
     lengths = np.diff(drawn.indptr)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from lookalike import COUNTS, SAMPLES
 from scipy.optimize import brentq, least_squares, minimize
 
 from sstep_verify.costs.prediction import Machine
@@ -18,8 +19,6 @@ from sstep_verify.costs.profiles import Profile, read_counts
 from sstep_verify.costs.published import START, Array, runs_of, times
 
 TIMINGS_FILE = "perlmutter-timings.csv.xz"
-NEWS_FILE, NEWS_SAMPLES = "news20.binary.colnnz.txt.xz", 19_996
-"""Counts of nonzeros per feature of news20.binary, one a line; its samples."""
 
 ADULT = (
     [6512] * 5
@@ -80,7 +79,7 @@ def published_profiles(folder: str) -> dict[str, Profile]:
         Profile("duke", 44, np.full(7129, 44)),
         Profile("a9a", 32_561, np.array(ADULT)),
         handwritten_profile(),
-        Profile("news20.binary", NEWS_SAMPLES, read_counts(Path(folder) / NEWS_FILE, NEWS_SAMPLES)),
+        Profile("news20.binary", SAMPLES, read_counts(Path(folder) / COUNTS, SAMPLES)),
     ]
     return {profile.name: profile for profile in known}
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import lookalike
@@ -93,16 +92,9 @@ def cases(name: str, quick: bool) -> list[Case]:
 
 def source_of(name: str, report: Report) -> str:
     """What the ranks load: a data set by its name or file, or a matrix to be drawn."""
-    chosen = report.chosen
     if name == WIDE:
-        return "drawn 500x10000" if chosen.quick else "drawn 2000x100000"
-    if name != LOOK_ALIKE:
-        return name
-    path = chosen.out.with_name("look-alike.svm").resolve()
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lookalike.write(path, Path(chosen.data or ".") / lookalike.COUNTS)
-    return str(path)
+        return "drawn 500x10000" if report.chosen.quick else "drawn 2000x100000"
+    return str(lookalike.made(report)) if name == LOOK_ALIKE else name
 
 
 def measure(report: Report) -> None:

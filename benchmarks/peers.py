@@ -24,7 +24,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import lookalike
 import numpy as np
+import peer
 from grid import Report, column, take_turns, timed
 
 from sstep_verify.errors import InputError, SstepVerifyError
@@ -58,6 +60,15 @@ class Cell(NamedTuple):
         """What is solved."""
         return "krr" if self.peer == "KernelRidge" else "svm-l1"
 
+    @property
+    def asked(self) -> tuple[str, float, float]:
+        """What scikit-learn is asked for."""
+        return self.peer, self.sigma, self.parameter
+
+    def estimator(self, tolerance: float, samples: int) -> Any:
+        """The estimator that solves it."""
+        return peer.estimator(*self.asked, tolerance, samples)
+
     def command(self, problem: Problem, file: str, out: str) -> list[str]:
         """The command line that solves it."""
         parameter = "--lambda" if self.task == "krr" else "--C"
@@ -83,7 +94,6 @@ CELLS = (
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "--repeats": {"default": 5}, "--only": {"choices": list(dict.fromkeys(cell.data for cell in CELLS))},
-    "--lookalike": {"type": Path, "help": "file made by benchmarks/lookalike.py"},
 }  # fmt: skip
 DOCUMENT = {"schema": 1, "lines": [], "skipped": {}}
 COLUMNS = (
@@ -94,25 +104,6 @@ COLUMNS = (
     ("ratio", ">8", "{ratios[1]:.2f}"), ("gap", ">9", "{gap:.1e}"), ("theirs", ">9", "{peer_gap:.1e}"),
 )  # fmt: skip
 """Ratios above 1 say that ours takes longer."""
-
-
-def estimator(cell: Cell, tolerance: float, samples: int) -> Any:
-    """The scikit-learn estimator of a cell."""
-    if cell.peer == "KernelRidge":
-        from sklearn.kernel_ridge import KernelRidge
-
-        # (K + alpha I) c = y is ours with alpha = lambda m, a = lambda c.
-        return KernelRidge(alpha=cell.parameter * samples, kernel="rbf", gamma=cell.sigma)
-    if cell.peer == "SVC":
-        from sklearn.svm import SVC
-
-        return SVC(C=cell.parameter, kernel="rbf", gamma=cell.sigma, tol=tolerance, cache_size=512)
-    from sklearn.svm import LinearSVC
-
-    return LinearSVC(
-        loss="hinge", dual=True, fit_intercept=False, C=cell.parameter, tol=tolerance, max_iter=10**7,
-        random_state=0,
-    )  # fmt: skip
 
 
 def own_run(cell: Cell, problem: Problem, tolerance: float, stream: str = "uniform") -> Any:
@@ -148,7 +139,7 @@ def peer_gap(cell: Cell, problem: Problem, model: Any, lower: float) -> float:
 def loosest(cell: Cell, problem: Problem, lower: float) -> tuple[float, float]:
     """The loosest tolerance, a power of ten, whose result meets the target, and its gap."""
     for exponent in range(0, 13):
-        model = estimator(cell, 10.0**-exponent, problem.samples).fit(problem.data, problem.targets)
+        model = cell.estimator(10.0**-exponent, problem.samples).fit(problem.data, problem.targets)
         gap = peer_gap(cell, problem, model, lower)
         if gap <= TARGET:
             return 10.0**-exponent, gap
@@ -173,11 +164,11 @@ def line_of(cell: Cell, file: Path, repeats: int) -> dict[str, Any]:
         return timed(run)
 
     def peer_fit() -> float:
-        model = estimator(cell, tolerance, problem.samples)
+        model = cell.estimator(tolerance, problem.samples)
         return timed(lambda: model.fit(problem.data, problem.targets))
 
     with tempfile.TemporaryDirectory() as folder:
-        theirs = [sys.executable, __file__, json.dumps([cell, str(file), tolerance])]
+        theirs = [sys.executable, peer.__file__, json.dumps([*cell.asked, tolerance, str(file)])]
         works = {
             "fit": lambda: timed(lambda: own_run(cell, problem, TARGET)),
             "fit_epochs": lambda: timed(lambda: own_run(cell, problem, TARGET, "epochs")),
@@ -195,35 +186,16 @@ def line_of(cell: Cell, file: Path, repeats: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def fit_once(text: str) -> None:
-    """The whole process of scikit-learn: read, fit, write."""
-    from sklearn.datasets import load_svmlight_file
-
-    given, file, tolerance = json.loads(text)
-    cell = Cell(*given)
-    data, targets = load_svmlight_file(file)
-    if data.nnz * 3 >= data.shape[0] * data.shape[1]:
-        data = data.toarray()
-    else:
-        # Its reader gives 64 bits where its estimators take 32.
-        data.indices, data.indptr = data.indices.astype(np.int32), data.indptr.astype(np.int32)
-    model = estimator(cell, tolerance, data.shape[0]).fit(data, targets)
-    kept = model.coef_ if cell.peer == "LinearSVC" else model.dual_coef_
-    with tempfile.TemporaryFile() as out:
-        np.savez(out, kept)
-
-
-def plain_file(cell: Cell, report: Report, folder: str) -> Path | None:
-    """The LIBSVM file of a cell, unpacked, so that both sides read the same; None where there is none."""
+def plain_file(cell: Cell, report: Report, folder: str) -> Path:
+    """The LIBSVM file of a cell, unpacked, so that both sides read the same; InputError without one."""
     if cell.data == "look-alike":
-        file = report.chosen.lookalike
-    else:
-        file = report.chosen.data and Path(report.chosen.data) / cell.data
-    if file is None or file.exists():
+        return lookalike.made(report)
+    file = Path(report.chosen.data or ".") / cell.data
+    if file.exists():
         return file
     packed, plain = file.with_name(f"{file.name}.bz2"), Path(folder) / file.name
     if not packed.exists():
-        return None
+        raise InputError(f"there is no {file}, nor {packed.name}: see --data")
     plain.write_bytes(bz2.decompress(packed.read_bytes()))
     return plain
 
@@ -236,18 +208,10 @@ def measure(report: Report) -> None:
     report.head()
     with tempfile.TemporaryDirectory() as folder:
         for cell in (cell for cell in CELLS if cell.data in (given.only or [cell.data])):
-            file = plain_file(cell, report, folder)
-            if file is None:
-                report.skip(cell.data, "no such file: see --data and --lookalike")
-                continue
             try:
-                line = line_of(cell, file, given.repeats)
+                line = line_of(cell, plain_file(cell, report, folder), given.repeats)
             except SstepVerifyError as error:
                 report.skip(f"{cell.data} {cell.peer}", error)
                 continue
             ratios = [line[name][0] / line[f"peer_{name}"][0] for name in ("fit", "whole")]
             report.add("lines", line, ratios=ratios)
-
-
-if __name__ == "__main__":
-    fit_once(sys.argv[1])

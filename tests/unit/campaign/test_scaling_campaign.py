@@ -10,7 +10,7 @@ from html import escape
 
 import pytest
 from click.testing import CliRunner
-from model_fit import NEWS_FILE
+from lookalike import COUNTS
 
 from sstep_verify.campaign.loop.partial import Partial
 from sstep_verify.campaign.loop.run import run_campaign
@@ -86,7 +86,7 @@ def test_the_shipped_campaign_holds_the_paper():
     assert counts == ridge | {(name, "svm-l1", 1): 3 for name in (*sets, "synthetic")}
     for unit in units:
         assert unit.family.ranks == tuple(1 << k for k in range(13))
-        assert unit.data.counts == (NEWS_FILE if unit.data.name == "news20.binary" else "")
+        assert unit.data.counts == (COUNTS if unit.data.name == "news20.binary" else "")
 
 
 @pytest.mark.parametrize(
@@ -245,10 +245,8 @@ def test_an_internal_error_is_exit_code_4(plan):
 
 def test_the_paper_with_its_data():
     folder = os.environ.get("SSTEP_VERIFY_DATA", "")
-    if not folder or not os.path.exists(os.path.join(folder, NEWS_FILE)):
-        pytest.skip(
-            f"no {NEWS_FILE} in SSTEP_VERIFY_DATA: the column counts are not copied into the project"
-        )
+    if not folder or not os.path.exists(os.path.join(folder, COUNTS)):
+        pytest.skip(f"no {COUNTS} in SSTEP_VERIFY_DATA: the column counts are not copied into the project")
     plan = Plan(read_definition("scaling"), directory=folder, only="/rbf/svm-l1")
     results = run_campaign(plan)
     assert results.summary.exit_code == 0
