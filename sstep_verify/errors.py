@@ -1,13 +1,21 @@
-"""Typed errors: each names the input, the value met, the value allowed, and the way out."""
+"""Typed errors: each names the input, the value met, the value allowed, and the way out.
+
+And what raises them of a number that is out of its range, a name that is unknown, a package that is absent.
+"""
 
 from __future__ import annotations
 
 import difflib
 import importlib.util
+import math
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
+from numbers import Integral, Real
 from pathlib import Path
 from types import ModuleType
+
+_SHOWN = 60
+"""Characters of a value that a message shows."""
 
 
 class SstepVerifyError(Exception):
@@ -127,3 +135,64 @@ def closest(name: object, known: Iterable[str], words: Mapping[str, str] | None 
 def among(name: object, known: Collection[str]) -> str:
     """What may stand in the place of a name, the one most like it first; empty where that is not known."""
     return f"{closest(name, known)}; known: {', '.join(known)}" if known else ""
+
+
+def positive(owner: str, name: str, value: object) -> float:
+    """A positive parameter as a float; messages name owner and name: ``RBF kernel``, ``sigma``.
+
+    Raises
+    ------
+    InputError
+        If it is not a real number, not finite, or not positive.
+    """
+    number = _real(owner, name, value)
+    if not (math.isfinite(number) and number > 0):
+        raise InputError(f"{owner}: {name} = {shown(value)}, but it must be finite and > 0")
+    return number
+
+
+def not_negative(owner: str, name: str, value: object, why: str) -> float:
+    """A parameter that may be 0, as a float; `why` says what a negative one would break.
+
+    Raises
+    ------
+    InputError
+        If it is not a real number, not finite, or negative.
+    """
+    number = _real(owner, name, value)
+    if not (math.isfinite(number) and number >= 0):
+        raise InputError(f"{owner}: {name} = {shown(value)}, but it must be finite and >= 0 ({why})")
+    return number
+
+
+def integer(owner: str, name: str, value: object, lower: int, upper: int, why: str) -> int:
+    """An integer parameter; integral floats, which command lines may hand in, are taken.
+
+    Raises
+    ------
+    InputError
+        If it is not an integer in ``lower..upper``; `why` gives the reason for the range.
+    """
+    whole = isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
+    if isinstance(value, bool) or not whole or not lower <= value <= upper:  # type: ignore[operator]
+        raise InputError(
+            f"{owner}: {name} = {shown(value)}, but it must be an integer in {lower}..{upper} ({why})"
+        )
+    return int(value)  # type: ignore[call-overload]
+
+
+def shown(value: object) -> str:
+    """The value as Python writes it, shortened; its kind and size where writing it would be long."""
+    if isinstance(value, int) and value.bit_length() > 8 * _SHOWN:
+        return f"an integer of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+
+
+def _real(owner: str, name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputError(f"{owner}: {name} = {shown(value)}, but it must be a number")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf

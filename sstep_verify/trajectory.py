@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -172,7 +171,7 @@ class Trajectory:
         m values), residual (``y - M a``, m values), or weights (linear kernel: ``A'(y a)`` of
         a K-SVM, ``A'a`` of a K-RR; n values).
     fingerprints : mapping of int to tuple of str
-        Per recorded iteration, the `fingerprint` of a on each rank.
+        Per recorded iteration, the `problems.problem.fingerprint` of a on each rank.
     log : ndarray, shape (H, b), optional
         The value that each step left in the coordinates it drew, in the order of the index stream; asked
         for by ``RunRequest.log``. From the first a it gives a before every step, also inside a window.
@@ -263,11 +262,3 @@ class Trajectory:
             if begin % self.s == 0
             and (end - begin == self.s or (end - begin < self.s and end == self.length))
         ]
-
-
-def fingerprint(alpha: np.ndarray) -> str:
-    """SHA-256 of the bytes of a vector with its type (hexadecimal): equal iff every bit is."""
-    content = np.ascontiguousarray(alpha)
-    digest = hashlib.sha256(f"{content.dtype.str} {content.size} ".encode())
-    digest.update(content.data)
-    return digest.hexdigest()

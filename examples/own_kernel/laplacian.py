@@ -15,8 +15,8 @@ from sstep_reference.kernels import FORMULAS, Formula
 
 from sstep_verify import CallableSolver, Declaration, Hinge, IndexStream, Problem, judge
 from sstep_verify.declaration import LIBRARY_ULPS
+from sstep_verify.errors import positive
 from sstep_verify.problems.kernels import Kernel, register
-from sstep_verify.problems.parameters import positive
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.kernel.bounded import KernelEntries
 from sstep_verify.rounding.kernel.entries import sample_entries

@@ -22,9 +22,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from sstep_verify.errors import not_negative
 from sstep_verify.oracle.balls.exact_kernel import classical_steps
 from sstep_verify.problems import BoxedLoss
-from sstep_verify.problems.parameters import not_negative
 
 
 @dataclass(frozen=True)

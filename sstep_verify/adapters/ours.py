@@ -16,6 +16,7 @@ import numpy as np
 
 from sstep_verify.adapters.callable import observed
 from sstep_verify.errors import DivergedError, InputError, MissingExtraError, RunError
+from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.ranks import LIMIT, run
 from sstep_verify.ranks.environment import promised_size, refuse_too_many
@@ -32,7 +33,7 @@ from sstep_verify.solver.communicator import communicator_of
 from sstep_verify.solver.packet import IncoherenceError
 from sstep_verify.solver.settings import Options
 from sstep_verify.solver.solver import ProductionSolver
-from sstep_verify.trajectory import AFTER_OTHERS, WITNESSED, Trajectory, fingerprint
+from sstep_verify.trajectory import AFTER_OTHERS, WITNESSED, Trajectory
 
 
 def run_on_rank(comm: Any, request: RunRequest, options: Options) -> Trajectory:

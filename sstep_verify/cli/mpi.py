@@ -14,7 +14,7 @@ from typing import Any
 
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.ranks import LaunchError, environment, run
-from sstep_verify.ranks.monitors import start_monitored
+from sstep_verify.ranks.signs import start_monitored
 
 RANKS = 2
 """Ranks of a trial: enough to tell one world from several."""

@@ -157,8 +157,7 @@ def on_ranks(function: Callable[[Communicator, Unwatched], None], hang_limit: fl
         with ended_by(signal.default_int_handler, signal.SIGTERM):
             function(SelfCommunicator(), Unwatched())
         return
-    from sstep_verify.ranks.monitors import start_monitored
-    from sstep_verify.ranks.progress import observed
+    from sstep_verify.ranks.signs import observed, start_monitored
     from sstep_verify.solver.packet import IncoherenceError, WindowError
 
     with start_monitored(start_limit(), SLOW):

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from sstep_verify.errors import InputError
-from sstep_verify.problems.parameters import integer, not_negative, positive, times_power
+from sstep_verify.errors import InputError, integer, not_negative, positive
 
 LARGEST_DEGREE = 100
 """Largest degree of a polynomial kernel.
@@ -242,3 +241,19 @@ def describe(kernel: Kernel) -> str:
     """One short phrase for tables and messages, such as ``polynomial d=3 c=0``."""
     parts = [f"{kernel.symbols.get(key, key)}={x:g}" for key, x in parameters_of(kernel).items()]
     return " ".join([kernel.name, *parts])
+
+
+def times_power(values: Any, power: int, what: str) -> np.ndarray:
+    """Values times ``2**power``, or an InputError where one would over- or underflow."""
+    with np.errstate(over="ignore", under="ignore"):
+        scaled = np.ldexp(np.asarray(values, dtype=np.float64), power)
+        exact = np.array_equal(np.ldexp(scaled, -power), values)
+    if not exact:
+        highest = float(np.max(np.abs(values), initial=0.0))
+        nonzero = np.abs(values)[np.abs(values) > 0] if np.ndim(values) else np.abs(values)
+        lowest = float(np.min(nonzero, initial=math.inf))
+        raise InputError(
+            f"{what} (absolute values from {lowest:.3g} to {highest:.3g}) cannot be multiplied by "
+            f"2**{power} without over- or underflow in float64; choose a power closer to 0"
+        )
+    return scaled

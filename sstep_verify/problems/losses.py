@@ -12,8 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from sstep_verify.errors import InputError
-from sstep_verify.problems.parameters import positive
+from sstep_verify.errors import InputError, positive
 
 LEAST_C, MOST_C = 2.0**-1023, 2.0**1021
 """Range of C in which 2C and 1/(2C) are normal numbers of float64."""

@@ -246,3 +246,11 @@ def _check_labels(name: str, targets: np.ndarray) -> None:
             f"{', '.join(f'{v:g}' for v in values[:5])}{', ...' if values.size > 5 else ''}; "
             "map two classes with sstep_verify.problems.data.svmlight_lines.two_classes"
         )
+
+
+def fingerprint(vector: np.ndarray) -> str:
+    """SHA-256 of the bytes of a vector with its type (hexadecimal): equal iff every bit is."""
+    content = np.ascontiguousarray(vector)
+    digest = hashlib.sha256(f"{content.dtype.str} {content.size} ".encode())
+    digest.update(content.data)
+    return digest.hexdigest()

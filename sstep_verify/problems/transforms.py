@@ -30,9 +30,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.errors import InputError, closest
-from sstep_verify.problems.kernels import Kernel
+from sstep_verify.problems.kernels import Kernel, times_power
 from sstep_verify.problems.losses import Loss, Ridge
-from sstep_verify.problems.parameters import times_power
 from sstep_verify.problems.problem import Problem
 from sstep_verify.problems.streams import IndexStream, relabelling
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from sstep_verify.errors import InputError
 from sstep_verify.ranks.failures import LaunchError, MismatchError, RankError, RankState, dissenters
-from sstep_verify.ranks.progress import CURRENT, observed, own_state
+from sstep_verify.ranks.signs import CURRENT, observed, own_state
 from sstep_verify.runs.floating_point import restore_with_warning
 
 RETIRED = 500

@@ -22,8 +22,16 @@ import time
 from typing import IO, Any, NoReturn
 
 from sstep_verify.ranks.failures import LaunchError, RankState, StallError, dissenters
-from sstep_verify.ranks.monitors import GRACE, Monitor, end_job, first_exit_monitor
-from sstep_verify.ranks.progress import CURRENT, RankQueries, RankReport, own_state
+from sstep_verify.ranks.signs import (
+    CURRENT,
+    GRACE,
+    Monitor,
+    RankQueries,
+    RankReport,
+    end_job,
+    first_exit_monitor,
+    own_state,
+)
 
 TICK = 0.25
 """Seconds between two looks, at most; an eighth of a small limit."""

@@ -20,9 +20,10 @@ import scipy.linalg
 
 from sstep_verify.errors import InputError, MissingExtraError, NotBegunError, RefusedError, RunError
 from sstep_verify.problems import Problem
+from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import Observer, RunRequest, Solver
 from sstep_verify.runs.floating_point import restore, restore_with_warning
-from sstep_verify.trajectory import RAISED, Asked, Raised, Trajectory, fingerprint
+from sstep_verify.trajectory import RAISED, Asked, Raised, Trajectory
 
 NOT_OF_THE_RUN = (InputError, MissingExtraError, MemoryError, ArithmeticError, NotBegunError)
 """Errors of a shipped solver that say nothing of a run: it was not begun, or its input is out of range."""

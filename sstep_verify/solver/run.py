@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import RunRequest
 from sstep_verify.solver.communicator import Communicator, SelfCommunicator
 from sstep_verify.solver.data.partition import column_nonzeros, local_columns, partition_of
@@ -22,7 +23,7 @@ from sstep_verify.solver.windows import (
     WindowColumns,
     whole_gram,
 )
-from sstep_verify.trajectory import BROADCASTS, fingerprint
+from sstep_verify.trajectory import BROADCASTS
 from sstep_verify.trajectory import Panel as UsedPanel
 
 Formed = TypeVar("Formed")

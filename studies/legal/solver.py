@@ -27,9 +27,10 @@ from sstep_verify.problems import (
     RBFKernel,
 )
 from sstep_verify.problems.losses import LEAST_C, MOST_C, TASKS, loss_from
+from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.scenarios.draws import one_of
-from sstep_verify.trajectory import Claim, Panel, Probes, Trajectory, fingerprint
+from sstep_verify.trajectory import Claim, Panel, Probes, Trajectory
 from studies.legal.arithmetic import ORDERS, Drawn
 from studies.legal.steps import Carried, Step, Steps
 

@@ -18,9 +18,9 @@ from sstep_reference import kernels as reference
 from sstep_verify import numerics as judges
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.recorded import kernel_entries
+from sstep_verify.errors import positive
 from sstep_verify.oracle.balls import kernel_balls as oracle
 from sstep_verify.problems import Hinge, Ridge, SquaredHinge, kernels
-from sstep_verify.problems.parameters import positive
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma
 from sstep_verify.rounding.kernel import entries as bounds
 from sstep_verify.rounding.kernel.bounded import KernelEntries

@@ -27,8 +27,9 @@ from sstep_verify.adapters.program.translate import Translation
 from sstep_verify.adapters.program.witness import COUNTS, PROBES, Witness, read_counters, read_probes
 from sstep_verify.errors import ProgramError, RefusedError
 from sstep_verify.exchange import write_folder
+from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import Observer, RunRequest
-from sstep_verify.trajectory import WITNESSED, Trajectory, fingerprint
+from sstep_verify.trajectory import WITNESSED, Trajectory
 
 ESCAPED = "processes that had left its process group were still running when it had ended, and were ended"
 

@@ -18,7 +18,8 @@ from sstep_verify.checks.shared.check import check_of_each_s
 from sstep_verify.checks.shared.finding import Finding, Window, wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.trajectory import Trajectory, fingerprint
+from sstep_verify.problems.problem import fingerprint
+from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Term, Verdict
 
 CHECK = "rank-coherence"

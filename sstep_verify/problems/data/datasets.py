@@ -72,7 +72,17 @@ def names() -> tuple[str, ...]:
 
 def knows(name: object) -> bool:
     """Whether `load` knows a name, so that no file is looked for under it as a path."""
-    return name in registry() or embedded.knows(name)
+    return needs_no_file(name) or (is_no_path(name) and name in registry())
+
+
+def needs_no_file(name: object) -> bool:
+    """Whether `load` knows a name of a set that is in no file."""
+    return is_no_path(name) and embedded.knows(name)
+
+
+def is_no_path(name: object) -> bool:
+    """Whether this may be a name: what has a separator is a path, and no table is read to know it."""
+    return os.sep not in str(name)
 
 
 def load(
@@ -108,7 +118,7 @@ def load(
     """
     if task is not None and task not in TASKS:
         raise InputError(f"task {task!r} is unknown; known: {', '.join(TASKS)}")
-    if embedded.knows(name_or_path):
+    if needs_no_file(name_or_path):
         values, targets, own_task, source = embedded.read(str(name_or_path))
         return _data_set(str(name_or_path), values, targets, task or own_task, source, sha256=None)
     if isinstance(name_or_path, str) and name_or_path in registry():
@@ -127,7 +137,7 @@ def load(
 
 def stored_file(name_or_path: str, directory: str | None) -> Path | None:
     """File in the folders of data sets, or at a path, that `load` reads; None if there is none."""
-    if embedded.knows(name_or_path):
+    if needs_no_file(name_or_path):
         return None
     folders = [folder for folder in (directory, os.environ.get(FOLDER_VARIABLE)) if folder]
     names = [name_or_path + suffix for suffix in SUFFIXES]

@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.errors import InputError
-from sstep_verify.problems.data.datasets import DENSE_ABOVE, TASKS, load, names
+from sstep_verify.problems.data.datasets import DENSE_ABOVE, TASKS, knows, load
 from sstep_verify.problems.data.svmlight import CUT, cut_looks_alike, require_content
 from sstep_verify.problems.data.svmlight_lines import CLASSES, describe_mapping, two_classes
 from sstep_verify.problems.transforms import with_constant_feature
@@ -81,7 +81,7 @@ def load_local(
     """
     if task is not None and task not in TASKS:
         raise InputError(f"task {task!r} is unknown; known: {', '.join(TASKS)}")
-    named = name_or_path in names() or not os.path.exists(name_or_path)
+    named = knows(name_or_path) or not os.path.exists(name_or_path)
     if not communicator.first(named):
         return _for_task(read_local(name_or_path, communicator, how=how), Path(name_or_path), task)
     whole: Any = None

@@ -19,8 +19,7 @@ import scipy.sparse as sp
 
 from sstep_verify.files import Output, write_whole
 from sstep_verify.problems import Problem, RBFKernel
-from sstep_verify.problems.data import embedded
-from sstep_verify.problems.data.datasets import stored_file
+from sstep_verify.problems.data.datasets import needs_no_file, stored_file
 from sstep_verify.problems.data.svmlight import SUFFIXES, require_content
 from sstep_verify.problems.data.svmlight_lines import CLASSES
 from sstep_verify.problems.transforms import with_constant_feature
@@ -69,7 +68,7 @@ class Samples(NamedTuple):
 
 def input_files(settings: Settings) -> Iterator[tuple[str, Path | None]]:
     """Words and path of each file that is read; None where a data set must be downloaded."""
-    if not embedded.knows(settings.data):
+    if not needs_no_file(settings.data):
         yield "DATA", stored_file(settings.data, settings.directory)
     if settings.test is not None:
         yield "--test", Path(settings.test)

@@ -9,7 +9,7 @@ from judged import assert_teaches, judged, small_case
 
 from sstep_verify.checks.recorded import rank_coherence as check
 from sstep_verify.problems import Hinge
-from sstep_verify.trajectory import fingerprint
+from sstep_verify.problems.problem import fingerprint
 from sstep_verify.verdict import Status
 
 RANKS = 3
