@@ -5,6 +5,7 @@ A batch is a folder of runs with a manifest, and scripts that make them.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -20,18 +21,16 @@ import numpy as np
 from sstep_verify.adapters.program import Program, ProgramFile
 from sstep_verify.adapters.program.batch import ERRORS, EXIT, OUTPUT, PLACE, StoredProgramSolver, StoredRun
 from sstep_verify.adapters.stored import StoredVector, read_vector
-from sstep_verify.campaign.cases import load_data, out_of_range
+from sstep_verify.campaign.cases import load_data
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.profile import Selection, profile_of
-from sstep_verify.campaign.verdicts.case import make_case, memory_of
-from sstep_verify.campaign.verdicts.family import CaseSpec, Family, Source, expand
+from sstep_verify.campaign.verdicts.execute import made_cases
+from sstep_verify.campaign.verdicts.family import Family, Source, expand
 from sstep_verify.campaign.verdicts.kind import refuse_unusable
-from sstep_verify.campaign.verdicts.measured import SharedReferences
 from sstep_verify.campaign.verdicts.runs import checks_of_family, make_runs
 from sstep_verify.errors import InputError, RefusedError
 from sstep_verify.files import Output, check, read_whole, write_text
 from sstep_verify.files.records import build, decode
-from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Kernel, Problem
 from sstep_verify.problems.losses import Loss
 from sstep_verify.problems.transforms import require_usable, scale_from, with_constant_feature
@@ -189,7 +188,13 @@ def collect(batch: Batch, folder: Path) -> Batch:
     found: list[StoredRun] = []
     source = StoredRuns(str(folder / RUNS), batch.program, found)
     for unit in expand(batch.definition(source, folder), batch.only):
-        _collect(unit.work)
+        for spec, case, solvers, shared in made_cases(unit, None):
+            if isinstance(shared, str):
+                continue
+            # All runs are asked for as a campaign does; a case whose run is refused asks for no more.
+            with contextlib.suppress(RefusedError):
+                checks, reference = checks_of_family(spec.family), shared.reference(case.problem)
+                make_runs(case, checks, solvers, reference, spec.family.tolerance)
     known = {run.name for run in batch.runs}
     batch = replace(batch, runs=(*batch.runs, *(run for run in found if run.name not in known)))
     if found:
@@ -198,22 +203,6 @@ def collect(batch: Batch, folder: Path) -> Batch:
         write_text(folder / SLURM, slurm_script(program.name, ranks, folder.name))
         write_text(folder / NAME, json.dumps(plain(batch), indent=1, allow_nan=False) + "\n")
     return batch
-
-
-def _collect(specs: Sequence[CaseSpec]) -> None:
-    """Ask for all runs of the cases of a unit, as a campaign does; one that is refused asks for none."""
-    family, solvers = specs[0].family, specs[0].family.solvers()
-    data = load_data(specs[0].data, None)
-    for spec in specs:
-        case = make_case(spec, data, {"": solvers[""].declaration}, "", "")
-        if out_of_range(case.problem):
-            continue
-        shared = SharedReferences(case.problem, Oracle(case.problem), whole=memory_of(spec, case).whole)
-        reference = shared.reference(case.problem)
-        try:
-            make_runs(case, checks_of_family(family), solvers, reference, family.tolerance)
-        except RefusedError:
-            continue
 
 
 def unmade(batch: Batch, folder: Path) -> list[str]:

@@ -41,8 +41,8 @@ class Run(Record):
 class Series(Record):
     """One curve of a figure: values over ascending iterations, None for a gap.
 
-    Named by its measure: `GAP`, `ERROR`, `DRIFT` (drawn in these figures) or another (CSV only). `units`
-    are those of y; "1" (or empty) for a relative quantity.
+    Named by its measure: `GAP`, `ERROR`, `DRIFT` or another, each drawn in figures of its own. `units` are
+    those of y; "1" (or empty) for a relative quantity.
     """
 
     name: str

@@ -64,28 +64,39 @@ def execute_group(unit: Unit, plan: Plan) -> Iterator[Finished]:
     verdict. Of cases that are not wanted, because another unit has them or they are finished, there is
     none; what the others share is as if they were.
     """
-    specs: tuple[CaseSpec, ...] = unit.work
-    family = specs[0].family
-    data = load_data(specs[0].data, plan.directory, family.targets)
-    solvers = family.solvers()
-    declarations = {name: solver.declaration for name, solver in solvers.items()}
-    options, shared = shlex.join(["--data", plan.directory]) if plan.directory else "", None
-    for spec in specs:
-        wanted = spec.id in unit.keys and spec.id not in plan.finished
-        case = make_case(spec, data, declarations, plan.definition.again, options)
-        if told := out_of_range(case.problem):
-            if wanted:
-                yield Finished(error=f"{spec.id}: {told}", kind=REFUSED)
+    options = shlex.join(["--data", plan.directory]) if plan.directory else ""
+    for spec, case, solvers, shared in made_cases(unit, plan.directory, plan.definition.again, options):
+        if spec.id not in unit.keys or spec.id in plan.finished:
             continue
-        if shared is None:
-            shared = SharedReferences(case.problem, Oracle(case.problem), whole=memory_of(spec, case).whole)
-        if not wanted:
+        if isinstance(shared, str):
+            yield Finished(error=f"{spec.id}: {shared}", kind=REFUSED)
             continue
         crashed = {run: told for key, run, told in unit.crashed if key == spec.id}
         judged = _Judged(spec, case, solvers, shared, plan, crashed)
         message = attempted(judged.outcome, spec.id)
         yield from judged.failures
         yield replace(message, keep=not judged.failures)
+
+
+def made_cases(
+    unit: Unit, directory: str | None, again: str = "", options: str = ""
+) -> Iterator[tuple[CaseSpec, Case, dict[str, Solver], SharedReferences | str]]:
+    """The cases of a unit on their data, with their solvers and what they share.
+
+    In the place of that stands why float64 cannot hold the numbers of a case, where it cannot. `again` and
+    `options` are those of `make_case`.
+    """
+    family, shared = unit.work[0].family, None
+    data, solvers = load_data(unit.data[0], directory, family.targets), family.solvers()
+    declarations = {name: solver.declaration for name, solver in solvers.items()}
+    for spec in unit.work:
+        case = make_case(spec, data, declarations, again, options)
+        if told := out_of_range(case.problem):
+            yield spec, case, solvers, told
+            continue
+        if shared is None:
+            shared = SharedReferences(case.problem, Oracle(case.problem), whole=memory_of(spec, case).whole)
+        yield spec, case, solvers, shared
 
 
 @dataclass
