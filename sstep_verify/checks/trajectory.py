@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.outcome import right_at_one
-from sstep_verify.checks.short.ends import causes_of
 from sstep_verify.checks.short.runs import (
     short_key,
     short_length,
@@ -42,7 +40,6 @@ CORRECTION = (
     "where the run of s = 1 passes, a correction term of the s-step recurrence is missing or wrong; where "
     "it fails too, "
 )
-BETWEEN = "the correction, or what else relates the steps of a window, since the run of s = 1 is right"
 CAUSES = (
     "the kernel or a parameter is not the declared one; a quantity of the step is off by some factor; the "
     "run does not follow this index stream or lost a part of it; the precision is not the declared one"
@@ -79,7 +76,6 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     for s in case.s_values:
         run = trajectories[short_key(s)]
         origin, causes = BOUND_ORIGIN[case.problem.is_svm], CORRECTION + CAUSES if s > 1 else CAUSES
-        right = s > 1 and right_at_one(case, verdicts)
         verdict = verdict_of(
             CHECK,
             truth,
@@ -88,8 +84,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
             compared=compared,
             origin=origin,
             causes=causes,
-            mistaken=partial(causes_of, truth, s, run, between=right) if case.diagnose else None,
-            between=BETWEEN if right else "",
+            right=s > 1 and right_at_one(case, verdicts),
         )
         evidence = dict(verdict.evidence)
         if run.rounding is not None:

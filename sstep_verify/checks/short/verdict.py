@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import cast
 
@@ -12,10 +11,10 @@ import numpy as np
 from sstep_verify.bounds.window import TrajectoryBound
 from sstep_verify.checks.shared.finding import Finding, Window, decisive, promising, unbounded, wrong
 from sstep_verify.checks.shared.outcome import unseen, verdict_on, with_planted
+from sstep_verify.checks.short.ends import causes_of
 from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
 from sstep_verify.checks.window.compare import compare, resolution
 from sstep_verify.checks.window.reasons import term_records
-from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, TAIL, WRITE_BACK
 from sstep_verify.trajectory import Trajectory
@@ -23,6 +22,8 @@ from sstep_verify.verdict import NAMED, Status, Verdict
 
 WRITTEN = "rounding of what was written, where that is most of the bound"
 """Key of the largest rounding that exceeds all of the run's own at a point; for how many values, of all."""
+
+BETWEEN = "the correction, or what else relates the steps of a window, since the run of s = 1 is right"
 
 REPRODUCES = {1: "alone reproduces", 2: "no mistake alone, but both at once, reproduces"}
 """What is said of the mistakes that explain a run, by how many at once."""
@@ -133,14 +134,13 @@ def verdict_of(
     compared: str,
     origin: str,
     causes: str,
-    mistaken: Callable[[list[Finding]], list[Candidate]] | None = None,
-    between: str = "",
+    right: bool = False,
 ) -> Verdict:
     """One verdict on all points of a run, compared as `compared_at` does.
 
-    The reason says what was compared with what, where the bound comes from, and likely causes of a failure;
-    if there is one, `mistaken` names the mistakes that reproduce it, from the comparisons. What can be
-    `between` the steps of a window is said first, where the run of s = 1 is right.
+    The reason says what was compared with what, where the bound comes from, and likely causes of a failure:
+    beside the exact trajectory the mistakes that reproduce it. Where the run of s = 1 is `right`, these
+    are between the steps of a window, which is said first.
     """
     case, known = truth.case, _known_of(run, classical)
     points = [compared_at(truth, iteration, s, run, classical) for iteration in short_points(case, s)]
@@ -162,12 +162,12 @@ def verdict_of(
         f"{compared} after {finding.window.end} iterations: measured {finding.measured:.3g}, "
         f"bound {finding.bound:.3g} ({origin})."
     )
-    asked = mistaken is not None and status is Status.FAIL
-    mistakes = mistaken(points) if mistaken and asked else []
+    asked = classical is None and case.diagnose and status is Status.FAIL
+    mistakes = causes_of(truth, s, run, points, between=right) if asked else []
     named = [mistake.words for mistake in mistakes]
     if status is Status.FAIL:
         said = f"{' or '.join(named)} ({REPRODUCES[len(mistakes[0].names)]} the run)" if mistakes else ""
-        causes = ": ".join(part for part in (between, said) if part) or causes
+        causes = ": ".join(part for part in (BETWEEN * right, said) if part) or causes
         reason = " ".join(part for part in (reason, finding.note, f"Likely causes: {causes}.") if part)
     elif status is Status.VACUOUS and not math.isfinite(finding.bound):
         reason += " The bound is infinite: no implementation is promised to come near the exact run."
