@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from sstep_verify.report.case import DRIFT
+from sstep_verify.report.case import DRIFT, Line
 from sstep_verify.report.chart import (
     COLOURS,
     RULE,
@@ -31,7 +31,7 @@ from sstep_verify.report.chart import (
     power_of_ten,
     text,
 )
-from sstep_verify.report.panels import Curve, Panel, PanelLine
+from sstep_verify.report.panels import Curve, Panel
 
 TITLE_WIDTH = 62  # characters of a title that fit beside each other
 LINE = 15  # height of a line of text
@@ -57,7 +57,7 @@ def figure(panel: Panel) -> Figure:
     iterations = [x for curve in panel.curves for x in curve.series.x]
     values = [y for curve in panel.curves for y in curve.series.y]
     across, ticks, below = _iterations(iterations)
-    up = decades(values + [owned.line.y for owned in panel.lines])
+    up = decades(values + [drawn.y for _, drawn in panel.lines])
     plot = Plot(across, up, 344, 176, top=LINE * len(titles) + 4, margin=5)
     right, bottom = plot.left + plot.width, plot.top + plot.height
     words = f"{panel.measure} ({panel.units})" if panel.units else panel.measure
@@ -91,9 +91,9 @@ def _iterations(iterations: Sequence[int]) -> tuple[Scale, list[tuple[float, str
 
 
 def _lines(panel: Panel, plot: Plot) -> Iterator[str]:
-    for owned in panel.lines:
-        for _, y in plot.points([1], [owned.line.y]):
-            style, _ = line_look(panel, owned)
+    for variant, drawn in panel.lines:
+        for _, y in plot.points([1], [drawn.y]):
+            style, _ = line_look(panel, variant, drawn)
             right = plot.left + plot.width
             yield line(plot.left, y, right, y, stroke=style.colour, stroke_dasharray=style.dashes)
 
@@ -169,12 +169,12 @@ def curve_style(panel: Panel, curve: Curve) -> Style:
     return Style(colour, 0.0 if classical_there else 0.9, marker=stepped.index(s))
 
 
-def line_look(panel: Panel, owned: PanelLine) -> tuple[Style, str]:
+def line_look(panel: Panel, variant: str, drawn: Line) -> tuple[Style, str]:
     """Style and words of a horizontal line: dotted for a target, else dashed; a variant's in its colour."""
-    own = owned.variant in panel.variants and len(panel.variants) > 1
-    colour = _colour(panel, owned.variant) if own else TEXT
-    words = f"{owned.line.name}, {owned.variant}" if own else f"{owned.line.name} {owned.line.y:.0e}"
-    return Style(colour, dashes="1.5 3" if owned.line.name.startswith("target") else "5 3"), words
+    own = variant in panel.variants and len(panel.variants) > 1
+    colour = _colour(panel, variant) if own else TEXT
+    words = f"{drawn.name}, {variant}" if own else f"{drawn.name} {drawn.y:.0e}"
+    return Style(colour, dashes="1.5 3" if drawn.name.startswith("target") else "5 3"), words
 
 
 def legend(panel: Panel) -> list[tuple[Style, str]]:
@@ -190,7 +190,7 @@ def legend(panel: Panel) -> list[tuple[Style, str]]:
         ]
         steps = (s for s in _steps(panel) if s != 1)
         listed += [(first[s]._replace(colour=TEXT, width=0.0), f"s = {s}") for s in steps]
-    return listed + [line_look(panel, owned) for owned in panel.lines]
+    return listed + [line_look(panel, *owned) for owned in panel.lines]
 
 
 def _colour(panel: Panel, variant: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from sstep_verify.report.case import DRIFT, ERROR, GAP, Case, Line, Series
 from sstep_verify.report.plain import grouped
@@ -15,8 +16,7 @@ def task_words(task: str) -> str:
     return {"svm-l1": "K-SVM-L1", "svm-l2": "K-SVM-L2", "krr": "K-RR"}.get(task, task)
 
 
-@dataclass(frozen=True)
-class Curve:
+class Curve(NamedTuple):
     """One curve and where it comes from; `variant` (such as K-SVM-L1, b = 8) chooses the colour."""
 
     case: Case
@@ -25,19 +25,12 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class PanelLine:
-    """One horizontal line; an empty `variant` means it belongs to the whole panel."""
-
-    variant: str
-    line: Line
-
-
-@dataclass(frozen=True)
 class Panel:
-    """One small figure of the series of a measure: curves, classical before s-step, and lines.
+    """One small figure of the series of a measure: curves, classical before s-step, and horizontal lines.
 
-    Its slug is the stem of its file, unique in the document; units are empty for a relative quantity; the
-    palette has the variants of all panels of the group, so that one has the same colour in each.
+    Its slug is the stem of its file, unique in the document; units are empty for a relative quantity. Each
+    of the lines stands behind its variant, which is empty where it belongs to the whole panel; the palette
+    has the variants of all panels of the measure, so that one has the same colour in each.
     """
 
     slug: str
@@ -45,7 +38,7 @@ class Panel:
     measure: str
     units: str
     curves: tuple[Curve, ...]
-    lines: tuple[PanelLine, ...]
+    lines: tuple[tuple[str, Line], ...]
     palette: tuple[str, ...] = ()
 
     @property
@@ -64,15 +57,7 @@ class Panel:
         return f"{self.measure} over iterations, {self.title}. " + "; ".join(ends) + "."
 
 
-@dataclass(frozen=True)
-class Group:
-    """Panels of one measure, shown together under one heading."""
-
-    measure: str
-    panels: tuple[Panel, ...]
-
-
-def groups(results: Results) -> list[Group]:
+def panels_of(results: Results) -> list[Panel]:
     """The figures of a document: convergence per data set and kernel, drift per problem.
 
     Duality gap, solution error and drift come first, then other measures by name.
@@ -80,12 +65,11 @@ def groups(results: Results) -> list[Group]:
     names = dict.fromkeys([GAP, ERROR, DRIFT])
     names.update(dict.fromkeys(sorted({series.name for case in results.cases for series in case.series})))
     taken = {"verdicts", "terms", "runs"}
-    found = []
+    found: list[Panel] = []
     for name in names:
         panels = list(_panels(results, name, taken))
         palette = tuple(dict.fromkeys(variant for panel in panels for variant in panel.variants))
-        if panels:
-            found.append(Group(name, tuple(replace(panel, palette=palette) for panel in panels)))
+        found += (replace(panel, palette=palette) for panel in panels)
     return found
 
 
@@ -154,9 +138,8 @@ def _lines(curves: list[Curve], measure: str):
                 owners.setdefault((line.name, line.y), []).append(variant)
     for (name, y), variants in owners.items():
         if len(variants) == len(total):
-            yield PanelLine("" if len(total) > 1 else variants[0], Line(name, y, measure))
-        else:
-            yield from (PanelLine(variant, Line(name, y, measure)) for variant in variants)
+            variants = ["" if len(total) > 1 else variants[0]]
+        yield from ((variant, Line(name, y, measure)) for variant in variants)
 
 
 def _short(value) -> str:

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from sstep_verify.files import write_table
 from sstep_verify.report.case import Case
-from sstep_verify.report.panels import Group, Panel
+from sstep_verify.report.panels import Panel
 from sstep_verify.report.plain import count, duration, short, shortened
 from sstep_verify.report.results import Results
 
@@ -188,7 +188,7 @@ CERTIFIED = (
 )
 
 
-def write_tables(results: Results, groups: Iterable[Group], folder: Path) -> None:
+def write_tables(results: Results, panels: Iterable[Panel], folder: Path) -> None:
     """Write ``verdicts.csv``, ``terms.csv``, ``runs.csv``, ``certified.csv`` and a CSV for each panel.
 
     The folder is made if absent.
@@ -205,7 +205,7 @@ def write_tables(results: Results, groups: Iterable[Group], folder: Path) -> Non
     runs_of(*results.cases).write(folder / "runs.csv")
     if results.certified is not None:
         certified_table(results).write(folder / "certified.csv")
-    for panel in (panel for group in groups for panel in group.panels):
+    for panel in panels:
         columns = ("case", "variant", "kind", "s", "iteration", "value", "units")
         write_table(folder / f"{panel.slug}.csv", columns, _panel_rows(panel))
 
@@ -215,5 +215,5 @@ def _panel_rows(panel: Panel) -> Iterator[tuple[object, ...]]:
         series = curve.series
         for iteration, value in zip(series.x, series.y, strict=True):
             yield curve.case.id, curve.variant, series.name, series.s, iteration, value, series.units
-    for owned in panel.lines:
-        yield "", owned.variant, owned.line.name, "", "", owned.line.y, panel.units
+    for variant, line in panel.lines:
+        yield "", variant, line.name, "", "", line.y, panel.units

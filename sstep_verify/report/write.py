@@ -13,11 +13,11 @@ import jinja2
 from sstep_verify.errors import InputError
 from sstep_verify.files import Output, check, open_regular, whole_folder
 from sstep_verify.quantities import QUANTITIES
-from sstep_verify.report import panels
 from sstep_verify.report.case import DRIFT, ERROR, GAP
 from sstep_verify.report.chart import Figure, write_files
 from sstep_verify.report.convergence import figure
-from sstep_verify.report.plain import amount, count, duration, short
+from sstep_verify.report.panels import Panel, panels_of, slug
+from sstep_verify.report.plain import amount, count, duration, grouped, short
 from sstep_verify.report.results import STUDIED, Results, dumps, loads, part_of, tally
 from sstep_verify.report.stability import losses
 from sstep_verify.report.tables import certified_table, of, runs_of, write_tables
@@ -140,8 +140,8 @@ def _write_all(results: Results, folder: Path) -> None:
     text = dumps(results)
     (folder / "results.json").write_text(text, encoding="utf-8")
     results = loads(text)  # So that a report that is made anew is the same, the order of facts included.
-    groups = panels.groups(results)
-    write_tables(results, groups, folder / "tables")
+    panels = panels_of(results)
+    write_tables(results, panels, folder / "tables")
     studies = {name: part_of(name).drawn(results) for name in results.studies}
     for study in studies.values():
         write_files(study.figures, folder / "figures")
@@ -155,15 +155,15 @@ def _write_all(results: Results, folder: Path) -> None:
         write_files(beside.figures, folder / "figures")
         beside.table.write(folder / "tables" / "stability.csv")
     write_junit(results, folder / "junit.xml")
-    figures = {panel.slug: figure(panel) for group in groups for panel in group.panels}
+    figures = {panel.slug: figure(panel) for panel in panels}
     write_files(figures.values(), folder / "figures")
-    page = _page(results, groups, figures, beside, studies)
+    page = _page(results, panels, figures, beside, studies)
     (folder / "index.html").write_text(page, encoding="utf-8")
 
 
 def _page(
     results: Results,
-    groups: Sequence[panels.Group],
+    panels: Sequence[Panel],
     figures: Mapping[str, Figure],
     beside: Any,
     studies: Mapping[str, Any],
@@ -206,10 +206,10 @@ def _page(
         quantities=_quantities(results),
         text_of=text_of,
         statuses=[status.value for status in Status],
-        groups=groups,
+        panels=grouped(panels, lambda panel: panel.measure),
         figures=figures,
         explanations=EXPLANATIONS,
-        anchors={case.id: "case-" + panels.slug(case.id, taken) for case in results.cases},
+        anchors={case.id: "case-" + slug(case.id, taken) for case in results.cases},
         certified=certified_table(results),
         losses=beside,
         **{name: studies.get(name) for name in STUDIED},

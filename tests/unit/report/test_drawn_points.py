@@ -36,8 +36,8 @@ def test_every_curve_of_a_convergence_figure_goes_through_its_own_values(seed, m
     at = tuple(range(0, 60, 5))
     every = {s: drawn_values(10 * seed + s, len(at)) for s in (1, 4, 16)}
     series = tuple(Series(measure, s, at, values) for s, values in every.items())
-    (group,) = panels.groups(document([case("a", series=series, lines=())], []))
-    figure = read(panel_figure(group.panels[0]).svg)
+    (panel,) = panels.panels_of(document([case("a", series=series, lines=())], []))
+    figure = read(panel_figure(panel).svg)
     height = height_scale(figure)
     bottom = max(y for _, _, y, anchor in figure.texts if anchor == "end")
     below = [(text, x) for text, x, y, anchor in figure.texts if anchor == "middle" and text.isdigit()]
@@ -64,8 +64,8 @@ def test_a_falling_curve_falls_and_runs_of_other_s_are_not_drawn_as_the_classica
     at = (0, 10, 20, 30)
     runs = {1: (1.0, 1e-2, 1e-4, 1e-6), 8: (1.0, 1e-1, 1e-2, 1e-3)}
     series = tuple(Series(GAP, s, at, values) for s, values in runs.items())
-    (group,) = panels.groups(document([case("a", series=series, lines=())], []))
-    figure = read(panel_figure(group.panels[0]).svg)
+    (panel,) = panels.panels_of(document([case("a", series=series, lines=())], []))
+    figure = read(panel_figure(panel).svg)
     foot = max(y for _, _, y, anchor in figure.texts if anchor == "end")
     ((_, drawn),) = figure.lines.items()
     classical = [(x, y) for x, y in drawn if y <= foot]  # The others are of the legend.
@@ -131,10 +131,8 @@ def test_predicted_times_stand_above_their_ranks_each_program_its_own(seed):
 
 
 def test_what_the_legend_of_a_panel_names_differs_in_more_than_colour():
-    (gaps, *_) = panels.groups(document([case("a")], []))
-    named = {
-        words: (style.width > 0, style.dashes, style.marker) for style, words in legend(gaps.panels[0])
-    }
+    gaps, *_ = panels.panels_of(document([case("a")], []))
+    named = {words: (style.width > 0, style.dashes, style.marker) for style, words in legend(gaps)}
     assert any(words.startswith("target") for words in named)
     assert any(words.startswith("attainable") for words in named)
     assert len(set(named.values())) == len(named) > 3

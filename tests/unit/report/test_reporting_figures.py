@@ -42,28 +42,29 @@ def texts(drawing: str) -> str:
 
 
 def only_panel(made):
-    (group,) = panels.groups(made)
-    (panel,) = group.panels
+    (panel,) = panels.panels_of(made)
     return panel
 
 
 def test_both_losses_share_a_panel_and_drift_has_one_for_each_problem():
     made = document([case("l1"), case("l2", task="svm-l2", loss="svm-l2 C=1")], [])
-    gap, drift = panels.groups(made)
-    assert (gap.measure, drift.measure) == (GAP, DRIFT)
-    assert [panel.variants for panel in gap.panels] == [["K-SVM-L1", "K-SVM-L2"]]
-    assert [panel.title for panel in drift.panels] == ["problem of l1", "problem of l2"]
+    gap, *drift = panels.panels_of(made)
+    assert (gap.measure, gap.variants) == (GAP, ["K-SVM-L1", "K-SVM-L2"])
+    assert [(one.measure, one.title) for one in drift] == [
+        (DRIFT, "problem of l1"),
+        (DRIFT, "problem of l2"),
+    ]
 
 
 def test_ridge_panels_part_by_lambda_and_colour_by_block():
     made = document([ridge("a", 1, 1.0), ridge("b", 64, 1.0), ridge("c", 64, 1e-3)], [])
-    (group,) = panels.groups(made)
-    assert [panel.title for panel in group.panels] == [
+    both = panels.panels_of(made)
+    assert [panel.title for panel in both] == [
         "bodyfat · linear · lambda = 1",
         "bodyfat · linear · lambda = 0.001",
     ]
-    assert [panel.variants for panel in group.panels] == [["b = 1", "b = 64"], ["b = 64"]]
-    colours = [draw(panel).count("009e73") + draw(panel).count("d55e00") for panel in group.panels]
+    assert [panel.variants for panel in both] == [["b = 1", "b = 64"], ["b = 64"]]
+    colours = [draw(panel).count("009e73") + draw(panel).count("d55e00") for panel in both]
     assert min(colours) > 0, "b = 64 has its second colour in both panels"
 
 
@@ -75,9 +76,9 @@ def test_cases_that_nothing_else_tells_apart_are_named_by_id():
 def test_ranks_and_exchange_tell_runs_of_one_problem_apart():
     shared = {"ranks": 2, "exchange": "gram"}
     cases = [case("a"), case("b", problem=case("a").problem, facts=shared)]
-    gap, drift = panels.groups(document(cases, []))
-    assert [panel.variants for panel in gap.panels] == [["K-SVM-L1", "K-SVM-L1, P = 2, gram"]]
-    assert [panel.title for panel in drift.panels] == ["problem of a", "problem of a · P = 2, gram"]
+    gap, *drift = panels.panels_of(document(cases, []))
+    assert gap.variants == ["K-SVM-L1", "K-SVM-L1, P = 2, gram"]
+    assert [panel.title for panel in drift] == ["problem of a", "problem of a · P = 2, gram"]
 
 
 def test_a_legend_wraps_names_that_are_longer_than_the_figure_is_wide():
@@ -96,7 +97,7 @@ def test_a_shared_line_is_drawn_once_and_own_lines_for_each_variant():
         "l2", task="svm-l2", series=one.series, lines=(Line("target", 1e-8), Line("attainable gap", 1e-11))
     )
     panel = only_panel(document([one, two], []))
-    assert [(owned.line.name, owned.variant) for owned in panel.lines] == [
+    assert [(line.name, variant) for variant, line in panel.lines] == [
         ("target", ""),
         ("attainable gap", "K-SVM-L1"),
         ("attainable gap", "K-SVM-L2"),
@@ -114,7 +115,7 @@ def test_slugs_are_safe_file_names_and_unique():
 
 def test_drawing_depends_on_the_panel_alone():
     made = document([case("a")], [])
-    first, second = (draw(panels.groups(made)[0].panels[0]) for _ in range(2))
+    first, second = (draw(panels.panels_of(made)[0]) for _ in range(2))
     assert first == second
 
 
@@ -162,7 +163,7 @@ def test_any_range_of_iterations_can_be_drawn(iterations, recwarn):
 
 def test_names_are_escaped_in_drawings_and_never_taken_for_formulas(tmp_path):
     made = document([case("a", dataset=NASTY, problem=NASTY)], [])
-    drawn = [figure(panel) for group in panels.groups(made) for panel in group.panels]
+    drawn = [figure(panel) for panel in panels.panels_of(made)]
     write_files(drawn, tmp_path)
     for one in drawn:
         assert "<script" not in one.svg
@@ -171,7 +172,7 @@ def test_names_are_escaped_in_drawings_and_never_taken_for_formulas(tmp_path):
 
 
 def test_drawings_hold_no_ids_that_could_clash_on_one_page():
-    for panel in panels.groups(document([case("a"), case("b", dataset="other")], []))[0].panels:
+    for panel in panels.panels_of(document([case("a"), case("b", dataset="other")], [])):
         assert " id=" not in draw(panel)
 
 
@@ -182,7 +183,7 @@ def test_a_curve_is_broken_where_a_value_is_missing_and_a_lone_point_is_a_dot():
 
 
 def test_colours_follow_the_page_with_a_fallback():
-    drawing = draw(panels.groups(document([case("a")], []))[0].panels[0])
+    drawing = draw(panels.panels_of(document([case("a")], []))[0])
     assert "currentColor" in drawing
     assert "var(--c-0072b2,#0072b2)" in drawing
 
@@ -190,7 +191,7 @@ def test_colours_follow_the_page_with_a_fallback():
 def test_tables_hold_every_value_in_full(tmp_path):
     third = 1 / 3
     made = document([case("a", series=(Series(GAP, 1, (0, 1), (third, None)),))], [])
-    write_tables(made, panels.groups(made), tmp_path)
+    write_tables(made, panels.panels_of(made), tmp_path)
     (path,) = tmp_path.glob("relative-duality-gap*.csv")
     with open(path, newline="") as stream:
         rows = list(csv.DictReader(stream))
