@@ -160,8 +160,8 @@ def reported(definition: Definition, only: str, out: str | Path | None = None) -
     """Run a profile, or the cases of it that are selected, on one thread of every library."""
     from threadpoolctl import threadpool_limits
 
-    from sstep_verify.campaign.loop.run import run_campaign
     from sstep_verify.campaign.model import Plan
+    from sstep_verify.campaign.run import run_campaign
     from sstep_verify.report.write import write_report
 
     with threadpool_limits(1), tempfile.TemporaryDirectory(prefix="sstep-verify-") as held:

@@ -1,8 +1,8 @@
 """What a campaign is: its definition, its plan, its units, what whoever runs these says, and its kinds.
 
-The loop (`campaign.loop`) has processes, shards, progress, what is kept of an interrupted run. A new kind
-is a file with a class like those of `campaign.verdicts.kind` or `campaign.certified`, a line in
-`campaign.read`, and a campaign file with its table.
+Processes, shards, progress and what is kept of an interrupted run are in `campaign.run`, `campaign.pool`
+and `campaign.partial`. A new kind is a file with a class like those of `campaign.verdicts.kind` or
+`campaign.certified`, a line in `campaign.read`, and a campaign file with its table.
 """
 
 from __future__ import annotations
@@ -106,10 +106,10 @@ class Plan:
     `directory` is the folder of the data sets, `only` a part of the ids of the cases to run, all if empty.
     `jobs` are processes; 1 runs in this one. `command` is the command line, for the provenance. An artefact
     of every FAIL and INCONCLUSIVE is collected in `artefacts` (None for nowhere) and, if `runs`, all runs,
-    for a statement. In `partial` (`campaign.loop.partial.Partial`) finished outcomes are kept, and may be
+    for a statement. In `partial` (`campaign.partial.Partial`) finished outcomes are kept, and may be
     found: keys of these are `finished`, and not wanted again. `say` is called with a line of text before
     the work begins, `announce` with one that is to be read even where only results are. `shard`
-    (`campaign.loop.run.Shard`) is the part of the campaign that is run, all of it if None.
+    (`campaign.run.Shard`) is the part of the campaign that is run, all of it if None.
     """
 
     definition: Definition
@@ -258,7 +258,7 @@ class Assembled:
 class Kind(Protocol):
     """A kind of campaign, without state: it is sent to other processes.
 
-    `outcome` is the record that an outcome is; it is kept as JSON, see `campaign.loop.partial`.
+    `outcome` is the record that an outcome is; it is kept as JSON, see `campaign.partial`.
     """
 
     outcome: type

@@ -75,11 +75,11 @@ def judge(definition, asked: Asked, statement: str | None = None) -> None:
     InputError if options, data or parameters cannot be used, or the `statement` that ``check`` asks for, in
     a folder, cannot be made.
     """
-    from sstep_verify.campaign.loop.partial import Partial
-    from sstep_verify.campaign.loop.pool import ending
-    from sstep_verify.campaign.loop.run import Shard, run_campaign
     from sstep_verify.campaign.model import Plan
+    from sstep_verify.campaign.partial import Partial
+    from sstep_verify.campaign.pool import ending
     from sstep_verify.campaign.read import units_of
+    from sstep_verify.campaign.run import Shard, run_campaign
     from sstep_verify.cli.work import ended_by, of_problems
     from sstep_verify.errors import InputError
     from sstep_verify.files import Output, check

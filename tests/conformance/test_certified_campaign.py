@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from sstep_verify.campaign import certified
-from sstep_verify.campaign.loop.partial import Partial
-from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.model import Plan
+from sstep_verify.campaign.partial import Partial
 from sstep_verify.campaign.read import read_definition
+from sstep_verify.campaign.run import run_campaign
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.verify.record import CertificateError

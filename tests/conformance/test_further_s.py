@@ -12,11 +12,11 @@ from command import command
 
 from sstep_verify import CallableSolver, Declaration, verify
 from sstep_verify.campaign import PROFILES, profile
-from sstep_verify.campaign.loop.partial import Partial
-from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.model import Plan
+from sstep_verify.campaign.partial import Partial
 from sstep_verify.campaign.profile import SHARED, further_s, with_further_s
 from sstep_verify.campaign.read import read_definition
+from sstep_verify.campaign.run import run_campaign
 from sstep_verify.campaign.statement.verify import prove_statement
 
 SMOKE, CI = read_definition("smoke").families, read_definition("ci").families

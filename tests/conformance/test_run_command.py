@@ -180,7 +180,7 @@ import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # as it is not under nohup
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.model import Plan
-from sstep_verify.campaign.loop.run import run_campaign
+from sstep_verify.campaign.run import run_campaign
 from sstep_verify.report.write import write_report
 
 def progress(done, planned, case):

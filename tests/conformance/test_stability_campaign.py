@@ -15,9 +15,9 @@ import pytest
 from command import command
 
 from sstep_verify.adapters import ReferenceSolver
-from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.read import read_definition
+from sstep_verify.campaign.run import run_campaign
 from sstep_verify.measures import relative_error
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import RBFKernel

@@ -11,10 +11,10 @@ import pytest
 from command import command
 from stated import stated_in
 
-from sstep_verify.campaign.loop.partial import Partial
-from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.model import Plan
+from sstep_verify.campaign.partial import Partial
 from sstep_verify.campaign.profile import Selection, profile_of
+from sstep_verify.campaign.run import run_campaign
 from sstep_verify.campaign.statement import files, verify
 from sstep_verify.campaign.statement.files import StatementError, check_place, read_statement
 from sstep_verify.errors import InputError

@@ -29,8 +29,8 @@ SECONDS = 900
 
 def judge(cases: list[str]) -> str:
     """Case, check and reason of the first FAIL of some cases, in a worker process; else what else was said."""
-    from sstep_verify.campaign.loop.pool import spread
     from sstep_verify.campaign.model import Plan, Unit
+    from sstep_verify.campaign.pool import spread
     from sstep_verify.campaign.read import read_definition
     from sstep_verify.campaign.verdicts.family import expand
     from sstep_verify.campaign.verdicts.kind import KIND

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.read import read_definition
+from sstep_verify.campaign.run import run_campaign
 from sstep_verify.campaign.verdicts import family
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.solver import ProductionSolver

@@ -11,9 +11,9 @@ from typing import Any, cast
 import numpy as np
 
 from sstep_verify.campaign.artefact.files import Artefact
-from sstep_verify.campaign.loop.run import Progress, run_campaign
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.profile import profile_of
+from sstep_verify.campaign.run import Progress, run_campaign
 from sstep_verify.campaign.statement.files import StatementError, read_statement, recorded_runs
 from sstep_verify.campaign.statement.make import Statement, detection_limit, make_statement
 from sstep_verify.errors import InputError, RefusedError

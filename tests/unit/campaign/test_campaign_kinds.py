@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from campaign import worked_kind
 
-from sstep_verify.campaign.loop.partial import Partial
-from sstep_verify.campaign.loop.run import Shard, run_campaign
 from sstep_verify.campaign.model import Plan
+from sstep_verify.campaign.partial import Partial
 from sstep_verify.campaign.read import KINDS, read_definition
+from sstep_verify.campaign.run import Shard, run_campaign
 from sstep_verify.errors import InputError
 
 CAMPAIGN = """

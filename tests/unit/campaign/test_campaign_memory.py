@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.read import read_definition, shipped
+from sstep_verify.campaign.run import run_campaign
 from sstep_verify.campaign.verdicts.case import make_case, memory_of
 from sstep_verify.campaign.verdicts.family import expand
 from sstep_verify.campaign.verdicts.measured import SharedReferences

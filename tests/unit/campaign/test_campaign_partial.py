@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from sstep_verify.campaign.loop.partial import Partial
-from sstep_verify.campaign.loop.run import CAMPAIGN, identity
+from sstep_verify.campaign.partial import Partial
 from sstep_verify.campaign.read import read_definition
+from sstep_verify.campaign.run import CAMPAIGN, identity
 from sstep_verify.campaign.verdicts.execute import CaseOutcome
 from sstep_verify.errors import InputError
 from sstep_verify.files.paths import hidden_path

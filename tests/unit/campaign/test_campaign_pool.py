@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from campaign.lost_units import KIND
 
-from sstep_verify.campaign.loop.pool import spread
 from sstep_verify.campaign.model import INTERNAL, NOTED, REFUSED, Definition, Plan, Step, Unit
+from sstep_verify.campaign.pool import spread
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 
@@ -22,7 +22,7 @@ import os, time
 from pathlib import Path
 from types import SimpleNamespace
 from sstep_verify.campaign.model import Definition, Plan, Unit
-from sstep_verify.campaign.loop.pool import spread
+from sstep_verify.campaign.pool import spread
 
 def work(unit, plan):
     Path(unit.keys[0]).write_text(str(os.getpid()))

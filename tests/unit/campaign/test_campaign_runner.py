@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.read import read_definition
+from sstep_verify.campaign.run import run_campaign
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.verdict import Status
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from sstep_verify import CallableSolver, Declaration, ReferenceSolver, verify
-from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.read import read_definition
+from sstep_verify.campaign.run import run_campaign
 from sstep_verify.campaign.verdicts import minimal_example as example
 from sstep_verify.campaign.verdicts.minimal_search import OutOfTimeError, Size, smallest
 

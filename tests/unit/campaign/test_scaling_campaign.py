@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 from lookalike import COUNTS
 
-from sstep_verify.campaign.loop.partial import Partial
-from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.model import Finished, Plan, State
+from sstep_verify.campaign.partial import Partial
 from sstep_verify.campaign.read import parse_definition, read_definition, units_of
+from sstep_verify.campaign.run import run_campaign
 from sstep_verify.cli.main import cli
 from sstep_verify.costs.prediction import read
 from sstep_verify.errors import InputError

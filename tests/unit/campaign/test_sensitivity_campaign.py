@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from sstep_verify import ReferenceSolver, power, verify
-from sstep_verify.campaign.loop.partial import Partial
-from sstep_verify.campaign.loop.run import run_campaign
 from sstep_verify.campaign.model import Finished, Plan, State
+from sstep_verify.campaign.partial import Partial
 from sstep_verify.campaign.read import parse_definition, read_definition
+from sstep_verify.campaign.run import run_campaign
 from sstep_verify.errors import InputError
 from sstep_verify.power import measured, power_statement
 from sstep_verify.report.results import load

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sstep_verify.campaign.artefact.verdicts import REPLAY
-from sstep_verify.campaign.loop.run import SEED, difference, digest
+from sstep_verify.campaign.run import SEED, difference, digest
 from sstep_verify.errors import InputError
 from sstep_verify.files import Output, claim, write_text
 from sstep_verify.files.records import convert

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sstep_verify.campaign.loop.pool import spread
 from sstep_verify.campaign.model import (
     INTERNAL,
     NOTED,
@@ -26,6 +25,7 @@ from sstep_verify.campaign.model import (
     Unit,
     silent,
 )
+from sstep_verify.campaign.pool import spread
 from sstep_verify.campaign.read import kind_of, units_of
 from sstep_verify.errors import InputError
 from sstep_verify.provenance import collect, peak_memory
