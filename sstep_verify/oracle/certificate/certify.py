@@ -209,7 +209,10 @@ def _propose_svm(problem: Problem, digits: int) -> Proposal:
 
 
 def _completed(problem: Problem, proposal: Proposal, digits: int, kernel: BallKernel) -> Proposal:
-    """With what the kernel of the search says, unless its balls are too wide."""
+    """With what the kernel of the search says, unless its balls are too wide.
+
+    They have fewer bits than those of the proof, so that what they say is proved there.
+    """
     with suppress(CertificateError):
         return proposal._replace(certificate=_stated(problem, proposal, digits, kernel)[0])
     return proposal

@@ -33,7 +33,7 @@ from sstep_verify.oracle.balls.kernel_balls import feature_dimensions
 from sstep_verify.oracle.search.active_set import BallDual, Polisher
 from sstep_verify.oracle.search.interior_point import DenseSystem, Interior, interior_point
 from sstep_verify.oracle.search.low_rank import LowRankSystem, shifted, solved
-from sstep_verify.oracle.verify.kernel import ball_ends, verifying_arithmetic
+from sstep_verify.oracle.verify.kernel import ball_ends
 from sstep_verify.problems import Problem
 
 MOST_STEPS = 60
@@ -173,7 +173,7 @@ def search(
     str
         How the search began, for reports.
     BallDual
-        The problem in the balls that a proof of that precision is made in.
+        The problem in those balls.
     """
     low_rank = feature_dimensions(problem) is not None
     start, method = _first(problem, low_rank)
@@ -181,7 +181,7 @@ def search(
     opened = False
     point, width = list[Any](), np.inf
     for bits in precisions:
-        dual = BallDual(problem, verifying_arithmetic(bits))
+        dual = BallDual(problem, Balls(bits))
         for candidate, its_width in Polisher(dual, start).points():
             if not point or its_width < width:
                 point, width = candidate, its_width
