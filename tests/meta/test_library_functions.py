@@ -11,7 +11,7 @@ from sstep_verify import Declaration, judge
 from sstep_verify.adapters import CallableSolver
 from sstep_verify.declaration import LIBRARY_ULPS
 from sstep_verify.problems import Hinge, IndexStream, PolynomialKernel, Problem, RBFKernel, SquaredHinge
-from sstep_verify.rounding.kernel import rbf
+from sstep_verify.rounding.kernel import entries as kernels
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.verdict import Status
 
@@ -83,7 +83,7 @@ def test_the_judge_s_own_entries_are_those_of_any_library(monkeypatch):
             right = np.exp(values)
             return right + (LIBRARY_ULPS - 1) * np.spacing(right)
 
-    monkeypatch.setattr(rbf, "np", Vectorised())
+    monkeypatch.setattr(kernels, "np", Vectorised())
     entries = kernel_entries(problem, Declaration("any"), places)
     off = np.abs(entries.values - exact)
     assert (off > 2 * U * exact).any()
