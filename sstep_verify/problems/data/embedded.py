@@ -15,6 +15,7 @@ import contextlib
 import importlib.metadata
 import importlib.util
 import re
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,7 +31,7 @@ _TABLES = {
 }
 """Samples and features, task and function of scikit-learn of each of the real ones."""
 
-REAL = tuple(name + scale for name in _TABLES for scale in ("", _SCALE))
+REAL = tuple(map("".join, product(_TABLES, ("", _SCALE))))
 """Names of the real ones."""
 
 
@@ -73,7 +74,7 @@ ONE_CLASS = "edges" + ONE_LABEL
 
 EDGES = ("edges", "edges" + REGRESSION, ONE_CLASS)
 
-GENERATED = (*(name + suffix for name in SHAPES for suffix in ("", REGRESSION)), ONE_CLASS)
+GENERATED = (*map("".join, product(SHAPES, ("", REGRESSION))), ONE_CLASS)
 """Names of the generated ones, beside those of a size that is named."""
 
 SIZED = re.compile(r"sized-(\d{1,9})x(\d{1,9})")
