@@ -87,7 +87,7 @@ def judge_clipped_step(rows, state, block, stretch, step, constants, progress, t
     block.left[0] = bound
     if unclipped < np.inf:
         tally.looked[0] += 1
-        tell_apart(rows, state, stretch.draws[step], 1.0, progress)
+        tell_apart(rows, state, stretch.draws[step], 0, 1.0, progress)
         # A wrong quantity moves the unclipped value, which is known up to its own bound only.
         ended = (new, clipped, box, knot, max(unclipped, bound), logged, failed)
         _look(tally, state, constants, row, i, curvature, ended)

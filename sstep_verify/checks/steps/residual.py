@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.step.residual import factored, solve_errors, solve_underflow
-from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, right_hand_side_error
+from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, right_hand_side_error, tell_apart
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.block.factorisation import LU, solve_error, solve_numbers
@@ -49,16 +49,16 @@ def _worst_entry(block):
 
 
 @compiled_borrowing
-def judged_residual(rows, state, block, drawn, logged, constants, drift, progress):
+def judged_residual(rows, state, block, stretch, step, constants, progress):
     """Set the residual of one block step, and bounds on its entries, in `block`.
 
     An increment that is no number, or longer than any right one, leaves no residual.
-    `drift` is what a state carried beside a adds to the residual's error, in the 2-norm. Returns bound and
-    size of the entry that is largest beside its bound, or of the increment where there is no residual, the
-    bound infinite where nothing is promised; and whether there is one.
+    Returns bound and size of the entry that is largest beside its bound, or of the increment where there is
+    no residual, the bound infinite where nothing is promised; and whether there is one.
     """
+    drawn, logged, drift = stretch.draws[step], stretch.log[step], stretch.drift[step]
     largest = constants.sums.largest
-    known = _right_hand_side(rows, state, block, drawn, constants, drift, progress)
+    known = _right_hand_side(rows, state, block, drawn, constants, drift, progress, stretch.sampled)
     trace, given, doubt = _block_system(block, constants)
     for place in range(drawn.size):
         block.left[place] = np.inf
@@ -90,8 +90,11 @@ def judged_residual(rows, state, block, drawn, logged, constants, drift, progres
 
 
 @compiled_borrowing
-def _right_hand_side(rows, state, block, drawn, constants, drift, progress):
-    """Set the right-hand side r, bounds on its error, and G; False where a number may overflow."""
+def _right_hand_side(rows, state, block, drawn, constants, drift, progress, looked):
+    """Set the right-hand side r, bounds on its error, and G; False where a number may overflow.
+
+    Of a step that is `looked` at, the parts of the products are told apart while their rows are at hand.
+    """
     scale, samples, sums = 1.0 / constants.penalty, constants.factors.modulus, constants.sums
     underflow_error = sums.underflow * (1.0 + 1.0 / constants.penalty)
     additions = progress.distinct if sums.summed else progress.steps * drawn.size
@@ -107,7 +110,9 @@ def _right_hand_side(rows, state, block, drawn, constants, drift, progress):
         error, terms = right_hand_side_error(rows, slot, state, sums, progress, corrections, size, own_size)
         terms *= max(1.0, 2.0 * constants.penalty)
         block.error[place] = error + samples * state.increment_error[i]
-        # A row of G, while the kernel row is at hand.
+        # The parts of the product, and a row of G, while the kernel row is at hand.
+        if looked:
+            tell_apart(rows, state, drawn, place, scale, progress)
         for other in range(drawn.size):
             j = drawn[other]
             entry = rows.table[slot, ENTRIES, j] * scale + (samples if other == place else 0.0)

@@ -155,23 +155,21 @@ def right_hand_side_error(rows, slot, state, sums, progress, corrections, consta
 
 
 @compiled_borrowing
-def tell_apart(rows, state, drawn, scale, progress):
-    """Set what each part of the drawn rows' products with a makes of them, in ``state.effects``.
+def tell_apart(rows, state, drawn, place, scale, progress):
+    """Set what each part of a drawn row's product with a makes of it, in ``state.effects``.
 
     These are a at the window's start, the increments of other coordinates and of the same one since, and of
     the window's first step the increments of the step before.
     """
-    effects = state.effects
-    for place in range(drawn.size):
-        i, boundary = drawn[place], 0.0
-        row, sign, product = rows.table[rows.slot[i], ENTRIES], state.signs[i], state.product[place]
-        stale = sign * np.dot(row, state.start) * scale if progress.moves else product
-        same = row[i] * scale * (state.alpha[i] - state.first[i])
-        effects[STALE, place], effects[SAME, place] = stale, same
-        effects[KERNEL, place] = product - stale - same
-        if progress.steps == 0 and state.last[0] >= 0:
-            for other in range(drawn.size):
-                j = state.last[other]
-                if j != i:
-                    boundary += sign * state.signs[j] * row[j] * scale * state.step[other]
-        effects[BOUNDARY, place] = boundary
+    effects, i, boundary = state.effects, drawn[place], 0.0
+    row, sign, product = rows.table[rows.slot[i], ENTRIES], state.signs[i], state.product[place]
+    stale = sign * np.dot(row, state.start) * scale if progress.moves else product
+    same = row[i] * scale * (state.alpha[i] - state.first[i])
+    effects[STALE, place], effects[SAME, place] = stale, same
+    effects[KERNEL, place] = product - stale - same
+    if progress.steps == 0 and state.last[0] >= 0:
+        for other in range(drawn.size):
+            j = state.last[other]
+            if j != i:
+                boundary += sign * state.signs[j] * row[j] * scale * state.step[other]
+    effects[BOUNDARY, place] = boundary

@@ -39,18 +39,17 @@ def judge_solved_step(rows, state, block, stretch, step, constants, progress, ta
     `step` is its place in the stretch, `constants` are those of the bounds, `progress` is what its window
     did before, and `tail` whether that is the run's last, short one; the rest is as for `judge_steps`.
     """
-    drawn, logged = stretch.draws[step], stretch.log[step]
-    bound, distance, solved = judged_residual(
-        rows, state, block, drawn, logged, constants, stretch.drift[step], progress
-    )
+    drawn = stretch.draws[step]
+    bound, distance, solved = judged_residual(rows, state, block, stretch, step, constants, progress)
     failed = count_step(tally, step, distance, bound, FREE)
     if not (failed or stretch.sampled):
         return
     tally.planned[0] += 1
     if bound < np.inf and solved:
         tally.looked[0] += 1
-        tell_apart(rows, state, drawn, 1.0 / constants.penalty, progress)
-        _effects(rows, state, block, drawn, logged, constants, tail)
+        for place in range(0 if stretch.sampled else drawn.size):
+            tell_apart(rows, state, drawn, place, 1.0 / constants.penalty, progress)
+        _effects(rows, state, block, drawn, stretch.log[step], constants, tail)
         for quantity in QUANTITIES:
             _note(tally, quantity, state, block, constants, failed)
         if failed:
@@ -81,8 +80,7 @@ def _effects(rows, state, block, drawn, logged, constants, tail):
             for other in range(drawn.size):
                 j = state.last[other]
                 # The block before, taken again, stays as it is: the log would hold its values.
-                entry = row[drawn[other]] * scale + (samples if other == place else 0.0)
-                late += entry * (logged[other] - state.alpha[j])
+                late += block.system[place, other] * (logged[other] - state.alpha[j])
         effects[STREAM, place] = late
     if samples * norm(block.increment) < norm(effects[SAMPLES]):
         # m stands in the right-hand side and on the diagonal: told is where an error shows least.

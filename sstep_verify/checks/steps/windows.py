@@ -199,9 +199,8 @@ def begin_step(state, drawn, tally, iteration, tail):
 def _write_down(formed, rows, state, block, sums, scale, stretch, step, progress):
     """What a step formed, whatever finishes it; no part of the loop, which is mostly made without."""
     drawn = stretch.draws[step]
-    tell_apart(rows, state, drawn, scale, progress)
-    formed.effects[step] = state.effects
     for place in range(drawn.size):
+        tell_apart(rows, state, drawn, place, scale, progress)
         i, value = drawn[place], stretch.log[step, place]
         draws, moved, size = state.drawn[i], state.moved[i], abs(value - state.alpha[i])
         formed.gradient[step, place] = block.right[place]
@@ -213,6 +212,7 @@ def _write_down(formed, rows, state, block, sums, scale, stretch, step, progress
         for other in range(drawn.size):
             formed.curvature[step, place, other] = block.system[place, other]
             formed.curvature_error[step, place, other] = rows.table[rows.slot[i], ERRORS, drawn[other]]
+    formed.effects[step] = state.effects
 
 
 @compiled_borrowing
