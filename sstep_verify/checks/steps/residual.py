@@ -118,8 +118,8 @@ def _right_hand_side(rows, state, block, drawn, constants, drift, progress, look
             entry = rows.table[slot, ENTRIES, j] * scale + (samples if other == place else 0.0)
             block.system[place, other] = entry
             block.sizes[place, other] = abs(entry) + rows.table[slot, ERRORS, j]
-            block.given[place, other] = rows.system[slot, j]
-            block.judge_error[place, other] = rows.judge_error[slot, j] * scale
+            block.given[place, other] = rows.given[slot, j, 0]
+            block.judge_error[place, other] = rows.given[slot, j, 1] * scale
         # A solver may divide an entry by lambda before it multiplies, be it by 0.
         known = known and terms <= sums.largest and rows.largest[slot] <= sums.largest
         block.right_bound[place] = np.inf
