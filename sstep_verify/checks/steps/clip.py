@@ -7,6 +7,8 @@ to say whether an error in it would have been seen.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sstep_verify.bounds.step.clip import stored_bound, unclipped_bound
@@ -35,11 +37,36 @@ from sstep_verify.checks.steps.tally import (
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.diagnosis.factors import BOTH, ROW, explain, explain_end
 from sstep_verify.rounding.arithmetic import OUTWARD
-from sstep_verify.rounding.finisher import finish, finish_flat, soft
+from sstep_verify.rounding.finisher import Box, finish, finish_flat, soft
 from sstep_verify.rounding.sums import FROZEN
 from sstep_verify.verdict import SEEN
 
 _label_effect = compiled_borrowing(label_effect)
+
+
+class Ended(NamedTuple):
+    """Where a step ended, and what tells it from one with an error in a quantity.
+
+    Parameters
+    ----------
+    new, clipped : float
+        The judge's unclipped and new value.
+    box : Box
+        Ends of the box.
+    knot : float
+        Threshold over the curvature.
+    bound : float
+        On the error of the unclipped value, no less than that of the stored one.
+    logged : float
+        The solver's new value.
+    """
+
+    new: float
+    clipped: float
+    box: Box
+    knot: float
+    bound: float
+    logged: float
 
 
 @compiled_borrowing
@@ -89,42 +116,36 @@ def judge_clipped_step(rows, state, block, stretch, step, constants, progress, t
         tally.looked[0] += 1
         tell_apart(rows, state, stretch.draws[step], 0, 1.0, progress)
         # A wrong quantity moves the unclipped value, which is known up to its own bound only.
-        ended = (new, clipped, box, knot, max(unclipped, bound), logged, failed)
-        _look(tally, state, constants, row, i, curvature, ended)
-        _look_at_box(tally, state, constants, bound, i, ended, repeats)
+        ended = Ended(new, clipped, box, knot, max(unclipped, bound), logged)
+        _look(tally, state, constants, row, i, curvature, ended, failed)
+        _look_at_box(tally, state, constants, bound, i, ended, repeats, failed)
         if state.last[0] >= 0 and state.last[0] != i:
             # A coordinate stepped on twice in a row stays as it is: the log would hold its value.
             again = state.alpha[state.last[0]]
             change, remainder = abs(again - clipped), abs(logged - again)
-            note_effects(tally, STREAM, change, 0.0, ended[4], remainder, failed)
+            note_effects(tally, STREAM, change, 0.0, ended.bound, remainder, failed)
         if tail:
             change = abs(clipped - value)
-            note_effects(tally, TAIL, change, change, ended[4], 1.0, False)
+            note_effects(tally, TAIL, change, change, ended.bound, 1.0, False)
 
 
 @compiled_borrowing
-def _look(tally, state, constants, row, i, curvature, ended):
+def _look(tally, state, constants, row, i, curvature, ended, failed):
     """Note what an error in each quantity of the gradient, or in the curvature, would have shown."""
-    effects, failed, unit = state.effects, ended[6], 1.0 / curvature
+    effects, unit = state.effects, 1.0 / curvature
     # What the curvature divides: the gradient, with the threshold on the side of the new value.
-    quotient = state.alpha[i] - (ended[0] - (ended[3] if ended[0] > 0.0 else -ended[3]))
+    quotient = state.alpha[i] - (ended.new - (ended.knot if ended.new > 0.0 else -ended.knot))
     effects[OMEGA, 0], product = constants.shift * state.alpha[i], state.product[0]
     for quantity in (STALE, KERNEL, SAME, OMEGA, BOUNDARY):
-        _note(tally, quantity, effects[quantity, 0] * unit, 1.0, ended)
-    _note(tally, CURVATURE, quotient, 0.5, ended)
+        _note(tally, quantity, effects[quantity, 0] * unit, 1.0, ended, failed)
+    _note(tally, CURVATURE, quotient, 0.5, ended, failed)
     label = _label_effect(product, effects[SAME, 0])
-    _note(
-        tally,
-        LABELS,
-        label * unit,
-        2.0,
-        (ended[0], ended[1], ended[2], ended[3], ended[4], ended[5], False),
-    )
+    _note(tally, LABELS, label * unit, 2.0, ended, False)
     if failed:
         # A wrong solver may flip the label of its own increments as well.
-        flipped = finish(ended[2], ended[0] + 2.0 * product * unit, ended[3])
-        change, remainder = abs(flipped - ended[1]), abs(ended[5] - flipped)
-        note_reproduced(tally, LABELS, change, ended[4], remainder)
+        flipped = finish(ended.box, ended.new + 2.0 * product * unit, ended.knot)
+        change, remainder = abs(flipped - ended.clipped), abs(ended.logged - flipped)
+        note_reproduced(tally, LABELS, change, ended.bound, remainder)
         for quantity in (STALE, KERNEL, SAME, OMEGA):
             _explain(tally, quantity, effects[quantity, 0] * unit, ended)
         _explain(tally, CURVATURE, quotient, ended)
@@ -134,9 +155,9 @@ def _look(tally, state, constants, row, i, curvature, ended):
 
 
 @compiled_borrowing
-def _look_at_box(tally, state, constants, bound, i, ended, repeats):
+def _look_at_box(tally, state, constants, bound, i, ended, repeats, failed):
     """Note what a lost end of the box, or a frozen value for the current one, would have shown."""
-    new, clipped, box, knot, visible, logged, failed = ended
+    new, clipped, box, knot, visible, logged = ended
     u, free = constants.sums.u, soft(new, knot)
     if constants.sums.form == FROZEN and repeats > 1:
         # No effect where the step is free.
@@ -156,14 +177,13 @@ def _look_at_box(tally, state, constants, bound, i, ended, repeats):
 
 
 @compiled_borrowing
-def _note(tally, quantity, change, size, ended):
+def _note(tally, quantity, change, size, ended, failed):
     """Note what an error in a quantity would have shown.
 
     A relative change of it adds `change` to the unclipped value, per unit; leaving it out stands for one of
-    `size`. `ended` are the unclipped and the new value, box, threshold over the curvature, bound of the
-    unclipped value, logged value, and whether the step is over its bound.
+    `size`. `failed` says whether the step is over its bound, and the quantity may explain it.
     """
-    new, clipped, box, knot, bound, logged, failed = ended
+    new, clipped, box, knot, bound, logged = ended
     if not failed and max(size, 1.0) * abs(change) <= min(SEEN, tally.relative[quantity]) * bound:
         return  # neither seen nor better than what was seen already
     other = finish(box, new + size * change, knot)
@@ -175,7 +195,7 @@ def _note(tally, quantity, change, size, ended):
 @compiled_borrowing
 def _explain(tally, quantity, change, ended):
     """Note what a factor on a quantity would have to be to explain a wrong step; see `_note`."""
-    new, _, box, knot, bound, logged, _ = ended
+    new, _, box, knot, bound, logged = ended
     if logged <= box.lower:
         explain_end(tally, quantity, new + knot - box.lower - bound, -change)
     elif logged >= box.upper:
