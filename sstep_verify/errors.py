@@ -31,17 +31,7 @@ class DataError(InputError):
 
 
 class LineError(DataError):
-    """A line of a file cannot be used.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    line : int
-        Number of the line, from 1; within a block of a file, from the first line of the block.
-    fault : str
-        What is wrong with it.
-    """
+    """A line of a file cannot be used, for a fault; lines count from 1, within a block from its first."""
 
     def __init__(self, path: Path, line: int, fault: str):
         self.path, self.line, self.fault = path, line, fault
@@ -63,12 +53,7 @@ class ProgramError(InputError):
 class RunError(SstepVerifyError, RuntimeError):
     """A run that its solver ended itself, because what it held had gone wrong; a FAIL of that run.
 
-    Parameters
-    ----------
-    message : str
-        What went wrong.
-    kind : str
-        Name of the error that ended it, where that was another process's; it stands before the message.
+    The message says what; before it stands the `kind` of error that ended it, if in another process.
     """
 
     def __init__(self, message: str, kind: str = ""):

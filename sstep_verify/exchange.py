@@ -22,26 +22,10 @@ DENSE_WORDS = 1 << 22
 class Exchanged:
     """What ``problem.json`` and ``problem.txt`` say, in this order.
 
-    Parameters
-    ----------
-    format, version : str, int
-        ``sstep-exchange`` and 1.
-    task : {"svm-l1", "svm-l2", "krr"}
-        What is minimised.
-    samples, features, entries : int
-        Shape of the data (m, n), and how many entries are stored.
-    kernel : str
-        linear, polynomial or rbf.
-    degree, offset, sigma : number, optional
-        Parameters of the kernel.
-    C, penalty : float, optional
-        Penalty of a K-SVM; regularisation of a K-RR, written as ``lambda``.
-    s, iterations, block : int
-        Iterations per window (s), iterations (H), coordinates a step (b).
-    points : int
-        How many iterations a trace holds.
-    log : int
-        1 if a log is wanted, else 0.
+    Shape of the data (m, n), and how many entries are stored; the kernel (linear, polynomial or rbf) with
+    its parameters; the penalty of a K-SVM, C, or the regularisation of a K-RR, written as ``lambda``;
+    iterations per window (s), iterations (H), coordinates a step (b); how many iterations a trace holds;
+    1 if a log is wanted, else 0.
     """
 
     format: Literal["sstep-exchange"] = "sstep-exchange"
@@ -97,19 +81,10 @@ def write_folder(
     blocks: np.ndarray | None = None,
     initial: np.ndarray | None = None,
 ) -> None:
-    """Write the files of a run into an empty folder.
+    """Write the files of a run into an existing, empty folder; `log` says whether a log is wanted.
 
-    Parameters
-    ----------
-    request : RunRequest
-        The run.
-    folder : Path
-        An existing folder.
-    log : bool
-        Whether a log is wanted.
-    blocks, initial : ndarray, optional
-        Coordinates and a0 as the program has them, where that is not how we have them. Coordinates that
-        nobody knows yet are not written.
+    `blocks` and `initial` are coordinates and a0 as the program has them, where that is not how we have
+    them. Coordinates that nobody knows yet are not written.
     """
     items = described(request, log).items()
     (folder / "problem.json").write_text(json.dumps(items, indent=1) + "\n", "ascii")

@@ -50,22 +50,11 @@ def collect(
 ) -> dict[str, object]:
     """Describe how and where a result is made.
 
-    Parameters
-    ----------
-    command : str or sequence of str
-        Command line; paths into the home folder are shortened to ``~``.
-    seeds : mapping of str to int
-        Seed by what it seeds.
-    data : mapping
-        Data set name to the SHA-256 of its file, or to a dict of what is known of it.
-
-    Returns
-    -------
-    dict
-        ``package``, ``git`` (commit and whether files differ from it; only in a checkout),
-        ``python``, ``packages`` (name -> version), ``blas`` (list of libraries with threads),
-        ``threads`` (environment variables that are set), ``machine`` (cpu, cores, usable_cores,
-        memory_bytes, system), ``seeds``, ``data``, ``date`` (UTC), ``command``.
+    In the `command` line paths into the home folder are shortened to ``~``; `seeds` are by what they seed;
+    `data` has by name the SHA-256 of a data set's file, or a dict of what is known of it. Beside these are
+    told ``package``, ``git`` (commit and whether files differ from it; only in a checkout), ``python``,
+    ``packages`` (name -> version), ``blas`` (list of libraries with threads), ``threads`` (environment
+    variables that are set), ``machine`` (cpu, cores, usable_cores, memory_bytes, system), ``date`` (UTC).
     """
     return {
         "package": {"name": "sstep-verify", "version": __version__},

@@ -35,30 +35,13 @@ OFF = " off by a factor"
 class Sentence:
     """One thing that a solver must do.
 
-    Parameters
-    ----------
-    number : str
-        Such as ``S-2.3``: the third sentence of the second group. A published number keeps its meaning.
-    text : str
-        What it says.
-    checks : tuple of str
-        Ids of the checks that decide it, the sharpest first; empty where none does.
-    level : int
-        Lowest `Declaration.level` of a solver from which on the first of these checks decides it.
-    errata : tuple of int
-        Numbers in ``reference/ERRATA.md``, where the paper as printed differs.
-    tasks : tuple of str
-        Tasks that it is about: svm-l1, svm-l2, krr.
-    claimed_by : tuple of str
-        Those of its checks whose own claim it is, so that their FAIL breaks it where no mistake is named.
-    quantities : tuple of str
-        Quantities of a step that it prescribes (`sstep_verify.quantities`).
-    items : tuple of str
-        Parts of a check that look at it alone, such as an item of the check contract.
-    mistakes : tuple of str
-        Named mistakes that break it, beside a quantity that is left out.
-    undecided : str
-        Why no check decides it; empty where one does.
+    Its `number` is such as ``S-2.3``, the third sentence of the second group; a published one keeps its
+    meaning. `checks` are ids of those that decide it, the sharpest first, and `claimed_by` those whose own
+    claim it is, so that their FAIL breaks it where no mistake is named; where none decides it, `undecided`
+    says why. `level` is the lowest `Declaration.level` of a solver from which on the first check decides
+    it, `errata` are numbers in ``reference/ERRATA.md``, where the paper as printed differs. It prescribes
+    `quantities` of a step (`sstep_verify.quantities`); `items` are parts of a check that look at it alone,
+    such as an item of the check contract, and `mistakes` by name break it, beside a quantity left out.
     """
 
     number: str
@@ -87,15 +70,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Group:
-    """The sentences on one subject.
-
-    Parameters
-    ----------
-    title : str
-        The subject.
-    sentences : tuple of Sentence
-        In the order of their numbers.
-    """
+    """The sentences on one subject, its title, in the order of their numbers."""
 
     title: str
     sentences: tuple[Sentence, ...]
@@ -103,15 +78,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Specification:
-    """All sentences.
-
-    Parameters
-    ----------
-    version : str
-        Version of the specification.
-    groups : tuple of Group
-        In the order of their numbers.
-    """
+    """All sentences, by groups in the order of their numbers, and the version of the specification."""
 
     version: str
     groups: tuple[Group, ...]

@@ -11,14 +11,8 @@ import numpy as np
 class SvmSteps:
     """The exact steps of a window in float64, with enclosures where a decision depends on them.
 
-    Parameters
-    ----------
-    draws : ndarray of int, shape (s,)
-        Drawn coordinates as places among the distinct ones.
-    value, increment : ndarray, shape (s,)
-        Exact value before each step and exact increment, rounded to float64.
-    lower, upper : ndarray, shape (s,)
-        Enclosure of the exact unclipped new value.
+    All have shape (s,): drawn coordinates as places among the distinct ones; the exact value before each
+    step and the exact increment, rounded to float64; the enclosure of the exact unclipped new value.
     """
 
     draws: np.ndarray
@@ -32,12 +26,7 @@ class SvmSteps:
 class RidgeSteps:
     """The exact block steps of a window, rounded to float64.
 
-    Parameters
-    ----------
-    draws : ndarray of int, shape (s, b)
-        Drawn blocks as places among the distinct coordinates.
-    increments : ndarray, shape (s, b)
-        Exact increment of each block.
+    Both have shape (s, b): drawn blocks as places among the distinct coordinates, exact increments.
     """
 
     draws: np.ndarray

@@ -87,22 +87,11 @@ class KernelTable:
 
 
 def read_table(table: dict, kind: type, where: str) -> dict[str, Any]:
-    """The values that a table gives to the fields of a record; they are what its types and limits allow.
+    """The values that a table of TOML gives to the fields of a record, as its types and limits allow.
 
-    Parameters
-    ----------
-    table : dict
-        The table, as TOML gives it.
-    kind : type
-        A dataclass; a `Range` or `OneOf` that annotates a field is that of its value, or of each in a list.
-    where : str
-        File and place, for messages.
-
-    Raises
-    ------
-    InputError
-        If a key is missing or unknown, a value of another type or beyond its limits, or a list is empty,
-        too long, or holds a value twice.
+    A `Range` or `OneOf` that annotates a field of the dataclass `kind` is that of its value, or of each in
+    a list. InputError, which names file and place (`where`), if a key is missing or unknown, a value of
+    another type or beyond its limits, or a list is empty, too long, or holds a value twice.
     """
     given = convert(table, strict(kind, {Kernel: strict(KernelTable, {})}), where)
     values = {key: getattr(given, key) for key in table}

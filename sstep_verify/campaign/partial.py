@@ -86,13 +86,9 @@ class Partial:
         given, for a later run that cannot take its outcomes. `data` has the key of every problem that is
         asked for, with the SHA-256 of its data (empty if generated); kept outcomes of other problems stay
         where they are. What is returned is by key; empty if there is nothing, or the run does not resume.
-
-        Raises
-        ------
-        InputError
-            If the folder cannot be used, holds anything else or finished problems that are neither to be
-            resumed nor discarded, or another run is writing there; if one that is to be resumed holds
-            nothing but problems of another campaign, or one of the others is not there.
+        InputError if the folder cannot be used, holds anything else or finished problems that are neither
+        to be resumed nor discarded, or another run is writing there; if one that is to be resumed holds
+        nothing but problems of another campaign, or one of the others is not there.
         """
         self._command = command
         self._identities = {key: {**common, "content of the data": sha} for key, sha in data.items()}

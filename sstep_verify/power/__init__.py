@@ -33,18 +33,9 @@ SHORT = 7
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured.
+    """What was measured of a commit: in words the mistakes found and the right solvers refused.
 
-    Parameters
-    ----------
-    words : str
-        Mistakes found, right solvers refused.
-    commit : str
-        The commit that was measured.
-    campaigns : tuple of str
-        Campaigns by whose problems and checks the solvers were judged.
-    digest : str
-        `deciding_digest` of that commit.
+    The solvers were judged by problems and checks of the campaigns; the digest is its `deciding_digest`.
     """
 
     words: str

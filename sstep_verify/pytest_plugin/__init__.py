@@ -70,13 +70,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class RanksInPlace:
-    """Hooks of a run whose rank 0 leads.
-
-    Parameters
-    ----------
-    size : int
-        Ranks of the job (P); 1 in an ordinary process.
-    """
+    """Hooks of a run whose rank 0 leads; `size` is the ranks of the job (P), 1 in an ordinary process."""
 
     def __init__(self, size: int):
         self._size = size

@@ -46,10 +46,7 @@ class Cases(pytest.Collector):
     def collect(self) -> Iterator[Problem]:
         """A test for each problem.
 
-        Raises
-        ------
-        pytest.UsageError
-            If the solver, the profile or the list of expected failures cannot be used.
+        UsageError if the solver, the profile or the list of expected failures cannot be used.
         """
         from sstep_verify.verifying import cases_of
 
@@ -62,13 +59,7 @@ class Cases(pytest.Collector):
 
 
 class Problem(pytest.Item):
-    """One problem.
-
-    Parameters
-    ----------
-    definition : Definition
-        The profile with the solver.
-    """
+    """One problem of a profile with the solver, which is `definition`."""
 
     def __init__(self, *, definition: Definition, **given: Any):
         super().__init__(**given)
@@ -76,13 +67,7 @@ class Problem(pytest.Item):
         self._definition = replace(definition, expected=expected)
 
     def runtest(self) -> None:
-        """Judge the solver on the problem.
-
-        Raises
-        ------
-        FailedError
-            If it fails, or an expected failure is met no more.
-        """
+        """Judge the solver on it; FailedError if it fails, or meets an expected failure no more."""
         from sstep_verify.verifying import reported
 
         report = reported(self._definition, self.name)

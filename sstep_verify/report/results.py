@@ -162,12 +162,7 @@ def part_of(name: str) -> ModuleType:
     ``studies.report.NAME.part`` holds ``RECORD``, the dataclass of that field of `Results`, with what it
     names and what is broken; ``OUTCOMES``, by exit code; and ``drawn``, what the page shows of a document,
     with the ``figures``, and the ``tables`` and ``texts`` by name, of which files are made. Its templates
-    stand beside.
-
-    Raises
-    ------
-    InputError
-        Where there are no studies.
+    stand beside. InputError where there are no studies.
     """
     if not has_studies():
         raise InputError(f"{name} is what a study adds, which no installed package has; do this in a clone")
@@ -222,11 +217,8 @@ def dumps(results: Results) -> str:
 def loads(text: str | bytes, name: str = "results.json") -> Results:
     """Read a document from JSON text.
 
-    Raises
-    ------
-    InputError
-        If the text is not strict JSON or is nested too deeply, or has another schema version, or a field is
-        missing, unknown or of the wrong type; the message names the field.
+    InputError if it is not strict JSON or is nested too deeply, or has another schema version, or a field
+    is missing, unknown or of the wrong type; the message names the field.
     """
     document = decode(text.encode("utf-8", "replace") if isinstance(text, str) else text, name)
     if not isinstance(document, dict) or "schema" not in document:
@@ -246,9 +238,6 @@ def loads(text: str | bytes, name: str = "results.json") -> Results:
 def load(path: str | Path) -> Results:
     """Read a ``results.json`` file.
 
-    Raises
-    ------
-    InputError
-        As `loads`, or if it cannot be read, is not a regular file or has more than `MOST_BYTES`.
+    InputError as of `loads`, or if it cannot be read, is no regular file or has more than `MOST_BYTES`.
     """
     return loads(read_whole(path, MOST_BYTES, "a results document"), str(path))

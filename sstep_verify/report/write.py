@@ -92,11 +92,8 @@ def write_report(results: Results, folder: str | Path, artefacts: Path | None = 
 def check_destination(folder: str | Path) -> Path:
     """See, before hours of work, that a report can be written there; the absolute path, links resolved.
 
-    Raises
-    ------
-    InputError
-        If it is a file, lies in a folder that cannot be written, or holds anything but a report
-        (which replacing it would destroy).
+    InputError if it is a file, lies in a folder that cannot be written, or holds anything but a report,
+    which replacing it would destroy.
     """
     target = check(Output("--out", folder, replace=True, folder=True))
     known = ENTRIES | {ARTEFACTS}
@@ -116,10 +113,7 @@ def check_destination(folder: str | Path) -> Path:
 def copy_artefacts(source: Path, target: Path, names: Iterable[str]) -> None:
     """Copy artefacts, folders of regular files with a smaller problem perhaps; links are copied by nobody.
 
-    Raises
-    ------
-    InputError
-        If one is a link or no folder, or holds anything but files, and that folder.
+    InputError if one is a link or no folder, or holds anything but files, and that folder.
     """
     folders = [Path(name) for name in names]
     folders += [name / MINIMAL for name in folders if (source / name / MINIMAL).is_dir()]
