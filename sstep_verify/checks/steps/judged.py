@@ -32,7 +32,9 @@ SHARE = 0.05
 """Least share of the steps of a longer run that are judged."""
 
 SAMPLED = 16
-"""Of so many K-RR stretches one is looked at for what each quantity does; failing steps always are."""
+"""Of so many times `STRETCH` iterations of K-RR, the first are looked at for what each quantity does;
+failing steps always are.
+"""
 
 PARTS = 20
 """Stretches of a longer run that are judged beside its first and its last."""

@@ -166,15 +166,15 @@ def propose(problem: Problem, digits: int, *, keep: bool = True) -> Proposal:
 def prove(problem: Problem, proposal: Proposal, digits: int) -> Certificate:
     """The certificate proposed, once `oracle.verify` proves it; else what is proved of the same point.
 
-    Raises
-    ------
-    CertificateError
-        If nothing can be proved of the point.
+    Raises CertificateError if nothing can be proved of the point.
     """
     if proposal.certificate and proposal.digits >= digits:
-        with suppress(CertificateError):
+        try:
             verify_certificate(proposal.certificate, problem.data, problem.targets)
             return proposal.certificate
+        except CertificateError as refused:
+            how = f"{proposal.how}; stated by the proof, which refused {refused.field_name}"
+            proposal = proposal._replace(how=how)
     certificate, proof = _stated(problem, proposal, digits)
     proof.check(certificate)
     return certificate

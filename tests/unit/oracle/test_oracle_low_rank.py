@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,14 +10,15 @@ import pytest
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.oracle.balls.objectives import objectives
-from sstep_verify.oracle.certificate.certify import certify
+from sstep_verify.oracle.certificate.certify import certify, propose, prove
 from sstep_verify.oracle.search import low_rank, svm
 from sstep_verify.oracle.search.active_set import BallDual, Polisher
 from sstep_verify.oracle.search.interior_point import interior_point
 from sstep_verify.oracle.search.low_rank import LowRankSystem
 from sstep_verify.oracle.verify.certificate import verify_certificate
+from sstep_verify.oracle.verify.record import Interval
 from sstep_verify.oracle.verify.svm import SvmProof
-from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, SquaredHinge
+from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, Ridge, SquaredHinge
 
 ARITHMETIC = Balls(192)
 KERNELS = [LinearKernel(), PolynomialKernel(), PolynomialKernel(2, 0.5)]
@@ -134,3 +136,17 @@ def test_a_certificate_found_by_newton_is_proved_anew(C):
     assert certificate.how.startswith(svm.PRIMAL_METHOD)
     assert certificate.digits == 30
     verify_certificate(certificate, problem.data, problem.targets)
+
+
+@pytest.mark.parametrize("loss", [SquaredHinge(1.0), Ridge(0.1)], ids=str)
+def test_what_a_maker_claims_too_much_is_stated_by_the_proof_and_said(loss):
+    problem = replace(_problem(PolynomialKernel(), 1.0, scales=(0.5, 1.0, 1.0)), loss=loss)
+    proposal = propose(problem, 30)
+    claim = proposal.certificate
+    assert claim.digits == 30
+    false = replace(claim, gap=Interval("0", "0"))
+    certificate = prove(problem, proposal._replace(certificate=false), 30)
+    verify_certificate(certificate, problem.data, problem.targets)
+    assert certificate.how == f"{claim.how}; stated by the proof, which refused gap"
+    assert certificate.digits == 30
+    assert prove(problem, proposal, 30) == claim
