@@ -133,9 +133,13 @@ def most_ranks() -> Range:
 
 def _kernel(table: dict[str, Any], where: str) -> Kernel:
     try:
-        return kernel_from(**table)
+        kernel = kernel_from(**table)
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
+    if unused := sorted(table.keys() - {"name", *vars(kernel)}):
+        own = ", ".join(vars(kernel)) or "no number"
+        raise InputError(f"{where}: kernel {kernel.name} has no {unused[0]}, it has {own}; leave it out")
+    return kernel
 
 
 def _refuse_list(where: str, key: str, found: tuple) -> None:

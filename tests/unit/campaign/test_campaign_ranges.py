@@ -67,6 +67,8 @@ def refused(text):
         ('kernel = [{ name = "polynomial", degree = 2147483648 }]', "degree = 2147483648"),
         ('kernel = [{ name = "polynomial", degree = 2.5 }]', "kernel[0].degree: 2.5 is refused: expected `int`"),
         ('kernel = [3]', "kernel[0]: 3 is refused"),
+        ('kernel = [{ name = "rbf", degree = 3 }]', "kernel rbf has no degree, it has sigma; leave it out"),
+        ('kernel = [{ name = "linear", sigma = 1.0 }]', "kernel linear has no sigma, it has no number; leave"),
     ],
 )  # fmt: skip
 def test_a_family_out_of_range_is_refused(line, words):
