@@ -10,10 +10,10 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
-from typing import Any
 
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.ranks import LaunchError, environment, run
+from sstep_verify.ranks.environment import library_of
 from sstep_verify.ranks.signs import start_monitored
 
 RANKS = 2
@@ -71,13 +71,6 @@ def mpi_findings() -> Iterator[Finding]:
     first = shutil.which("mpiexec")
     if first is not None and os.path.realpath(first) != os.path.realpath(environment.launcher()):
         yield _on_path(first)
-
-
-def library_of(_communicator: Any = None) -> str:
-    """The MPI library that mpi4py uses; called on every rank of a trial."""
-    from mpi4py import MPI
-
-    return MPI.Get_library_version().split("\n")[0].strip().rstrip("\0")
 
 
 def _this_job(version: str) -> Finding:

@@ -22,9 +22,8 @@ def run(
     *arguments: Any,
     limit: float = LIMIT,
     variables: dict[str, str] | None = None,
-    **options: Any,
 ) -> list[Any]:
-    """Call ``function(communicator, *arguments, **options)`` on every rank.
+    """Call ``function(communicator, *arguments)`` on every rank.
 
     In an ordinary process the ranks are a pool of workers that is started at first use and kept. Under
     ``mpiexec`` they are the first `ranks` processes of this very job, all of which must have called
@@ -38,7 +37,7 @@ def run(
         A function of an importable module; its first argument is an mpi4py communicator of size `ranks`.
         Where it communicates by `sstep_verify.solver.communicator.MpiCommunicator`, all ranks
         must enter the same collectives: that is checked.
-    *arguments, **options
+    *arguments
         Passed on to every rank.
     limit : float
         Seconds after which the call is given up.
@@ -69,8 +68,8 @@ def run(
     if promised_size() > 1:
         if variables:
             raise InputError(f"variables {sorted(variables)} cannot be set inside a running MPI job")
-        return in_place.call(ranks, function, arguments, options, limit)
-    return pool_of(ranks, variables or {}).call(function, arguments, options, limit)
+        return in_place.call(ranks, function, arguments, limit)
+    return pool_of(ranks, variables or {}).call(function, arguments, limit)
 
 
 def join(voice: IO[str] | None = None) -> bool:

@@ -165,7 +165,7 @@ def world():
     MPI = require("mpi4py.MPI", "mpi")
     promised, found = promised_size(), MPI.COMM_WORLD.size
     if found != promised:
-        library = MPI.Get_library_version().split("\n")[0].strip().rstrip("\0")
+        library = library_of()
         if in_slurm_step():
             raise InputError(
                 f"srun started {promised} tasks (SLURM_STEP_NUM_TASKS), but each of them sees a world of "
@@ -177,6 +177,13 @@ def world():
             f"belongs to another MPI than mpi4py, which uses {library}. Start with {launcher()}"
         )
     return MPI.COMM_WORLD
+
+
+def library_of(_communicator: object = None) -> str:
+    """The MPI library that mpi4py uses; may be called on ranks."""
+    from mpi4py import MPI
+
+    return MPI.Get_library_version().split("\n")[0].strip().rstrip("\0")
 
 
 RANKS_PER_CORE = 16

@@ -203,7 +203,7 @@ def join(voice: IO[str]) -> bool:
     return False
 
 
-def call(ranks: int, function: Callable, arguments: tuple, options: dict, limit: float) -> list[Any]:
+def call(ranks: int, function: Callable, arguments: tuple, limit: float) -> list[Any]:
     """Call a function on the first `ranks` ranks of the job; see `sstep_verify.ranks.run`."""
     if _job is None:
         raise InputError(
@@ -217,7 +217,7 @@ def call(ranks: int, function: Callable, arguments: tuple, options: dict, limit:
             f"{ranks} ranks are asked for, but the job has {_job.comm.size}: mpiexec -n {ranks} ..."
         )
     name = task.check_function(function)
-    return _job.lead(ranks, name, task.pack_call(function, arguments, options), limit)
+    return _job.lead(ranks, name, task.pack_call(function, arguments), limit)
 
 
 @contextlib.contextmanager

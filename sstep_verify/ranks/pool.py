@@ -56,10 +56,10 @@ class Pool:
         self._log: IO[bytes] | None = None
         self._fresh = False
 
-    def call(self, function: Callable, arguments: tuple, options: dict, limit: float) -> list[Any]:
+    def call(self, function: Callable, arguments: tuple, limit: float) -> list[Any]:
         """Call a function on all ranks; see `sstep_verify.ranks.run`."""
         name = task.check_function(function)
-        call = task.pack_call(function, arguments, options)
+        call = task.pack_call(function, arguments)
         try:
             if self._traces is None:
                 self._start()

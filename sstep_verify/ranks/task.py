@@ -49,10 +49,10 @@ def check_function(function: Callable) -> str:
     return f"{module}.{name}"
 
 
-def pack_call(function: Callable, arguments: tuple, options: dict) -> bytes:
+def pack_call(function: Callable, arguments: tuple) -> bytes:
     """A call as bytes, with the folders in which modules are found; InputError if they cannot be sent."""
     try:
-        inputs = pickle.dumps((arguments, options))
+        inputs = pickle.dumps(arguments)
     except Exception as error:
         raise InputError(
             f"arguments of {function.__name__} cannot be sent to the ranks: {error}"
@@ -73,9 +73,9 @@ def execute(communicator: Any, call: bytes) -> bytes:
             sys.path[:] = path
             importlib.invalidate_caches()
         function = getattr(importlib.import_module(module), name)
-        arguments, options = pickle.loads(inputs)
+        arguments = pickle.loads(inputs)
         restore_with_warning(f"before {name} on rank {rank}")
-        value = function(observed(communicator), *arguments, **options)
+        value = function(observed(communicator), *arguments)
         return pickle.dumps(Answer(own_state(rank, finished=True), value))
     except BaseException as error:
         kind = MPI_KIND if type(error).__module__ == "mpi4py.MPI" else type(error).__name__

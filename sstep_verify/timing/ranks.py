@@ -20,6 +20,7 @@ from sstep_verify.problems.kernels import Kernel
 from sstep_verify.problems.losses import Loss
 from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks import run
+from sstep_verify.ranks.environment import library_of
 from sstep_verify.ranks.interposer import (
     build_interposer,
     forget_interposed_counts,
@@ -90,8 +91,6 @@ _held: dict[str, Any] = {}
 
 def load(comm: Any, wanted: Wanted) -> dict[str, Any]:
     """Read this rank's columns, at no delay; what is known of the data and of the MPI."""
-    from mpi4py import MPI
-
     set_delay(0.0)
     local = load_local(wanted.data, communicator_of(comm), directory=wanted.directory, task=wanted.task)
     problem = Problem("data", local.data, local.targets, wanted.kernel, wanted.loss)
@@ -99,7 +98,7 @@ def load(comm: Any, wanted: Wanted) -> dict[str, Any]:
     return {
         "samples": problem.samples,
         "features": local.features,
-        "mpi": MPI.Get_library_version().split("\n")[0].strip().rstrip("\0"),
+        "mpi": library_of(),
     }
 
 
@@ -124,11 +123,11 @@ def stretch(comm: Any, s: int, exchange: str, windows: int, delay: Delay) -> tup
     return seconds, sum(one.calls for one in counted), sum(one.words for one in counted)
 
 
-def alone(comm: Any, delay: Delay, calls: int, words: int = 1) -> float:
+def alone(comm: Any, delay: Delay, calls: int) -> float:
     """Seconds of one allreduce at a delay, with nothing else being done, the mean of some in a row."""
     from mpi4py import MPI
 
-    buffer = np.zeros(words)
+    buffer = np.zeros(1)
 
     def work() -> None:
         for _ in range(calls):

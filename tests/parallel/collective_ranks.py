@@ -14,7 +14,7 @@ def place(comm):
     return comm.rank, comm.size
 
 
-def with_options(comm, first, *, second):
+def with_arguments(comm, first, second):
     return first, second, comm.rank
 
 

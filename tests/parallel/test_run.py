@@ -22,8 +22,8 @@ def test_every_rank_is_called_and_answers_by_rank(ranks):
 
 
 @each_size
-def test_arguments_and_options_reach_every_rank(ranks):
-    made = run(ranks, ranks_do.with_options, [1], second={"two"})
+def test_arguments_reach_every_rank(ranks):
+    made = run(ranks, ranks_do.with_arguments, [1], {"two"})
     assert made == [([1], {"two"}, rank) for rank in range(ranks)]
 
 
@@ -104,4 +104,4 @@ def test_refused_inputs():
     with pytest.raises(InputError, match="<lambda> is not a function"):
         run(1, lambda comm: comm)
     with pytest.raises(InputError, match="cannot be sent to the ranks"):
-        run(1, ranks_do.with_options, inner, second=0)
+        run(1, ranks_do.with_arguments, inner, 0)

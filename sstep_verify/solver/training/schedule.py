@@ -114,15 +114,13 @@ class Schedule:
         self.made.append(stretch)
 
 
-def windows_of(
-    sequence: Sequence[Stretch], interval: int, begin: int = 0
-) -> Iterator[tuple[int, int, str]]:
-    """First iteration, one beyond the last, and exchange of every window from the end of an interval on.
+def windows_of(sequence: Sequence[Stretch], interval: int) -> Iterator[tuple[int, int, str]]:
+    """First iteration, one beyond the last, and exchange of every window.
 
     Windows are cut from where a stretch or an interval begins, whichever is later; the last before either
     ends may be shorter.
     """
-    place = begin
+    place = 0
     for stretch in sequence:
         while place < stretch.end:
             end = min(place + stretch.s, stretch.end, place - place % interval + interval)
