@@ -126,7 +126,7 @@ def _judged(definition: Definition, spec: CaseSpec, room: Path) -> CaseFound:
 
     with heard_by(heard):
         plan = Plan(definition, artefacts=room, runs=True)
-        messages = list(execute_group(Unit((spec.id,), (spec,)), plan))
+        messages = list(execute_group(Unit((spec.id,), (spec,), data=(spec.data,)), plan))
     seconds = (ends or [time.perf_counter()])[0] - begin
     errors = [one.error.strip().splitlines()[-1] for one in messages if one.outcome is None]
     found = CaseFound(spec.id, error=(errors or [""])[0], seconds=seconds)
