@@ -7,8 +7,8 @@ from sstep_verify.solver.data import entries
 from sstep_verify.solver.data.reading import load_local, read_local, scatter_local
 
 
-def read(comm, path, features=None):
-    return read_local(path, communicator_of(comm), features=features)
+def read(comm, path):
+    return read_local(path, communicator_of(comm))
 
 
 def load(comm, name, directory=None, task=None):

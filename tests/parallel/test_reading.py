@@ -136,14 +136,6 @@ def test_more_ranks_than_lines_and_columns(tmp_path, size):
     assert sum(part.data.shape[1] == 0 for part in local) == size - 1
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_known_features_widen_the_matrix(tmp_path, size):
-    path = write(tmp_path, GOOD)
-    data, targets = read_svmlight(path, features=11)
-    data.eliminate_zeros()
-    agree(run(size, ranks.read, path, 11), data, targets)
-
-
 def test_one_process_reads_without_mpi(tmp_path):
     path = write(tmp_path, GOOD)
     serial = datasets.load(path)
@@ -160,7 +152,6 @@ BAD = {
     "nan": b"1 1:nan\n",
     "qid": b"1 qid:4 1:5\n",
     "order": b"1 8:5 3:6\n",
-    "index": b"1 3:1 9:2\n",
 }
 
 
@@ -173,9 +164,9 @@ def test_a_bad_line_is_named_on_all_ranks_as_the_serial_reader_names_it(tmp_path
     # A later fault, of the last rank's share, must not be the one that is named.
     path = write(tmp_path, b"# first\n" + b"".join(lines) + b"1 1:late\n")
     with pytest.raises(DataError) as serial:
-        read_svmlight(path, features=8)
+        read_svmlight(path)
     assert f"line {place + 2}:" in str(serial.value)
-    assert raised(size, ranks.read, path, 8) == [("LineError", str(serial.value))] * size
+    assert raised(size, ranks.read, path) == [("LineError", str(serial.value))] * size
 
 
 @pytest.mark.parametrize("content", [b"", b"# nothing\n\n", b"1\n-1\n1\n"])

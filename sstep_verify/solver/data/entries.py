@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.errors import DataError
-from sstep_verify.problems.data.svmlight import Block, read_block, text_length
+from sstep_verify.problems.data.svmlight import read_block, require_content, text_length
 from sstep_verify.solver.communicator import Communicator, Failure, failure_of, listed, raise_first
 from sstep_verify.solver.data.partition import Partition
 
@@ -34,20 +34,32 @@ class Report(NamedTuple):
     failure: Failure | None = None
 
 
-def parse_shares(
-    path: Path, communicator: Communicator, features: int | None
-) -> tuple[Block, list[Report]]:
+class Share(NamedTuple):
+    """A rank's rows of a file, zeros dropped, and what all ranks know of the whole.
+
+    `matrix`: the rows, as wide as the largest index met; `first_row`: which row of the file its first one
+    is; `targets`, (m,): those of all samples; `features`: largest index met by any rank; `nonzeros`:
+    values that differ from 0.
+    """
+
+    matrix: Any
+    first_row: int
+    targets: np.ndarray
+    features: int
+    nonzeros: int
+
+
+def parse_shares(path: Path, communicator: Communicator) -> Share:
     """Parse this rank's share of a file's lines; called by all ranks together.
 
-    `path`: the file, the same on every rank; `features`: number of features (n) the file is known to have.
-    Returns the lines of this rank, zeros dropped, and what each rank found. Raises on all ranks what the
-    first that failed met, DataError, MissingExtraError or ReadingError; a line is counted from the file's
-    first.
+    `path`: the file, the same on every rank. Raises on all ranks what the first that failed met, DataError,
+    MissingExtraError or ReadingError, with the message of the serial reader; a line is counted from the
+    file's first.
     """
     begin, end = _share(path, communicator)
     block, cause = None, None
     try:
-        block = read_block(path, begin=begin, end=end, features=features)
+        block = read_block(path, begin=begin, end=end)
         matrix, stored = block.matrix, block.matrix.nnz
         matrix.eliminate_zeros()
         digest = _digest(path) if communicator.size > 1 else ""
@@ -63,7 +75,15 @@ def parse_shares(
             "put it where all ranks see it"
         )
     assert block is not None
-    return block, reports
+    samples = sum(report.samples for report in reports)
+    require_content(path, sum(r.lines for r in reports), samples, sum(r.stored for r in reports))
+    return Share(
+        block.matrix,
+        sum(report.samples for report in reports[: communicator.rank]),
+        np.concatenate(communicator.allgather(block.targets)),
+        max(report.features for report in reports),
+        sum(report.nonzeros for report in reports),
+    )
 
 
 def _digest(path: Path) -> str:

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from sstep_verify.errors import InputError
 from sstep_verify.problems.data.datasets import DENSE_ABOVE, TASKS, knows, load
-from sstep_verify.problems.data.svmlight import CUT, cut_looks_alike, require_content
+from sstep_verify.problems.data.svmlight import CUT, cut_looks_alike
 from sstep_verify.problems.data.svmlight_lines import CLASSES, describe_mapping, two_classes
 from sstep_verify.problems.transforms import with_constant_feature
 from sstep_verify.solver.communicator import Communicator, on_first_rank
@@ -83,7 +83,7 @@ def load_local(
         raise InputError(f"task {task!r} is unknown; known: {', '.join(TASKS)}")
     named = knows(name_or_path) or not os.path.exists(name_or_path)
     if not communicator.first(named):
-        return _for_task(read_local(name_or_path, communicator, how=how), Path(name_or_path), task)
+        return _for_task(read_local(name_or_path, communicator, how), Path(name_or_path), task)
     whole: Any = None
     targets: Any = None
 
@@ -97,34 +97,26 @@ def load_local(
     return replace(scatter_local(whole, targets, communicator, how), **about)
 
 
-def read_local(
-    path: str | Path, communicator: Communicator, *, features: int | None = None, how: str = "work"
-) -> LocalData:
+def read_local(path: str | Path, communicator: Communicator, how: str = "work") -> LocalData:
     """Read one LIBSVM / svmlight file by all ranks together, each ending with its columns.
 
     The columns of all ranks side by side are the matrix that `problems.data.datasets.load` makes of the
     file: zeros written out are dropped, and it is dense if more than half of its values differ from 0.
     Ranks may outnumber lines and columns.
 
-    `features`: number of features (n) the file is known to have; without it, the largest index met; `how`:
-    partition, see `PARTITIONS`. Targets are as the file has them. Raises on all ranks DataError if the file
-    cannot be used, with the message of the serial reader, or is not the same everywhere, and ReadingError
-    if a rank failed for another reason.
+    `how`: partition, see `PARTITIONS`. Targets are as the file has them. Raises on all ranks DataError if
+    the file cannot be used, with the message of the serial reader, or is not the same everywhere, and
+    ReadingError if a rank failed for another reason.
     """
-    block, reports = parse_shares(Path(path), communicator, features)
-    samples = sum(report.samples for report in reports)
-    require_content(path, sum(r.lines for r in reports), samples, sum(r.stored for r in reports))
-    features = features or max(report.features for report in reports)
-    dense = sum(report.nonzeros for report in reports) > DENSE_ABOVE * samples * features
-    targets = np.concatenate(communicator.allgather(block.targets))
-    matrix: Any = block.matrix
+    matrix, first_row, targets, features, nonzeros = parse_shares(Path(path), communicator)
+    samples = targets.size
+    dense = nonzeros > DENSE_ABOVE * samples * features
     matrix.resize((matrix.shape[0], features))
-    del block
     counts = np.full(features, samples) if dense else _counted(matrix, communicator)
     partition = partition_of(counts, communicator.size, how)
     if communicator.size == 1:
         return LocalData(matrix.toarray() if dense else matrix, targets, features, partition)
-    entries = Entries(matrix, sum(report.samples for report in reports[: communicator.rank]), partition)
+    entries = Entries(matrix, first_row, partition)
     del matrix, counts
     entries.exchange(communicator)
     return LocalData(entries.assembled(samples, communicator.rank, dense), targets, features, partition)

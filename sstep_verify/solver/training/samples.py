@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from sstep_verify.files import Output, write_whole
 from sstep_verify.problems import Problem, RBFKernel
 from sstep_verify.problems.data.datasets import needs_no_file, stored_file
-from sstep_verify.problems.data.svmlight import SUFFIXES, require_content
+from sstep_verify.problems.data.svmlight import SUFFIXES
 from sstep_verify.problems.data.svmlight_lines import CLASSES
 from sstep_verify.problems.transforms import with_constant_feature
 from sstep_verify.solver.communicator import Communicator, on_all_ranks, on_first_rank
@@ -137,19 +137,15 @@ def read_new_samples(
     Raises DataError as `solver.data.reading.read_local` does; ReadingError if a rank failed for another
     reason.
     """
-    block, reports = parse_shares(path, communicator, None)
-    samples = sum(report.samples for report in reports)
-    require_content(path, sum(r.lines for r in reports), samples, sum(r.stored for r in reports))
-    targets = np.concatenate(communicator.allgather(block.targets))
-    trained = int(partition.starts[-1])
-    beyond = norms and max(report.features for report in reports) > trained
-    matrix = on_all_ranks(communicator, lambda: _narrowed(block.matrix, trained, beyond))
+    own, trained = parse_shares(path, communicator), int(partition.starts[-1])
+    samples, beyond = own.targets.size, norms and own.features > trained
+    matrix = on_all_ranks(communicator, lambda: _narrowed(own.matrix, trained, beyond))
     if beyond:
         partition = partition.with_column(samples)
-    entries = Entries(matrix, sum(report.samples for report in reports[: communicator.rank]), partition)
+    entries = Entries(matrix, own.first_row, partition)
     entries.exchange(communicator)
     local: Any = entries.assembled(samples, communicator.rank, dense=False)
-    return NewSamples(local, targets)
+    return NewSamples(local, own.targets)
 
 
 def _narrowed(matrix: Any, width: int, beyond: bool) -> sp.csr_array:
