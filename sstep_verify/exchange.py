@@ -91,7 +91,7 @@ def write_folder(
     _write_lines(folder / "problem.txt", (f"{key} {_text(value)}" for key, value in items.items()))
     _write_data(request.problem, folder)
     if blocks is None and request.stream.known:
-        blocks = request.stream.blocks(request.start, request.start + request.iterations)
+        blocks = request.blocks()
     if blocks is not None:
         _write_array(folder / "indices.bin", blocks, "<i8")
         _write_lines(folder / "indices.txt", (" ".join(map(str, row)) for row in blocks.tolist()))

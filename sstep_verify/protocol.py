@@ -110,6 +110,11 @@ class RunRequest:
         """The start vector (a0) where one is given, else zeros, shape (m,)."""
         return np.zeros(self.problem.samples) if self.initial is None else np.asarray(self.initial)
 
+    def blocks(self, begin: int = 0, end: int | None = None) -> np.ndarray:
+        """Coordinates drawn by iterations begin..end-1 of this run, by default all, int64, (k, b)."""
+        last = self.iterations if end is None else end
+        return self.stream.blocks(self.start + begin, self.start + last)
+
     @property
     def stops(self) -> list[int]:
         """Recorded iterations in ascending order, 0 and the last one included."""

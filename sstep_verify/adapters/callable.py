@@ -148,7 +148,7 @@ class CallableSolver:
         logs: list[np.ndarray] = []
 
         def result(_alpha: np.ndarray, _begin: int, end: int) -> np.ndarray:
-            blocks = np.array(request.stream.blocks(request.start, request.start + end))
+            blocks = np.array(request.blocks(0, end))
             arguments = (request.problem, blocks, request.s, initial.copy())
             if not self.declaration.log:
                 return self._checked(self._function(*arguments), initial)

@@ -96,7 +96,7 @@ class ReferenceSolver:
         log: list[Any] | None = [] if request.log else None
 
         def advance(alpha: np.ndarray, begin: int, end: int) -> np.ndarray:
-            blocks = request.stream.blocks(request.start + begin, request.start + end)
+            blocks = request.blocks(begin, end)
             try:
                 return self._steps(request.problem, kernel, alpha, blocks, request.s, log)
             except SingularSystemError as error:

@@ -183,13 +183,12 @@ def _digests_after(request: RunRequest) -> dict[str, str]:
 
 def _digests(request: RunRequest) -> dict[str, str]:
     """SHA-256 of the bits of every input array of a run, by name."""
-    last = request.start + min(request.iterations, DRAWS_LOOKED_AT)
     digests = {
         **{f"data{part}": fingerprint(array) for part, array in _parts(request.problem)},
         "targets": fingerprint(request.problem.targets),
     }
     if request.stream.known:
-        digests["index stream"] = fingerprint(request.stream.blocks(request.start, last))
+        digests["index stream"] = fingerprint(request.blocks(0, min(request.iterations, DRAWS_LOOKED_AT)))
     if request.initial is not None:
         digests["a0"] = fingerprint(np.asarray(request.initial))
     return digests

@@ -175,7 +175,7 @@ def allowed(
         if problem.is_svm:
             moved[exact.places] = radius
         else:
-            drawn = np.unique(request.stream.blocks(request.start, request.start + end))
+            drawn = np.unique(request.blocks(0, end))
             moved[drawn] = float(radius[0]) / np.sqrt(problem.samples) * OUTWARD
             norm = (float(radius[0]) + norm) * OUTWARD
         ends[end] = np.append((moved + single) * OUTWARD, norm)

@@ -69,7 +69,7 @@ def mistaken_states(request: RunRequest, kernel: Kernel, mutation: Mutation) -> 
     Gives the dual vector, m balls, by window end from 0 to H.
     """
     problem, initial = request.problem, request.first
-    blocks = request.stream.blocks(request.start, request.start + request.iterations).tolist()
+    blocks = request.blocks().tolist()
     finisher = finisher_of(problem, kernel.arithmetic)
     windows = run_mutant(kernel, problem.targets, finisher, initial, blocks, request.s, mutation)
     states = {window.end: list(window.alpha) for window in windows}

@@ -38,7 +38,7 @@ def _alone(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
     """The run whose gradients lack what samples that it does not draw contribute."""
     begin = np.array(made.alphas[0])
     others = np.ones(begin.size, dtype=bool)
-    others[request.stream.blocks(request.start, request.start + request.iterations)] = False
+    others[request.blocks()] = False
     again = solver.run(replace(request, initial=np.where(others, 0, begin)))
     return replace(again, alphas=np.where(others, begin, again.alphas))
 

@@ -123,7 +123,7 @@ class LegalSolver(Drawn):
         states = [carried.values] if carried else []
 
         def advance(alpha: np.ndarray, begin: int, end: int) -> np.ndarray:
-            draws = request.stream.blocks(request.start + begin, request.start + end)
+            draws = request.blocks(begin, end)
             for first in range(0, len(draws), request.s):
                 blocks = draws[first : first + request.s]
                 alpha, made = own.window(alpha, blocks, carried)
@@ -141,7 +141,7 @@ class LegalSolver(Drawn):
             made = replace(made, state={carried.name: kept(np.array(states[: len(made.alphas)]))})
         if scale != 1 or self.decimals:
             made = _written(made, initial, scale, self.decimals)
-        blocks = request.stream.blocks(request.start, request.start + made.length)
+        blocks = request.blocks(0, made.length)
         if request.expose_panels and declared.exposes:
             made = replace(made, panels=dict(_panels(made, blocks, kept(own.matrix), declared.panels)))
         if steps and (request.log or request.probes):

@@ -53,7 +53,7 @@ class ProbingSolver:
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         problem, width = request.problem, request.s
-        blocks = request.stream.blocks(request.start, request.start + request.iterations)
+        blocks = request.blocks()
         steps, block = blocks.shape
         alpha = start_vector(request, self.declaration.precision).astype(self._kind)
         log, gradient, increment = np.zeros((3, steps, block))

@@ -132,11 +132,6 @@ class Left:
     fingerprints: tuple[str, ...] = ()
 
 
-def blocks_of(request: RunRequest) -> np.ndarray:
-    """Coordinates of a run's steps, as far as we know them, shape (H, b)."""
-    return request.stream.blocks(request.start, request.start + request.iterations)
-
-
 def read_printed(
     printed: Printed, folder: Path, ended: Ended, taken: Translation, places: dict[str, object]
 ) -> Left:
@@ -206,7 +201,7 @@ def read_exchanged(
         if name != "log":
             values = values[..., np.argsort(taken.order)]
         else:
-            own = blocks_of(request) if drawn is None else drawn
+            own = request.blocks() if drawn is None else drawn
         made[name], errors = taken.ours(values, own)
         if name == kind and described.rounded:
             rounding = errors

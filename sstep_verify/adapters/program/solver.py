@@ -16,7 +16,6 @@ from sstep_verify.adapters.program.folder import (
     NUMBER_BYTES,
     Left,
     Room,
-    blocks_of,
     read_exchanged,
     read_printed,
 )
@@ -94,7 +93,7 @@ class ProgramSolver:
         alphas, rounding = left.trace, left.rounding
         if alphas is None:
             assert left.log is not None
-            blocks = blocks_of(request) if left.drawn is None else left.drawn
+            blocks = request.blocks() if left.drawn is None else left.drawn
             alphas = _followed(initial, blocks, left.log, stops)
             if rounding is not None:
                 rounding = _followed(np.zeros_like(initial), blocks, rounding, stops)
@@ -144,7 +143,7 @@ class ProgramSolver:
                 left = read_exchanged(described, request, folder, ended, taken, self._long)
             expose = request.expose_panels and self.declaration.panels
             if expose or (request.probes and self.declaration.probes):
-                drawn = blocks_of(request) if left.drawn is None else left.drawn
+                drawn = request.blocks() if left.drawn is None else left.drawn
                 panels, probes = read_probes(folder, request, drawn, conventions.panel)
                 left = replace(left, panels=panels, probes=probes)
             fingerprints = self._of_each_rank(folder, taken)
@@ -185,7 +184,7 @@ class ProgramSolver:
         initial, own = start_vector(request, "float64"), self.described.stream
         if own and own.logged:  # The coordinates are the program's to write, also where we know them.
             request = replace(request, stream=replace(request.stream, drawn=""))
-        blocks = taken.numbers(blocks_of(request)) if request.stream.known else None
+        blocks = taken.numbers(request.blocks()) if request.stream.known else None
         log = self._program.writes == "log"
         write_folder(request, folder, log, blocks=blocks, initial=taken.theirs(initial))
 
