@@ -7,7 +7,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -43,37 +43,15 @@ def campaign_options(folder: str, seed: str) -> Callable[[Callable], Callable]:
     return with_options(*options)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """Options of a run, see ``sstep-verify run --help``."""
-
-    directory: str | None = None
-    out: str | None = None
-    only: str = ""
-    jobs: int | None = None
-    shard: str = ""
-    others: tuple[str, ...] = ()
-    resume: bool = False
-    force: bool = False
-    list_cases: bool = False
-    xfails: str | None = None
-    seed: int | None = None
-    draws: bool = False
-    """Whether a seed is drawn where none is given."""
-    keeps: bool = True
-    """Whether an interrupted run leaves what it finished, for --resume."""
-
-    @classmethod
-    def of(cls, given, **more):
-        """Those among the values of a command's options, and more."""
-        return cls(**{item.name: given[item.name] for item in fields(cls) if item.name in given} | more)
-
-
-def judge(definition, asked: Asked, statement: str | None = None) -> None:
+def judge(
+    definition, given, *, others=(), draws: bool = False, keeps: bool = True, statement: str | None = None
+) -> None:
     """Run a campaign, write its report or shard, say what it showed, and end with its exit code.
 
-    InputError if options, data or parameters cannot be used, or the `statement` that ``check`` asks for, in
-    a folder, cannot be made.
+    `given` are the options of a command by name, of which ``sstep-verify run`` has the most, and `others`
+    those of its --from. A seed is drawn where none is given and it `draws`; an interrupted run that `keeps`
+    leaves what it finished, for --resume. InputError if options, data or parameters cannot be used, or the
+    `statement` that ``check`` asks for, in a folder, cannot be made.
     """
     from sstep_verify.campaign.model import Plan
     from sstep_verify.campaign.partial import Partial
@@ -91,42 +69,45 @@ def judge(definition, asked: Asked, statement: str | None = None) -> None:
             f"one process runs a campaign, but a launcher has started {size} processes: leave it out, and "
             "take --jobs N for more of them here, or --shard I/N for a job array"
         )
-    if asked.resume and asked.force:
+    out, only, shard = given["out"], given.get("only", ""), given.get("shard", "")
+    resume, force, others = given.get("resume", False), given.get("force", False), list(map(Path, others))
+    if resume and force:
         raise InputError(
             "--resume keeps what an interrupted run had finished, --force discards it: name one"
         )
-    if asked.out is not None:
-        check(Output("--out", asked.out, replace=True, folder=True))
-    part, others = Shard.parse(asked.shard) if asked.shard else None, [Path(one) for one in asked.others]
-    units = units_of(definition, asked.only)
-    if asked.list_cases:
+    if out is not None:
+        check(Output("--out", out, replace=True, folder=True))
+    part, units = Shard.parse(shard) if shard else None, units_of(definition, only)
+    if given.get("list_cases"):
         for case in dict.fromkeys(case for unit in units for case in unit.cases or unit.keys):
             click.echo(case)
         return
-    definition = _expecting(definition, asked, units)
+    if given.get("xfails"):
+        definition = _expecting(definition, given["xfails"], units, part)
     # One MPI job at a time: ranks that wait keep a core busy.
-    jobs = 1 if any(unit.ranks > 1 for unit in units) else asked.jobs or processors()
+    jobs = 1 if any(unit.ranks > 1 for unit in units) else given.get("jobs") or processors()
     command = ("sstep-verify", *sys.argv[1:])
     plan = Plan(
-        definition, asked.directory, asked.only, jobs, command, say=_say, announce=click.echo, shard=part,
+        definition, given.get("directory"), only, jobs, command, say=_say, announce=click.echo, shard=part,
         runs=statement is not None,
     )  # fmt: skip
-    name = f"{definition.name}-part" if asked.only else definition.name
+    name = f"{definition.name}-part" if only else definition.name
     if part:
-        folder = Path(asked.out or Path("sstep-verify-out") / f"{name}.shard-{part.index}-of-{part.count}")
-        partial = Partial(folder, asked.resume, _say, force=asked.force, stays=True, others=others)
+        folder = Path(out or Path("sstep-verify-out") / f"{name}.shard-{part.index}-of-{part.count}")
+        partial = Partial(folder, resume, _say, force=force, stays=True, others=others)
     else:
-        folder = check_destination(asked.out or Path("sstep-verify-out") / name)
+        folder = check_destination(out or Path("sstep-verify-out") / name)
         if statement is not None:
             from sstep_verify.campaign.statement.files import check_place, state
 
             check_place(statement, folder)
-        beside = folder.with_name(f"{folder.name}.partial" if asked.keeps else f".{folder.name}.judged")
-        forced = asked.force or not asked.keeps
-        partial = Partial(beside, asked.resume, _say, force=forced, keeps=asked.keeps, others=others)
+        beside = folder.with_name(f"{folder.name}.partial" if keeps else f".{folder.name}.judged")
+        forced = force or not keeps
+        partial = Partial(beside, resume, _say, force=forced, keeps=keeps, others=others)
     hung_up = [signal.SIGHUP] if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN else []
     try:
-        plan = _seeded(plan, asked, partial)
+        kept = partial.seed() if resume and (draws or others) else None
+        plan = _seeded(plan, given.get("seed"), kept, draws)
         definition = plan.definition
         with ended_by(ending, signal.SIGTERM, *hung_up), of_problems() as progress:
             results = run_campaign(replace(plan, partial=partial, artefacts=partial.artefacts), progress)
@@ -136,7 +117,7 @@ def judge(definition, asked: Asked, statement: str | None = None) -> None:
             artefacts = partial.artefacts_for_report()
             refused = None
             if statement is not None:
-                refused = state(statement, definition, asked.only, results, artefacts)
+                refused = state(statement, definition, only, results, artefacts)
             written = write_carefully(results, folder, artefacts)
             if written:
                 partial.reported(tried=not results.summary.interrupted and results.summary.exit_code != 4)
@@ -148,31 +129,27 @@ def judge(definition, asked: Asked, statement: str | None = None) -> None:
         raise refused
     if refused:
         click.echo(f"no statement was written: {refused}", err=True)
-    finish(results, written, asked.out or folder)
+    finish(results, written, out or folder)
 
 
-def _expecting(definition, asked, units):
-    """The campaign with the failures that are expected of the cases that are run."""
-    if not asked.xfails:
-        return definition
+def _expecting(definition, listed, units, part):
+    """The campaign with the failures that a file lists as expected, of the cases that are run."""
     from sstep_verify.campaign.read import units_of
     from sstep_verify.campaign.summary import read_expected
     from sstep_verify.errors import InputError
 
-    if definition.kind != "family" or asked.shard:
+    if definition.kind != "family" or part:
         raise InputError("--xfails is for whole runs of campaigns with verdicts")
     every = {key for unit in units_of(definition) for key in unit.keys}
     planned = {key for unit in units for key in unit.keys}
-    known = read_expected(asked.xfails, every)
+    known = read_expected(listed, every)
     return replace(definition, expected=tuple(one for one in known if one.id in planned))
 
 
-def _seeded(plan, asked: Asked, partial):
+def _seeded(plan, given, kept, draws: bool):
     """The plan with further s: from the seed given, that of the run which is resumed, or one drawn anew."""
-    seed = asked.seed
-    if seed is None and asked.resume and (asked.draws or asked.others):
-        seed = partial.seed()
-    if seed is None and not asked.draws:
+    seed = kept if given is None else given
+    if seed is None and not draws:
         return plan
     from sstep_verify.campaign import profile
 
@@ -180,10 +157,10 @@ def _seeded(plan, asked: Asked, partial):
     definition = profile.with_further_s(plan.definition, seed)
     if definition.seed is None:
         return plan
-    if asked.seed is None:
-        _say(f"seed {seed}, from which further s are drawn: --seed {seed} draws the same")
-    given = () if asked.seed is not None else ("--seed", str(seed))
-    return replace(plan, definition=definition, command=(*plan.command, *given))
+    if given is not None:
+        return replace(plan, definition=definition)
+    _say(f"seed {seed}, from which further s are drawn: --seed {seed} draws the same")
+    return replace(plan, definition=definition, command=(*plan.command, "--seed", str(seed)))
 
 
 def _say(line: str) -> None:

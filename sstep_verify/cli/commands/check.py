@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from sstep_verify.campaign import LEVELS, PROFILES
-from sstep_verify.cli.campaign import Asked, campaign_options, judge
+from sstep_verify.cli.campaign import campaign_options, judge
 from sstep_verify.cli.options import (
     KERNELS,
     TASKS,
@@ -121,10 +121,9 @@ def command(solver, command_line, settings, statement, runs, **given):
     definition = profile_of(given["profile"], described, selection, command_again())
     if given["stability"]:
         definition = with_stability(definition)
-    asked = Asked.of(given, draws=not given["s_values"])
     if statement is not None and given["xfails"]:
         raise InputError("a statement says what failed, expected or not: leave out --xfails")
-    judge(definition, asked, statement)
+    judge(definition, given, draws=not given["s_values"], statement=statement)
 
 
 def _judge_runs(folder, described, selection, given) -> None:
@@ -138,7 +137,7 @@ def _judge_runs(folder, described, selection, given) -> None:
     definition = batch.definition(source, folder)
     # The report of a check has the plain name, and what it keeps for --resume is not for us to take.
     out = given["out"] or Path("sstep-verify-out") / f"{definition.name}-judged"
-    judge(definition, Asked.of(given | {"out": out, "only": batch.only}, keeps=False))
+    judge(definition, given | {"out": out, "only": batch.only}, keeps=False)
 
 
 def command_again():

@@ -141,7 +141,7 @@ def _refuse_others(chosen: str) -> None:
 def _judge(final, data, given) -> None:
     """Judge a vector in a file, and end with the exit code of its report."""
     from sstep_verify.campaign.elsewhere import final_vector
-    from sstep_verify.cli.campaign import Asked, judge
+    from sstep_verify.cli.campaign import judge
     from sstep_verify.cli.commands.check import command_again
 
     kernel, loss, _ = kernel_and_loss(given)
@@ -150,7 +150,7 @@ def _judge(final, data, given) -> None:
         final, data, kernel, loss, scale=given["scale"] or "", signed=given["signed"],
         directory=given["directory"], bias=given["bias"], command=command_again(), **stated,
     )  # fmt: skip
-    judge(definition, Asked(directory=given["directory"], out=given["out"], keeps=False))
+    judge(definition, {name: given[name] for name in ("directory", "out")}, keeps=False)
 
 
 def _certified(data, given):

@@ -8,7 +8,7 @@ import tomllib
 import click
 
 from sstep_verify.campaign import shipped
-from sstep_verify.cli.campaign import Asked, campaign_options, judge
+from sstep_verify.cli.campaign import campaign_options, judge
 from sstep_verify.cli.options import complete, folder_option
 
 
@@ -63,4 +63,4 @@ def command(words, others, **options):
         raise InputError(f"--from {others[0]} is for a run that resumes: give --resume, too")
     if more and not others:
         raise InputError(f"one campaign is run, but {campaign} and {more[0]} are named; name one")
-    judge(read_definition(campaign), Asked.of(options, others=(*others, *more)))
+    judge(read_definition(campaign), options, others=(*others, *more))
