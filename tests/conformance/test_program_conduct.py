@@ -40,8 +40,8 @@ def left(*words):
         pass
 """
 REPLACED = {
-    "shutil.rmtree(here); os.mkfifo(here)": "put a pipe in the place of its folder",
-    "os.rename(here, here + '.moved'); os.mkfifo(here)": "put a pipe in the place of its folder",
+    "shutil.rmtree(here); os.mkfifo(here)": "put a named pipe in the place of its folder",
+    "os.rename(here, here + '.moved'); os.mkfifo(here)": "put a named pipe in the place of its folder",
     "os.rename(here, here + '.moved'); os.symlink(here + '.moved', here)": "put a link in the place of its folder",
     "shutil.rmtree(here); open(here, 'w').close()": "put a file in the place of its folder",
     "shutil.rmtree(here); os.chdir(room); socket.socket(socket.AF_UNIX).bind('run')": "put a socket in the place",
