@@ -20,7 +20,7 @@ EDITS = {
     "the move of the first coordinate 1e-9": (ridge_window, "+= increments[place]", "+= increments[place] * (1.0 + 1e-9 * (place == 0))"),
     "rows that are not drawn again are kept in their place": (lone_windows, "if last[item] > step:", "if last[item] <= step:"),
     "the last place of a row is not kept": (lone_windows, "range(row.size)", "range(row.size - 1)"),
-    "rows of the step before": (recurrences, "rows, row_of, block, 0, block.size", "rows, row_of - (row_of > 0), block, 0, block.size"),
+    "rows of the step before": (recurrences, "rows, row_of, block, targets", "rows, row_of - (row_of > 0), block, targets"),
     "new rows in the places of the first ones": (lone_windows, "np.arange(count - new, count)", "np.arange(new)"),
 }  # fmt: skip
 
