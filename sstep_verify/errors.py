@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from numbers import Integral, Real
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 _SHOWN = 60
 """Characters of a value that a message shows."""
@@ -164,6 +165,20 @@ def integer(owner: str, name: str, value: object, lower: int, upper: int, why: s
             f"{owner}: {name} = {shown(value)}, but it must be an integer in {lower}..{upper} ({why})"
         )
     return int(value)  # type: ignore[call-overload]
+
+
+def of_type(name: str, value: object, kinds: Any, needed: str) -> None:
+    """InputError unless a value is of a type, or one of several; `needed` says what is, with an example."""
+    if not isinstance(value, kinds):
+        met = f"{' '.join(shown(value).split())} of type {type(value).__name__}"
+        raise InputError(f"{name} = {met}; needed is {needed}")
+
+
+def listed(name: str, values: object) -> tuple[Any, ...]:
+    """The values of a list or another sequence; InputError for one value alone, which a text is too."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"{name} = {shown(values)}, but it must be a list; put one alone in brackets")
+    return tuple(values)
 
 
 def shown(value: object) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, listed, of_type
 from sstep_verify.runs.floating_point import restore_with_warning
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ def judge(
     Raises
     ------
     InputError
-        If a check, s or the number of iterations cannot be used, the solver has no `declaration` or `run`,
-        or it refuses the input (``RefusedError``).
+        If problem or stream is of another type, a check, s or the number of iterations cannot be used, the
+        solver has no `declaration` or `run`, or it refuses the input (``RefusedError``).
     """
     # Constants of what is imported here are computed on the way.
     restore_with_warning("before a judgement")
@@ -81,7 +81,10 @@ def judge(
     from sstep_verify.checks.step_replay import CHECK as STEPS
     from sstep_verify.checks.trajectory import CHECK as ENDS
     from sstep_verify.checks.window_replay import CHECK as WINDOWS
+    from sstep_verify.problems import IndexStream, Problem
 
+    of_type("problem", problem, Problem, "a Problem: Problem(name, data, targets, kernel, loss)")
+    of_type("stream", stream, IndexStream, "an IndexStream, such as IndexStream('uniform', m, b, H)")
     if not is_whole(s) or s < 1:
         raise InputError(f"s = {s!r:.40}, but a window holds a whole number of iterations, such as s = 4")
     if iterations is not None and (not is_whole(iterations) or iterations < 0):
@@ -97,7 +100,7 @@ def judge(
         return Case(problem.name, problem, stream, (s,), length, declared)
 
     case = case_on(problem, stream, stream.length if iterations is None else iterations)
-    wanted = tuple(checks) or (STEPS if loggable(case) else ends,)
+    wanted = listed("checks", checks) or (STEPS if loggable(case) else ends,)
     chosen = checks_of(tuple(dict.fromkeys((CONTRACT, *wanted))))
     verdicts = _judged(foreign, case, *chosen)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sstep_verify.errors import FailedError, InputError
+from sstep_verify.errors import FailedError, InputError, integer, listed, not_negative, of_type
 from sstep_verify.judging import is_whole
 
 if TYPE_CHECKING:
@@ -144,16 +144,29 @@ def verify(
     from sstep_verify.campaign.profile import Selection, new_seed
     from sstep_verify.report.write import check_destination
 
-    given: Sequence[Any] = s
-    for number in given:
-        if not is_whole(number):
-            raise InputError(f"s = {list(given)!r:.80}: {number!r:.40} is no whole number, as 4 is")
-    drawn = None if s else new_seed() if seed is None else seed
-    chosen = Selection(tuple(ranks), tuple(s), data, tuple(tasks), tuple(kernels), level, shrink, drawn)
+    of_type("data", data, str | Path | None, "the name of a data set, or the path of a LIBSVM file")
+    of_type("only", only, str, "a part of the ids of cases")
+    of_type("out", out, str | Path | None, "the path of a folder")
+    if level is not None:
+        level = integer("verify", "level", level, 0, 3, "the levels of docs/spec.md")
+    if seed is not None:
+        seed = integer("verify", "seed", seed, 0, 2**63 - 1, "further s are drawn from it")
+    shrink, windows = not_negative("verify", "shrink", shrink, "seconds of a search"), _whole("s", s)
+    drawn = None if windows else new_seed() if seed is None else seed
+    names = listed("tasks", tasks), listed("kernels", kernels)
+    chosen = Selection(_whole("ranks", ranks), windows, data, *names, level, shrink, drawn)
     definition = _definition(solver, profile, chosen)
     if out is not None:
         check_destination(out)
     return reported(definition, only, out)
+
+
+def _whole(name: str, given: Sequence[int]) -> tuple[int, ...]:
+    numbers = listed(name, given)
+    for number in numbers:
+        if not is_whole(number):
+            raise InputError(f"{name} = {list(numbers)!r:.80}: {number!r:.40} is no whole number, as 4 is")
+    return tuple(map(int, numbers))
 
 
 def reported(definition: Definition, only: str, out: str | Path | None = None) -> Report:
@@ -198,8 +211,9 @@ def parametrize_with_checks(
 
     from sstep_verify.campaign.profile import Selection
 
-    parameters, chosen = [], Selection(tasks=tuple(tasks), kernels=tuple(kernels))
-    for solver in solvers:
+    chosen = Selection(tasks=listed("tasks", tasks), kernels=listed("kernels", kernels))
+    parameters = []
+    for solver in listed("solvers", solvers):
         for unit in cases_of(_definition(solver, profile, chosen)):
             check = functools.partial(_verify_one, profile=profile, only=unit, seed=seed)
             parameters.append(pytest.param(solver, check, id=unit))
@@ -221,5 +235,6 @@ def _definition(solver: Solver | str, profile: str, chosen: Selection) -> Defini
     from sstep_verify.adapters.python import checked_solver
     from sstep_verify.campaign.profile import profile_of
 
+    of_type("profile", profile, str, "the name of one, such as 'ci'")
     given = solver if isinstance(solver, str) else checked_solver(solver, "solver")
     return profile_of(profile, given, chosen, f"verify(solver, {profile!r})")

@@ -20,12 +20,14 @@ import numpy as np
 
 from sstep_verify.adapters.program import ProgramFile, read_program
 from sstep_verify.campaign import PROFILES
-from sstep_verify.campaign.cases import load_data
+from sstep_verify.campaign.cases import OneOf, load_data, refuse_beyond
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.family import Family, Source
 from sstep_verify.campaign.verdicts.kind import edges, fitted, judged, made_for, refuse_unusable
 from sstep_verify.errors import InputError, closest
+from sstep_verify.problems.kernels import KERNELS
+from sstep_verify.problems.losses import TASKS
 from sstep_verify.protocol import Solver, is_program
 from sstep_verify.specification import level_of
 
@@ -166,6 +168,8 @@ def profile_of(
         raise InputError(
             f"profile {profile!r} is unknown{closest(profile, PROFILES)}; known: {', '.join(PROFILES)}"
         )
+    names = {"task": chosen.tasks, "kernel": chosen.kernels}
+    refuse_beyond(f"profile {profile}", names, {"task": OneOf(TASKS), "kernel": OneOf(tuple(KERNELS))})
     if isinstance(solver, str) and is_program(solver):
         solver = read_program(solver)
     definition, given = read_definition(PROFILES[profile]), None if isinstance(solver, str) else solver
@@ -178,9 +182,12 @@ def profile_of(
     if program is not None:
         families = tuple(fitted(family, program) for family in families)
     if not families:
+        tasks = dict.fromkeys(task for family in definition.families for task in family.task)
+        kernels = dict.fromkeys(one.name for family in definition.families for one in family.kernel)
         raise InputError(
-            f"profile {profile}: no problem of it goes with the tasks, kernels and data asked for; leave "
-            "these out and add --list to see what it has"
+            f"profile {profile}: no problem of it goes with the tasks, kernels and data asked for; it has "
+            f"{', '.join(tasks)} and the kernel{'s' * (len(kernels) > 1)} {', '.join(kernels)}"
+            f"{', and labels are for a K-SVM, other targets for krr' * bool(chosen.data)}"
         )
     for family in families:
         refuse_unusable(family, f"profile {profile}")

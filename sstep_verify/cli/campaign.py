@@ -159,8 +159,9 @@ def _seeded(plan, given, kept, draws: bool):
         return plan
     if given is not None:
         return replace(plan, definition=definition)
-    _say(f"seed {seed}, from which further s are drawn: --seed {seed} draws the same")
-    return replace(plan, definition=definition, command=(*plan.command, "--seed", str(seed)))
+    remark = f"seed {seed}, from which further s are drawn: --seed {seed} draws the same"
+    command = (*plan.command, "--seed", str(seed))
+    return replace(plan, definition=definition, command=command, remark=remark)
 
 
 def _say(line: str) -> None:

@@ -179,7 +179,7 @@ class RBFKernel(Kernel):
     Raises
     ------
     InputError
-        If sigma is not a positive number in the range of `parameters.positive`.
+        If sigma is not a finite number > 0.
     """
 
     sigma: float = 1.0

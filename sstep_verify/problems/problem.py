@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, of_type
 from sstep_verify.problems import kernels, losses
 from sstep_verify.problems.kernels import Kernel
 from sstep_verify.problems.losses import BoxedLoss, Dual, Hinge, Loss, Ridge, SquaredHinge
@@ -41,7 +41,8 @@ class Problem:
     Raises
     ------
     InputError
-        If shapes disagree, a value is not finite, or the labels of a K-SVM are not -1 and +1.
+        If something is of another type, shapes disagree, a value is no finite number, or the labels of a
+        K-SVM are not -1 and +1.
     """
 
     name: str
@@ -51,9 +52,11 @@ class Problem:
     loss: Loss
 
     def __post_init__(self):
+        of_type("name", self.name, str, "a text, for messages")
+        of_type(f"{self.name}: kernel", self.kernel, Kernel, "a kernel, such as RBFKernel(sigma=1.0)")
+        of_type(f"{self.name}: loss", self.loss, Loss, "a loss, such as Hinge(C=1.0) or Ridge(penalty=1.0)")
         object.__setattr__(self, "data", _frozen_matrix(self.data, self.name))
-        targets = np.array(self.targets, dtype=np.float64)
-        targets.setflags(write=False)
+        targets = _frozen_array(self.targets, f"{self.name}: targets")
         object.__setattr__(self, "targets", targets)
         m, n = self.data.shape
         if m == 0 or n == 0:
@@ -207,11 +210,20 @@ class Problem:
         return f"{self.name} / {kernels.describe(self.kernel)} / {losses.describe(self.loss)}"
 
 
+def _frozen_array(values, what: str) -> np.ndarray:
+    try:
+        array = np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be numbers: {error}") from error
+    array.setflags(write=False)
+    return array
+
+
 def _frozen_matrix(data, name: str):
     sparse: bool = sp.issparse(data)
-    dimensions = data.ndim if sparse else np.ndim(data)
-    if dimensions != 2:
-        raise InputError(f"{name}: the data must be a matrix, but have {dimensions} dimensions")
+    held = data if sparse else _frozen_array(data, f"{name}: the data")
+    if held.ndim != 2:
+        raise InputError(f"{name}: the data must be a matrix, but have {held.ndim} dimensions")
     if sparse:
         matrix = sp.csr_array(data, dtype=np.float64, copy=True)
         matrix.sum_duplicates()
@@ -219,9 +231,7 @@ def _frozen_matrix(data, name: str):
         for part in (matrix.data, matrix.indices, matrix.indptr):
             part.setflags(write=False)
         return matrix
-    dense = np.array(data, dtype=np.float64, order="C")
-    dense.setflags(write=False)
-    return dense
+    return held
 
 
 def _check_finite(name: str, data, targets: np.ndarray) -> None:
@@ -244,7 +254,7 @@ def _check_labels(name: str, targets: np.ndarray) -> None:
         raise InputError(
             f"{name}: a K-SVM needs labels -1 and +1, but the targets hold "
             f"{', '.join(f'{v:g}' for v in values[:5])}{', ...' if values.size > 5 else ''}; "
-            "map two classes with sstep_verify.problems.data.svmlight_lines.two_classes"
+            f"numpy.where(targets == {float(values[0])}, -1.0, 1.0) makes -1 of the first and +1 of others"
         )
 
 

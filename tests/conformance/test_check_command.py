@@ -22,6 +22,7 @@ from sstep_verify import (
     judge,
 )
 from sstep_verify.adapters.program import ProgramSolver, program_from
+from sstep_verify.campaign import profile
 from sstep_verify.cli.main import main
 from sstep_verify.problems.data.datasets import load
 from sstep_verify.verdict import Status
@@ -142,11 +143,13 @@ def test_a_python_object_is_judged_on_the_same_problems(tmp_path):
 def test_what_cannot_be_asked_is_refused_in_one_line(tmp_path, monkeypatch, capsys, words, told):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["sstep-verify", "check", *words, "--profile", "smoke"])
+    monkeypatch.setattr(profile, "new_seed", lambda: 31)
     with pytest.raises(SystemExit) as ended:
         main()
     said = capsys.readouterr()
     assert ended.value.code == 2, said
     assert told in said.err
+    assert "further s" not in said.err  # What was drawn is told of runs that are made.
     assert not (tmp_path / "sstep-verify-out").exists() or not any(
         (tmp_path / "sstep-verify-out").iterdir()
     )

@@ -182,6 +182,8 @@ def test_a_solver_that_raises_fails_its_contract(function, words):
         ({"s": 4, "iterations": 2.5}, "iterations = 2.5, but .* up to the 12 blocks"),
         ({"s": 4, "iterations": -1}, "iterations = -1"),
         ({"s": 4, "iterations": 13}, "needs 13 drawn blocks, but the index stream has 12"),
+        ({"s": 4, "checks": "window-replay"}, "checks = 'window-replay', but it must be a list"),
+        ({"s": 4, "checks": 3}, "checks = 3, but it must be a list"),
     ],
     ids=str,
 )
@@ -199,6 +201,21 @@ class Undeclared(ReferenceSolver):
 
     def __init__(self):
         self.declaration = "mine"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ((DATA, STREAM), r"problem = array\(\[\[ .* of type ndarray; needed is a Problem"),
+        ((PROBLEM, DATA), r"stream = array\(\[\[ .* of type ndarray; needed is an IndexStream, such as"),
+        ((STREAM, PROBLEM), r"problem = IndexStream\(kind='uniform', .* of type IndexStream; needed is a"),
+    ],
+    ids=["an array for the problem", "an array for the stream", "one for the other"],
+)
+def test_what_is_no_problem_or_stream_is_refused_in_one_line(given, words):
+    with pytest.raises(InputError, match=words) as caught:
+        judge(ReferenceSolver(), *given, s=4)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

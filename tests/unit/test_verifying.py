@@ -57,7 +57,29 @@ def test_a_wrong_solver_fails_and_leaves_what_judges_it_again(tmp_path):
     ("options", "words"),
     [
         ({"profile": "smok"}, "did you mean 'smoke'"),
-        ({"profile": "smoke", "tasks": ["svm-l2"]}, "no problem of it goes with"),
+        ({"profile": ["smoke"]}, r"profile = \['smoke'\] of type list; needed is the name of one"),
+        (
+            {"profile": "smoke", "tasks": ["svm-l2"]},
+            "goes with .* it has svm-l1, krr and the kernels rbf, poly",
+        ),
+        ({"profile": "smoke", "tasks": ["svm"]}, "task 'svm' is unknown .did you mean 'svm-l2'"),
+        ({"profile": "smoke", "kernels": ["poly"]}, "kernel 'poly' is unknown; known: linear, poly.*, rbf"),
+        ({"profile": "smoke", "tasks": "svm-l1"}, "tasks = 'svm-l1', but it must be a list"),
+        ({"profile": "smoke", "kernels": None}, "kernels = None, but it must be a list"),
+        ({"profile": "smoke", "s": 3}, "s = 3, but it must be a list"),
+        ({"profile": "smoke", "s": np.array([0, 4])}, "s = 0"),
+        ({"profile": "smoke", "ranks": 2}, "ranks = 2, but it must be a list"),
+        ({"profile": "smoke", "ranks": ["2"]}, r"ranks = \['2'\]: '2' is no whole number"),
+        ({"profile": "smoke", "level": 7}, r"level = 7, but it must be an integer in 0\.\.3"),
+        ({"profile": "smoke", "level": "L2"}, r"level = 'L2', but it must be an integer in 0\.\.3"),
+        ({"profile": "smoke", "seed": -1}, r"seed = -1, but it must be an integer in 0\.\."),
+        ({"profile": "smoke", "shrink": "1"}, "shrink = '1', but it must be a number"),
+        (
+            {"profile": "smoke", "data": np.ones((3, 2))},
+            "data = .* of type ndarray; needed is the name of a",
+        ),
+        ({"profile": "smoke", "only": 3}, "only = 3 of type int; needed is"),
+        ({"profile": "smoke", "out": 3}, "out = 3 of type int; needed is"),
         ({"profile": "smoke", "only": "nothing"}, "nothing"),
         ({"profile": "smoke", "s": [0]}, "s = 0"),
         ({"profile": "smoke", "s": ["4"]}, "'4' is no whole number"),
@@ -69,6 +91,20 @@ def test_a_wrong_solver_fails_and_leaves_what_judges_it_again(tmp_path):
 def test_what_cannot_be_asked_is_refused(options, words):
     with pytest.raises(InputError, match=words):
         verify(RIGHT, **options)
+
+
+@pytest.mark.parametrize(
+    ("solvers", "options", "words"),
+    [
+        (RIGHT, {}, "solvers = <.*ReferenceSolver.*, but it must be a list"),
+        ("mine:solver", {}, "solvers = 'mine:solver', but it must be a list"),
+        ([RIGHT], {"tasks": "krr"}, "tasks = 'krr', but it must be a list"),
+        ([RIGHT], {"kernels": ["poly"]}, "kernel 'poly' is unknown; known: linear"),
+    ],
+)
+def test_what_no_tests_can_be_made_of_is_refused(solvers, options, words):
+    with pytest.raises(InputError, match=words):
+        parametrize_with_checks(solvers, **options)
 
 
 @parametrize_with_checks([RIGHT])

@@ -142,7 +142,27 @@ def test_labels_other_than_plus_and_minus_one_are_named(loss, targets, found):
     with pytest.raises(InputError, match="needs labels -1 and \\+1") as caught:
         problem(targets=targets, loss=loss)
     assert found in str(caught.value)
-    assert "two_classes" in str(caught.value)
+    assert f"numpy.where(targets == {min(targets):.1f}, -1.0, 1.0)" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"name": np.ones(2)}, r"name = array\(\[1\., 1\.\]\) of type ndarray; needed is a text"),
+        (
+            {"kernel": "rbf"},
+            r"kernel = 'rbf' of type str; needed is a kernel, such as RBFKernel\(sigma=1.0\)",
+        ),
+        ({"kernel": RBFKernel}, "kernel = <class .*RBFKernel'> of type type; needed is a kernel"),
+        ({"loss": 1.0}, r"loss = 1\.0 of type float; needed is a loss, such as Hinge\(C=1\.0\)"),
+        ({"targets": ["a", "b", "a", "b"]}, "targets must be numbers: could not convert .* 'a'"),
+        ({"data": [[1.0], [2.0, 3.0]]}, "the data must be numbers"),
+    ],
+    ids=["a name", "a kernel's name", "a kernel's class", "a loss", "targets", "data"],
+)
+def test_what_is_of_another_type_is_named_with_what_is_needed(given, words):
+    with pytest.raises(InputError, match=words):
+        problem(**given)
 
 
 def test_many_wrong_labels_are_shortened():
