@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sstep_verify.campaign.statement.make import ABOUT, NOT_TOLD, sentences_of
+from sstep_verify.campaign.statement.make import ABOUT, NOT_TOLD, THRESHOLDS, sentences_of
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.report.case import Case
 from sstep_verify.specification import specification
@@ -25,12 +25,12 @@ def verdict(status=Status.PASS, check="step-replay", seen=(), sentences=()) -> d
     ).as_dict()  # fmt: skip
 
 
-def outcomes(*verdicts: dict, level: int = 2, **about) -> dict[str, str]:
-    return {one.number: one.outcome for one in sentences_of(verdicts, [case(**about)], level)}
+def outcomes(*verdicts: dict, level: int = 2, update: str = "in-place", **about) -> dict[str, str]:
+    return {one.number: one.outcome for one in sentences_of(verdicts, [case(**about)], level, update)}
 
 
 def test_the_numbers_named_here_are_those_of_the_specification():
-    assert {*ABOUT, *NOT_TOLD} <= {one.number for one in specification().sentences}
+    assert {*ABOUT, *NOT_TOLD, *THRESHOLDS} <= {one.number for one in specification().sentences}
 
 
 def test_every_check_passed_with_nothing_seen_passes_no_sentence_on_a_quantity():
@@ -61,6 +61,38 @@ def test_a_quantity_must_have_been_seen_all_of_them():
     both = verdict(seen=("write-back",)), verdict(check="window-replay", seen=("window-boundary",))
     assert outcomes(*both)["S-3.12"] == "passed"
     assert outcomes(verdict(Status.VACUOUS, seen=("write-back", "window-boundary")))["S-3.12"] == "vacuous"
+
+
+@pytest.mark.parametrize(
+    ("update", "found"), [("in-place", "passed"), ("added", "passed"), ("frozen", "vacuous")]
+)
+def test_a_quantity_that_only_a_frozen_update_has_is_asked_of_no_other(update, found):
+    assert outcomes(verdict(seen=("same-coordinate",)), update=update)["S-3.6"] == found
+    assert outcomes(verdict(), update=update)["S-3.6"] == "vacuous"
+    assert outcomes(verdict(seen=("same-coordinate", "overlap")), update=update)["S-3.6"] == "passed"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "seen", "found"),
+    [
+        ("linear", ("data-up",), "passed"),
+        ("linear", ("labels", "restart"), "vacuous"),
+        ("rbf sigma=1", ("data-up", "data-down", "labels", "restart"), "vacuous"),
+    ],
+)
+def test_no_threshold_is_shown_by_scaling_alone_that_changes_a(kernel, seen, found):
+    passed = verdict(), verdict(check="metamorphic-exact", seen=seen)
+    told = outcomes(*passed, kernel=kernel)
+    assert (told["S-3.11"], told["S-4.5"]) == (found, found)
+
+
+@pytest.mark.parametrize(("kernel", "way", "found"), [
+    ("rbf sigma=1", "targets-up", "passed"), ("rbf sigma=1", "data-up", "vacuous"),
+    ("linear", "data-up", "vacuous"),
+])  # fmt: skip
+def test_data_scaled_leave_a_of_a_ridge_as_it_is_and_targets_do_not(kernel, way, found):
+    passed = verdict(check="metamorphic-exact", seen=(way,))
+    assert outcomes(passed, task="krr", kernel=kernel)["S-4.5"] == found
 
 
 def test_a_fail_fails_what_it_names_and_an_inconclusive_check_passes_nothing():
