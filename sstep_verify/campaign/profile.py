@@ -195,12 +195,19 @@ def profile_of(
         definition,
         name=f"{stem}-{profile}",
         title=f"{name}: profile {profile}",
-        description=f"Solver under test: {name}. {definition.description}",
+        description=f"Solver under test: {name}. {_part(chosen)}{definition.description}",
         families=families,
         command=command,
         cut=Chosen(profile, chosen),
     )
     return with_further_s(made, chosen.seed)
+
+
+def _part(chosen: Selection) -> str:
+    """What stands before the description of a profile of which a part alone was asked for."""
+    cut = {"tasks": chosen.tasks, "kernels": chosen.kernels, "data": chosen.data, "s": chosen.s}
+    named = [name for name, value in cut.items() if value]
+    return f"A part of the profile, chosen by {' and '.join(named)}; the whole is: " if named else ""
 
 
 def _known_s(family: Family, program: ProgramFile | None, chosen: Selection) -> tuple[int, ...]:

@@ -81,7 +81,7 @@ def _visible(term: dict) -> str:
         return f"none{': ' + term['reason'] if term['reason'] else ''}"
     counts = f"{term['seen']} of {term['decided']} comparisons"
     if term["detection_limit"] is None:  # A quantity that is there or is not, such as the index stream.
-        return f"left out, in {counts}"
+        return f"would show if left out, in {counts}"
     return f"relative errors down to {number(term['detection_limit'])}, in {counts}"
 
 

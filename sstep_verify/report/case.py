@@ -19,6 +19,12 @@ PREDICTED = "PREDICTED"
 NOTHING_RUN = "nothing was run: the vector was handed over"
 """Why the run of a vector ended that a solver left elsewhere."""
 
+OF_A_RUN = (
+    "solver", "solver options", "exchange", "ranks", "index stream",
+    "s not replayed (window above the replay limit)",
+)  # fmt: skip
+"""Facts of a case that say how its runs were made."""
+
 
 @dataclass(frozen=True)
 class Run(Record):
@@ -110,6 +116,16 @@ class Case(Record):
                 f"case {self.id}: status {self.status!r} is unknown; known: {', '.join(known)}"
             )
         self._set(status=str(self.status))
+
+    @property
+    def of_runs(self) -> bool:
+        """Whether anything was run; a vector that was handed over has no s, no stream and no solver."""
+        return not self.runs or any(run.stop != NOTHING_RUN for run in self.runs)
+
+    @property
+    def told_facts(self) -> dict[str, object]:
+        """The facts, of a vector that was handed over without those of a run."""
+        return {name: fact for name, fact in self.facts.items() if self.of_runs or name not in OF_A_RUN}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import junitparser
 
-from sstep_verify.report.case import NOTHING_RUN, Case
+from sstep_verify.report.case import Case
 from sstep_verify.report.plain import count, grouped, xml_text
 from sstep_verify.report.results import Results, tally
 from sstep_verify.report.tables import Column, Table, chip, words
@@ -61,8 +61,7 @@ class Failure:
     @property
     def of_runs(self) -> bool:
         """Whether anything was run; a vector that was handed over has no s."""
-        runs = [run for case in self.cases for run in case.runs]
-        return not runs or any(run.stop != NOTHING_RUN for run in runs)
+        return any(case.of_runs for case in self.cases)
 
 
 def by_case(results: Results) -> dict[str, list[dict]]:
@@ -126,7 +125,7 @@ def verdict_table(results: Results) -> Table:
 
 
 def _row(verdicts: list[dict], case: Case) -> dict[str, Any]:
-    """One check on one case: the worst status and the largest ratio, and what was compared and visible."""
+    """One check on one case: the worst status and the largest ratio, and what was compared and seen."""
     (cover,) = tally(verdicts)["coverage"].values()
     statuses = [Status(verdict["status"]) for verdict in verdicts]
     parts = [f"{statuses.count(status)} {status}" for status in Status if status in statuses]
@@ -166,12 +165,12 @@ def visibility(verdicts: list[dict]) -> str:
         worst[term["name"]] = max(worst.get(term["name"], 0.0), term["detection_limit"] or 0.0)
     if not worst:
         return "–"
-    words = f"{len(worst) - len(hidden)} of {len(worst)} visible in every run"
+    words = f"{len(worst) - len(hidden)} of {len(worst)} seen in every run"
     known = {name: value for name, value in worst.items() if value and name not in hidden}
     if known:  # checks that compare bits or counts have none
         name = max(known, key=known.__getitem__)
         words += f", worst detection limit {known[name]:.2g} ({name})"
-    return words + (f"; not visible in some: {', '.join(hidden)}" if hidden else "")
+    return words + (f"; not seen in some: {', '.join(hidden)}" if hidden else "")
 
 
 _PROPERTIES = (

@@ -192,7 +192,7 @@ def _page(
         runs_of=runs_of,
         verdicts=by_case(results),
         overview=overview,
-        visible={
+        seen={
             check: visibility([verdict for verdict in results.verdicts if verdict["check"] == check])
             for check in overview["counts"]
         },

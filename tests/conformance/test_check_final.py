@@ -60,6 +60,14 @@ def test_the_optimum_passes_and_what_it_reaches_is_said(run):
     assert "right for s" not in told
 
 
+def test_the_page_of_a_vector_tells_of_no_stream_and_no_solver(run):
+    run(svm(), *SVM)
+    page = Path("sstep-verify-out/alpha-final/index.html").read_text("utf-8")
+    assert "<dt>optimal value</dt>" in page
+    for fact in ("<dt>index stream", "update in-place", "not declared", "<dt>solver", "<dt>exchange"):
+        assert fact not in page, fact
+
+
 def test_printed_decimals_enter_the_bound(run):
     code, told, _ = run(svm(), *SVM, form="%.6f")
     assert code == 0, told

@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from sstep_verify import CallableSolver, Declaration
 from sstep_verify.adapters.program import read_program
 from sstep_verify.campaign import PROFILES
 from sstep_verify.campaign.profile import Selection, profile_of
@@ -42,3 +43,18 @@ def test_every_profile_can_be_asked_of_every_kind_of_program(tmp_path, profile, 
         assert len(ids) == len(set(ids))
         judged += 1
     assert judged == 3 * (4 * 3 + 2)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "told"),
+    [
+        (Selection(), "Solver under test: s. A first answer"),
+        (
+            Selection(tasks=("svm-l1",), s=(7,)),
+            "Solver under test: s. A part of the profile, chosen by tasks and s; the whole is: A first answer",
+        ),
+    ],
+)
+def test_the_description_of_a_part_says_that_it_is_one(chosen, told):
+    solver = CallableSolver(lambda problem, blocks, s, a0: a0, Declaration("s"))
+    assert profile_of("smoke", solver, chosen, "again").description.startswith(told)

@@ -41,6 +41,14 @@ def test_the_glossary_has_every_word_once():
     assert all(text.count(f"    {word}: ") == 1 for word in WORDS)
 
 
+def test_a_quantity_that_is_there_or_not_would_have_shown_and_was_not_left_out():
+    told = verdict("a/b").as_dict()
+    told["terms"][0] |= {"detection_limit": None, "seen": 195, "decided": 205}
+    name = told["terms"][0]["name"]
+    lines = "\n".join(in_short(told, "")).splitlines()
+    assert f"    {name}: would show if left out, in 195 of 205 comparisons" in lines
+
+
 @pytest.mark.parametrize(("planned", "executed"), [(12, 12), (12, 7), (900, 1)])
 def test_comparisons_made_are_told_of_those_planned(planned, executed):
     told = verdict("a/b", planned=planned, executed=executed).as_dict()

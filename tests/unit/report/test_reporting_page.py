@@ -158,7 +158,7 @@ def test_a_row_sums_up_all_s_by_the_worst():
         0.5,
     ]
     assert [row[name] for name in ("planned", "executed", "vacuous")] == [36, 36, 1]
-    assert row["quantities"] == "0 of 1 visible in every run; not visible in some: overlap"
+    assert row["quantities"] == "0 of 1 seen in every run; not seen in some: overlap"
 
 
 def test_a_fail_over_a_bound_of_zero_has_an_infinite_ratio_and_no_smaller_one_hides_it(tmp_path):
@@ -172,10 +172,19 @@ def test_a_fail_over_a_bound_of_zero_has_an_infinite_ratio_and_no_smaller_one_hi
     assert html_of(made, tmp_path / "report").count("∞") == 2
 
 
+def test_a_page_says_seen_and_what_a_cap_is(tmp_path):
+    text = page_of(every_status(), tmp_path / "report").text
+    page = text[text.index("· campaign") : text.index("results.json holds")]
+    assert "visible" not in page
+    assert "a FAIL and a quantity that was seen may stand together" in text
+    assert "their gaps and errors are relative" in text
+    assert "cap reachedThe run made all iterations that it was asked for" in text
+
+
 def test_the_worst_detection_limit_is_that_of_the_run_that_saw_least():
     sharp, dull = verdict("a").as_dict(), verdict("a", s=4).as_dict()
     dull["terms"][0]["detection_limit"] = 2e-3
-    words = "1 of 1 visible in every run, worst detection limit 0.002 (overlap)"
+    words = "1 of 1 seen in every run, worst detection limit 0.002 (overlap)"
     assert verdicts.visibility([sharp, dull]) == words
     assert verdicts.visibility([]) == "–"
 
