@@ -25,7 +25,7 @@ DECIDE = (
 )  # fmt: skip
 """What decides a verdict, in the package: modules, and the problems of campaigns."""
 
-NOT_MEASURED = "power not measured for this version"
+NOT_MEASURED = "power of these checks (what they catch: docs/power.md) not measured for this version"
 
 SHORT = 7
 """Digits of a commit that are told."""

@@ -118,8 +118,9 @@ COLUMNS = ("precision", *(field.name for field in fields(Point)))
 def lines(certificate: Certificate) -> Iterator[str]:
     """The certificate for a terminal."""
     for curve in certificate.curves:
+        gained = f"{curve.gained:.2e}" if curve.gained > 0.0 else "nothing"
         yield (
-            f"{curve.precision}: gap at most {curve.gap:.2e} where windows begin, {curve.gained:.2e} "
+            f"{curve.precision}: gap at most {curve.gap:.2e} where windows begin, {gained} "
             f"gained by training; the precision shows gaps from {curve.shown:.2e} on"
         )
         yield "     s       bound   classical  attainable    measured"

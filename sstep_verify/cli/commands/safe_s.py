@@ -83,16 +83,25 @@ def command(data, **given):
         print_json(document(found) | {"training": plain(training)})
     else:
         measure = "gap" if problem.is_svm else "residual"
-        short = " (stopped before --tolerance)" if trained.values.relative > given["tolerance"] else ""
         click.echo(
             f"{problem.label}: trained {trained.iteration} iterations, relative {measure} "
-            f"{trained.values.relative:.2e}{short}"
+            f"{trained.values.relative:.2e}{_short(trained, given['tolerance'])}"
         )
         for line in lines(found):
             click.echo(line)
         if folder is not None:
             click.echo(f"safe-s.csv and figures: {given['out']}")
     _end(found)
+
+
+def _short(trained, tolerance) -> str:
+    """What training fell short of, in words; empty where it reached its tolerance."""
+    if not trained.iteration:
+        return " (nothing was trained: windows begin at a = 0)"
+    if trained.values.relative <= tolerance:
+        return ""
+    far = ", and far from the optimum: what follows says little of a trained vector"
+    return f" (stopped before --tolerance{far if trained.values.relative > 1.0 else ''})"
 
 
 def _end(found) -> None:

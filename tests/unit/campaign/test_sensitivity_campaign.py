@@ -131,7 +131,9 @@ def test_a_figure_is_told_of_what_it_was_measured_with_alone(monkeypatch):
         assert power_statement(name) == "", name
     for module in (power, studied):
         monkeypatch.setattr(module, "deciding_digest", lambda: "0" * 64)
-    assert power_statement("ci") == "power not measured for this version"
+    assert power_statement("ci") == (
+        "power of these checks (what they catch: docs/power.md) not measured for this version"
+    )
     assert power_statement("deep") == ""
     with pytest.raises(SystemExit, match="not measured for this version"):
         studied.main()

@@ -200,6 +200,17 @@ def test_where_nothing_is_certified_the_exit_code_is_3(file):
     assert result.exit_code == 3
     assert "float32: no s is certified, not even 1" in result.output
     assert "float64" not in result.output
+    first, second = result.output.splitlines()[:2]
+    assert first.endswith("(nothing was trained: windows begin at a = 0)")
+    assert "nothing gained by training" in second
+
+
+@pytest.mark.parametrize(("iterations", "far"), [("1", True), ("2000", False)])
+def test_a_training_that_failed_is_warned_of(file, iterations, far):
+    words = "--task", "svm-l1", "--largest-s", "1", "--iterations", iterations, "--tolerance", "1e-12"
+    first = told(file, *words).output.splitlines()[0]
+    assert "(stopped before --tolerance" in first
+    assert ("far from the optimum" in first) == far
 
 
 @pytest.mark.parametrize(
