@@ -51,6 +51,18 @@ class ProgramError(InputError):
     """A program did not end as a run ends, or left something that is no result."""
 
 
+class NoLogError(ProgramError):
+    """A program left no log of its steps, which it is said to write."""
+
+
+class NoResultError(ProgramError):
+    """A program left no a, which it is said to write."""
+
+
+class ResultError(InputError):
+    """What a solver returned is no result of a run, by its type or its shape."""
+
+
 class RunError(SstepVerifyError, RuntimeError):
     """A run that its solver ended itself, because what it held had gone wrong; a FAIL of that run.
 

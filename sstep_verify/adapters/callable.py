@@ -11,7 +11,7 @@ from time import perf_counter
 
 import numpy as np
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, ResultError
 from sstep_verify.protocol import Declaration, Observer, RunRequest
 from sstep_verify.trajectory import Trajectory
 
@@ -163,12 +163,12 @@ class CallableSolver:
 
     def _checked(self, returned: object, initial: np.ndarray) -> np.ndarray:
         if isinstance(returned, np.ma.MaskedArray):
-            raise InputError(
+            raise ResultError(
                 f"{self.declaration.name}: the function returned a masked array; needed is a plain one"
             )
         alpha = np.asarray(returned)
         if alpha.shape != initial.shape or alpha.dtype.kind not in "fiu":
-            raise InputError(
+            raise ResultError(
                 f"{self.declaration.name}: the function returned an array of shape {alpha.shape} and type "
                 f"{alpha.dtype}; needed is a real vector of shape {initial.shape}"
             )

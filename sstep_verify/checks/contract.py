@@ -30,6 +30,7 @@ from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.declaration import Declaration
+from sstep_verify.errors import NoLogError, NoResultError, ResultError
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.rounding.arithmetic import TYPES
 from sstep_verify.rounding.held import held_problem
@@ -39,13 +40,17 @@ from sstep_verify.verdict import Verdict
 
 CHECK = "contract"
 
-CAUSES = (
-    "a run that ended early, a window lost or made twice, another start, a state that is not written "
-    "down, an array of inputs used as work space, a division by 0 or a number out of range"
-)
+STEPS_LOST = "a run that ended early, a window lost or made twice"
+CAUSES = {
+    "length": STEPS_LOST,
+    "recorded iterations": STEPS_LOST,
+    "start": "a start other than the one asked for",
+    "first a": "a start other than the one asked for",
+    FINITE: "a division by 0 or a number out of range",
+    "inputs": "what is given or shared used as work space",
+}
+"""Likely causes of what is wrong, by item, where it does not say them itself, as an error does."""
 
-
-ERROR_CAUSES = "the error that is quoted; an input that the solver cannot take"
 BEYOND = (
     "a correct run may form numbers beyond its precision, or meet a block system that it cannot factor "
     "(bounds/largest_number.py)"
@@ -54,8 +59,13 @@ BEYOND = (
 _Runs = dict[str, tuple[Trajectory, Asked]]
 """Runs, and what each was asked for, by key."""
 
-COHERENCE, INCOHERENT = "coherence", "IncoherenceError"
-"""Stands for the item `stop reason` where the ranks ended a run, as they no longer held the same a."""
+OF_ERROR = {
+    "IncoherenceError": "coherence",
+    ResultError.__name__: "shape",
+    NoResultError.__name__: "shape",
+    NoLogError.__name__: "no step log",
+}
+"""Stands for the item `stop reason` where an error says that ranks differ, or what of a result is wrong."""
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
@@ -121,7 +131,9 @@ def _judge(case: Case, s: int, runs: _Runs) -> Verdict:
         planned=planned,
         executed=planned,
         origin=origin,
-        causes=ERROR_CAUSES if wrong and len(raised) == len(wrong) else CAUSES,
+        causes=", ".join(
+            dict.fromkeys(CAUSES[item] for faults in wrong.values() for item in faults if item in CAUSES)
+        ),
         terms=(
             planted_term(
                 "a run cut short", steps, 0.0, planned, planned, "no run was to make an iteration"
@@ -146,10 +158,9 @@ def _in_words(wrong: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def _sign(item: str, trajectory: Trajectory) -> str:
-    """The item whose sentence a fault breaks: a run that ended by an error has not made its iterations."""
-    if item != "stop reason" or not trajectory.raised:
-        return item
-    return COHERENCE if trajectory.raised.kind == INCOHERENT else "length"
+    """The item whose sentence a fault breaks."""
+    ended = item == "stop reason" and trajectory.raised
+    return OF_ERROR.get(ended.kind, item) if ended else item
 
 
 def _faults(case: Case, trajectory: Trajectory, asked: Asked) -> dict[str, str]:

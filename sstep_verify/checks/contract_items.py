@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sstep_verify.declaration import Declaration
+from sstep_verify.errors import ResultError
 from sstep_verify.rounding.arithmetic import TYPES
 from sstep_verify.trajectory import RAISED, Asked, Trajectory
 
@@ -128,6 +129,8 @@ def _stop(trajectory: Trajectory, asked: Asked) -> str:
     reason, length = trajectory.stopped, trajectory.length
     if trajectory.raised:
         kind, message = trajectory.raised.kind, trajectory.raised.message
+        if kind == ResultError.__name__:  # It raised nothing itself.
+            return message
         return f"the solver {RAISED} {kind}{': ' * bool(kind)}{message}"
     if reason not in STOPS:
         return f"the reason for stopping, {reason!r}, is none of {', '.join(STOPS)}"

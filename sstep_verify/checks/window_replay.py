@@ -128,6 +128,7 @@ def _judge_run(
     planned = -(-trajectory.length // s)
     steps = sum(min(begin + s, trajectory.length) - begin for begin in judged)
     causes = causes_of(case, width, findings, between=between) if status is Status.FAIL else []
+    named = sorted(cause.words for cause in causes) or list(largest.signs)
     sources, covered = _sources(compared), coverage(planned, len(judged), screened, replayed)
     return verdict_on(
         CHECK,
@@ -145,11 +146,12 @@ def _judge_run(
             "windows judged": {"judged": len(judged), "of": planned},
             "steps": {"judged": steps, "of": trajectory.length},
             "screen": {**screened.evidence(), "replayed": replayed},
-            NAMED: sorted(cause.words for cause in causes) or list(largest.signs),
+            **({NAMED: named} if case.diagnose else {}),
             "windows": [finding.evidence() for finding in findings],
         },
         signs=[name for cause in causes for name in cause.names] or largest.signs,
         each=len(causes) == 1,
+        claimed=case.diagnose,  # Steps that were lost are not wrong themselves: none is known to be.
     )
 
 

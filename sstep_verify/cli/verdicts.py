@@ -21,7 +21,7 @@ OF_A_VECTOR = {
 """The same of a vector that was handed over, where nothing was run."""
 
 NOT_COMPARED = {
-    True: "the solver ended with an error before its run was made, so there was nothing to compare",
+    True: "the run ended with an error or without a result, so there was nothing to compare",
     False: "the run is not what was asked for, so nothing of it was compared with the truth",
 }
 """What a FAIL of the check contract means: whether an error was raised."""

@@ -123,7 +123,7 @@ def _with(verdict: Verdict, task: str, left: list[str], runs: list[str]) -> Verd
     evidence = {**verdict.evidence, NAMED: left, "further runs": runs}
     return replace(
         verdict,
-        reason=f"{words} {' '.join(runs)}{breaks(numbers, each=each)}",
+        reason=f"{words} {' '.join(dict.fromkeys(runs))}{breaks(numbers, each=each)}",
         sentences=numbers,
         evidence=evidence,
     )

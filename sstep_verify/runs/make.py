@@ -18,7 +18,14 @@ from types import ModuleType
 import numpy as np
 import scipy.linalg
 
-from sstep_verify.errors import InputError, MissingExtraError, NotBegunError, RefusedError, RunError
+from sstep_verify.errors import (
+    InputError,
+    MissingExtraError,
+    NotBegunError,
+    RefusedError,
+    ResultError,
+    RunError,
+)
 from sstep_verify.problems import Problem
 from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import Observer, RunRequest, Solver
@@ -105,7 +112,7 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
         finally:
             replaced.update(dict.fromkeys(shared.put_back()))
         if not isinstance(result, Trajectory):
-            raise InputError(
+            raise ResultError(
                 f"{solver.declaration.name}: run() returned {type(result).__name__}; a Trajectory is needed"
             )
     except BaseException as error:

@@ -14,13 +14,14 @@ from sstep_verify.adapters import CallableSolver
 from sstep_verify.checks import box, contract, trajectory, window_replay
 from sstep_verify.checks.recorded import kernel_entries
 from sstep_verify.checks.shared.case import plain_request, run_key
+from sstep_verify.checks.shared.outcome import NOT_AGAIN
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
 from sstep_verify.recurrence.mutation import Mutation
 from sstep_verify.solver import run
 from sstep_verify.specification import text_of
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import NAMED, Status
 
 DECLARED = Declaration("mistaken", rbf="difference", factorisation="lu")
 INSIDE = ("data, kernel = self._own_columns(), ", "data, kernel = self._own_columns() * self._request.problem.targets[:, None], ")  # fmt: skip
@@ -103,6 +104,18 @@ def test_a_dropped_overlap_is_named(loss):
     assert verdicts[1].status is Status.PASS
     assert verdicts[4].status is Status.FAIL
     assert verdicts[4].sentences[0] == "S-3.6", verdicts[4].reason
+
+
+def test_where_nothing_was_looked_for_nothing_is_said_to_be_unknown():
+    case, solver = named_case(Hinge(0.5), PolynomialKernel(2, 0.5), solver=svm(labels_inside))
+    case = dataclasses.replace(case, diagnose=False)
+    for check, broken in ((window_replay, ()), (trajectory, ("S-4.1",))):
+        for verdict in judged(check, case, solver).values():
+            assert (verdict.status, verdict.sentences) == (Status.FAIL, broken)
+            assert NOT_AGAIN in verdict.reason
+            assert "known here" not in verdict.reason
+            assert "Likely causes" not in verdict.reason
+            assert NAMED not in verdict.evidence
 
 
 def test_a_c_that_is_ignored_is_named():

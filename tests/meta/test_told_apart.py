@@ -119,6 +119,16 @@ def test_a_solver_of_no_other_problem_is_judged_by_its_own_run(error):
     assert "further run" not in verdict.reason
 
 
+def test_what_further_runs_tell_alike_is_said_once():
+    case, tested = named_case(Ridge(0.5), solver=ridge_of(LAMBDAS[0][0]))
+    case = replace(case, problem=HALF, stream=STREAM, s_values=(4,), iterations=30, points={})
+    alone = judged(step_replay, case, tested)[4]
+    right = replace(alone, status=Status.PASS, evidence={})
+    more = apart.told_apart(alone, HALF, tested.declaration, lambda problem, stream: [right])
+    assert more.reason.count("is no FAIL and tells nothing of this one") == 1
+    assert len(more.evidence["further runs"]) == apart.RUNS
+
+
 def test_a_single_cause_is_asked_about_no_further():
     asked = []
     verdict = judge(ridge_of(lambda penalty: 3 * penalty, asked), HALF, STREAM, 1)[-1]

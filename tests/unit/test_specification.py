@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sstep_verify.checks.contract import COHERENCE
+from sstep_verify.checks.contract import OF_ERROR
 from sstep_verify.checks.contract_items import ITEMS
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.costs.messages import COUNTED
@@ -95,7 +95,7 @@ def test_every_named_mistake_breaks_one_sentence():
 @pytest.mark.parametrize(
     ("check", "items"),
     [
-        ("contract", (*ITEMS, COHERENCE)),
+        ("contract", (*ITEMS, *OF_ERROR.values())),
         ("message-count", COUNTED),
         ("metamorphic-exact", RELATIONS),
         ("step-replay", LOG),
@@ -118,7 +118,7 @@ def test_no_sentence_names_what_does_not_exist():
         *(END, M_ON_DIAGONAL),
         *PANEL_MISTAKES,
         *other_problems.SOLVED_INSTEAD,
-        *(*ITEMS, COHERENCE, *COUNTED, *RELATIONS, *LOG, *CLAIMS, *PROBED),
+        *(*ITEMS, *OF_ERROR.values(), *COUNTED, *RELATIONS, *LOG, *CLAIMS, *PROBED),
     }
     signs = [sign for one in SENTENCES for sign in {*one.quantities, *one.items, *one.mistakes}]
     assert set(signs) <= known

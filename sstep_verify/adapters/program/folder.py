@@ -26,7 +26,7 @@ from sstep_verify.adapters.program.numbers import (
 from sstep_verify.adapters.program.run import Ended
 from sstep_verify.adapters.program.tables import Printed
 from sstep_verify.adapters.program.translate import Translation
-from sstep_verify.errors import ProgramError, RefusedError
+from sstep_verify.errors import NoLogError, NoResultError, ProgramError, RefusedError
 from sstep_verify.files.paths import kind_of
 from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Panel, Probes
@@ -188,7 +188,7 @@ def read_exchanged(
     }
     if kind not in held:
         beside = f" (but {', '.join(held)})" if held else ""
-        raise ProgramError(
+        raise (NoLogError if kind == "log" else NoResultError)(
             f"ended with exit code 0 and left no {kind}.bin or {kind}.txt{beside}{ended.last_words}"
         )
     drawn = None

@@ -33,6 +33,9 @@ ROWS = 8
 RARE = 1e-3
 """Share of windows or steps with a defect for which the chance of missing it is told."""
 
+NOT_AGAIN = "What explains it was not looked for again: see what the checks before this one found."
+"""Said of a failure where nothing was looked for, as another check has told enough (`Case.diagnose`)."""
+
 TOO_MANY = f"a sum has {MOST_TERMS} terms or more, which bounds are not evaluated for"
 """Why a bound may be infinite though nothing is beyond a precision, in words."""
 
@@ -104,6 +107,7 @@ def verdict_on(
     evidence: dict[str, object] | None = None,
     signs: Iterable[str] = (),
     each: bool = False,
+    claimed: bool = True,
     uncertain: Iterable[str] = (),
 ) -> Verdict:
     """The verdict on one run of a case, from what was decided about it.
@@ -135,6 +139,8 @@ def verdict_on(
         say which sentences of the specification are broken.
     each : bool
         Whether each of them was found wrong, not one of them or another.
+    claimed : bool
+        Whether a FAIL without such names breaks what the check claims.
     uncertain : iterable of str
         What makes most of the bound and is no rounding of the run, in words; what the check's bound has of
         the declaration and the input is added.
@@ -145,8 +151,10 @@ def verdict_on(
         evidence = {**(evidence or {}), MOST: most}
     if status is Status.FAIL and finding.window.end:
         evidence = {PLACE: [finding.window.begin, finding.window.end], **(evidence or {})}
-    sentences = of_verdict(check, case.problem.loss.task, signs if status is Status.FAIL else ())
-    if status is Status.FAIL:
+    failed, signs = status is Status.FAIL, tuple(signs)
+    about = claimed or signs or not failed
+    sentences = of_verdict(check, case.problem.loss.task, signs if failed else ()) if about else ()
+    if failed:
         reason += breaks([one.number for one in sentences], each=each)
     return Verdict(
         check=check,
@@ -196,7 +204,7 @@ def record(
     elif status is Status.VACUOUS:
         reason += " There is no bound on this value, so no defect in it could have exceeded one."
     elif status is Status.FAIL:
-        reason += f" Likely causes: {causes}."
+        reason += f" Likely causes: {causes}." if causes else ""
     elif status is Status.INCONCLUSIVE and finding.upper == math.inf:
         reason += " Nothing is known of how large the measured value may be."
     elif status is Status.INCONCLUSIVE:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sstep_verify.bounds.window import TrajectoryBound
 from sstep_verify.checks.shared.finding import Finding, Window, decisive, promising, unbounded, wrong
-from sstep_verify.checks.shared.outcome import unseen, verdict_on, with_planted
+from sstep_verify.checks.shared.outcome import NOT_AGAIN, unseen, verdict_on, with_planted
 from sstep_verify.checks.short.ends import causes_of
 from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
 from sstep_verify.checks.window.compare import compare, resolution
@@ -167,8 +167,10 @@ def verdict_of(
     named = [mistake.words for mistake in mistakes]
     if status is Status.FAIL:
         said = f"{' or '.join(named)} ({REPRODUCES[len(mistakes[0].names)]} the run)" if mistakes else ""
-        causes = ": ".join(part for part in (BETWEEN * right, said) if part) or causes
-        reason = " ".join(part for part in (reason, finding.note, f"Likely causes: {causes}.") if part)
+        explained = ": ".join(part for part in (BETWEEN * right, said) if part) or causes * case.diagnose
+        likely = f"Likely causes: {explained}." if explained else ""
+        again = "" if case.diagnose else NOT_AGAIN
+        reason = " ".join(part for part in (reason, finding.note, likely, again) if part)
     elif status is Status.VACUOUS and not math.isfinite(finding.bound):
         reason += " The bound is infinite: no implementation is promised to come near the exact run."
     elif status is Status.VACUOUS:

@@ -10,11 +10,11 @@ from sstep_reference import InvalidInputError, SingularSystemError
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks.shared.finding import Finding, Window
+from sstep_verify.checks.shared.outcome import NOT_AGAIN
 from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.tally import NAMES
 from sstep_verify.checks.window.ends import causes_of
 from sstep_verify.checks.window.replays import WindowReplays
-from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.diagnosis.factors import off_by_a_factor
 from sstep_verify.diagnosis.search import RIGHT
 from sstep_verify.numerics import kernel_rows
@@ -36,6 +36,9 @@ WORK = 1 << 18
 
 WRONG = 8
 """Windows that hold a wrong step, in which mistakes are tried."""
+
+UNNAMED = ": another kernel, another order of draws or another precision than declared may."
+"""Said where nothing reproduces wrong steps, of what was not tried."""
 
 
 def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Finding, bool]:
@@ -64,10 +67,8 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     order = np.argsort(-reproduced, kind="stable")
     names = [NAMES[place] for place in order if reproduced[place] >= least]
     factors = off_by_a_factor(tally.low, tally.high, tally.fits, of_svm=case.problem.is_svm)
-    causes: list[Candidate] = []
-    if case.diagnose:
-        ends = wrong_windows(judged)
-        causes = causes_of(case, width, ends, between=between, pairs=not (names or factors))
+    ends = wrong_windows(judged) if case.diagnose else []
+    causes = causes_of(case, width, ends, between=between, pairs=not (names or factors)) if ends else []
     likely = [f"{name}{LEFT_OUT}" for name in names]
     beside = [cause.words for cause in causes if cause.words not in likely]
     # A cause is not named again as a factor on the same quantity, such as one of 0.
@@ -87,7 +88,7 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
         ranges = " or ".join(factor.interval for factor in factors)
         says.append(f"A factor 1 + delta on one quantity explains all of them: {ranges}.")
     if beside and pair:
-        says.append(f"No single mistake known here does, two at once do: {', '.join(beside)}.")
+        says.append(f"No single mistake known here explains them, two at once do: {', '.join(beside)}.")
     elif beside:
         says.append(f"Mistakes that each end the wrong windows where the log does: {', '.join(beside)}.")
     if not says:
@@ -95,9 +96,9 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
         says.append(
             f"None is the first of its window, so the correction is wrong: {signs[0]}."
             if signs
-            else "Leaving out no single quantity reproduces them, nor does one factor on one of them, nor "
-            "a mistake known here: another kernel, another order of draws or another precision than "
-            "declared may."
+            else "Leaving out no single quantity reproduces them, nor does one factor on one of them"
+            + ", nor a mistake known here" * bool(ends)
+            + (UNNAMED if case.diagnose else f". {NOT_AGAIN}")
         )
     over = f"{judged.wrong.size} steps are over their bound, the first is "
     note = " ".join([f"{over}{_step_in_words(judged, first)}.", *says])

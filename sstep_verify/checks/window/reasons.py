@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sstep_verify import quantities
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, term_of
-from sstep_verify.checks.shared.outcome import RARE, TOO_MANY, missed, unseen
+from sstep_verify.checks.shared.outcome import NOT_AGAIN, RARE, TOO_MANY, missed, unseen
 from sstep_verify.checks.window.screen import SCREEN, Screen
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.verdict import Status, Term
@@ -80,7 +80,7 @@ def reason(
     sentences = [_compared(case, finding, sources)]
     if status is Status.FAIL:
         sentences.append(f"{finding.note}." if finding.note else "")
-        sentences += [_follows(findings), _reproduced(causes)]
+        sentences += [_follows(findings), _reproduced(case, findings, causes)]
         if case.problem.kernel.linear and not case.declaration.state:
             sentences.append(UNDECLARED)
     elif status is Status.INCONCLUSIVE and finding.source == SCREEN:
@@ -136,7 +136,13 @@ def _follows(findings: Sequence[Finding]) -> str:
     return "The run exposed no panel to tell a wrong kernel entry from a wrong recurrence."
 
 
-def _reproduced(causes: Sequence[Candidate]) -> str:
+def _reproduced(case: Case, findings: Sequence[Finding], causes: Sequence[Candidate]) -> str:
+    """What explains a failure; nothing where no mistakes were tried, as its note alone tells it."""
+    if not case.diagnose:
+        return NOT_AGAIN
+    parts = [part for finding in findings for part in finding.parts or (finding,)]
+    if not any(part.status is Status.FAIL and part.end is not None for part in parts):
+        return ""
     named = ", ".join(sorted(cause.words for cause in causes))
     if causes and len(causes[0].names) > 1:
         return (

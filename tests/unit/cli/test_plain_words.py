@@ -23,7 +23,7 @@ def test_every_status_is_said_in_words_and_lines_fit(status):
 @pytest.mark.parametrize(
     ("evidence", "words"),
     [
-        ({RAISED: {"s=1": ["ValueError", "no"]}}, "ended with an error before its run was made"),
+        ({RAISED: {"s=1": ["ValueError", "no"]}}, "ended with an error or without a result"),
         ({}, "is not what was asked for"),
     ],
 )
