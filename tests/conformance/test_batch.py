@@ -217,6 +217,7 @@ def test_what_is_the_programs_fault_is_its_failure(tmp_path, made, act, told):
         (["--runs", "full", "--exec", "./x {dir}"], "full is not empty"),
         (["--runs", "new", "--exec", "./x {dir}", "--set", "witness=mpicc"], "witness counts in processes"),
         (["--runs", "new", "--exec", "./x {dir}", "--shrink", "3"], "--shrink does not go with --runs"),
+        (["--runs", "new", "--exec", "./x {dir}", "--seed", "3"], "which draws no further s"),
         (["--runs", "new", "a:b"], "is judged where it runs"),
         (["--runs", "new"], "new: holds no runs"),
         (["--runs", "full"], "full: holds no runs"),

@@ -23,6 +23,7 @@ from sstep_verify import (
 )
 from sstep_verify.adapters.program import ProgramSolver, program_from
 from sstep_verify.campaign import profile
+from sstep_verify.cli.commands.check import command_again
 from sstep_verify.cli.main import main
 from sstep_verify.problems.data.datasets import load
 from sstep_verify.verdict import Status
@@ -97,6 +98,22 @@ def test_a_fail_prints_commands_that_work(here):
     assert shlex.split(anew)[:3] == ["sstep-verify", "check", "--exec"]
     assert "--only" in anew
     assert "--out report-part" in anew
+
+
+def test_a_problem_is_run_again_beside_report_and_statement(monkeypatch):
+    words = [
+        "check",
+        "mine:solver",
+        "--statement",
+        "stated",
+        "--seed",
+        "5",
+        "--out",
+        "o",
+        "--statement=two",
+    ]
+    monkeypatch.setattr(sys, "argv", ["sstep-verify", *words])
+    assert command_again() == "sstep-verify check mine:solver --seed 5 --out o-part"
 
 
 def test_a_python_object_is_judged_on_the_same_problems(tmp_path):

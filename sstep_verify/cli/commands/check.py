@@ -242,22 +242,29 @@ def _refuse_others(folder: Path, usable: set[str]) -> None:
     for name, flag in on_command_line().items():
         if name not in usable:
             why = "with --runs, whose solver runs elsewhere"
+            if name == "seed":
+                why = "with --runs, which draws no further s"
             if name in OF_WRITING:
                 why = f"with the runs that {folder} holds, unless their solver is named as it was"
             raise InputError(f"{flag} does not go {why}; leave it out")
 
 
+WITH_VALUE = ("--only", "--out", "--statement")
+"""Options of `_without_case` that have a value."""
+
+
 def _without_case(words: list[str]) -> list[str]:
     """Arguments without those that name cases or what is kept: whoever runs a case again names its own.
 
-    The folder of the report is that of a part, as without ``--out``: the report itself stays.
+    The folder of the report is that of a part, as without ``--out``: the report itself stays, and so does a
+    statement.
     """
     kept, named, folder = [], "", ""
     for word in words:
         name, equals, value = word.partition("=")
-        if named or name in ("--only", "--out", "--resume", "--force", "--list"):
+        if named or name in (*WITH_VALUE, "--resume", "--force", "--list"):
             folder = word if named == "--out" else value if name == "--out" and not named else folder
-            named = name if not named and name in ("--only", "--out") and not equals else ""
+            named = name if not named and name in WITH_VALUE and not equals else ""
             continue
         kept.append(word)
     return [*kept, "--out", f"{folder.rstrip('/')}-part"] if folder else kept
