@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from command import command
 
 from sstep_verify.cli.main import main
 from sstep_verify.oracle.certificate.optimum import ridge_optimum, svm_optimum
@@ -83,6 +85,19 @@ def test_a_stated_tolerance_is_what_is_held_against(run):
     code, told, _ = run(near, *SVM, "--tolerance", "1e6")
     assert code == 3
     assert "a = 0 has a gap" in told
+
+
+def test_the_commands_of_a_wrong_vector_work(run):
+    code, told, found = run(2 * ridge(), *RIDGE)
+    again = f"sstep-verify oracle {shlex.join(RIDGE)} --final alpha.txt"
+    assert code == 1
+    assert found["verdicts"][0]["evidence"]["run again"] == again
+    lines = dict(line.strip().split(": ", 1) for line in told.splitlines() if "it again: " in line)
+    assert lines["run it again"] == again
+    code, explained, _ = command(*shlex.split(lines["judge it again"])[1:])
+    assert code == 1
+    assert f"with the solver: {again}\n" in explained
+    assert command(*shlex.split(again)[1:])[0] == 1
 
 
 def test_the_box_may_be_left_by_the_tolerance_times_C(run):
