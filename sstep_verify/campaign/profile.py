@@ -175,6 +175,9 @@ def profile_of(
     definition, given = read_definition(PROFILES[profile]), None if isinstance(solver, str) else solver
     program = given if isinstance(given, ProgramFile) else None
     name, stem = _names(solver)
+    ranks = max(chosen.ranks, default=1)
+    if given is not None and program is None and ranks > 1:
+        raise InputError(f"solver {name!r} runs in one process, but ranks = {ranks}; ranks are for others")
     families = tuple(
         replace(family, solver=name if given is None else stem, given=given, source=source)
         for family in _families(definition.families, chosen, program)

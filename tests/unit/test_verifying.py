@@ -82,6 +82,7 @@ def test_a_wrong_solver_fails_and_leaves_what_judges_it_again(tmp_path):
         ({"profile": "smoke", "out": 3}, "out = 3 of type int; needed is"),
         ({"profile": "smoke", "only": "nothing"}, "nothing"),
         ({"profile": "smoke", "s": [0]}, "s = 0"),
+        ({"profile": "smoke", "ranks": [1, 2]}, "runs in one process, but ranks = 2"),
         ({"profile": "smoke", "s": ["4"]}, "'4' is no whole number"),
         ({"profile": "smoke", "s": [2.0]}, "2.0 is no whole number"),
         ({"profile": "smoke", "s": [1000]}, "a window holds no more"),
