@@ -76,7 +76,11 @@ def _signature(name: str, value) -> str:
         signature = signature.replace(return_annotation=inspect.Signature.empty)
     line = f"{name}{signature}"
     if len(line) > 100:
-        lines = "".join(f"    {parameter},\n" for parameter in kept)
+        words = [str(parameter) for parameter in kept]
+        by_name = [parameter.kind is parameter.KEYWORD_ONLY for parameter in kept]
+        if any(by_name) and not any(parameter.kind is parameter.VAR_POSITIONAL for parameter in kept):
+            words.insert(by_name.index(True), "*")
+        lines = "".join(f"    {word},\n" for word in words)
         line = f"{name}(\n{lines}){str(signature).rpartition(')')[2]}"
     return re.sub(r"(: |-> )'([^']*)'", r"\1\2", line)  # Annotations are kept as texts.
 

@@ -65,8 +65,14 @@ def test_the_page_of_the_interface_holds_every_public_name():
     assert place.loader is not None
     module = importlib.util.module_from_spec(place)
     place.loader.exec_module(module)
-    headings = set(re.findall(r"^#+ (.+)$", module.page(), re.MULTILINE))
+    page = module.page()
+    headings = set(re.findall(r"^#+ (.+)$", page, re.MULTILINE))
     assert set(sstep_verify.__all__) - {"__version__"} <= headings
+    for name in ("verify", "parametrize_with_checks"):
+        shown = re.search(rf"```text\n{name}(\(.*?\n\))", page, re.DOTALL)
+        assert shown is not None
+        names = re.findall(r"^    (\*|\w+)", shown[1], re.MULTILINE)
+        assert names[names.index("profile") + 1] == "*", "what follows is by keyword only"
 
 
 def test_the_version_stands_in_one_place():
