@@ -226,6 +226,8 @@ def right_in_words(right: Mapping[str, Sequence[int]]) -> list[str]:
 
     ``right for s = 1, 7 on 9 of 9 problems``, ``s = 64 on 6``, ...; ``right on none of 9 problems``.
     """
+    if not right:
+        return ["nothing judged"]
     problems = f"{len(right)} problem{'s' * (len(right) != 1)}"
     values = sorted({s for found in right.values() for s in found})
     groups = grouped(values, lambda s: frozenset(name for name, found in right.items() if s in found))

@@ -241,7 +241,8 @@ def _tell_errors(results) -> None:
 
     for word, kinds in ((REFUSED, (REFUSED,)), (INTERNAL, (INTERNAL, DISAGREEMENT))):
         for error in results.campaign.errors(*kinds):
-            click.echo(f"{word}: {error}", err=True)
+            if f"{word}: {error}" not in results.summary.sentence:
+                click.echo(f"{word}: {error}", err=True)
 
 
 def _again(verdicts, status: str, folder: Path) -> list[str]:

@@ -90,6 +90,10 @@ def test_the_groups_say_of_each_s_on_how_many_problems_it_is_right(seed):
     assert [int(count) for _, count in told] == sorted((int(count) for _, count in told), reverse=True)
 
 
+def test_of_no_problem_nothing_is_right_or_wrong():
+    assert right_in_words({}) == ["nothing judged"]
+
+
 def test_of_many_groups_the_last_are_counted():
     right = {str(name): list(range(1, name + 1)) for name in range(1, MOST_GROUPS + 4)}
     words = right_in_words(right)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sstep_verify.campaign.model import INTERRUPTED
+from sstep_verify.campaign.model import INTERRUPTED, REFUSED
 from sstep_verify.cli.campaign import finish
-from sstep_verify.report.results import Campaign, Results, Summary
+from sstep_verify.report.results import ERRORS, Campaign, Results, Summary
 from studies.report.sensitivity.alarms import AlarmsDocument
 from studies.report.sensitivity.part import Sensitivity
 
@@ -27,6 +27,18 @@ def test_what_breaks_the_power_of_the_checks_is_named_below_the_sentence(capsys,
         1,
         ["small: the sentence", "  correct runs failed: 2 of 9", str(tmp_path)],
     )
+
+
+def test_an_error_that_the_sentence_tells_is_not_told_again(capsys, tmp_path):
+    campaign = Campaign("small", parameters={ERRORS: {REFUSED: ["a: no memory", "b: it ended"]}})
+    summary = Summary(
+        "nothing judged; incomplete: not judged: a: no memory (2 of 2 problems not finished)", 3
+    )
+    with pytest.raises(SystemExit):
+        finish(Results(campaign, summary), tmp_path, tmp_path)
+    out, err = capsys.readouterr()
+    assert out.count("a: no memory") == 1
+    assert err == "not judged: b: it ended\n"
 
 
 @pytest.mark.parametrize(
