@@ -77,6 +77,19 @@ def test_explain_fills_in_the_numbers_of_an_artefact(report, monkeypatch):
         assert ("begin 0, end" in numbers) == (verdict["check"] == "window-replay")
 
 
+def test_of_several_artefacts_none_is_explained(report):
+    folders = sorted(map(str, (report / "artefacts").iterdir()))
+    for found in (folders[:2], folders[:3], ["box", *folders[:2]]):
+        for again in ([], ["--again"]):
+            code, out, errors = command("explain", *again, *found)
+            assert (code, out) == (2, "")
+            named = [one for one in found if one != "box"]
+            told = (
+                f"{len(named)} artefacts are named, but one is explained at a time: sstep-verify explain "
+            )
+            assert errors == f"error: {told}{' '.join([*again, named[0]])}\n"
+
+
 def test_an_artefact_alone_is_explained_in_plain_words(report, monkeypatch):
     monkeypatch.chdir(report.parent)
     verdict = next(one for one in verdicts_of(report, "FAIL") if one["check"] == "window-replay")

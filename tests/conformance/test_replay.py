@@ -75,7 +75,7 @@ def test_a_cut_artefact_ends_with_code_2(report, tmp_path, name, words):
     assert errors.count("SHA-256") == 1
     code, output, errors = command(*words, str(tmp_path / "nowhere"))
     assert (code, output) == (2, "")
-    assert "nowhere: is no artefact" in errors
+    assert errors == f"error: {tmp_path / 'nowhere'}: no such folder\n"
 
 
 def test_a_report_with_artefacts_can_be_replaced(report, tmp_path):

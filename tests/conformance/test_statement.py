@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from dataclasses import replace
 
@@ -70,6 +71,23 @@ def test_what_is_no_statement_is_refused_in_one_line(tmp_path, monkeypatch, righ
     code, _, err = command("statement", str(path / "statement.json"))
     assert code == 2
     assert "a statement is a folder" in err
+    (tmp_path / "mine.py").touch()
+    for name, told in (
+        (
+            "mine.py",
+            "mine.py: is a file, but a statement is a folder, as check --statement FOLDER writes it",
+        ),
+        ("nosuch", "nosuch: no such folder"),
+    ):
+        code, _, err = command("statement", str(tmp_path / name))
+        assert (code, err) == (2, f"error: {tmp_path / told}\n")
+    changed = shutil.copytree(right_statement, tmp_path / "changed")
+    with (changed / "statement.json").open("a") as file:
+        file.write("\n")
+    code, _, err = command("statement", str(changed))
+    assert code == 1
+    assert err.startswith(f"{changed}: statement refused: statement.json: has SHA-256 ")
+    assert err.count("changed/") == 0
     monkeypatch.setattr(files, "MOST_BYTES", 10)
     assert command("statement", str(right_statement))[0] == 2
 

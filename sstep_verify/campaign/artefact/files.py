@@ -111,6 +111,8 @@ def read_artefact(folder: str | Path, most: int | None = None) -> Artefact:
     this version of NumPy draws another index stream.
     """
     path = Path(folder)
+    if not os.path.lexists(path):
+        raise InputError(f"{path}: no such folder")
     if not os.path.lexists(path / SUMS):
         raise InputError(
             f"{path}: is no artefact, for it has no {SUMS}; name a folder that a "

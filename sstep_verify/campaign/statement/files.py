@@ -191,10 +191,16 @@ def read_statement(path: str | Path) -> tuple[Statement, Results]:
     """
     folder = Path(path)
     if folder.is_file():
+        if folder.suffix != ".json":
+            raise InputError(
+                f"{path}: is a file, but a statement is a folder, as check --statement FOLDER writes it"
+            )
         raise InputError(
             f"{path}: a statement is a folder; read a file NAME.json, of schema 2, with the version of "
             "sstep-verify that wrote it"
         )
+    if not os.path.lexists(folder):
+        raise InputError(f"{path}: no such folder")
     where = str(folder / STATEMENT)
     values = decode(read_whole(where, MOST_BYTES, "a statement", follow=False), where)
     if not isinstance(values, dict) or values.get("schema") != SCHEMA or values["schema"] is True:
@@ -209,5 +215,6 @@ def read_statement(path: str | Path) -> tuple[Statement, Results]:
             if found != badge_of(statement).encode():
                 raise StatementError(BADGE, "is not the badge of this statement")
     except (InputError, OSError) as error:
-        raise StatementError(folder.name or "files", str(error)) from error
+        where, named, fault = str(error).removeprefix(f"{folder}{os.sep}").partition(": ")
+        raise StatementError(where if named else "files", fault if named else where) from error
     return statement, results

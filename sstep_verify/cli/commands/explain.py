@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @click.command("explain")
 @click.argument("check", required=False, shell_complete=complete(checks))
-@click.argument("artefact", required=False, type=click.Path())
+@click.argument("artefacts", nargs=-1, metavar="[ARTEFACT]", type=click.Path())
 @click.option(
     "--long", "in_full", is_flag=True, help="Add methods, derivations of the bounds, all numbers."
 )
 @click.option("--again", is_flag=True, help="Judge an artefact again, without the solver.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with everything.")
-def command(check, artefact, in_full, again, as_json):
+def command(check, artefacts, in_full, again, as_json):
     """Explain a check, or a verdict.
 
     With nothing the checks are listed. With CHECK: its claim, what it needs, the defect that it must
@@ -42,6 +42,13 @@ def command(check, artefact, in_full, again, as_json):
     from sstep_verify.checks.registry import CHECKS, checks_of
     from sstep_verify.errors import InputError
 
+    named = artefacts if check in CHECKS or not os.path.lexists(check or "") else (check, *artefacts)
+    if len(named) > 1:
+        words = ["sstep-verify", "explain", *["--again"] * again, named[0]]
+        raise InputError(
+            f"{len(named)} artefacts are named, but one is explained at a time: {shlex.join(words)}"
+        )
+    artefact: Any = artefacts[0] if artefacts else None
     alone = check if artefact is None and check not in CHECKS else None
     if alone is not None and (again or os.sep in alone or alone == "." or os.path.lexists(alone)):
         check, artefact = None, alone
