@@ -58,7 +58,7 @@ def of_problems() -> Iterator[Callable[[float, int, str], None]]:
         lines = SpacedLines(bar.disable)
 
         def progress(done: float, planned: int, case: str) -> None:
-            lines.say(f"{done:.1f} of {planned} problems, {case}", done / planned)
+            lines.say(f"{done:.1f} of {planned} problem{'s' * (planned != 1)}, {case}", done / planned)
             bar.total = planned
             bar.set_postfix_str(case, refresh=False)
             bar.update(done - bar.n)

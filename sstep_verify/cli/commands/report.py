@@ -57,7 +57,8 @@ def _list_failures(document, path) -> None:
     known = read_expected(target, planned_ids(document)) if target.exists() else ()
     text = expected_text(document, known)
     write_text(target, text)
-    click.echo(f"{path}: {text.count('[[expected]]')} failures; give each its reason")
+    found = text.count("[[expected]]")
+    click.echo(f"{path}: {found} failure{'s' * (found != 1)}; give each its reason")
 
 
 @click.command("statement")
@@ -110,7 +111,7 @@ def _lines(found) -> list[str]:
         f"{found.asked.profile}, P = {ranks}",
         ", ".join(found.right),
         *(
-            f"{outcome}: {len(numbers)} sentences"
+            f"{outcome}: {len(numbers)} sentence{'s' * (len(numbers) != 1)}"
             + (f" ({', '.join(numbers)})" if outcome in ("failed", "inconclusive", "vacuous") else "")
             for outcome, numbers in counts.items()
         ),

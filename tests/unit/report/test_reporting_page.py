@@ -9,8 +9,10 @@ from html.parser import HTMLParser
 
 import junitparser
 import pytest
+from click.testing import CliRunner
 from test_reporting_documents import NASTY, case, document, every_status, verdict
 
+from sstep_verify.cli.commands.report import report
 from sstep_verify.report import plain, verdicts, write
 from sstep_verify.report.case import GAP, Series
 from sstep_verify.report.results import load
@@ -66,7 +68,13 @@ def test_broken_sentences_stand_in_junit_and_at_the_head_of_the_page(tmp_path):
     assert values["sentences"] == "S-3.6, S-3.5"
     text = Page((written / "index.html").read_text(encoding="utf-8")).text
     assert f"Breaks S-3.6: {text_of('S-3.6')} S-3.5: {text_of('S-3.5')}" in text
+    assert "on 1 of 1 problem." in text
+    assert "· 1 problem, 1 verdict ·" in text
     assert load(written / "results.json").verdicts[0]["sentences"] == ["S-3.6", "S-3.5"]
+    words = [str(written / "results.json"), "--xfails", str(tmp_path / "known.toml")]
+    assert (
+        CliRunner().invoke(report, words).output.endswith("known.toml: 1 failure; give each its reason\n")
+    )
 
 
 def test_page_needs_nothing_from_outside_and_every_link_leads_somewhere(tmp_path):
