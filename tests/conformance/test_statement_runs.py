@@ -45,7 +45,7 @@ def test_bytes_of_the_recorded_runs_are_compared(right_copied):
         whole = (folder / name).read_bytes()
         for place in np.linspace(0, len(whole) - 1, 8).astype(int).tolist():
             (folder / name).write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-            with pytest.raises(StatementError, match=rf"mine/artefacts/{folder.name[:20]}"):
+            with pytest.raises(StatementError, match=rf"refused: artefacts/{folder.name[:20]}"):
                 read_statement(right_copied)
         for content in (whole[:-7], b"", whole + b"x"):
             (folder / name).write_bytes(content)
