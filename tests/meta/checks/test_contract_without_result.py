@@ -1,0 +1,49 @@
+"""Check contract: what a run that gave no result breaks, and that no cause is told where none is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from judged import small_case
+
+from sstep_verify.adapters import CallableSolver
+from sstep_verify.adapters.python import ForeignSolver
+from sstep_verify.checks import contract
+from sstep_verify.checks.shared.case import plain_request, run_key
+from sstep_verify.problems import Hinge, RBFKernel
+from sstep_verify.protocol import Declaration
+from sstep_verify.runs.make import asked_of, make_run, unmade
+from sstep_verify.trajectory import Raised
+from sstep_verify.verdict import Status
+
+S = 4
+
+
+def test_a_returned_vector_of_another_shape_breaks_what_is_said_of_shapes_and_nothing_else():
+    case, _ = small_case(Hinge(C=1.0), RBFKernel(sigma=0.5), s_values=(S,))
+    for returned in (lambda a: a[:-1], lambda a: None):
+        tested = CallableSolver(lambda p, b, s, a, back=returned: back(a), Declaration("own", level=1))
+        tried = replace(case, declaration=tested.declaration)
+        run = make_run(ForeignSolver(tested), plain_request(tried, S))
+        (verdict,) = contract.judge(tried, {run_key(S): run}, None)
+        assert (verdict.status, verdict.sentences) == (Status.FAIL, ("S-5.1",))
+        assert "the function returned an array of shape" in verdict.reason
+        assert "raised" not in verdict.reason
+        assert "Likely causes" not in verdict.reason
+
+
+@pytest.mark.parametrize(("kind", "sentence"), [("NoLogError", "S-5.2"), ("NoResultError", "S-5.1")])
+def test_what_a_program_did_not_leave_is_named(kind, sentence):
+    case, _ = small_case(Hinge(C=1.0), RBFKernel(sigma=0.5), s_values=(S,))
+    run = unmade(asked_of(plain_request(case, S)), Raised(kind, "left nothing"))
+    (verdict,) = contract.judge(case, {run_key(S): run}, None)
+    assert verdict.sentences == (sentence,)
+
+
+def test_a_process_that_was_ended_quotes_no_error_and_is_told_no_cause():
+    dead = Raised("", "nothing: it ended the process that made it (signal 6)")
+    case, _ = small_case(Hinge(C=1.0), RBFKernel(sigma=0.5), s_values=(S,))
+    (ended,) = contract.judge(case, {run_key(S): unmade(asked_of(plain_request(case, S)), dead)}, None)
+    assert "Likely causes" not in ended.reason
+    assert ended.sentences == ("S-2.7",)
