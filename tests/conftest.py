@@ -78,12 +78,6 @@ def starts_programs(group: str) -> bool:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers(config):
-    """One worker more than there are processors: tests of ranks wait for what stands still, and leave theirs."""
-    return len(os.sched_getaffinity(0)) + 1
-
-
-@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Spread groups of tests over the workers.
 
