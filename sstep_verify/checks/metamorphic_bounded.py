@@ -47,7 +47,7 @@ from sstep_verify.checks.window.choose import choose_windows
 from sstep_verify.checks.window.compare import RunWindow
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
-from sstep_verify.rounding.held import held_problem
+from sstep_verify.rounding.arithmetic import held_problem
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Term, Verdict
 

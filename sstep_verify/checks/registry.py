@@ -2,8 +2,8 @@
 
 A new one adds its module here; docs/architecture.md says what else names it.
 
-A run is judged against the problem as the declared precision holds it (rounding/held.py). The index stream
-of a program that logs what it drew is known only after its runs.
+A run is judged against the problem as the declared precision holds it (rounding/arithmetic.py). The index
+stream of a program that logs what it drew is known only after its runs.
 
 Of a run that was made in another arithmetic than IEEE's, a PASS stands: what the run left is within the
 bound. A FAIL stands where the run's arithmetic is not its cause. Numbers that are taken as 0 because they
@@ -35,8 +35,7 @@ from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.errors import InputError, closest
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.streams import logged_stream
-from sstep_verify.rounding.arithmetic import flushed_to_zero
-from sstep_verify.rounding.held import held_problem
+from sstep_verify.rounding.arithmetic import flushed_to_zero, held_problem
 from sstep_verify.runs.floating_point import SHORTENED, SUBNORMAL, restore, restore_with_warning
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict

@@ -22,7 +22,7 @@ from sstep_verify.diagnosis.other_problems import mistaken_problems
 from sstep_verify.problems import Problem
 from sstep_verify.quantities import TAIL
 from sstep_verify.recurrence.mutation import CATALOGUE, NONE, Mutation, left_out
-from sstep_verify.rounding.held import held_problem
+from sstep_verify.rounding.arithmetic import held_problem
 
 PARTIAL = (
     Mutation("corrected-by-newest-increment-alone", earlier=(-1, None)),

@@ -49,10 +49,10 @@ def box_of(dual: Dual) -> Box:
 def end_error(dual: Dual, declaration: Declaration) -> float:
     """What the solver's ends of the box are off by.
 
-    They are those of the problem that it holds (rounding/held.py), rounded once where its precision stores
-    no such number: C where its input is not rounded, or an end that a loss of one's own computes from its
-    parameters, in which another two roundings may be made. Where the recurrence is made in a over a factor
-    f that is no power of two (rounding/kernel/entries.py), they are ends over f: two roundings.
+    They are those of the problem that it holds (rounding/arithmetic.py), rounded once where its precision
+    stores no such number: C where its input is not rounded, or an end that a loss of one's own computes
+    from its parameters, in which another two roundings may be made. Where the recurrence is made in a over
+    a factor f that is no power of two (rounding/kernel/entries.py), they are ends over f: two roundings.
     """
     ends = [abs(end) for end in (dual.lower, dual.upper) if abs(end) < np.inf]
     rounded = any(stored(end, declaration.precision) != end for end in ends)

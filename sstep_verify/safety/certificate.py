@@ -42,8 +42,7 @@ from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.declaration import Precision
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Problem
-from sstep_verify.rounding.arithmetic import OUTWARD, stored, unit_roundoff
-from sstep_verify.rounding.held import held_problem
+from sstep_verify.rounding.arithmetic import OUTWARD, held_problem, stored, unit_roundoff
 from sstep_verify.safety.measured import Sample, Windows, declaration_of
 from sstep_verify.safety.report import Certificate, Curve, Point
 from sstep_verify.safety.windows import RidgeWindows, SvmWindows

@@ -180,7 +180,8 @@ class Sample:
     def kernel(self, problem: Problem) -> tuple[np.ndarray, ...]:
         """A problem's rows of all coordinates drawn in the first `length` blocks.
 
-        A precision may hold another problem than the given one (rounding/held.py), and rows of its own.
+        A precision may hold another problem than the given one (rounding/arithmetic.py), and rows of its
+        own.
         """
         if problem.digest not in self._kernels:
             places = np.unique(self.stream.blocks(0, self.length))

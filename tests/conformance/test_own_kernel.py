@@ -19,7 +19,7 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.numerics import kernel_matrix
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import kernels
-from sstep_verify.rounding.held import held_problem
+from sstep_verify.rounding.arithmetic import held_problem
 from sstep_verify.rounding.kernel.entries import kernel_entries
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -23,8 +23,8 @@ quotient and a subtraction, within gamma_4, and
 underflows errs by the smallest number at most, times a, 1/lambda or m where that is multiplied by one of
 them.
 
-Runs are judged on the problem that their solver holds (rounding/held.py). Values that it reports of the
-given problem, whose optimum is asked for, may come from either: lambda and y are these or rounded.
+Runs are judged on the problem that their solver holds (rounding/arithmetic.py). Values that it reports of
+the given problem, whose optimum is asked for, may come from either: lambda and y are these or rounded.
 """
 
 from __future__ import annotations

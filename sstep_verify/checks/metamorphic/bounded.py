@@ -28,9 +28,8 @@ from sstep_verify.problems.transforms import (
     scale_data,
 )
 from sstep_verify.quantities import KERNEL
-from sstep_verify.rounding.arithmetic import OUTWARD, magnitudes
+from sstep_verify.rounding.arithmetic import OUTWARD, held_problem, magnitudes
 from sstep_verify.rounding.block.energy import energy_norm
-from sstep_verify.rounding.held import held_problem
 from sstep_verify.rounding.kernel.entries import kernel_entries
 
 ZERO_COLUMNS = 7

@@ -17,8 +17,7 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.quantities import STREAM, WRITE_BACK
-from sstep_verify.rounding.arithmetic import unit_roundoff
-from sstep_verify.rounding.held import held_problem
+from sstep_verify.rounding.arithmetic import held_problem, unit_roundoff
 from sstep_verify.rounding.kernel.bounded import panel_entries
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.right_hand_side import CarriedTerms, carried_terms

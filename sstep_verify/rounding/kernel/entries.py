@@ -63,7 +63,7 @@ def kernel_entries(problem: Problem, declaration: Declaration, rows: np.ndarray)
     Parameters
     ----------
     problem : Problem
-        The problem, as the solver holds it (rounding/held.py).
+        The problem, as the solver holds it (rounding/arithmetic.py).
     declaration : Declaration
         Precision and formulas of the solver.
     rows : ndarray of int, shape (c,)

@@ -8,8 +8,7 @@ import numpy as np
 
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem, Ridge
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, smallest_subnormal, unit_roundoff
-from sstep_verify.rounding.held import held_problem
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, held_problem, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.kernel.bounded import KernelEntries, some_rows
 from sstep_verify.rounding.kernel.entries import kernel_entries
 
@@ -44,7 +43,7 @@ def kernel_products(problem: Problem, declaration: Declaration, vector: np.ndarr
     and sums for each feature, then n, so ``gamma_{m+n} |A| (|A|' |v|)``; the larger of the two holds.
 
     The problem is the given one. A solver that rounds its input computes the entries of the held problem,
-    ``x~ = fl(x)`` with other parameters (rounding/held.py), so by the triangle inequality
+    ``x~ = fl(x)`` with other parameters (rounding/arithmetic.py), so by the triangle inequality
 
         |K^ - K(x, z)| <= |K^ - K~(x~, z~)| + |K~(x~, z~) - K(x, z)|.
 

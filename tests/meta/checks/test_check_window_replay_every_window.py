@@ -18,7 +18,7 @@ from sstep_verify.checks.window import screen as screening
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.protocol import RunRequest
-from sstep_verify.rounding.held import held_problem
+from sstep_verify.rounding.arithmetic import held_problem
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.scenarios.draws import draw_scenario
 from sstep_verify.solver import ProductionSolver

@@ -13,8 +13,7 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.losses import Dual
-from sstep_verify.rounding.arithmetic import magnitudes, stored
-from sstep_verify.rounding.held import held_problem
+from sstep_verify.rounding.arithmetic import held_problem, magnitudes, stored
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.kernel.products import kernel_products
 from sstep_verify.steps import RidgeSteps, SvmSteps

@@ -20,7 +20,7 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.rounding.held import held_problem
+from sstep_verify.rounding.arithmetic import held_problem
 from sstep_verify.verdict import Status
 
 SINGLE = Declaration("one", precision="float32")
