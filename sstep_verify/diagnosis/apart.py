@@ -23,7 +23,7 @@ from sstep_verify.diagnosis.candidates import Candidate, suspects_of
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.errors import InputError, RefusedError
 from sstep_verify.problems import IndexStream, Problem, RBFKernel, Ridge
-from sstep_verify.recurrence.driver import run_mutant
+from sstep_verify.recurrence.mutants import run_mutant
 from sstep_verify.recurrence.mutation import TERMS, off_by
 from sstep_verify.recurrence.steps import finisher_of
 from sstep_verify.specification import OFF, breaks, of_verdict

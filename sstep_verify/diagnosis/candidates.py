@@ -21,7 +21,8 @@ from sstep_verify.diagnosis.kernel_rows import mistaken_rows
 from sstep_verify.diagnosis.other_problems import mistaken_problems
 from sstep_verify.problems import Problem
 from sstep_verify.quantities import TAIL
-from sstep_verify.recurrence.mutation import CATALOGUE, NONE, Mutation, left_out
+from sstep_verify.recurrence.mutants import CATALOGUE
+from sstep_verify.recurrence.mutation import NONE, Mutation, left_out
 from sstep_verify.rounding.arithmetic import held_problem
 
 PARTIAL = (

@@ -20,8 +20,7 @@ from sstep_verify.oracle.replay.window import Replay
 from sstep_verify.oracle.trajectories import EnclosedTrajectory, enclosed_trajectory, mutated_states
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.protocol import RunRequest
-from sstep_verify.recurrence.mutation import Mutation
-from sstep_verify.recurrence.window import Before
+from sstep_verify.recurrence.mutation import Before, Mutation
 from sstep_verify.trajectory import Panel
 
 GIB = 2**30

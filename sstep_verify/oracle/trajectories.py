@@ -24,10 +24,9 @@ from sstep_verify.oracle.balls.block_solve import refined
 from sstep_verify.oracle.balls.enclosure import magnitude_interval, upward
 from sstep_verify.oracle.replay.ends import Ends, begun_window, float_steps
 from sstep_verify.problems import Problem
-from sstep_verify.recurrence.driver import run_mutants
-from sstep_verify.recurrence.mutation import Mutation
+from sstep_verify.recurrence.mutants import run_mutants
+from sstep_verify.recurrence.mutation import LocalWindow, Mutation
 from sstep_verify.recurrence.steps import Solve, finisher_of
-from sstep_verify.recurrence.window import LocalWindow
 from sstep_verify.steps import RidgeSteps, SvmSteps
 
 

@@ -1,13 +1,15 @@
-"""Mutation: which quantities of the s-step recurrence are scaled, and which steps of it go wrong.
+"""What the steps of one window are made from: its data in local coordinates, and what a mutation changes.
 
-The catalogue of defects: each a named mutation of the one recurrence, with where it was met.
+A mutation says which quantities of the s-step recurrence are scaled, and which steps of it go wrong. Of the
+data of a window steps need what is restricted to the coordinates drawn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any, Literal
 
 from sstep_verify import quantities
@@ -184,89 +186,114 @@ def off_by(name: str, relative: Fraction) -> Mutation | None:
     return NONE.scaled(TERMS[name], factor, f"{name} off by {float(relative):.3g}")
 
 
-@dataclass(frozen=True)
-class Defect:
-    """A named mistake.
+Scalar = Any
+Vector = Any
 
-    Parameters
-    ----------
-    mutation : Mutation
-        Factors and switches that make the mistake; its name is the defect's.
-    bug_type : {"correction", "step", "box", "parameter", "stream", "store"}
-        Part of a solver that it is in.
-    meaning : str
-        What went wrong, in one sentence.
-    tasks : tuple of str
-        Tasks whose recurrence has the term: svm-l1, svm-l2, krr.
+Before = tuple[Vector, Any]
+"""The window before another: the dual vector (m) at its start, and the s blocks of b that it drew."""
+
+
+@dataclass(frozen=True)
+class LocalWindow:
+    """The data of one window on its c distinct `coordinates`, in order of first draw.
+
+    `draws` are the blocks drawn, s x b, as places among these; `gram` holds kernel values between the
+    coordinates, c vectors; `stale`, c scalars, the products of each coordinate's kernel row with a (K-RR)
+    or with labels times a (K-SVM) at the window's start; `start` and `targets`, of length c, the dual
+    vector there and the targets. Where `signed`, targets are labels: kernel rows multiply labels times a
+    then. `late` gives the products that a mistake forms of what is of the window before, as `Mutation.late`
+    says, s sequences of b scalars; absent where there is no such window, or none is known.
     """
 
-    mutation: Mutation
-    bug_type: str
-    meaning: str
-    tasks: tuple[str, ...] = ("svm-l1", "svm-l2", "krr")
+    coordinates: list[int]
+    draws: list[list[int]]
+    gram: list[Vector]
+    stale: list[Scalar]
+    start: Vector
+    targets: Vector
+    signed: bool
+    late: Callable[[str], list[list[Scalar]]] | None = None
 
-    @property
-    def name(self) -> str:
-        """Name of the defect."""
-        return self.mutation.name
+    def products(self, step: int, late: str = "") -> list[Scalar]:
+        """Stale products of the block of a step, or those that are late where there are any."""
+        if late and self.late is not None:
+            return self.late(late)[step]
+        return [self.stale[place] for place in self.draws[step]]
+
+    def after(
+        self, arithmetic: Any, kernel: Any, targets: Vector, alpha: Vector, before: Before
+    ) -> LocalWindow:
+        """The same window, knowing the one before it; arguments as in `local_window`.
+
+        Rows of the window before stand in the place of as many of this one. As rows of Q they have the
+        label of their own coordinate in the place of that of the drawn one.
+        """
+
+        @cache
+        def late(kind: str) -> list[list[Scalar]]:
+            old, draws = before
+            drawn = [[self.coordinates[place] for place in block] for block in self.draws]
+            if kind != "A" and len(draws) != len(drawn):
+                return [self.products(step) for step in range(len(drawn))]
+            rows = drawn if kind == "A" else draws
+            with arithmetic.working():
+                weighted = weighted_by(arithmetic, targets, old if kind == "A" else alpha, self.signed)
+                return [
+                    [
+                        arithmetic.dot(kernel.column(int(row)), weighted)
+                        * (targets[i] * targets[int(row)] if self.signed and kind == "Q" else 1)
+                        for i, row in zip(block, blocks, strict=True)
+                    ]
+                    for block, blocks in zip(drawn, rows, strict=True)
+                ]
+
+        return replace(self, late=late)
+
+    def begun_at(self, arithmetic: Any, kernel: Any, targets: Vector, alpha: Vector) -> LocalWindow:
+        """The same window from another dual vector; see `local_window`."""
+        with arithmetic.working():
+            weighted = weighted_by(arithmetic, targets, alpha, self.signed)
+            stale = [arithmetic.dot(kernel.column(i), weighted) for i in self.coordinates]
+            start = arithmetic.vector([alpha[i] for i in self.coordinates])
+            return replace(self, stale=stale, start=start)
 
 
-SVM = ("svm-l1", "svm-l2")
+def local_window(
+    arithmetic: Any,
+    kernel: Any,
+    targets: Vector,
+    alpha: Vector,
+    blocks: Sequence[Sequence[int]],
+    *,
+    signed: bool,
+) -> LocalWindow:
+    """Restrict a window to the coordinates that it draws, s blocks of b.
 
-CATALOGUE: tuple[Defect, ...] = (
-    Defect(
-        Mutation("overlap-dropped", overlap=0),
-        "correction",
-        "a coordinate drawn again in a window is taken at its value of the window's start",
-    ),
-    Defect(
-        Mutation("omega-dropped", omega_stale=0, omega_overlap=0),
-        "step",
-        "the gradient lacks the diagonal shift omega times a",
-        ("svm-l2",),
-    ),
-    Defect(
-        Mutation("stale-alpha", kernel=0, kernel_overlap=0, overlap=0, omega_overlap=0),
-        "correction",
-        "no step of a window sees the increments of the steps before it",
-    ),
-    Defect(
-        Mutation("tail-lost", lose_tail=True),
-        "stream",
-        "the last window is left out when s does not divide the number of iterations",
-    ),
-    Defect(
-        Mutation("assigned-once", assign_once=True),
-        "store",
-        "alpha[I] += theta with repeated indices keeps only the last increment of a coordinate",
-    ),
-    Defect(
-        Mutation("correction-dropped", kernel=0, kernel_overlap=0),
-        "correction",
-        "the gradient of the window's start is used as it is, beside the coordinate's current value",
-    ),
-    Defect(Mutation("curvature-halved", curvature=Fraction(1, 2)), "step", "steps are twice as long"),
-    Defect(
-        Mutation("label-lost", labels=-1), "step", "the drawn coordinate's label has the wrong sign", SVM
-    ),
-    Defect(Mutation("upper-end-lost", upper=None), "box", "a is not kept below C", ("svm-l1",)),
-    Defect(Mutation("upper-end-halved", upper=Fraction(1, 2)), "box", "the box ends at C/2", ("svm-l1",)),
-    Defect(Mutation("lower-end-lost", leak=1), "box", "a is not kept above 0", SVM),
-    Defect(
-        Mutation("boundary-off-by-one", boundary=0), "store", "what the last step of a window did is lost"
-    ),
-    Defect(
-        Mutation("draws-off-by-one", early=True), "stream", "every draw is the one after it in the stream"
-    ),
-    Defect(Mutation("m-doubled", samples=2), "parameter", "m is counted twice", ("krr",)),
-    Defect(
-        Mutation("lambda-doubled", penalty=2), "parameter", "lambda is twice what was asked for", ("krr",)
-    ),
-    Defect(
-        Mutation("off-diagonal-dropped", off_diagonal=0),
-        "step",
-        "a block is solved by its diagonal",
-        ("krr",),
-    ),
-    Defect(Mutation("write-back-lost", write_back=0), "store", "the new values are not stored in a"),
-)
+    Arithmetic and kernel are objects of `sstep_reference`; targets (labels) and the dual vector at the
+    window's start have m numbers; `signed` as of a `LocalWindow`.
+    """
+    coordinates = list(dict.fromkeys(int(i) for block in blocks for i in block))
+    place = {coordinate: position for position, coordinate in enumerate(coordinates)}
+    with arithmetic.working():
+        weighted = weighted_by(arithmetic, targets, alpha, signed)
+        gram, stale = [], []
+        for i in coordinates:  # one column at a time: a panel of thousands would not fit in memory
+            column = kernel.column(i)
+            gram.append(arithmetic.vector([column[other] for other in coordinates]))
+            stale.append(arithmetic.dot(column, weighted))
+        return LocalWindow(
+            coordinates=coordinates,
+            draws=[[place[int(i)] for i in block] for block in blocks],
+            gram=gram,
+            stale=stale,
+            start=arithmetic.vector([alpha[i] for i in coordinates]),
+            targets=arithmetic.vector([targets[i] for i in coordinates]),
+            signed=signed,
+        )
+
+
+def weighted_by(arithmetic: Any, targets: Vector, alpha: Vector, signed: bool) -> Vector:
+    """What kernel rows multiply: a, or labels times a."""
+    if not signed:
+        return alpha
+    return arithmetic.vector([y * a for y, a in zip(targets, alpha, strict=True)])

@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 from sstep_verify.problems import Problem
-from sstep_verify.recurrence.mutation import NONE, Mutation
-from sstep_verify.recurrence.window import LocalWindow, Scalar, Vector, weighted_by
+from sstep_verify.recurrence.mutation import NONE, LocalWindow, Mutation, Scalar, Vector, weighted_by
 
 BlockSolve = Callable[[int, Any], Any]
 """Solves the system of step j of the window for a right-hand side: ``solve(j, rhs) -> vector``."""

@@ -19,10 +19,9 @@ from sstep_reference.arithmetic import Float
 from sstep_verify import quantities
 from sstep_verify.problems.problem import Problem
 from sstep_verify.problems.streams import IndexStream
-from sstep_verify.recurrence.driver import run_mutant
-from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
+from sstep_verify.recurrence.mutants import run_mutant
+from sstep_verify.recurrence.mutation import NONE, LocalWindow, Mutation, left_out, off_by
 from sstep_verify.recurrence.steps import BlockSolve, Finisher, Solve, finisher_of, mutable_window
-from sstep_verify.recurrence.window import LocalWindow
 from sstep_verify.scenarios.data import BITS, in_bits, in_precision
 
 SWEEPS = 64

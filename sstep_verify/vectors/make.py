@@ -24,8 +24,8 @@ from sstep_verify.oracle.balls.exact_kernel import classical_run, exact_kernel
 from sstep_verify.oracle.trajectories import EnclosedTrajectory, enclosed_trajectory
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import KERNEL, QUANTITIES, SAME
-from sstep_verify.recurrence.driver import run_mutant
-from sstep_verify.recurrence.mutation import CATALOGUE, NONE, TERMS, Defect, Mutation, left_out
+from sstep_verify.recurrence.mutants import CATALOGUE, Defect, run_mutant
+from sstep_verify.recurrence.mutation import NONE, TERMS, Mutation, left_out
 from sstep_verify.recurrence.steps import finisher_of
 from sstep_verify.rounding.arithmetic import norm
 from sstep_verify.steps import SvmSteps

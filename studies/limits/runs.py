@@ -28,7 +28,7 @@ from sstep_verify.declaration import Declaration, Precision
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import Observer, RunRequest
-from sstep_verify.recurrence.driver import MutantWindow, drawn_early, run_mutant
+from sstep_verify.recurrence.mutants import MutantWindow, drawn_early, run_mutant
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
 from sstep_verify.recurrence.steps import Step, finisher_of
 from sstep_verify.rounding.arithmetic import unit_roundoff

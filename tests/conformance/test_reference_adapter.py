@@ -35,7 +35,8 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.recurrence.mutation import CATALOGUE, NONE, Mutation
+from sstep_verify.recurrence.mutants import CATALOGUE
+from sstep_verify.recurrence.mutation import NONE, Mutation
 from sstep_verify.verdict import Status
 
 # Few samples, so that a window of 16 draws coordinates again that were clipped: where such a step is free,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sstep_reference.inputs import svm_constants
 
-from sstep_verify.recurrence.driver import run_mutant
+from sstep_verify.recurrence.mutants import run_mutant
 from sstep_verify.recurrence.mutation import NONE, Mutation
 from sstep_verify.recurrence.steps import Clip, Solve
 

@@ -12,7 +12,8 @@ from worst_ratio import Ratio, window_ends, worst_ratio
 
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
-from sstep_verify.recurrence.mutation import CATALOGUE, NONE, Mutation
+from sstep_verify.recurrence.mutants import CATALOGUE
+from sstep_verify.recurrence.mutation import NONE, Mutation
 
 DECLARATION = Declaration("mutable recurrence", update="frozen", increments="summed", rbf="difference")
 DOUBLE = Float("float64")

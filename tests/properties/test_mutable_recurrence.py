@@ -17,7 +17,8 @@ from test_exact_equality import EXACT, Case, cases
 from test_exact_equality_faults import QUICK
 
 from sstep_verify.quantities import BOUNDARY, QUANTITIES, STREAM, TAIL, WRITE_BACK
-from sstep_verify.recurrence.mutation import CATALOGUE, NONE, Mutation, left_out, off_by
+from sstep_verify.recurrence.mutants import CATALOGUE
+from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
 
 TASKS = ("svm-l1", "svm-l2", "krr")
 ALWAYS = {

@@ -22,7 +22,7 @@ from sstep_verify.problems import (
 )
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.protocol import RunRequest
-from sstep_verify.recurrence.driver import run_mutants
+from sstep_verify.recurrence.mutants import run_mutants
 from sstep_verify.recurrence.mutation import NONE, TERMS
 from sstep_verify.recurrence.steps import Step, finisher_of, mutable_window
 from sstep_verify.scenarios import descent

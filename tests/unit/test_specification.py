@@ -18,7 +18,8 @@ from sstep_verify.diagnosis import other_problems
 from sstep_verify.diagnosis.candidates import END, PARTIAL, SELDOM
 from sstep_verify.diagnosis.factors import M_ON_DIAGONAL
 from sstep_verify.quantities import QUANTITIES
-from sstep_verify.recurrence.mutation import CATALOGUE, TERMS, left_out
+from sstep_verify.recurrence.mutants import CATALOGUE
+from sstep_verify.recurrence.mutation import TERMS, left_out
 from sstep_verify.specification import decided_by, of_verdict, specification, text_of
 
 ROOT = Path(__file__).parents[2]

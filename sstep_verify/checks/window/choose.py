@@ -21,9 +21,8 @@ from sstep_verify.checks.shared.finding import Window
 from sstep_verify.numerics import kernel_rows
 from sstep_verify.problems import Problem
 from sstep_verify.quantities import TAIL
-from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
+from sstep_verify.recurrence.mutation import NONE, LocalWindow, Mutation, left_out, off_by
 from sstep_verify.recurrence.steps import Step, finisher_of, mutable_window
-from sstep_verify.recurrence.window import LocalWindow
 from sstep_verify.trajectory import Trajectory
 
 WEIGHTY = 2.0**-20

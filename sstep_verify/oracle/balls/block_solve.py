@@ -12,9 +12,8 @@ from sstep_reference.arithmetic import Balls
 from sstep_reference.arithmetic.balls import BallVector
 
 from sstep_verify.oracle.balls.enclosure import magnitude_interval, upward
-from sstep_verify.recurrence.mutation import NONE, Mutation
+from sstep_verify.recurrence.mutation import NONE, LocalWindow, Mutation
 from sstep_verify.recurrence.steps import Solve, block_system, system_part
-from sstep_verify.recurrence.window import LocalWindow
 
 MOST_ROUNDS = 40
 TARGET = 5 / 8

@@ -14,9 +14,8 @@ from sstep_verify.oracle.balls.block_solve import refined
 from sstep_verify.oracle.balls.enclosure import interval, upward
 from sstep_verify.oracle.balls.exact_kernel import PanelColumns, classical_run
 from sstep_verify.problems import Problem
-from sstep_verify.recurrence.mutation import NONE, Mutation
+from sstep_verify.recurrence.mutation import NONE, Before, LocalWindow, Mutation, local_window
 from sstep_verify.recurrence.steps import finisher_of, mutable_window
-from sstep_verify.recurrence.window import Before, LocalWindow, local_window
 from sstep_verify.steps import RidgeSteps, SvmSteps
 
 

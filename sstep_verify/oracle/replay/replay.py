@@ -32,8 +32,7 @@ from sstep_verify.quantities import (
     UPPER,
     WRITE_BACK,
 )
-from sstep_verify.recurrence.mutation import Mutation
-from sstep_verify.recurrence.window import Before, LocalWindow
+from sstep_verify.recurrence.mutation import Before, LocalWindow, Mutation
 
 LONG = 1 << 14
 """Products in a window of K-RR above which most effects are read off one mutant."""

@@ -14,7 +14,8 @@ from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.declaration import KNOWN, Declaration
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.quantities import QUANTITIES
-from sstep_verify.recurrence.mutation import CATALOGUE, NONE
+from sstep_verify.recurrence.mutants import CATALOGUE
+from sstep_verify.recurrence.mutation import NONE
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.solver.solver import ProductionSolver
 from sstep_verify.vectors.allowed import any_entries, trajectory_bounds
