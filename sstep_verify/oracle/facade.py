@@ -1,7 +1,4 @@
-"""The oracle of a group of cases: truth on request, with what is costly made once and kept.
-
-The bytes that a certified optimum takes are said before its search begins.
-"""
+"""The oracle of a group of cases: truth on request, with what is costly made once and kept."""
 
 from __future__ import annotations
 
@@ -15,55 +12,13 @@ from sstep_reference.arithmetic import Balls
 
 from sstep_verify.oracle.balls.exact_kernel import PanelColumns, exact_kernel, step_error
 from sstep_verify.oracle.certificate.optimum import RidgeOptimum, SvmOptimum, ridge_optimum, svm_optimum
-from sstep_verify.oracle.replay.replay import replay_window
-from sstep_verify.oracle.replay.window import Replay
+from sstep_verify.oracle.replay import replay_window
 from sstep_verify.oracle.trajectories import EnclosedTrajectory, enclosed_trajectory, mutated_states
+from sstep_verify.oracle.window import Replay
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.protocol import RunRequest
 from sstep_verify.recurrence.mutation import Before, Mutation
 from sstep_verify.trajectory import Panel
-
-GIB = 2**30
-
-BALL = 150
-"""Bytes of a kernel entry held as a ball, with its Python object."""
-
-KEPT_BALL = 110
-"""The same where a matrix of balls holds it without one."""
-
-SVM_ENTRY = 190
-"""Bytes per kernel entry in the search of a K-SVM: Q and its Cholesky factor in float64, the kernel in
-balls of 300 bits. Measured: 189 at m = 2,000, 183 at m = 4,000."""
-
-RIDGE_ENTRY = 32
-"""The same of a K-RR: at most four matrices of float64. Measured: 29 at m = 3,000."""
-
-
-def optimum_bytes(samples: int, *, svm: bool) -> int:
-    """Bytes of the m x m matrices that `Oracle.svm_optimum` or `Oracle.ridge_optimum` holds at once.
-
-    That of a K-SVM is proved over the whole kernel in balls; that of a K-RR needs only products.
-
-    Parameters
-    ----------
-    samples : int
-        Number of samples (m).
-    svm : bool
-        True for K-SVM, False for K-RR.
-    """
-    return (SVM_ENTRY if svm else RIDGE_ENTRY) * samples**2
-
-
-def certificate_bytes(samples: int, *, svm: bool) -> int:
-    """The same of a certificate, for which that of a K-RR keeps one triangle of its kernel in balls."""
-    triangle = 0 if svm else KEPT_BALL * samples * (samples + 1) // 2
-    return optimum_bytes(samples, svm=svm) + triangle
-
-
-def gibibytes(size: int) -> str:
-    """Bytes in GiB, to two digits at least: ``0.51``, ``24``, ``196``."""
-    return f"{size / GIB:.0f}" if size >= 10 * GIB else f"{size / GIB:.2g}"
-
 
 FIRST_BITS = 192
 """Precision a replay begins with: 139 bits beyond float64, room for the radii to grow in a window."""

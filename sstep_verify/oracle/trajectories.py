@@ -21,8 +21,8 @@ from sstep_reference import Kernel
 from sstep_reference.kernels import Columns
 
 from sstep_verify.oracle.balls.block_solve import refined
-from sstep_verify.oracle.balls.enclosure import magnitude_interval, upward
-from sstep_verify.oracle.replay.ends import Ends, begun_window, float_steps
+from sstep_verify.oracle.balls.exact_kernel import magnitude_interval, upward
+from sstep_verify.oracle.window import Ends, begun_window, float_steps
 from sstep_verify.problems import Problem
 from sstep_verify.recurrence.mutants import run_mutants
 from sstep_verify.recurrence.mutation import LocalWindow, Mutation

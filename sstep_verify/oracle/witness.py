@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sstep_reference.arithmetic import Mpmath, exact_fraction
 
-from sstep_verify.oracle.balls.enclosure import decimal_digits
+from sstep_verify.oracle.balls.decimals import decimal_digits
 from sstep_verify.oracle.balls.exact_kernel import classical_run, exact_kernel
 from sstep_verify.oracle.balls.objectives import objectives, signed
 from sstep_verify.oracle.facade import Oracle

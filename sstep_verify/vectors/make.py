@@ -19,8 +19,12 @@ from sstep_reference.arithmetic import Balls
 
 from sstep_verify.declaration import Precision
 from sstep_verify.errors import InputError, OracleDisagreementError
-from sstep_verify.oracle.balls.enclosure import distances, magnitude_interval
-from sstep_verify.oracle.balls.exact_kernel import classical_run, exact_kernel
+from sstep_verify.oracle.balls.exact_kernel import (
+    classical_run,
+    distances,
+    exact_kernel,
+    magnitude_interval,
+)
 from sstep_verify.oracle.trajectories import EnclosedTrajectory, enclosed_trajectory
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import KERNEL, QUANTITIES, SAME

@@ -23,8 +23,7 @@ from summation_variants import variants
 from sstep_verify.bounds.window import TrajectoryBound
 from sstep_verify.bounds.window.ridge import ridge_trajectory_bound
 from sstep_verify.bounds.window.svm import svm_trajectory_bound
-from sstep_verify.oracle.balls.enclosure import magnitude_interval
-from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.oracle.balls.exact_kernel import exact_kernel, magnitude_interval
 from sstep_verify.oracle.trajectories import EnclosedTrajectory, enclosed_trajectory
 from sstep_verify.protocol import Declaration, RunRequest
 from sstep_verify.rounding.block.energy import energy_norm

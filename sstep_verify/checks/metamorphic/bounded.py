@@ -19,7 +19,7 @@ from sstep_verify.checks.window.compare import RunWindow, bounded, compare, move
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
-from sstep_verify.oracle.replay.window import Effect, Replay
+from sstep_verify.oracle.window import Effect, Replay
 from sstep_verify.problems.transforms import (
     Transformed,
     append_zero_columns,

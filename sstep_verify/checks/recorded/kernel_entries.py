@@ -24,7 +24,7 @@ from sstep_verify.checks.window_replay import replayable
 from sstep_verify.diagnosis.candidates import Candidate, Suspects
 from sstep_verify.diagnosis.kernel_rows import differs, panel_defects, rows_of, shown
 from sstep_verify.diagnosis.search import explanations
-from sstep_verify.oracle.balls.enclosure import magnitude_interval
+from sstep_verify.oracle.balls.exact_kernel import magnitude_interval
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.recurrence.mutation import NONE

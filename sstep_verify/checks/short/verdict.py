@@ -15,7 +15,7 @@ from sstep_verify.checks.short.ends import causes_of
 from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
 from sstep_verify.checks.window.compare import compare, resolution
 from sstep_verify.checks.window.reasons import term_records
-from sstep_verify.oracle.replay.window import Replay
+from sstep_verify.oracle.window import Replay
 from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, TAIL, WRITE_BACK
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import NAMED, Status, Verdict

@@ -15,7 +15,7 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, ratios, wrong
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.oracle.replay.window import Replay
+from sstep_verify.oracle.window import Replay
 from sstep_verify.quantities import STREAM, WRITE_BACK
 from sstep_verify.rounding.arithmetic import held_problem, unit_roundoff
 from sstep_verify.rounding.kernel.bounded import panel_entries

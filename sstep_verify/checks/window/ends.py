@@ -15,7 +15,7 @@ from sstep_verify.checks.window.compare import RunWindow
 from sstep_verify.diagnosis.candidates import Candidate, suspects_of
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.search import explanations, mistaken_reach
-from sstep_verify.oracle.replay.window import Replay
+from sstep_verify.oracle.window import Replay
 from sstep_verify.quantities import WRITE_BACK
 from sstep_verify.recurrence.mutation import NONE, left_out
 from sstep_verify.rounding.kernel.entries import kernel_entries

@@ -11,7 +11,7 @@ from scipy.linalg import lapack
 from sstep_reference.arithmetic import Balls
 from sstep_reference.arithmetic.balls import BallVector
 
-from sstep_verify.oracle.balls.enclosure import magnitude_interval, upward
+from sstep_verify.oracle.balls.exact_kernel import magnitude_interval, upward
 from sstep_verify.recurrence.mutation import NONE, LocalWindow, Mutation
 from sstep_verify.recurrence.steps import Solve, block_system, system_part
 

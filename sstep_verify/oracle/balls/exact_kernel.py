@@ -1,19 +1,21 @@
-"""The reference over a problem, in any arithmetic: its kernel or a solver's panel, the classical method."""
+"""The reference over a problem, in any arithmetic: its kernel or a solver's panel, the classical method.
+
+What it finds in balls is told as float64 intervals, every end of which is rounded outwards.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import singledispatch
 from typing import Any, cast
 
 import numpy as np
 from sstep_reference import Kernel, bdcd_krr, dcd_ksvm
-from sstep_reference.arithmetic import Arithmetic
+from sstep_reference.arithmetic import Arithmetic, Balls
 from sstep_reference.kernels import Columns
 
-from sstep_verify.oracle.balls.enclosure import distances
-from sstep_verify.oracle.balls.objectives import ridge_residual
 from sstep_verify.problems import Hinge, Loss, Problem, Ridge, SquaredHinge
 from sstep_verify.trajectory import Panel
 
@@ -45,23 +47,9 @@ def step_error(
     """Enclose what is wrong about one stored step, coordinate by coordinate; 0 of an exact one.
 
     K-SVM: the distance of the new value from that of the classical reference (Algorithm 1). K-RR: what the
-    increment leaves of its right-hand side, ``|y - m a - K a / lambda|`` at the a after the step.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    kernel : Kernel
-        Its exact kernel over `Balls`.
-    before, after : ndarray, shape (m,)
-        Stored vectors, finite (a).
-    draws : ndarray of int, shape (b,)
-        Coordinates of the step.
-
-    Returns
-    -------
-    lower, upper : ndarray, shape (b,)
-        Ends of float64 intervals.
+    increment leaves of its right-hand side, ``|y - m a - K a / lambda|`` at the a after the step. Over the
+    exact kernel in `Balls`; stored vectors (a), shape (m,), are finite, and b coordinates drawn. Returns
+    the ends of float64 intervals, shape (b,) each.
     """
     arithmetic, drawn = cast(Any, kernel.arithmetic), draws.tolist()
     vector = arithmetic.vector(after)
@@ -75,6 +63,14 @@ def step_error(
         penalty = arithmetic.number(problem.ridge.penalty)
         left = ridge_residual(penalty, problem.samples, targets, values, images)
     return distances(arithmetic, left, arithmetic.zeros(len(left)))
+
+
+def ridge_residual(
+    penalty: Any, samples: int, targets: Iterable[Any], point: Iterable[Any], images: Iterable[Any]
+) -> list:
+    """``y - K a / lambda - m a`` on some coordinates, from their targets, values and products with K."""
+    triples = zip(targets, point, images, strict=True)
+    return [target - image / penalty - samples * value for target, value, image in triples]
 
 
 @singledispatch
@@ -148,3 +144,55 @@ class PanelColumns(Columns):
         """
         number = self.arithmetic.number
         return [number(entry) for entry in self._panel.entries[self._row[i], :count].tolist()]
+
+
+DOWN, UP = 1.0 - 2.0**-52, 1.0 + 2.0**-52
+"""Factors that undo the rounding of a normal number."""
+
+
+def magnitude_interval(ball) -> tuple[float, float]:
+    """Float64 interval that contains the absolute value of a ball; (0, 0) only for an exact zero.
+
+    An end that float64 does not hold is moved to the next number outwards, be it a subnormal one.
+    """
+    lower, upper = ball.abs_lower(), ball.abs_upper()
+    low, high = float(lower), _finite(float(upper))
+    if not lower >= low:
+        low = max(0.0, math.nextafter(low, -math.inf))
+    return low, high if upper <= high else math.nextafter(high, math.inf)
+
+
+def distances(arithmetic: Balls, x, y) -> tuple[np.ndarray, np.ndarray]:
+    """Float64 intervals of the absolute differences, lower and upper ends, shape (c,) each."""
+    with arithmetic.working():
+        ends = [magnitude_interval(a - b) for a, b in zip(x, y, strict=True)]
+    low, high = np.array(ends).reshape(-1, 2).T
+    return low, high
+
+
+def upward(value: float) -> float:
+    """Upper bound on a non-negative expression of few operations whose parts are bounds; 0 stays 0.
+
+    Its roundings are covered by 2**-44, or by the neighbouring number where it underflows.
+    """
+    return math.nextafter(value * (1.0 + 2.0**-44), math.inf) if value > 0.0 else value
+
+
+def root_interval(ball) -> tuple[float, float]:
+    """Float64 interval that contains the root of a ball's part that is not negative.
+
+    The root is taken before it is rounded to float64, where the square may underflow.
+    """
+    low, high = ball.lower(), ball.upper()
+    lowest = magnitude_interval(low.sqrt())[0] if low > 0 else 0.0
+    return lowest, magnitude_interval(high.sqrt())[1] if high > 0 else 0.0
+
+
+def interval(ball) -> tuple[float, float]:
+    """Float64 interval that contains a ball."""
+    low, high = float(ball.lower()), float(ball.upper())
+    return math.nextafter(low, -math.inf), math.nextafter(high, math.inf)
+
+
+def _finite(value: float) -> float:
+    return value if value == value else math.inf

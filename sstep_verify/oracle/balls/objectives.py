@@ -15,7 +15,7 @@ from flint import arb_mat
 from sstep_reference.arithmetic import Balls
 from sstep_reference.inputs import svm_constants
 
-from sstep_verify.oracle.balls.enclosure import distances, interval
+from sstep_verify.oracle.balls.exact_kernel import distances, interval, ridge_residual
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.problems import Problem
 
@@ -67,14 +67,6 @@ def derivative(
         return ridge_residual(penalty, problem.samples, targets, point, images)
     _, shift = svm_constants(arithmetic, problem.loss.task, problem.hinge.C)
     return [image - 1 + shift * value for image, value in zip(images, point, strict=True)]
-
-
-def ridge_residual(
-    penalty: Any, samples: int, targets: Iterable[Any], point: Iterable[Any], images: Iterable[Any]
-) -> list:
-    """``y - K a / lambda - m a`` on some coordinates, from their targets, values and products with K."""
-    triples = zip(targets, point, images, strict=True)
-    return [target - image / penalty - samples * value for target, value, image in triples]
 
 
 BITS = 256

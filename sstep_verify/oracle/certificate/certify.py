@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from sstep_verify import __version__
 from sstep_verify.errors import InputError
 from sstep_verify.files import write_text
-from sstep_verify.oracle.balls.enclosure import (
+from sstep_verify.oracle.balls.decimals import (
     RADIUS_DIGITS,
     ROOM,
     bounding_decimal,
@@ -121,7 +121,7 @@ def certify(problem: Problem, digits: int = 30, *, keep: bool = True) -> Certifi
     digits : int
         Decimal digits asked for, >= 1: of a* in the Euclidean norm (K-RR), of the optimal value (K-SVM).
     keep : bool
-        K-RR: keep the kernel in balls from pass to pass (`oracle.facade.certificate_bytes`).
+        K-RR: keep the kernel in balls from pass to pass (`certificate.optimum.certificate_bytes`).
 
     Returns
     -------

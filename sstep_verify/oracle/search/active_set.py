@@ -15,7 +15,7 @@ from flint import arb_mat
 from sstep_reference.arithmetic import Balls
 from sstep_reference.inputs import svm_constants
 
-from sstep_verify.oracle.balls.enclosure import magnitude_interval
+from sstep_verify.oracle.balls.exact_kernel import magnitude_interval
 from sstep_verify.oracle.balls.kernel_balls import BallKernel, feature_dimensions
 from sstep_verify.oracle.balls.objectives import derivative, objectives, signed
 from sstep_verify.oracle.search.interior_point import Interior

@@ -28,7 +28,7 @@ from flint import arb_mat
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.numerics import kernel_matrix
-from sstep_verify.oracle.balls.enclosure import decimals_of, exact_decimal, nearest_decimal
+from sstep_verify.oracle.balls.decimals import decimals_of, exact_decimal, nearest_decimal
 from sstep_verify.oracle.balls.kernel_balls import feature_dimensions
 from sstep_verify.oracle.search.active_set import BallDual, Polisher
 from sstep_verify.oracle.search.interior_point import DenseSystem, Interior, interior_point

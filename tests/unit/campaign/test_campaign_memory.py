@@ -18,7 +18,8 @@ from sstep_verify.campaign.verdicts.family import expand
 from sstep_verify.campaign.verdicts.measured import SharedReferences
 from sstep_verify.campaign.verdicts.solvers import offered
 from sstep_verify.errors import InputError
-from sstep_verify.oracle.facade import GIB, Oracle
+from sstep_verify.oracle.certificate.optimum import GIB
+from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.data import embedded
 from sstep_verify.problems.data.datasets import DataSet, load

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sstep_verify.oracle.balls.enclosure import lower_decimal, nearest_decimal, upper_decimal
+from sstep_verify.oracle.balls.decimals import lower_decimal, nearest_decimal, upper_decimal
 from sstep_verify.vectors.allowed import bound_of
 
 

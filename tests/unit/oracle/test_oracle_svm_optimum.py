@@ -10,7 +10,7 @@ import pytest
 from sstep_reference.arithmetic import Balls
 
 from sstep_verify.errors import InputError
-from sstep_verify.oracle.balls.enclosure import interval
+from sstep_verify.oracle.balls.exact_kernel import interval
 from sstep_verify.oracle.balls.objectives import objectives
 from sstep_verify.oracle.certificate.optimum import svm_optimum
 from sstep_verify.oracle.search import svm as module

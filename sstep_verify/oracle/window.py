@@ -1,9 +1,12 @@
-"""A window as its solver began it, and its ends as the mutable recurrence reaches them."""
+"""A window as its solver began it, its ends by the mutable recurrence, and what mistakes do to these."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,12 +14,129 @@ from sstep_reference.kernels import Columns
 
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.block_solve import refined
-from sstep_verify.oracle.balls.enclosure import interval, upward
-from sstep_verify.oracle.balls.exact_kernel import PanelColumns, classical_run
+from sstep_verify.oracle.balls.exact_kernel import PanelColumns, classical_run, interval, upward
 from sstep_verify.problems import Problem
-from sstep_verify.recurrence.mutation import NONE, Before, LocalWindow, Mutation, local_window
+from sstep_verify.recurrence.mutation import (
+    NONE,
+    Before,
+    LocalWindow,
+    Mutation,
+    left_out,
+    local_window,
+    off_by,
+)
 from sstep_verify.recurrence.steps import finisher_of, mutable_window
 from sstep_verify.steps import RidgeSteps, SvmSteps
+
+DOSE = Fraction(1, 2**30)
+"""Relative change of a quantity whose effect on the window's end is computed; effects are nearly linear."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a change of one quantity does to a at the window's end.
+
+    Parameters
+    ----------
+    dropped : ndarray, shape (k,)
+        Lower bound on the change if the quantity is left out: per distinct coordinate (K-SVM, k = c) or
+        in the M-norm (K-RR, k = 1).
+    relative : ndarray, shape (k,)
+        Lower bound on the change per unit relative change of the quantity, from a change of `DOSE`; that of
+        leaving it out where it is a switch or a is linear in it.
+    """
+
+    dropped: np.ndarray
+    relative: np.ndarray
+
+    def joined(self, other: Effect) -> Effect:
+        """The effect followed by another that is measured differently (K-RR: per coordinate)."""
+        return Effect(
+            np.concatenate([self.dropped, other.dropped]), np.concatenate([self.relative, other.relative])
+        )
+
+
+def effect_of(name: str, change: Callable[[Mutation], np.ndarray], *, secant: bool = False) -> Effect:
+    """The effect of a quantity, from the change that a mutation makes.
+
+    As a `secant` the change of leaving it out, by all of it, stands for that per unit relative change too:
+    in a recurrence without a clip the window's end is smooth in every quantity.
+    """
+    dropped, slightly_off = change(left_out(name)), off_by(name, DOSE)
+    if secant or slightly_off is None:
+        return Effect(dropped, dropped)
+    # What is nearly the largest number is infinite per unit.
+    with np.errstate(over="ignore"):
+        return Effect(dropped, change(slightly_off) / float(DOSE))
+
+
+class Effects(Mapping[str, Effect]):
+    """Effects of the quantities that can act, by name: each is computed when it is first asked for."""
+
+    def __init__(self, names: Iterable[str], effect: Callable[[str], Effect]):
+        self._names, self._effect = list(names), cache(effect)
+
+    def __getitem__(self, name: str) -> Effect:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._effect(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+Interval = tuple[np.ndarray, np.ndarray]
+"""Lower and upper ends of k float64 intervals."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The exact replay of one window from the solver's own a.
+
+    Parameters
+    ----------
+    places : ndarray of int, shape (c,)
+        Distinct coordinates of the window.
+    lower, upper : ndarray, shape (k,)
+        Enclosure of the solver's error: per distinct coordinate (K-SVM) or in the M-norm (K-RR).
+    steps : SvmSteps or RidgeSteps
+        The exact steps, for the bound.
+    effects : mapping of str to Effect
+        Per quantity of a step that can act in this window.
+    bits : int
+        Precision of the balls.
+    distance : callable, optional
+        Maps a mutation to the distance of the solver's end from its own, as `lower` and `upper`.
+    components : Replay, optional
+        K-RR only: the same per distinct coordinate, k = c.
+    """
+
+    places: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    steps: SvmSteps | RidgeSteps
+    effects: Mapping[str, Effect]
+    bits: int
+    distance: Callable[[Mutation], Interval] | None = None
+    components: Replay | None = None
+
+    def with_components(self) -> Replay:
+        """The replay with the measures per coordinate behind the M-norm (K-RR)."""
+        whole, single = self, self.components
+        if single is None:
+            return self
+        return replace(
+            self,
+            lower=np.concatenate([whole.lower, single.lower]),
+            upper=np.concatenate([whole.upper, single.upper]),
+            effects=Effects(whole.effects, lambda name: whole.effects[name].joined(single.effects[name])),
+        )
 
 
 def begun_window(
@@ -28,31 +148,14 @@ def begun_window(
     state: str = "",
     before: Before | None = None,
 ) -> LocalWindow:
-    """Restrict a window to its coordinates; of a carried state, with the products that it stands for.
+    """Restrict a window, blocks drawn of shape (s, b), to its coordinates, from a at its start (m).
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    kernel : Columns
-        Its exact kernel over `Balls`, or a solver's panel.
-    alpha : vector of length m
-        The dual vector at the window's start (a).
-    draws : ndarray of int, shape (s, b)
-        Blocks drawn.
-    carried : ndarray, shape (m,) or (n,), optional
-        State at the window's start, taken exactly, for a solver that makes its steps from it.
-    state : {"gradient", "residual", "weights"}
-        What is carried, see `Trajectory.state`.
-    before : (ndarray, shape (m,), and ndarray of int, shape (s, b)), optional
-        The solver's a at the start of the window before, and the blocks drawn in it.
-
-    Returns
-    -------
-    LocalWindow
-        With a carried state its stale products solve ``q_i = y_i p_i - 1 + omega a_i`` (``p_i - y_i`` in
-        the place of ``y_i p_i - 1`` where y are no labels) or ``r_i = y_i - m a_i - p_i / lambda``, or
-        are ``<x_i, w>``.
+    The kernel is the exact one over `Balls`, or a solver's panel. `carried`, (m,) or (n,), is the state at
+    the start, taken exactly, of a solver that makes its steps from it; `state` says what it is: gradient,
+    residual or weights (`Trajectory.state`). The stale products are then those that it stands for: they
+    solve ``q_i = y_i p_i - 1 + omega a_i`` (``p_i - y_i`` in the place of ``y_i p_i - 1`` where y are no
+    labels) or ``r_i = y_i - m a_i - p_i / lambda``, or are ``<x_i, w>``. `before` holds the solver's a at
+    the start of the window before, and the blocks drawn in it.
     """
     arithmetic: Any = kernel.arithmetic
     targets = arithmetic.vector(problem.targets)
@@ -91,15 +194,6 @@ class Ends:
     block solution is a point with a residual in balls, and since an exact block step is a projection in the
     M-norm, the distances of the blocks simply add up. A block system that is not proven invertible is a
     `SingularSystemError`.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    kernel : Columns
-        Its exact kernel over `Balls`, or a solver's panel.
-    window : LocalWindow
-        The window.
 
     Attributes
     ----------

@@ -11,9 +11,17 @@ import numpy as np
 from sstep_reference import SingularSystemError
 from sstep_reference.kernels import Columns
 
-from sstep_verify.oracle.balls.enclosure import DOWN, UP, distances, root_interval, upward
-from sstep_verify.oracle.replay.ends import Ends, begun_window, float_steps
-from sstep_verify.oracle.replay.window import Effect, Effects, Interval, Replay, effect_of
+from sstep_verify.oracle.balls.exact_kernel import DOWN, UP, distances, root_interval, upward
+from sstep_verify.oracle.window import (
+    Effect,
+    Effects,
+    Ends,
+    Interval,
+    Replay,
+    begun_window,
+    effect_of,
+    float_steps,
+)
 from sstep_verify.problems import Problem
 from sstep_verify.quantities import (
     BOUNDARY,
@@ -61,22 +69,8 @@ def replay_window(
     state moves the point that the exact steps project to, not the projections. Over a panel, of which no
     definiteness is known, balls are carried and compared per coordinate.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    kernel : Columns
-        Its exact kernel over `Balls`, or a solver's panel; its precision is that of the replay.
-    begin, end : ndarray, shape (m,)
-        The solver's a at the window's start and end.
-    draws : ndarray of int, shape (s, b)
-        Blocks drawn.
-    carried : ndarray, shape (m,) or (n,), optional
-        State at the window's start, for a solver that makes its steps from it.
-    state : {"gradient", "residual", "weights"}
-        What is carried.
-    before : (ndarray, shape (m,), and ndarray of int, shape (s, b)), optional
-        The window before, as in `begun_window`.
+    Begin and end are the solver's a at both ends of the window, (m,); all else is as in `begun_window`. The
+    precision of the kernel is that of the replay.
 
     Raises
     ------

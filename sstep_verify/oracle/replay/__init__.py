@@ -1,1 +1,0 @@
-"""One window again, exactly, from the solver's own a."""
