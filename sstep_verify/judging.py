@@ -7,14 +7,13 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 from sstep_verify.errors import InputError, listed, of_type
-from sstep_verify.runs.floating_point import restore_with_warning
+from sstep_verify.floating_point import restore_with_warning
 
 if TYPE_CHECKING:
-    from sstep_verify.adapters.python import ForeignSolver
     from sstep_verify.checks.shared.case import Case
     from sstep_verify.checks.shared.check import Check
     from sstep_verify.problems import IndexStream, Problem
-    from sstep_verify.protocol import RunRequest, Solver
+    from sstep_verify.protocol import ForeignSolver, RunRequest, Solver
     from sstep_verify.trajectory import Trajectory
     from sstep_verify.verdict import Verdict
 
@@ -74,7 +73,6 @@ def judge(
     """
     # Constants of what is imported here are computed on the way.
     restore_with_warning("before a judgement")
-    from sstep_verify.adapters.python import ForeignSolver, checked_solver
     from sstep_verify.checks.contract import CHECK as CONTRACT
     from sstep_verify.checks.registry import checks_of
     from sstep_verify.checks.shared.case import Case, loggable
@@ -82,6 +80,7 @@ def judge(
     from sstep_verify.checks.trajectory import CHECK as ENDS
     from sstep_verify.checks.window_replay import CHECK as WINDOWS
     from sstep_verify.problems import IndexStream, Problem
+    from sstep_verify.protocol import ForeignSolver, checked_solver
 
     of_type("problem", problem, Problem, "a Problem: Problem(name, data, targets, kernel, loss)")
     of_type("stream", stream, IndexStream, "an IndexStream, such as IndexStream('uniform', m, b, H)")
@@ -125,7 +124,7 @@ def _judged(solver: ForeignSolver, case: Case, first: Check, *others: Check) -> 
     from sstep_verify.checks.registry import APART, with_draws
     from sstep_verify.checks.shared.case import merge_requests
     from sstep_verify.oracle.facade import Oracle
-    from sstep_verify.runs.make import make_run
+    from sstep_verify.runs import make_run
 
     def runs_of(requests: Iterable[Mapping[str, RunRequest]]) -> dict[str, Trajectory]:
         return {key: make_run(solver, request) for key, request in merge_requests(requests).items()}

@@ -132,6 +132,39 @@ class Solver(Protocol):
         ...
 
 
+NEEDED = (
+    "needed is a solver, an object with a Declaration as declaration and a method run(request, observe); "
+    "wrap a function in CallableSolver(function, Declaration(...))"
+)
+"""What is told of an object that is no solver."""
+
+
+def checked_solver(found: object, where: str) -> Solver:
+    """An object that is a solver; `where` is what it is, for messages.
+
+    InputError if it has no Declaration as `declaration` or no `run`, or is a class and no object of it.
+    """
+    if isinstance(found, type):
+        raise InputError(f"{where} is the class {found.__name__}; {NEEDED}")
+    if not isinstance(found, Solver) or not isinstance(found.declaration, Declaration):
+        raise InputError(f"{where} is of type {type(found).__name__}; {NEEDED}")
+    return found
+
+
+class ForeignSolver:
+    """A solver that is not trusted: `make_run` gives it copies of inputs, and keeps its errors."""
+
+    foreign = True
+
+    def __init__(self, inner: Solver):
+        self._inner = inner
+        self.declaration = inner.declaration
+
+    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
+        """Let the solver make the run."""
+        return self._inner.run(request, observe)
+
+
 def is_program(name: str) -> bool:
     """Whether a solver's name is that of a program file."""
     return name.endswith(".toml")

@@ -1,5 +1,7 @@
 """The quantities of one step, by the names that verdicts use: made of what, and where each exists.
 
+Beside them the numbers of the exact steps of a window, which an oracle finds and a bound is made from.
+
 A verdict says of every quantity whether an error in it could have been seen on this very input. Each has a
 mutation in the one mutable recurrence (`sstep_verify.recurrence`).
 """
@@ -7,6 +9,10 @@ mutation in the one mutable recurrence (`sstep_verify.recurrence`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
 
 STALE = "stale-product"
 CURVATURE = "curvature"
@@ -114,3 +120,29 @@ def quantities_of(task: str, update: str, s: int, block: int) -> tuple[Quantity,
 def core(s: int) -> tuple[str, ...]:
     """Quantities without which a verdict on a run of this s is VACUOUS."""
     return (STALE, CURVATURE, KERNEL) if s > 1 else (STALE, CURVATURE)
+
+
+@dataclass(frozen=True)
+class SvmSteps:
+    """The exact steps of a window in float64, with enclosures where a decision depends on them.
+
+    All have shape (s,): drawn coordinates as places among the distinct ones; the exact value before each
+    step and the exact increment, rounded to float64; the enclosure of the exact unclipped new value.
+    """
+
+    draws: np.ndarray
+    value: np.ndarray
+    increment: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+@dataclass(frozen=True)
+class RidgeSteps:
+    """The exact block steps of a window, rounded to float64.
+
+    Both have shape (s, b): drawn blocks as places among the distinct coordinates, exact increments.
+    """
+
+    draws: np.ndarray
+    increments: np.ndarray

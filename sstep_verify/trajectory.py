@@ -122,7 +122,7 @@ class Asked:
         Iteration at which the observer ended the run; None if it did not.
     changed : tuple of str
         Names of input arrays that the run changed, and of what all code of the process shares
-        (`sstep_verify.runs.make.SharedState`).
+        (`sstep_verify.runs.SharedState`).
     """
 
     s: int
@@ -189,10 +189,10 @@ class Trajectory:
         What the run used in every step; asked for by ``RunRequest.probes``.
     altered : tuple of str
         What it left of the floating-point environment that is not as IEEE arithmetic has it by default, on
-        any of its ranks, in the words of `sstep_verify.runs.floating_point`; read again by whoever had it
+        any of its ranks, in the words of `sstep_verify.floating_point`; read again by whoever had it
         made.
     asked, raised : Asked, Raised, optional
-        What the run was asked for, and the error that ended it, see `sstep_verify.runs.make.make_run`; a
+        What the run was asked for, and the error that ended it, see `sstep_verify.runs.make_run`; a
         solver leaves both empty.
     """
 

@@ -232,8 +232,8 @@ def _verify_one(solver: Solver | str, profile: str, only: str, seed: int) -> Non
 
 
 def _definition(solver: Solver | str, profile: str, chosen: Selection) -> Definition:
-    from sstep_verify.adapters.python import checked_solver
     from sstep_verify.campaign.profile import profile_of
+    from sstep_verify.protocol import checked_solver
 
     of_type("profile", profile, str, "the name of one, such as 'ci'")
     given = solver if isinstance(solver, str) else checked_solver(solver, "solver")

@@ -16,6 +16,7 @@ import numpy as np
 
 from sstep_verify.adapters.callable import observed
 from sstep_verify.errors import DivergedError, InputError, MissingExtraError, RunError
+from sstep_verify.floating_point import restore
 from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.ranks import LIMIT, run
@@ -28,7 +29,6 @@ from sstep_verify.ranks.interposer import (
     preloaded,
     reductions_after_others,
 )
-from sstep_verify.runs.floating_point import restore
 from sstep_verify.solver.communicator import communicator_of
 from sstep_verify.solver.packet import IncoherenceError
 from sstep_verify.solver.settings import Options

@@ -24,34 +24,13 @@ from types import ModuleType
 from typing import Any
 
 from sstep_verify.errors import InputError
-from sstep_verify.protocol import Declaration, Observer, RunRequest, Solver
-from sstep_verify.runs.floating_point import restore_with_warning
-from sstep_verify.trajectory import Trajectory
+from sstep_verify.floating_point import restore_with_warning
+from sstep_verify.protocol import NEEDED, ForeignSolver, Solver, checked_solver
 
 OURS = ["sstep_verify", "sstep_reference"]
 """Packages whose version and commit are told anyway."""
 
 SUFFIXES = (".py", ".so", ".pyd")
-
-NEEDED = (
-    "needed is a solver, an object with a Declaration as declaration and a method run(request, observe); "
-    "wrap a function in CallableSolver(function, Declaration(...))"
-)
-"""What is told of an object that is no solver."""
-
-
-class ForeignSolver:
-    """A solver that is not trusted: `make_run` gives it copies of inputs, and keeps its errors."""
-
-    foreign = True
-
-    def __init__(self, inner: Solver):
-        self._inner = inner
-        self.declaration = inner.declaration
-
-    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
-        """Let the solver make the run."""
-        return self._inner.run(request, observe)
 
 
 def _imported(name: str, where: str) -> ModuleType:
@@ -87,18 +66,6 @@ def _imported(name: str, where: str) -> ModuleType:
 def _told(error: BaseException) -> str:
     """Type and first line of an error."""
     return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
-
-
-def checked_solver(found: object, where: str) -> Solver:
-    """An object that is a solver; `where` is what it is, for messages.
-
-    InputError if it has no Declaration as `declaration` or no `run`, or is a class and no object of it.
-    """
-    if isinstance(found, type):
-        raise InputError(f"{where} is the class {found.__name__}; {NEEDED}")
-    if not isinstance(found, Solver) or not isinstance(found.declaration, Declaration):
-        raise InputError(f"{where} is of type {type(found).__name__}; {NEEDED}")
-    return found
 
 
 def _makes_one(found: object) -> bool:

@@ -33,7 +33,7 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.errors import NoLogError, NoResultError, ResultError
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.rounding.arithmetic import TYPES, held_problem
-from sstep_verify.runs.make import asked_of
+from sstep_verify.runs import asked_of
 from sstep_verify.trajectory import RAISED, Asked, Trajectory
 from sstep_verify.verdict import Verdict
 

@@ -33,10 +33,10 @@ from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.checks.trajectory import ENDS_ALONE, ROUNDED
 from sstep_verify.checks.window_replay import CHECK as WINDOWS
 from sstep_verify.errors import InputError, closest
+from sstep_verify.floating_point import SHORTENED, SUBNORMAL, restore, restore_with_warning
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.streams import logged_stream
 from sstep_verify.rounding.arithmetic import flushed_to_zero, held_problem
-from sstep_verify.runs.floating_point import SHORTENED, SUBNORMAL, restore, restore_with_warning
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 

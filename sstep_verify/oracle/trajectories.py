@@ -24,10 +24,10 @@ from sstep_verify.oracle.balls.block_solve import refined
 from sstep_verify.oracle.balls.exact_kernel import magnitude_interval, upward
 from sstep_verify.oracle.window import Ends, begun_window, float_steps
 from sstep_verify.problems import Problem
+from sstep_verify.quantities import RidgeSteps, SvmSteps
 from sstep_verify.recurrence.mutants import run_mutants
 from sstep_verify.recurrence.mutation import LocalWindow, Mutation
 from sstep_verify.recurrence.steps import Solve, finisher_of
-from sstep_verify.steps import RidgeSteps, SvmSteps
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.block_solve import refined
 from sstep_verify.oracle.balls.exact_kernel import PanelColumns, classical_run, interval, upward
 from sstep_verify.problems import Problem
+from sstep_verify.quantities import RidgeSteps, SvmSteps
 from sstep_verify.recurrence.mutation import (
     NONE,
     Before,
@@ -26,7 +27,6 @@ from sstep_verify.recurrence.mutation import (
     off_by,
 )
 from sstep_verify.recurrence.steps import finisher_of, mutable_window
-from sstep_verify.steps import RidgeSteps, SvmSteps
 
 DOSE = Fraction(1, 2**30)
 """Relative change of a quantity whose effect on the window's end is computed; effects are nearly linear."""

@@ -1,1 +1,207 @@
-"""HOW A RUN IS MADE: what it was asked for is written down, and what it changed is put back."""
+"""Has a run made, and writes down what it was asked for and what it changed of its inputs, or of what all
+code of a process shares, which is put back.
+"""
+
+from __future__ import annotations
+
+import builtins
+import copy
+import math
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from types import ModuleType
+
+import numpy as np
+import scipy.linalg
+
+from sstep_verify.errors import (
+    InputError,
+    MissingExtraError,
+    NotBegunError,
+    RefusedError,
+    ResultError,
+    RunError,
+)
+from sstep_verify.floating_point import restore, restore_with_warning
+from sstep_verify.problems import Problem
+from sstep_verify.problems.problem import fingerprint
+from sstep_verify.protocol import Observer, RunRequest, Solver
+from sstep_verify.trajectory import RAISED, Asked, Raised, Trajectory
+
+NOT_OF_THE_RUN = (InputError, MissingExtraError, MemoryError, ArithmeticError, NotBegunError)
+"""Errors of a shipped solver that say nothing of a run: it was not begun, or its input is out of range."""
+
+DRAWS_LOOKED_AT = 1 << 12
+"""First blocks of a run whose bits are compared before and after it: a stream keeps what it drew."""
+
+
+MODULES: tuple[ModuleType, ...] = (builtins, math, os, np, np.linalg, scipy.linalg)
+"""Modules whose functions judges call."""
+
+LIMIT = "the recursion limit"
+
+
+def asked_of(request: RunRequest) -> Asked:
+    """What a request asks for."""
+    initial = np.array(request.first)
+    return Asked(
+        s=request.s,
+        start=request.start,
+        iterations=request.iterations,
+        points=tuple(request.stops),
+        initial=initial,
+        problem=request.problem.digest,
+        features=request.problem.features,
+        panels=request.expose_panels,
+        variant=request.variant,
+    )
+
+
+def unmade(asked: Asked, raised: Raised) -> Trajectory:
+    """The trajectory of a run that an error ended: that of its start."""
+    first = np.zeros(1, np.int64), asked.initial[None]
+    return Trajectory(asked.s, asked.start, *first, stopped=RAISED, asked=asked, raised=raised)
+
+
+def make_run(solver: Solver, request: RunRequest, observe: Observer | None = None) -> Trajectory:
+    """Let a solver make a run; `observe` is called at every recorded iteration, and True ends it there.
+
+    The trajectory is what the solver returned, with `Trajectory.asked`. A solver with the attribute
+    `foreign` gets copies of all inputs. Where a solver raises, it ends at a0 and holds `Trajectory.raised`;
+    errors of a shipped solver that say nothing of the run (`NOT_OF_THE_RUN`) are passed on, as is a
+    RefusedError. InputError if the solver returns something else.
+
+    Whatever the solver does to them, NumPy's treatment of floating-point errors, the filters of warnings,
+    functions that all modules share and the recursion limit (`SharedState`) are as
+    before afterwards, and while the observer is called. The floating-point environment is that of IEEE
+    arithmetic as the run begins; what the run left of it is in `Trajectory.altered`.
+    """
+    foreign = getattr(solver, "foreign", False)
+    asked = asked_of(request)
+    if foreign:
+        request = _own_copy(request)
+    before = _digests(request)
+    restore_with_warning(f"before a run of {solver.declaration.name}")
+    ended: list[int] = []
+    observing: list[BaseException] = []
+    settings = np.geterr()
+    shared = SharedState()
+    replaced: dict[str, None] = {}
+
+    def observed(iteration: int, alpha: np.ndarray) -> bool:
+        replaced.update(dict.fromkeys(shared.put_back()))
+        try:
+            with np.errstate(**settings):
+                stop = observe is not None and bool(observe(iteration, alpha))
+        except BaseException as error:
+            observing.append(error)
+            raise
+        if stop:
+            ended.append(int(iteration))
+        return stop
+
+    raised = None
+    try:
+        try:
+            with np.errstate(), warnings.catch_warnings():
+                result = solver.run(request, observe and observed)
+        finally:
+            replaced.update(dict.fromkeys(shared.put_back()))
+        if not isinstance(result, Trajectory):
+            raise ResultError(
+                f"{solver.declaration.name}: run() returned {type(result).__name__}; a Trajectory is needed"
+            )
+    except BaseException as error:
+        run_error = error if isinstance(error, RunError) and not isinstance(error, InputError) else None
+        passed = isinstance(error, RefusedError) or _is_interrupt(error) or error in observing
+        if passed or not (foreign or run_error or _of_the_run(error)):
+            raise
+        kind, said = type(error).__name__, str(error)
+        if run_error:
+            kind, said = run_error.kind, run_error.message
+        raised = Raised(kind, said.splitlines()[0] if said else "")
+        result = unmade(asked, raised)
+    left = {*result.altered, *restore()}
+    after = _digests_after(request)
+    changed = [name for name, digest in before.items() if after.get(name) != digest]
+    asked = replace(asked, ended=ended[0] if ended else None, changed=(*changed, *replaced))
+    return replace(result, asked=asked, altered=tuple(sorted(left)), raised=raised)
+
+
+class SharedState:
+    """Names of `MODULES` with what they stand for now, and the recursion limit."""
+
+    def __init__(self) -> None:
+        self._limit = sys.getrecursionlimit()
+        self._names: list[tuple[ModuleType, Mapping[str, object]]] = [
+            (module, dict(vars(module))) for module in MODULES
+        ]
+
+    def put_back(self) -> tuple[str, ...]:
+        """Put back what is no longer what it was, and say what that was; a name that is new stays."""
+        replaced = []
+        if sys.getrecursionlimit() != self._limit:
+            if sys.getrecursionlimit() < self._limit:  # A higher one harms nobody.
+                replaced.append(LIMIT)
+            sys.setrecursionlimit(self._limit)
+        for module, names in self._names:
+            now = vars(module)
+            for name, value in names.items():
+                if name not in now or now[name] is not value:
+                    replaced.append(f"{module.__name__}.{name}")
+                    setattr(module, name, value)
+        return tuple(replaced)
+
+
+def _of_the_run(error: BaseException) -> bool:
+    """Whether an error of a shipped solver shows that the solver is wrong."""
+    if isinstance(error, RunError):
+        return True
+    return isinstance(error, Exception) and not isinstance(error, NOT_OF_THE_RUN)
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Whether an error is a Ctrl-C for us; where interrupts are ignored, only a solver raises one."""
+    return isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) != signal.SIG_IGN
+
+
+def _own_copy(request: RunRequest) -> RunRequest:
+    """The request with copies of the problem, the stream and a0, for a solver that may change them."""
+    initial = None if request.initial is None else np.array(request.initial)
+    return replace(
+        request,
+        problem=copy.deepcopy(request.problem),
+        stream=copy.deepcopy(request.stream),
+        initial=initial,
+    )
+
+
+def _digests_after(request: RunRequest) -> dict[str, str]:
+    """Digests after the run; none where the solver put something in the place of an input."""
+    try:
+        return _digests(request)
+    except Exception:
+        return {}
+
+
+def _digests(request: RunRequest) -> dict[str, str]:
+    """SHA-256 of the bits of every input array of a run, by name."""
+    digests = {
+        **{f"data{part}": fingerprint(array) for part, array in _parts(request.problem)},
+        "targets": fingerprint(request.problem.targets),
+    }
+    if request.stream.known:
+        digests["index stream"] = fingerprint(request.blocks(0, min(request.iterations, DRAWS_LOOKED_AT)))
+    if request.initial is not None:
+        digests["a0"] = fingerprint(np.asarray(request.initial))
+    return digests
+
+
+def _parts(problem: Problem) -> list[tuple[str, np.ndarray]]:
+    if isinstance(problem.data, np.ndarray):
+        return [("", problem.data)]
+    return [(f".{part}", getattr(problem.data, part)) for part in ("data", "indices", "indptr")]

@@ -39,10 +39,10 @@ from sstep_verify.oracle.trajectories import EnclosedTrajectory
 from sstep_verify.oracle.verify.kernel import ball_ends
 from sstep_verify.problems import Problem
 from sstep_verify.protocol import RunRequest
+from sstep_verify.quantities import SvmSteps
 from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.kernel.bounded import KernelEntries
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.steps import SvmSteps
 
 DIGITS = 30
 """Decimal digits of a vector's largest coordinate, most of them beyond what float64 holds."""

@@ -27,12 +27,11 @@ from sstep_verify.oracle.balls.exact_kernel import (
 )
 from sstep_verify.oracle.trajectories import EnclosedTrajectory, enclosed_trajectory
 from sstep_verify.protocol import RunRequest
-from sstep_verify.quantities import KERNEL, QUANTITIES, SAME
+from sstep_verify.quantities import KERNEL, QUANTITIES, SAME, SvmSteps
 from sstep_verify.recurrence.mutants import CATALOGUE, Defect, run_mutant
 from sstep_verify.recurrence.mutation import NONE, TERMS, Mutation, left_out
 from sstep_verify.recurrence.steps import finisher_of
 from sstep_verify.rounding.arithmetic import norm
-from sstep_verify.steps import SvmSteps
 from sstep_verify.vectors import record
 from sstep_verify.vectors.allowed import allowed, bound_of, encloses, enclosing, least, same_bound
 from sstep_verify.vectors.record import Bounds, Expected, Point, Shown

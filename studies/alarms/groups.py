@@ -24,7 +24,7 @@ from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.rows import entries_key, kept_entries
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.rounding.arithmetic import norm
-from sstep_verify.runs.make import make_run
+from sstep_verify.runs import make_run
 from sstep_verify.scenarios.draws import one_of
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver.packet import WindowError

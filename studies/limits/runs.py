@@ -32,7 +32,7 @@ from sstep_verify.recurrence.mutants import MutantWindow, drawn_early, run_mutan
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out, off_by
 from sstep_verify.recurrence.steps import Step, finisher_of
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from sstep_verify.runs.make import make_run
+from sstep_verify.runs import make_run
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.verdict import SEEN, Status, Verdict
 from studies.report.sensitivity.limits import DoseTrial, RivalDose

@@ -32,7 +32,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.trajectories import EnclosedTrajectory
 from sstep_verify.problems.transforms import permute_features, relabel
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from sstep_verify.runs.make import make_run
+from sstep_verify.runs import make_run
 from studies.report.stability.document import TENFOLD, StabilityRun
 from studies.stability.definition import ScenarioUnit
 

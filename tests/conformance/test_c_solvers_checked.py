@@ -28,7 +28,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, loss_from
 from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks.environment import launcher
-from sstep_verify.runs.make import make_run
+from sstep_verify.runs import make_run
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 

@@ -23,8 +23,8 @@ from sstep_verify import (
     Status,
     judge,
 )
+from sstep_verify.floating_point import EnvironmentWarning, altered, restore
 from sstep_verify.ranks import run
-from sstep_verify.runs.floating_point import EnvironmentWarning, altered, restore
 
 SOURCE = Path(__file__).with_name("arithmetic.c")
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler (cc) is on PATH")

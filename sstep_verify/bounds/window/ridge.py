@@ -74,6 +74,7 @@ import numpy as np
 from sstep_verify.bounds.carried_run import CarriedWeights
 from sstep_verify.bounds.window import TrajectoryBound
 from sstep_verify.declaration import Declaration
+from sstep_verify.quantities import RidgeSteps
 from sstep_verify.rounding.arithmetic import (
     OUTWARD,
     gamma,
@@ -87,7 +88,6 @@ from sstep_verify.rounding.block.energy import largest_energy
 from sstep_verify.rounding.block.local import RidgeLocalErrors, StepErrors
 from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.rounding.right_hand_side import CarriedTerms
-from sstep_verify.steps import RidgeSteps
 
 MOST_COEFFICIENTS = 1 << 20
 """Coefficients (coordinates times symbols) up to which errors are propagated per coordinate."""

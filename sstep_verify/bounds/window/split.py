@@ -23,10 +23,10 @@ from sstep_verify.bounds.window.ridge import RidgeWindowErrors, ridge_component_
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems.losses import Dual
+from sstep_verify.quantities import RidgeSteps, SvmSteps
 from sstep_verify.rounding.arithmetic import norm
 from sstep_verify.rounding.block.local import StepErrors
 from sstep_verify.rounding.kernel.entries import KernelEntries
-from sstep_verify.steps import RidgeSteps, SvmSteps
 
 CHANGE = 2.0**-20
 

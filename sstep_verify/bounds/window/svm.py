@@ -80,6 +80,7 @@ from sstep_verify.bounds.window import TrajectoryBound
 from sstep_verify.bounds.window.svm_errors import AMPLIFICATION, UNDECIDED, carry
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems.losses import Dual
+from sstep_verify.quantities import SvmSteps
 from sstep_verify.rounding.arithmetic import (
     OUTWARD,
     counted,
@@ -93,7 +94,6 @@ from sstep_verify.rounding.finisher import Box, box_of, end_error
 from sstep_verify.rounding.kernel.bounded import KernelEntries, compiled_rows
 from sstep_verify.rounding.right_hand_side import CarriedTerms
 from sstep_verify.rounding.sums import FORMS
-from sstep_verify.steps import SvmSteps
 
 
 class Arithmetic(NamedTuple):

@@ -22,7 +22,7 @@ from sstep_verify.protocol import Declaration, Observer, RunRequest
 from sstep_verify.provenance import collect
 from sstep_verify.report.plain import neighbours, plain, rounded_up
 from sstep_verify.report.results import TOO_FEW, Results
-from sstep_verify.runs.make import asked_of
+from sstep_verify.runs import asked_of
 from sstep_verify.specification import specification
 from sstep_verify.trajectory import Asked, Trajectory
 

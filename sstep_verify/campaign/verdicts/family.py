@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Protocol
 
 from sstep_verify.adapters.program import ProgramFile
-from sstep_verify.adapters.python import ForeignSolver
 from sstep_verify.adapters.stored import StoredVector
 from sstep_verify.campaign.cases import (
     LONG,
@@ -30,7 +29,7 @@ from sstep_verify.problems import Kernel
 from sstep_verify.problems.draws import GENERATORS
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.problems.losses import TASKS
-from sstep_verify.protocol import Solver, is_foreign, is_program
+from sstep_verify.protocol import ForeignSolver, Solver, is_foreign, is_program
 from sstep_verify.solver.settings import Options
 
 MOST_CASES = 10_000

@@ -21,7 +21,7 @@ from sstep_verify.checks.shared.case import Case, merge_requests
 from sstep_verify.errors import SstepVerifyError
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import Solver
-from sstep_verify.runs.make import make_run
+from sstep_verify.runs import make_run
 from sstep_verify.trajectory import RAISED
 from sstep_verify.verdict import Status, Verdict
 

@@ -26,7 +26,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import Observer, RunRequest, Solver
 from sstep_verify.report import case as report
 from sstep_verify.report.case import NOTHING_RUN
-from sstep_verify.runs.make import asked_of, make_run, unmade
+from sstep_verify.runs import asked_of, make_run, unmade
 from sstep_verify.trajectory import GIVEN, Raised, Trajectory
 from sstep_verify.verdict import Verdict
 

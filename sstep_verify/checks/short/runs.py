@@ -19,12 +19,11 @@ from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.oracle.trajectories import EnclosedTrajectory
 from sstep_verify.oracle.window import DOSE, Effect
 from sstep_verify.protocol import RunRequest
-from sstep_verify.quantities import STALE, TAIL
+from sstep_verify.quantities import STALE, TAIL, SvmSteps
 from sstep_verify.recurrence.mutation import NONE, TERMS
 from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.block.energy import energy_norm, energy_reach, without_kernel
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.steps import SvmSteps
 
 WORK = 1 << 19
 """Kernel entries (H b m) that the exact trajectory of a short run may go through: a second or so."""

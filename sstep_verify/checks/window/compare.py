@@ -16,12 +16,11 @@ from sstep_verify.checks.shared.finding import Finding, Window, ratios, wrong
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.window import Replay
-from sstep_verify.quantities import STREAM, WRITE_BACK
+from sstep_verify.quantities import STREAM, WRITE_BACK, SvmSteps
 from sstep_verify.rounding.arithmetic import held_problem, unit_roundoff
 from sstep_verify.rounding.kernel.bounded import panel_entries
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.right_hand_side import CarriedTerms, carried_terms
-from sstep_verify.steps import SvmSteps
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import SEEN
 

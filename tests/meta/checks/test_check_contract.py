@@ -9,7 +9,6 @@ import pytest
 from judged import small_case
 
 from sstep_verify.adapters import ReferenceSolver
-from sstep_verify.adapters.python import ForeignSolver
 from sstep_verify.campaign.artefact.files import read_artefact, write_artefact
 from sstep_verify.campaign.artefact.verdicts import artefact_of, rejudge
 from sstep_verify.checks import contract
@@ -30,8 +29,8 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
-from sstep_verify.protocol import Declaration, RunRequest
-from sstep_verify.runs.make import make_run
+from sstep_verify.protocol import Declaration, ForeignSolver, RunRequest
+from sstep_verify.runs import make_run
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.trajectory import Claim, Panel
 from sstep_verify.verdict import Status

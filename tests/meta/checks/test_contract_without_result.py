@@ -8,12 +8,11 @@ import pytest
 from judged import small_case
 
 from sstep_verify.adapters import CallableSolver
-from sstep_verify.adapters.python import ForeignSolver
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import plain_request, run_key
 from sstep_verify.problems import Hinge, RBFKernel
-from sstep_verify.protocol import Declaration
-from sstep_verify.runs.make import asked_of, make_run, unmade
+from sstep_verify.protocol import Declaration, ForeignSolver
+from sstep_verify.runs import asked_of, make_run, unmade
 from sstep_verify.trajectory import Raised
 from sstep_verify.verdict import Status
 

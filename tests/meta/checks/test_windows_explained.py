@@ -17,7 +17,7 @@ from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.checks.window import screen
 from sstep_verify.cli.main import main
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.runs.make import make_run
+from sstep_verify.runs import make_run
 from sstep_verify.verdict import Status
 
 S = 8

@@ -28,6 +28,7 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.quantities import RidgeSteps
 from sstep_verify.rounding.arithmetic import (
     MOST_TERMS,
     gamma,
@@ -39,7 +40,6 @@ from sstep_verify.rounding.block.factorisation import solve_bound
 from sstep_verify.rounding.kernel.bounded import KernelEntries
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.right_hand_side import right_hand_sides
-from sstep_verify.steps import RidgeSteps
 
 
 @pytest.mark.parametrize("field", ["precision", "update", "products", "increments", "rbf", "power"])

@@ -16,11 +16,11 @@ from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import BoxedLoss
 from sstep_verify.problems.losses import Dual
+from sstep_verify.quantities import SvmSteps
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.rounding.finisher import Box, end_error, finish, finish_flat, shifts, soft
 from sstep_verify.rounding.kernel.bounded import KernelEntries
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.steps import SvmSteps
 
 U = unit_roundoff("float64")
 

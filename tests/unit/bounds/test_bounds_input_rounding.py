@@ -13,10 +13,10 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.losses import Dual
+from sstep_verify.quantities import RidgeSteps, SvmSteps
 from sstep_verify.rounding.arithmetic import held_problem, magnitudes, stored
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.kernel.products import kernel_products
-from sstep_verify.steps import RidgeSteps, SvmSteps
 
 SAMPLES = 6
 ROUNDED = Declaration("rounded", precision="float32", rbf="difference", function_ulps=4.0)

@@ -21,9 +21,9 @@ from sstep_verify.bounds.window.split import (
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
+from sstep_verify.quantities import SvmSteps
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.solver import ProductionSolver
-from sstep_verify.steps import SvmSteps
 
 # A difference over h = 2**-20 of float64 bounds, each of fewer than 2**10 roundings, is off by no more than
 # this part of the bound; what several sources leave, by so much a source.

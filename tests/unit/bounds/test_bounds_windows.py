@@ -14,10 +14,10 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.losses import Dual
+from sstep_verify.quantities import RidgeSteps, SvmSteps
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.rounding.right_hand_side import CarriedTerms
-from sstep_verify.steps import RidgeSteps, SvmSteps
 
 IN_PLACE = Declaration("in place")
 FROZEN = Declaration("frozen", update="frozen")

@@ -25,7 +25,7 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.problems.data.datasets import load
-from sstep_verify.runs.make import make_run
+from sstep_verify.runs import make_run
 from sstep_verify.solver.settings import Settings
 from sstep_verify.solver.training.schedule import Schedule, windows_of
 

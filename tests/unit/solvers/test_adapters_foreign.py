@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from solvers import foreign_solvers as spoiled
 
-from sstep_verify.adapters.python import ForeignSolver, load_solver
+from sstep_verify.adapters.python import load_solver
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
-from sstep_verify.protocol import is_foreign
-from sstep_verify.runs.make import make_run
+from sstep_verify.protocol import ForeignSolver, is_foreign
+from sstep_verify.runs import make_run
 from sstep_verify.verdict import Status
 
 MODULE = "solvers.foreign_solvers"

@@ -30,7 +30,7 @@ from sstep_verify.problems import (
 )
 from sstep_verify.problems.data.datasets import load
 from sstep_verify.protocol import RunRequest
-from sstep_verify.runs.make import make_run
+from sstep_verify.runs import make_run
 from sstep_verify.verdict import Status
 
 

@@ -25,7 +25,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.problems.streams import distinct_length
 from sstep_verify.protocol import RunRequest
-from sstep_verify.runs.make import make_run
+from sstep_verify.runs import make_run
 from sstep_verify.verdict import Status
 
 PROGRAM = str(Path(__file__).with_name("programs") / "conventional.py")

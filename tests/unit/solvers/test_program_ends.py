@@ -25,7 +25,7 @@ from sstep_verify.errors import InputError, ProgramError, RefusedError
 from sstep_verify.exchange import write_folder
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, PolynomialKernel, Problem, Ridge
 from sstep_verify.protocol import RunRequest
-from sstep_verify.runs.make import make_run
+from sstep_verify.runs import make_run
 from sstep_verify.verdict import Status
 
 

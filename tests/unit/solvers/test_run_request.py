@@ -8,7 +8,7 @@ from sstep_verify.adapters.callable import CallableSolver
 from sstep_verify.errors import InputError
 from sstep_verify.problems import IndexStream, Ridge
 from sstep_verify.protocol import Declaration, RunRequest
-from sstep_verify.runs.make import asked_of, make_run
+from sstep_verify.runs import asked_of, make_run
 
 
 def request(*, block=1, samples=4, made=None, **changes) -> RunRequest:
