@@ -102,6 +102,11 @@ def visible(text: str, kept: str = "") -> str:
     )
 
 
+def counted(number: int, noun: str) -> str:
+    """So many of something, such as ``1 run`` or ``2 runs``; of a noun that an s makes a plural."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 def require(module: str, extra: str) -> ModuleType:
     """Import a module; MissingExtraError names the extra of this distribution that brings it."""
     try:

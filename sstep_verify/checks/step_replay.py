@@ -21,10 +21,11 @@ from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_k
 from sstep_verify.checks.shared.check import Check
 from sstep_verify.checks.shared.finding import Finding, Window, decisive, unbounded, wrong
 from sstep_verify.checks.shared.outcome import RARE, TOO_MANY, missed, right_at_one, unseen, verdict_on
-from sstep_verify.checks.steps.causes import diagnosed
+from sstep_verify.checks.steps.causes import NO_LOG, diagnosed, of_recorded
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.seen import exact_steps, step_terms
 from sstep_verify.checks.steps.tally import EVENTS
+from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import STREAM, WRITE_BACK, core
@@ -66,10 +67,12 @@ def _judge_run(
     length = trajectory.length
     evidence: dict[str, object] = {"steps": {"judged": 0, "of": length}}
     if broken := broken_chain(case, trajectory):
-        evidence[NAMED] = list(broken.signs)
+        replays = WindowReplays(case, step_judge.oracle)
+        broken, each = of_recorded(broken, case, trajectory, replays, between=between)
+        reason = f"{broken.what}. {broken.note}".rstrip()
         return verdict_on(
-            CHECK, case, s, Status.FAIL, broken, f"{broken.what}.",
-            units=units, planned=length, executed=0, evidence=evidence, signs=broken.signs,
+            CHECK, case, s, Status.FAIL, broken, reason, units=units, planned=length, executed=0,
+            evidence=evidence | broken.details, signs=broken.signs, each=each,
         )  # fmt: skip
     judged = step_judge.run(trajectory)
     exact = exact_steps(judged)
@@ -106,10 +109,10 @@ def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
     log, block = trajectory.log, case.stream.block
     if log is None:
         what = "the run was asked for its step log and declares to keep one, but left none"
-        return wrong(what, signs=("no step log",))
+        return wrong(what, signs=(NO_LOG,))
     if log.shape != (trajectory.length, block):
         what = f"the step log has shape {log.shape}, but {trajectory.length} steps of b = {block} were made"
-        return wrong(what, signs=("no step log",))
+        return wrong(what, signs=(NO_LOG,))
     alpha, position = np.array(trajectory.alphas[0]), 0
     for iteration, recorded in zip(trajectory.iterations.tolist(), trajectory.alphas, strict=True):
         draws = case.stream.blocks(trajectory.start + position, trajectory.start + iteration)
@@ -148,7 +151,7 @@ def _broken_at(
     if undrawn.size:
         why, signs = "no step since the a before drew it", [STREAM, WRITE_BACK]
     elif np.isnan(alpha[place]):
-        why, signs = _not_numbers(log), ["no step log"]
+        why, signs = _not_numbers(log), [NO_LOG]
     return wrong(f"{what}: {why}", window=Window(0, iteration), signs=tuple(signs))
 
 

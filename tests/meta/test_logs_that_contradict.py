@@ -87,3 +87,29 @@ def test_a_log_that_does_not_is_refused_and_no_check_falls_silent(seed, name):
     assert steps.status is Status.FAIL
     assert steps.executed == 0
     assert "leads to a[" in steps.reason
+
+
+def test_the_recorded_ends_tell_what_a_log_of_values_does_not():
+    """Increments frozen at a window's start and added there, the overlap forgotten, each value logged."""
+
+    def function(problem, blocks, s, a0, log):
+        y, alpha = problem.targets, a0.copy()
+        rows = np.exp(-0.4 * ((problem.data[:, None] - problem.data[None]) ** 2).sum(axis=2))
+        for begin in range(0, len(blocks), s):
+            start = alpha.copy()
+            for t, (i,) in enumerate(blocks[begin : begin + s], begin):
+                gradient = y[i] * (rows[i] @ (y * alpha)) - 1.0
+                log[t, 0] = min(max(start[i] - gradient / rows[i, i], 0.0), problem.loss.C)
+                alpha[i] += log[t, 0] - start[i]
+        return alpha
+
+    generator = np.random.Generator(np.random.PCG64(2))
+    data, labels = generator.standard_normal((8, 3)), np.sign(generator.standard_normal(8))
+    problem = Problem("p", data, labels, RBFKernel(0.4), Hinge(1.0))
+    declared = Declaration("frozen", log=True, rbf="difference", function_ulps=4.0, update="frozen")
+    stream = IndexStream("uniform", 8, 1, 40, 3)
+    _, verdict = judge(CallableSolver(function, declared), problem, stream, s=8)
+    assert (verdict.status, verdict.sentences) == (Status.FAIL, ("S-3.6",))
+    assert "leads to a[" in verdict.reason
+    assert "Replayed from the recorded a alone, 1 of 1 window ends beyond the bound." in verdict.reason
+    assert "Likely causes: overlap left out" in verdict.reason

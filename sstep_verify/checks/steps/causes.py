@@ -9,21 +9,24 @@ import numpy as np
 from sstep_reference import InvalidInputError, SingularSystemError
 from sstep_reference.arithmetic import Float
 
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import NOT_AGAIN
 from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.tally import NAMES
 from sstep_verify.checks.window.ends import causes_of
+from sstep_verify.checks.window.reasons import reproduced
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.diagnosis.factors import off_by_a_factor
 from sstep_verify.diagnosis.search import RIGHT
+from sstep_verify.errors import counted
 from sstep_verify.numerics import kernel_rows
 from sstep_verify.oracle.balls.exact_kernel import PanelColumns, classical_run
 from sstep_verify.problems import Problem
 from sstep_verify.quantities import KERNEL, SAME
 from sstep_verify.specification import LEFT_OUT
-from sstep_verify.trajectory import Panel
-from sstep_verify.verdict import NAMED
+from sstep_verify.trajectory import Panel, Trajectory
+from sstep_verify.verdict import NAMED, Status
 
 SHARE = 0.9
 """Share of the wrong steps that a mistake must reproduce to be named."""
@@ -39,6 +42,10 @@ WRONG = 8
 
 UNNAMED = ": another kernel, another order of draws or another precision than declared may."
 """Said where nothing reproduces wrong steps, of what was not tried."""
+
+
+NO_LOG = "no step log"
+"""Sign of a log that was left out, is of another shape or was not filled: it contradicts nothing."""
 
 
 def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Finding, bool]:
@@ -132,6 +139,38 @@ def never_first(wrong: np.ndarray, width: int) -> bool:
     return wrong.size * math.log1p(-1 / width) <= math.log(CHANCE)
 
 
+def of_recorded(
+    broken: Finding, case: Case, trajectory: Trajectory, replays: WindowReplays, *, between: bool
+) -> tuple[Finding, bool]:
+    """The finding of a log that does not lead to what was recorded, with what the recorded a tells alone.
+
+    Windows of which both ends were recorded are replayed as those of a run without a log are. What ends all
+    wrong ones where the run did is named; then its signs are those of that, and whether it is a single one
+    is returned too. Only what relates the steps of a window can be wrong if `between`.
+    """
+    windows, width = trajectory.windows(), min(trajectory.s, trajectory.length)
+    if NO_LOG in broken.signs or not (case.diagnose and affordable(case, width)):
+        return replace(broken, details={NAMED: list(broken.signs)}), False
+    chosen = [Window(*windows[place]) for place in _spread(np.arange(len(windows)), WRONG)]
+    findings = [replays.finding(trajectory, window, from_panel=False, names=()) for window in chosen]
+    decided = [finding for finding in findings if finding.decided]
+    wrong = sum(finding.status is Status.FAIL for finding in decided)
+    causes = causes_of(case, width, findings, between=between) if wrong else []
+    note = (
+        f"Replayed from the recorded a alone, {wrong or 'none'} of {counted(len(decided), 'window')} "
+        f"{'end' if wrong > 1 else 'ends'} beyond the bound. {reproduced(case, findings, causes)}".rstrip()
+    )
+    named = [cause.words for cause in causes] or list(broken.signs)
+    signs = [name for cause in causes for name in cause.names]
+    told = replace(broken, note=note * bool(decided), signs=tuple(signs) or broken.signs)
+    return replace(told, details={NAMED: named}), len(causes) == 1
+
+
+def affordable(case: Case, width: int) -> bool:
+    """Whether mistakes are tried in windows of so many steps."""
+    return width * case.stream.block * case.problem.samples <= WORK
+
+
 def wrong_windows(judged: JudgedRun) -> list[Finding]:
     """Some windows that hold a wrong step, the first and the last among them, and some that hold none.
 
@@ -139,9 +178,7 @@ def wrong_windows(judged: JudgedRun) -> list[Finding]:
     It tells no state that is carried beside a; where there is one there is nothing to replay.
     """
     case, trajectory = judged.case, judged.trajectory
-    drawn = min(trajectory.s, max(trajectory.length, 1)) * case.stream.block
-    distinct, samples = min(drawn, case.problem.samples), case.problem.samples
-    if case.declaration.state or distinct * max(drawn, samples) > WORK:
+    if case.declaration.state or not affordable(case, min(trajectory.s, max(trajectory.length, 1))):
         return []
     wrong = np.unique(judged.wrong // trajectory.s)
     right = np.setdiff1d(np.arange(-(-trajectory.length // trajectory.s)), wrong)

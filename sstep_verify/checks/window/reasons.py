@@ -80,7 +80,7 @@ def reason(
     sentences = [_compared(case, finding, sources)]
     if status is Status.FAIL:
         sentences.append(f"{finding.note}." if finding.note else "")
-        sentences += [_follows(findings), _reproduced(case, findings, causes)]
+        sentences += [_follows(findings), reproduced(case, findings, causes)]
         if case.problem.kernel.linear and not case.declaration.state:
             sentences.append(UNDECLARED)
     elif status is Status.INCONCLUSIVE and finding.source == SCREEN:
@@ -136,7 +136,7 @@ def _follows(findings: Sequence[Finding]) -> str:
     return "The run exposed no panel to tell a wrong kernel entry from a wrong recurrence."
 
 
-def _reproduced(case: Case, findings: Sequence[Finding], causes: Sequence[Candidate]) -> str:
+def reproduced(case: Case, findings: Sequence[Finding], causes: Sequence[Candidate]) -> str:
     """What explains a failure; nothing where no mistakes were tried, as its note alone tells it."""
     if not case.diagnose:
         return NOT_AGAIN
