@@ -101,7 +101,7 @@ def judge(
     case = case_on(problem, stream, stream.length if iterations is None else iterations)
     wanted = listed("checks", checks) or (STEPS if loggable(case) else ends,)
     chosen = checks_of(tuple(dict.fromkeys((CONTRACT, *wanted))))
-    verdicts = _judged(foreign, case, *chosen)
+    verdicts = judged_by({"": foreign}, case, *chosen)
 
     def explained(verdict: Verdict) -> Verdict:
         if verdict.status != "FAIL":
@@ -113,21 +113,27 @@ def judge(
             verdict,
             problem,
             declared,
-            lambda other, draws: _judged(foreign, case_on(other, draws, draws.length), *both),
+            lambda other, draws: judged_by({"": foreign}, case_on(other, draws, draws.length), *both),
         )
 
     return [explained(verdict) for verdict in verdicts]
 
 
-def _judged(solver: ForeignSolver, case: Case, first: Check, *others: Check) -> list[Verdict]:
-    """Make the runs that checks need of a case, and judge them; only by the first check if that fails."""
+def judged_by(solvers: Mapping[str, Solver], case: Case, first: Check, *others: Check) -> list[Verdict]:
+    """Make the runs that checks need of a case, and judge them; only by the first check if that fails.
+
+    The solver under test has the empty name, its variants theirs.
+    """
     from sstep_verify.checks.registry import APART, with_draws
     from sstep_verify.checks.shared.case import merge_requests
     from sstep_verify.oracle.facade import Oracle
     from sstep_verify.runs import make_run
 
     def runs_of(requests: Iterable[Mapping[str, RunRequest]]) -> dict[str, Trajectory]:
-        return {key: make_run(solver, request) for key, request in merge_requests(requests).items()}
+        return {
+            key: make_run(solvers[request.variant], request)
+            for key, request in merge_requests(requests).items()
+        }
 
     oracle = Oracle(case.problem)
     runs = runs_of(check.runs(case) for check in (first, *others))

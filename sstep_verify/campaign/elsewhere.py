@@ -25,7 +25,7 @@ from sstep_verify.campaign.cases import load_data
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.verdicts.execute import made_cases
-from sstep_verify.campaign.verdicts.family import Family, Source, expand
+from sstep_verify.campaign.verdicts.family import Family, expand
 from sstep_verify.campaign.verdicts.kind import refuse_unusable
 from sstep_verify.campaign.verdicts.runs import checks_of_family, make_runs
 from sstep_verify.errors import InputError, RefusedError
@@ -34,7 +34,6 @@ from sstep_verify.files.records import build, decode
 from sstep_verify.problems import Kernel, Problem
 from sstep_verify.problems.losses import Loss
 from sstep_verify.problems.transforms import require_usable, scale_from, with_constant_feature
-from sstep_verify.protocol import Solver
 from sstep_verify.report.plain import plain
 
 SCRIPT, SLURM = "solve.sh", "solve.slurm"
@@ -133,8 +132,13 @@ class Batch:
     format: Literal["sstep-batch"] = "sstep-batch"
     version: Literal[1] = 1
 
-    def definition(self, source: Source, folder: Path) -> Definition:
-        """The campaign that judges the runs; InputError if nothing of the profile is left."""
+    def definition(self, folder: Path, collected: list[StoredRun] | None = None) -> Definition:
+        """The campaign that judges the runs in a folder; InputError if nothing of the profile is left.
+
+        Runs that are not there are refused or, where there is a list for them, collected.
+        """
+        runs = (folder / RUNS).resolve()
+        source = functools.partial(StoredProgramSolver, self.program, folder=runs, collect=collected)
         again = shlex.join(["sstep-verify", "check", "--runs", str(folder)])
         return profile_of(self.profile, self.program, self.selection, again, source)
 
@@ -146,22 +150,6 @@ def read_batch(folder: Path) -> Batch:
     where = str(folder / NAME)
     values = decode(read_whole(folder / NAME, MOST_BYTES, "a manifest", follow=False), where)
     return build(values, Batch, where)
-
-
-@dataclass(frozen=True)
-class StoredRuns:
-    """Runs in a folder in the place of a program's; a source of runs for a family.
-
-    Those that are not there are refused or, where there is a list for them, `collected`.
-    """
-
-    folder: str
-    program: ProgramFile
-    collected: list[StoredRun] | None = None
-
-    def solver(self, ranks: int) -> Solver:
-        """What gives the runs of so many ranks."""
-        return StoredProgramSolver(self.program, ranks, Path(self.folder), self.collected)
 
 
 def export(batch: Batch, folder: Path) -> Batch:
@@ -186,8 +174,7 @@ def collect(batch: Batch, folder: Path) -> Batch:
     They stand behind the others of the batch that is returned; manifest and scripts are written anew.
     """
     found: list[StoredRun] = []
-    source = StoredRuns(str(folder / RUNS), batch.program, found)
-    for unit in expand(batch.definition(source, folder), batch.only):
+    for unit in expand(batch.definition(folder, found), batch.only):
         for spec, case, solvers, shared in made_cases(unit, None):
             if isinstance(shared, str):
                 continue

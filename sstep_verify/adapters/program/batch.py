@@ -75,7 +75,7 @@ class StoredProgramSolver(ProgramSolver):
             asked, missing = self._asked.copy(), None
             for stop in request.stops[1:]:
                 try:
-                    self._left(replace(request, iterations=stop, record=(), log=False))
+                    self._started(replace(request, iterations=stop, record=(), log=False))
                 except NotMadeYetError as error:
                     missing = error
                 except ProgramError:

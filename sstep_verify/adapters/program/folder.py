@@ -8,7 +8,6 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +28,7 @@ from sstep_verify.adapters.program.translate import Translation
 from sstep_verify.errors import NoLogError, NoResultError, ProgramError, RefusedError
 from sstep_verify.files.paths import kind_of
 from sstep_verify.protocol import RunRequest
-from sstep_verify.trajectory import Panel, Probes
+from sstep_verify.trajectory import Trajectory
 
 SHOWN = 5
 """Names of files that a message lists."""
@@ -107,35 +106,15 @@ def _unlock(folder: Path) -> None:
                     _unlock(Path(entry.path))
 
 
-@dataclass(frozen=True, eq=False)
-class Left:
-    """What one run left, in our words.
-
-    `log`, `trace` and `final` are as in docs/exchange.md; of `final`, entries that were not printed are 0,
-    and `known` (m,) tells which were, None for all. `rounding` is how far the last of them may be from what
-    the program has, of its shape; None if it is that. `drawn` (int64, (H, b)) are coordinates that it says
-    it drew, `panels` and `probes` what it used in its steps, where that was asked for, and `fingerprints`
-    digests of the final a of every rank. `counters` and `received` are as in a `Trajectory`.
-    """
-
-    log: np.ndarray | None = None
-    trace: np.ndarray | None = None
-    final: np.ndarray | None = None
-    rounding: np.ndarray | None = None
-    known: np.ndarray | None = None
-    drawn: np.ndarray | None = None
-    panels: dict[int, Panel] = field(default_factory=dict)
-    probes: Probes | None = None
-    seconds: float = 0.0
-    counters: dict[str, int] = field(default_factory=dict)
-    received: np.ndarray | None = None
-    fingerprints: tuple[str, ...] = ()
-
-
 def read_printed(
-    printed: Printed, folder: Path, ended: Ended, taken: Translation, places: dict[str, object]
-) -> Left:
-    """The final a of a program, as far as it was printed; `places` are those of its command.
+    printed: Printed,
+    request: RunRequest,
+    folder: Path,
+    ended: Ended,
+    taken: Translation,
+    places: dict[str, object],
+) -> Trajectory:
+    """The end of a run, as far as its final a was printed; `places` are those of the program's command.
 
     ProgramError if that is no result, RefusedError if it prints more entries than a has.
     """
@@ -153,7 +132,14 @@ def read_printed(
     final[own], rounding[own] = taken.ours(values, own)
     rounding[own] = (rounding[own] + taken.reach(shown)) * OUTWARD
     known[own] = True
-    return Left(final=final, rounding=rounding, known=known if printed.first else None)
+    return Trajectory(
+        s=request.s,
+        start=request.start,
+        iterations=np.array([request.iterations]),
+        alphas=final[None],
+        rounding=rounding[None],
+        known=known if printed.first else None,
+    )
 
 
 def _printed_text(folder: Path, name: str, count: int) -> str:
@@ -167,14 +153,16 @@ def _printed_text(folder: Path, name: str, count: int) -> str:
 def read_exchanged(
     described: ProgramFile,
     request: RunRequest,
+    initial: np.ndarray,
     folder: Path,
     ended: Ended,
     taken: Translation,
     long: dict[str, set[float]],
-) -> Left:
-    """What a program left of a run in the exchange folder; ProgramError if that is no result.
+) -> Trajectory:
+    """What a program left of a run in the exchange folder, from `initial`; ProgramError if it is no result.
 
-    `long` is changed: of each file of its runs, `Numbers.long` of all of them.
+    Of one that leaves its final a only that is the end alone. `long` is changed: of each file of its runs,
+    `Numbers.long` of all of them.
     """
     kind, samples = described.program.writes, request.problem.samples
     steps = (request.iterations, request.stream.block)
@@ -194,18 +182,45 @@ def read_exchanged(
     drawn = None
     if described.stream is not None and described.stream.logged:
         drawn = taken.order[read_draws(folder, steps, samples)]
-    made: dict[str, np.ndarray] = {}
-    rounding = None
-    for name, values in held.items():
-        own = np.arange(samples)
-        if name != "log":
-            values = values[..., np.argsort(taken.order)]
-        else:
-            own = request.blocks() if drawn is None else drawn
-        made[name], errors = taken.ours(values, own)
-        if name == kind and described.rounded:
-            rounding = errors
-    return Left(made.get("log"), made.get("trace"), made.get("final"), rounding=rounding, drawn=drawn)
+    blocks, everywhere = request.blocks() if drawn is None else drawn, np.arange(samples)
+    ours = {
+        name: taken.ours(values, blocks)
+        if name == "log"
+        else taken.ours(values[..., np.argsort(taken.order)], everywhere)
+        for name, values in held.items()
+    }
+    stops = request.stops
+    if kind == "final":
+        stops, (alphas, rounding) = [request.iterations], (part[None] for part in ours["final"])
+    elif "trace" in ours:
+        alphas, rounding = ours["trace"]
+    else:
+        firsts = initial, np.zeros_like(initial)
+        alphas, rounding = (
+            _followed(first, blocks, log, stops) for first, log in zip(firsts, ours["log"], strict=True)
+        )
+        if "final" in ours:
+            alphas[-1] = ours["final"][0]
+    return Trajectory(
+        s=request.s,
+        start=request.start,
+        iterations=np.array(stops, dtype=np.int64),
+        alphas=alphas,
+        log=ours["log"][0] if request.log and "log" in ours and not described.rounded else None,
+        rounding=rounding if described.rounded else None,
+        drawn=drawn,
+    )
+
+
+def _followed(initial: np.ndarray, blocks: np.ndarray, log: np.ndarray, stops: list[int]) -> np.ndarray:
+    """The dual vector at some iterations, from the first and a log; shape (k, m)."""
+    alpha, found, begin = initial.copy(), [], 0
+    for stop in stops:
+        for step in range(begin, stop):
+            alpha[blocks[step]] = log[step]
+        found.append(alpha.copy())
+        begin = stop
+    return np.array(found)
 
 
 def _exact(name: str, numbers: Numbers, others: set[float], end: float) -> np.ndarray:

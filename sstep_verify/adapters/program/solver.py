@@ -6,19 +6,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from sstep_verify.adapters.callable import observed, record, start_vector
 from sstep_verify.adapters.program.file import ProgramFile
-from sstep_verify.adapters.program.folder import (
-    NUMBER_BYTES,
-    Left,
-    Room,
-    read_exchanged,
-    read_printed,
-)
+from sstep_verify.adapters.program.folder import NUMBER_BYTES, Room, read_exchanged, read_printed
 from sstep_verify.adapters.program.numbers import read_ranks
 from sstep_verify.adapters.program.run import REFUSED, TAIL, Ended, execute
 from sstep_verify.adapters.program.tables import places_of
@@ -59,63 +52,35 @@ class ProgramSolver:
         end in time, or leaves something that is no result.
         """
         self._require_start(request)
-        initial = start_vector(request, self.declaration.precision)
         if self._program.writes == "final":
-            return self._from_ends(request, initial, observe)
-        whole = self._made(request, initial)
-        return observed(whole, request, observe, lambda again: self._made(again, initial))
+            return self._from_ends(request, observe)
+        return observed(self._started(request), request, observe, self._started)
 
-    def _from_ends(self, request: RunRequest, initial: np.ndarray, observe: Observer | None) -> Trajectory:
+    def _from_ends(self, request: RunRequest, observe: Observer | None) -> Trajectory:
         """The ends of as many runs as iterations are recorded."""
-        ends: list[Left] = []
+        ends: list[Trajectory] = []
 
         def result(_alpha: np.ndarray, _begin: int, end: int) -> np.ndarray:
-            ends.append(self._left(replace(request, iterations=end, record=(), log=False)))
-            assert ends[-1].final is not None
+            ends.append(self._started(replace(request, iterations=end, record=(), log=False)))
             return ends[-1].final
 
         # Of a part of a nothing can be measured.
         part = self.described.final is not None and self.described.final.first > 0
+        initial = start_vector(request, self.declaration.precision)
         made = record(request, initial, result, None if part else observe)
-        exact, last = np.zeros_like(initial), ends[-1] if ends else Left()
-        errors = [exact, *(exact if left.rounding is None else left.rounding for left in ends)]
+        exact, last = np.zeros((1, initial.size)), ends[-1] if ends else made
+        errors = [exact, *(exact if end.rounding is None else end.rounding for end in ends)]
         return replace(
             made,
             counters=made.counters | last.counters,
-            rounding=np.array(errors) if self.described.rounded else None,
-            known=ends[0].known if ends else None,
-            **_of_ranks(last, made.length),
+            rounding=np.concatenate(errors) if self.described.rounded else None,
+            known=last.known,
+            fingerprints=last.fingerprints,
+            received=last.received,
         )
 
-    def _made(self, request: RunRequest, initial: np.ndarray) -> Trajectory:
-        """One run that leaves a log or a trace."""
-        left, stops = self._left(request), request.stops
-        alphas, rounding = left.trace, left.rounding
-        if alphas is None:
-            assert left.log is not None
-            blocks = request.blocks() if left.drawn is None else left.drawn
-            alphas = _followed(initial, blocks, left.log, stops)
-            if rounding is not None:
-                rounding = _followed(np.zeros_like(initial), blocks, rounding, stops)
-            if left.final is not None:
-                alphas[-1] = left.final
-        return Trajectory(
-            s=request.s,
-            start=request.start,
-            iterations=np.array(stops, dtype=np.int64),
-            alphas=alphas,
-            counters={"windows": -(-request.iterations // request.s)} | left.counters,
-            timers={"run": left.seconds},
-            log=left.log if request.log and not self.described.rounded else None,
-            rounding=rounding,
-            drawn=left.drawn,
-            panels=left.panels,
-            probes=left.probes,
-            **_of_ranks(left, request.iterations),
-        )
-
-    def _left(self, request: RunRequest) -> Left:
-        """Start the program; what it left."""
+    def _started(self, request: RunRequest) -> Trajectory:
+        """Start the program; what it left, of one that leaves its final a only the end alone."""
         for s in (request.s, ANY):
             if s in self._given_up:
                 raise self._given_up[s]
@@ -138,9 +103,10 @@ class ProgramSolver:
             room.require_same()
             counters, received = self._counted(folder)
             if described.final:
-                left = read_printed(described.final, folder, ended, taken, places)
+                left = read_printed(described.final, request, folder, ended, taken, places)
             else:
-                left = read_exchanged(described, request, folder, ended, taken, self._long)
+                initial = start_vector(request, self.declaration.precision)
+                left = read_exchanged(described, request, initial, folder, ended, taken, self._long)
             expose = request.expose_panels and self.declaration.panels
             if expose or (request.probes and self.declaration.probes):
                 drawn = request.blocks() if left.drawn is None else left.drawn
@@ -151,10 +117,10 @@ class ProgramSolver:
                 self.remarks[f"it left what nobody reads or judges: {others}"] = None
             return replace(
                 left,
-                seconds=ended.seconds,
-                counters=counters,
+                timers={"run": ended.seconds},
+                counters={"windows": -(-request.iterations // request.s)} | counters,
                 received=received,
-                fingerprints=fingerprints,
+                fingerprints={request.iterations: fingerprints} if fingerprints else {},
             )
         finally:
             if stays := room.clear():
@@ -241,20 +207,3 @@ class ProgramSolver:
         if ended.timed_out or not ended.started:
             self._given_up[s if ended.started else ANY] = error
         raise error
-
-
-def _of_ranks(left: Left, length: int) -> dict[str, Any]:
-    """Fields of a trajectory that tell the ranks of a run apart."""
-    digests = {length: left.fingerprints} if left.fingerprints else {}
-    return {"fingerprints": digests, "received": left.received}
-
-
-def _followed(initial: np.ndarray, blocks: np.ndarray, log: np.ndarray, stops: list[int]) -> np.ndarray:
-    """The dual vector at some iterations, from the first and a log; shape (k, m)."""
-    alpha, found, begin = initial.copy(), [], 0
-    for stop in stops:
-        for step in range(begin, stop):
-            alpha[blocks[step]] = log[step]
-        found.append(alpha.copy())
-        begin = stop
-    return np.array(found)

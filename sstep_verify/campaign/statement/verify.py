@@ -55,7 +55,8 @@ def judged_again(
 ) -> Results:
     """Results of the profile that is stated, with the recorded runs in the place of the solver's."""
     asked, solver = stated.asked, stated.solver
-    source, given = RecordedRuns(str(path), solver.declaration), solver.program or solver.name
+    source = functools.partial(RecordedRuns, str(path), solver.declaration)
+    given = solver.program or solver.name
     try:
         definition = profile_of(asked.profile, given, asked.selection, "statement", source)
         return run_campaign(Plan(definition, directory, asked.only, jobs), progress)
@@ -136,22 +137,18 @@ def _read(folder: str) -> tuple[Artefact, ...]:
 
 
 class RecordedRuns:
-    """Runs of the statement in a folder, in the place of a solver's; a source of runs for a family.
+    """Runs of so many ranks of the statement in a folder, in the place of a solver's.
 
-    Each is given for an equal request, in the order in which they were made. A run is never bent to a
-    request: problem, stream, s, start, a0, iterations and recorded points must be those that it was asked
-    for. What the run had changed of its inputs is changed again.
+    Nothing is read before the first. Each is given for an equal request, in the order in which they were
+    made. A run is never bent to a request: problem, stream, s, start, a0, iterations and recorded points
+    must be those that it was asked for. What the run had changed of its inputs is changed again.
     """
 
     foreign = True
 
-    def __init__(self, folder: str, declaration: Declaration):
-        self.declaration, self._folder = declaration, folder
+    def __init__(self, folder: str, declaration: Declaration, ranks: int):
+        self.declaration, self._folder = replace(declaration, ranks=ranks), folder
         self._left: dict[tuple[object, ...], list[Trajectory]] = {}
-
-    def solver(self, ranks: int) -> RecordedRuns:
-        """The runs of so many ranks; nothing is read before the first."""
-        return RecordedRuns(self._folder, replace(self.declaration, ranks=ranks))
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """The recorded run; RefusedError if none is left that was asked for this."""

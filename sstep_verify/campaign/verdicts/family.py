@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from sstep_verify.adapters.program import ProgramFile
 from sstep_verify.adapters.stored import StoredVector
@@ -36,12 +36,8 @@ MOST_CASES = 10_000
 """Most problems of a campaign: a report of more can be neither read nor drawn."""
 
 
-class Source(Protocol):
-    """Where runs come from that are not made here; it is sent to other processes."""
-
-    def solver(self, ranks: int) -> Solver:
-        """What gives the runs of the solver under test on so many ranks."""
-        ...
+Source = Callable[[int], Solver]
+"""What gives the runs of the solver under test on so many ranks; it is sent to other processes."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +194,7 @@ class Family(FamilyTable):
 
     def _solvers(self) -> dict[str, Solver]:
         if self.source is not None:
-            return {"": self.source.solver(self.ranks)}
+            return {"": self.source(self.ranks)}
         if isinstance(self.given, ProgramFile):
             return {"": program_solver(self.given, self.ranks, f"program {self.solver!r}")}
         if self.given is not None:

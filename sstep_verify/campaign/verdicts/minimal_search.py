@@ -17,11 +17,10 @@ import numpy as np
 from sstep_verify.campaign.verdicts.measured import measuring_points
 from sstep_verify.checks import contract
 from sstep_verify.checks.registry import CHECKS
-from sstep_verify.checks.shared.case import Case, merge_requests
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import SstepVerifyError
-from sstep_verify.oracle.facade import Oracle
+from sstep_verify.judging import judged_by
 from sstep_verify.protocol import Solver
-from sstep_verify.runs import make_run
 from sstep_verify.trajectory import RAISED
 from sstep_verify.verdict import Status, Verdict
 
@@ -171,9 +170,10 @@ class Tries:
         before, left = (np.unique(one.problem.targets).size for one in (self.case, case))
         if left < min(before, 2 if case.problem.is_svm else 3):
             return False  # Too few classes or targets: a file of it would be read back as another task.
+        checks = [CHECKS[name] for name in dict.fromkeys((contract.CHECK, self.verdict.check))]
         try:
             with np.errstate(all="ignore"):
-                verdicts = self._judged(case)
+                verdicts = judged_by(self.solvers, case, *checks)
         except (SstepVerifyError, ArithmeticError, ValueError, LookupError, MemoryError):
             return False  # No run, or none that the check can judge: nothing is known of this size.
         failed = [one for one in verdicts if one.status is Status.FAIL and one.check == self.verdict.check]
@@ -182,20 +182,3 @@ class Tries:
         alike = [one for one in failed if set(likeliest) <= set(kind_of(one))]
         self.found = alike[0] if alike else self.found
         return bool(alike)
-
-    def _judged(self, case: Case) -> list[Verdict]:
-        """Verdicts of the failed check; of a run that breaks its contract, that of the contract."""
-        check, oracle = CHECKS[self.verdict.check], Oracle(case.problem)
-        first = CHECKS[contract.CHECK]
-
-        def made(requests):
-            return {
-                key: make_run(self.solvers[request.variant], request)
-                for key, request in merge_requests(requests).items()
-            }
-
-        runs = made([first.runs(case), check.runs(case)])
-        if any(contract.broken(case, key, run) for key, run in runs.items()):
-            return first.judge(case, runs, oracle)
-        runs |= made([check.continued(case, runs)])
-        return check.judge(case, runs, oracle)

@@ -128,13 +128,10 @@ def command(solver, command_line, settings, statement, runs, **given):
 
 def _judge_runs(folder, described, selection, given) -> None:
     """Write the runs of a folder, or judge those that were made."""
-    from sstep_verify.campaign.elsewhere import RUNS, StoredRuns
-
     batch = batch_of(folder, described, selection, given)
     if batch is None:
         return
-    source = StoredRuns(str((folder / RUNS).resolve()), batch.program)
-    definition = batch.definition(source, folder)
+    definition = batch.definition(folder)
     # The report of a check has the plain name, and what it keeps for --resume is not for us to take.
     out = given["out"] or Path("sstep-verify-out") / f"{definition.name}-judged"
     judge(definition, given | {"out": out, "only": batch.only}, keeps=False)
