@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sstep_verify.checks.shared.case import Case
     from sstep_verify.checks.shared.check import Check
     from sstep_verify.problems import IndexStream, Problem
-    from sstep_verify.protocol import ForeignSolver, RunRequest, Solver
+    from sstep_verify.protocol import RunRequest, Solver
     from sstep_verify.trajectory import Trajectory
     from sstep_verify.verdict import Verdict
 

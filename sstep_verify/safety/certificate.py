@@ -18,11 +18,10 @@ made classically, as windows of one, lose at most C(s), by the same theorem.
 be 0, rho the bound on the error of its norm (bounds/optimum/ridge.py). Classical steps cannot promise
 more; s plays no part in it but for the number of steps.
 
-*Certificate.* s is certified iff ``L(s) - C(s) <= factor A(s)``, factor 1 unless another is asked for, and
-L(s) is at most ``f(0) - f(a)``, all that training has gained: a bound beyond that says nothing.
-Then every window of s steps from a loses at most ``C(s) + factor A(s)``: what s-step may lose beyond what
-is promised of classical steps stays below the attainable accuracy. An s that is not certified is not
-shown to be unsafe.
+*Certificate.* s is certified iff ``L(s) - C(s) <= A(s)``, and L(s) is at most ``f(0) - f(a)``, all that
+training has gained: a bound beyond that says nothing. Then every window of s steps from a loses at most
+``C(s) + A(s)``: what s-step may lose beyond what is promised of classical steps stays below the attainable
+accuracy. An s that is not certified is not shown to be unsafe.
 
 Beside them stands what real windows of s steps from a were measured to lose (safety/measured.py).
 
@@ -32,7 +31,6 @@ solver that keeps a frozen or carries a state; wrong code.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -51,8 +49,8 @@ from sstep_verify.solver.settings import Settings
 from sstep_verify.solver.training.decisions import decide
 from sstep_verify.solver.training.intervals import Training
 
-MOST_S = 1024
-"""Largest s that is looked at where nothing else is said."""
+SEED = 0
+"""Of the windows that are run."""
 
 
 def certify(
@@ -61,54 +59,18 @@ def certify(
     *,
     precisions: Sequence[Precision] = ("float64", "float32"),
     block: int = 1,
-    most: int = MOST_S,
-    factor: float = 1.0,
-    seed: int = 0,
+    most: int = 1024,
     measure: bool = True,
 ) -> Certificate:
-    """Find up to which s windows from a dual vector are certified.
+    """Find up to which s, at `most`, windows from a dual vector are certified, in some precisions.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    alpha : ndarray, shape (m,)
-        Dual vector (a), such as training ends with; rounded to each precision, and put into the box.
-    precisions : sequence of {"float64", "float32"}
-        Arithmetic of the steps.
-    block : int
-        K-RR: coordinates of a block (b).
-    most : int
-        Largest s looked at.
-    factor : float
-        Times the attainable accuracy that a window may lose beyond what classical steps may.
-    seed : int
-        Seed of the windows that are run.
-    measure : bool
-        Whether to run windows and measure what they lose.
-
-    Raises
-    ------
-    InputError
-        If a value is out of range or the dual vector is not of the problem.
+    The vector, such as training ends with, shape (m,), is rounded to each precision, and put into the box.
+    A K-RR draws blocks of b coordinates. Windows are run, and what they lose is measured, if that is asked
+    for. InputError if a precision cannot hold the problem.
     """
-    if np.shape(alpha) != (problem.samples,) or not np.isfinite(alpha).all():
-        raise InputError(
-            f"{problem.label}: the dual vector has shape {np.shape(alpha)}; needed are {problem.samples} "
-            "finite numbers"
-        )
-    if most < 1:
-        raise InputError(f"largest s = {most}, but a window holds at least one step: s >= 1")
-    if not (math.isfinite(factor) and factor > 0.0):
-        raise InputError(f"factor = {factor!r}, but it must be finite and above 0")
-    if not 1 <= block <= problem.samples or (problem.is_svm and block > 1):
-        allowed = "1 for K-SVM" if problem.is_svm else f"in 1..{problem.samples}"
-        raise InputError(f"block size b = {block}, but it must be {allowed}")
-    sample = Sample(problem.samples, block, most, seed) if measure else None
-    curves = tuple(
-        _curve(problem, alpha, precision, block, most, factor, sample) for precision in precisions
-    )
-    return Certificate(problem.label, block, most, seed, factor, curves)
+    sample = Sample(problem.samples, block, most, SEED) if measure else None
+    curves = tuple(_curve(problem, alpha, precision, block, most, sample) for precision in precisions)
+    return Certificate(problem.label, block, most, SEED, curves)
 
 
 def _curve(
@@ -117,7 +79,6 @@ def _curve(
     precision: Precision,
     block: int,
     most: int,
-    factor: float,
     sample: Sample | None,
 ) -> Curve:
     """Bound, certify and measure in one precision; without a sample nothing is measured."""
@@ -147,7 +108,7 @@ def _curve(
         attainable = max(shown, classical)
         # Rounded against the certificate.
         beyond = (bound * OUTWARD - classical) * OUTWARD
-        safe = bound <= gained and beyond <= factor * attainable
+        safe = bound <= gained and beyond <= attainable
         return bound, classical, attainable, safe
 
     def point(s: int) -> Point:
@@ -182,31 +143,14 @@ def trained_alpha(
     block: int = 1,
     iterations: int | None = None,
     tolerance: float = 1e-6,
-    seed: int = 0,
 ) -> Training:
     """Train as `solve` does with its defaults, on one process and without any file.
 
-    Parameters
-    ----------
-    problem : Problem
-        What to train on.
-    block : int
-        Coordinates of a block (b).
-    iterations : int, optional
-        Most iterations; 100 passes over the samples if absent.
-    tolerance : float
-        Relative gap (K-SVM) or residual (K-RR) at which to stop.
-    seed : int
-        Seed of the drawn coordinates.
-
-    Raises
-    ------
-    InputError
-        If a value is out of range.
+    The iterations are at most 100 passes over the samples where they are not given; it stops at a relative
+    gap (K-SVM) or residual (K-RR) of `tolerance`. InputError if a value is out of range.
     """
     settings = Settings(
-        kernel=problem.kernel, loss=problem.loss, block=block, iterations=iterations, tolerance=tolerance,
-        seed=seed,
-    )  # fmt: skip
+        kernel=problem.kernel, loss=problem.loss, block=block, iterations=iterations, tolerance=tolerance
+    )
     settings, samples = decide(settings, problem.samples, 1), problem.samples
     return Training(problem, settings.draws_of(samples), settings, SelfCommunicator()).to_the_end()

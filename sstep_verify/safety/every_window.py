@@ -41,14 +41,8 @@ from sstep_verify.rounding.kernel.entries import kernel_entries
 class Sums(NamedTuple):
     """What each row of a matrix of non-negative entries is summed up to, shape (m,).
 
-    Parameters
-    ----------
-    product : ndarray
-        Its product with the sizes of a.
-    reach : ndarray
-        What an increment of weighted size 1 is multiplied to at most.
-    largest : ndarray
-        Its largest entry.
+    Its product with the sizes of a; what an increment of weighted size 1 is multiplied to at most, its
+    `reach`; its largest entry.
     """
 
     product: np.ndarray
@@ -60,14 +54,9 @@ class Sums(NamedTuple):
 class RowSizes:
     """Sizes of all kernel rows, each an upper bound for the exact and the solver's entries.
 
-    Parameters
-    ----------
-    sizes, errors : Sums
-        Of ``|K_il|``, and of the errors of the solver's entries (delta_K).
-    held : ndarray, shape (m,)
-        ``max_l |K_il| |a_l|``.
-    diagonal, diagonal_errors : ndarray, shape (m,)
-        K_ii in float64, and how far both the exact entry and the solver's may be from it.
+    `sizes` are those of ``|K_il|``, `errors` those of the errors of the solver's entries (delta_K). Of
+    shape (m,): `held`, ``max_l |K_il| |a_l|``; the diagonal, K_ii in float64, and how far both the exact
+    entry and the solver's may be from it.
     """
 
     sizes: Sums

@@ -18,24 +18,12 @@ from sstep_verify.report.plain import plain
 
 @dataclass(frozen=True)
 class Point:
-    """One s.
+    """One s, the steps of a window.
 
-    Parameters
-    ----------
-    s : int
-        Steps of a window.
-    bound : float
-        What no window of s steps loses more of the objective than (L); infinite where nothing is promised.
-    classical : float
-        The same for s windows of one step (C).
-    attainable : float
-        Attainable accuracy (A), in units of the objective.
-    measured : float or None
-        Largest loss of the windows that were run, at most; None where none was.
-    windows : int
-        How many were run.
-    safe : bool
-        Whether s is certified.
+    No window of s steps loses more of the objective than `bound` (L), infinite where nothing is promised;
+    s windows of one step no more than `classical` (C). The attainable accuracy (A) is in units of the
+    objective; `measured` is the largest loss of the windows that were run, at most, None where none was,
+    and `windows` how many were; `safe` whether s is certified.
     """
 
     s: int
@@ -49,22 +37,12 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """One precision.
+    """One precision, the arithmetic of the steps.
 
-    Parameters
-    ----------
-    precision : str
-        Arithmetic of the steps.
-    gap : float
-        Upper bound on the duality gap of the vector (g).
-    gained : float
-        Lower bound on ``f(0) - f(a)``, the dual value of the vector.
-    shown : float
-        What the precision can show of the gap, the part of A that no s enters.
-    points : tuple of Point
-        Powers of two, and the largest s that was looked at.
-    largest : int
-        Largest certified s; 0 if not even 1 is.
+    `gap` is an upper bound on the duality gap of the vector (g), `gained` a lower bound on ``f(0) - f(a)``,
+    its dual value; `shown` what the precision can show of the gap, the part of A that no s enters. The
+    points are powers of two, and the largest s that was looked at; `largest` is the largest certified s, 0
+    if not even 1 is.
     """
 
     precision: str
@@ -77,25 +55,16 @@ class Curve:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is certified of one problem at one dual vector.
+    """What is certified of one problem at one dual vector: a curve for each precision.
 
-    Parameters
-    ----------
-    problem : str
-        What is solved.
-    block, most, seed : int
-        Coordinates of a block (b), largest s looked at, seed of the windows that were run.
-    factor : float
-        Times the attainable accuracy that a window may lose beyond what classical steps may.
-    curves : tuple of Curve
-        One for each precision.
+    `block` are the coordinates of a block (b), `most` is the largest s looked at, `seed` that of the
+    windows that were run.
     """
 
     problem: str
     block: int
     most: int
     seed: int
-    factor: float
     curves: tuple[Curve, ...]
 
 
@@ -140,12 +109,11 @@ def verdict(curve: Curve, most: int) -> str:
 
 def claim(certificate: Certificate) -> Iterator[str]:
     """What is certified, and what is not."""
-    times = "" if certificate.factor == 1.0 else f"{certificate.factor:g} times "
     blocks = "coordinates" if certificate.block == 1 else f"blocks of {certificate.block}"
     words = (
         f"certified: every window of s steps that begins at this dual vector, whatever {blocks} it draws, "
         "loses at most `bound` of the objective, summed over its steps, each against the exact step from "
-        f"the same iterate; for a safe s that is at most {times}`attainable` more than `classical`, the "
+        f"the same iterate; for a safe s that is at most `attainable` more than `classical`, the "
         "bound for as many classical steps, and at most what training gained. Covered: solvers that update "
         "in place from kernel entries of the production solver's formulas, sums in any order; in float32 "
         "with the problem as float32 holds it, and RBF distances from differences. Not covered: windows "

@@ -239,19 +239,7 @@ def edge_scenarios(family: str, *, precision: str = "float64", seed: int = 0) ->
     * offset: RBF data far from the origin (1e4, 1e6), where norm expansion cancels.
     * near-converged: starts close to the optimum.
 
-    Parameters
-    ----------
-    family : str
-        One of `FAMILIES`.
-    precision : {"float64", "float32"}
-        Type to which data are rounded.
-    seed : int
-        Seed of every scenario.
-
-    Raises
-    ------
-    InputError
-        If the family is unknown.
+    Data are rounded to the precision; the family is one of `FAMILIES`, else that is an InputError.
     """
     if family not in _FAMILIES:
         raise InputError(f"edge family {family!r} is unknown; known: {', '.join(FAMILIES)}")

@@ -54,10 +54,7 @@ def _written(value: object) -> str:
 def to_fields(text: str, kind: type[Scenario]) -> dict[str, Any]:
     """Keyword arguments of the scenario with this id.
 
-    Raises
-    ------
-    InputError
-        If a part is malformed, unknown, or there twice.
+    InputError if a part is malformed, unknown, or there twice.
     """
     task, _, rest = text.partition(",")
     kernel_name, *parts = rest.split(",")

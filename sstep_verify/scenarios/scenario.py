@@ -157,13 +157,7 @@ class Scenario:
 
     @classmethod
     def from_id(cls, text: str) -> Scenario:
-        """Rebuild a scenario from its id.
-
-        Raises
-        ------
-        InputError
-            If the text is no id of a scenario.
-        """
+        """Rebuild a scenario from its id; InputError if the text is none."""
         return cls(**ids.to_fields(text, cls))
 
     @property
@@ -209,10 +203,7 @@ REALS = (*_RANGES, "parameter")
 def _check(scenario: Scenario) -> None:
     """Refuse fields out of range or at odds with each other.
 
-    Raises
-    ------
-    InputError
-        Naming the field, its value and what is allowed.
+    The InputError names the field, its value and what is allowed.
     """
     for field, known in _CHOICES.items():
         if (value := getattr(scenario, field)) not in known:

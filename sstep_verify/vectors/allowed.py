@@ -57,10 +57,7 @@ _EXACT = Context(prec=DIGITS + 10)
 def enclosing(balls: list[Any]) -> tuple[tuple[str, ...], str]:
     """Middles and one radius that enclose some balls: multiples of a unit, and about half of it.
 
-    Raises
-    ------
-    OracleDisagreementError
-        If a ball is too wide for the digits wanted.
+    OracleDisagreementError if a ball is too wide for the digits wanted.
     """
     ends = [ball_ends(ball) for ball in balls]
     largest = max(max(abs(low), abs(high)) for low, high in ends)

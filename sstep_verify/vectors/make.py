@@ -98,18 +98,10 @@ FAR = 2.0
 class Proved:
     """What is known of a run, before it is written.
 
-    Parameters
-    ----------
-    classical : dict of int to list of m balls
-        The exact a by window end, by Algorithm 1 or 3.
-    enclosures : dict of int to (tuple of m str, str)
-        The same in decimals: middles and radius.
-    exact : EnclosedTrajectory
-        The oracle's run, which the bounds are made from.
-    bounds : dict of str to (dict of int to ndarray of shape (m + 1,))
-        By precision and window end as `allowed` has them, not yet rounded; see `LEAST`.
-    kernel : Kernel
-        The exact kernel in balls.
+    `classical` is the exact a, m balls, by window end, by Algorithm 1 or 3; `enclosures` the same in
+    decimals, middles and radius. The bounds are made from `exact`, the oracle's run, by precision and
+    window end as `allowed` has them, shape (m + 1,), not yet rounded; see `LEAST`. The kernel is the exact
+    one in balls.
     """
 
     classical: dict[int, list[Any]]
@@ -122,12 +114,8 @@ class Proved:
 def prove(request: RunRequest, bits: int = BITS) -> Proved:
     """Enclose the run of a request twice, and bound how far correct solvers may be from it.
 
-    Raises
-    ------
-    OracleDisagreementError
-        If the classical and the s-step recurrence contradict each other.
-    InputError
-        If there is no finite bound.
+    OracleDisagreementError if the classical and the s-step recurrence contradict each other, InputError if
+    there is no finite bound.
     """
     problem, initial = request.problem, request.first
     kernel = exact_kernel(problem, Balls(bits))

@@ -29,12 +29,7 @@ REPEATED, AT_ZERO, AT_C, SHORT, STARTED, ZERO_ROW, OFFSET = (
 class VectorError(SstepVerifyError):
     """Vectors that are refused; the message names the file and what is wrong with it.
 
-    Parameters
-    ----------
-    where : str
-        File at fault, from the folder of all vectors.
-    fault : str
-        What is wrong with it.
+    `where` is the file at fault, from the folder of all vectors.
     """
 
     def __init__(self, where: str, fault: str):
@@ -55,12 +50,8 @@ def refused(where: str) -> Iterator[None]:
 class Bounds:
     """How far a correct solver of one precision may be at one point.
 
-    Parameters
-    ----------
-    entries : tuple of m float
-        Largest distance of each coordinate from the float64 number nearest to its middle.
-    norm : float or None
-        K-RR: largest distance from the exact a in the M-norm, M = K/lambda + m I.
+    `entries` has the largest distance of each coordinate from the float64 number nearest to its middle,
+    `norm` that from the exact a in the M-norm, M = K/lambda + m I; None for a K-SVM.
     """
 
     entries: tuple[float, ...]
@@ -71,16 +62,8 @@ class Bounds:
 class Point:
     """The exact a at one point.
 
-    Parameters
-    ----------
-    iteration : int
-        Iterations made.
-    middles : tuple of m str
-        Decimals; each exact coordinate is within `radius` of its middle.
-    radius : str
-        Decimal.
-    float64, float32 : Bounds
-        By precision of the solver.
+    So many iterations were made; each exact coordinate is within `radius` of its middle, all decimals.
+    Bounds are by precision of the solver.
     """
 
     iteration: int
@@ -94,18 +77,10 @@ class Point:
 class Shown:
     """A mistake that the vector shows.
 
-    Parameters
-    ----------
-    flag : str
-        Name of the mistake, see the notes of ``vectors.json``.
-    iteration : int
-        First point at which it puts a coordinate further off than twice the float64 bound.
-    coordinate : int
-        Of those coordinates the one that is furthest off, from 0.
-    effect : str
-        Decimal; how far it is off, at least.
-    float32 : bool
-        Whether it puts one, at any point, further off than twice the float32 bound.
+    `flag` is its name, see the notes of ``vectors.json``, `iteration` the first point at which it puts a
+    coordinate further off than twice the float64 bound, `coordinate` the one that is furthest off, from 0,
+    and `effect` a decimal, how far it is off at least. `float32` says whether it puts one, at any point,
+    further off than twice the float32 bound.
     """
 
     flag: str
@@ -119,18 +94,8 @@ class Shown:
 class Expected:
     """What is expected of a solver of one vector.
 
-    Parameters
-    ----------
-    id : str
-        Name of the vector's folder.
-    has : tuple of str
-        What is out of the ordinary in it.
-    points : tuple of Point
-        a0, the ends of all windows, the last a.
-    flags : tuple of Shown
-        The mistakes it shows.
-    format : str
-    version : int
+    `id` is the name of the vector's folder, `has` says what is out of the ordinary in it. The points are
+    a0, the ends of all windows and the last a, the flags those of the mistakes it shows.
     """
 
     id: str
@@ -145,16 +110,8 @@ class Expected:
 class Note:
     """What a flag says.
 
-    Parameters
-    ----------
-    bug_type : str
-        Kind of the mistake.
-    description : str
-        What goes wrong.
-    effect : str
-        What becomes of a solver that makes it.
-    sentences : tuple of str
-        Numbers of the sentences of docs/spec.md that it breaks.
+    The kind of the mistake, what goes wrong, what becomes of a solver that makes it, and the numbers of the
+    sentences of docs/spec.md that it breaks.
     """
 
     bug_type: str
@@ -167,18 +124,8 @@ class Note:
 class Entry:
     """One line of the index.
 
-    Parameters
-    ----------
-    id : str
-        Name of the vector's folder.
-    digest : str
-        SHA-256 of what ``sha256sum *`` prints in it.
-    task, kernel : str
-        What is solved.
-    samples, features, s, iterations, block : int
-        m, n, s, H, b.
-    has, flags : tuple of str
-        As in ``expected.json``.
+    The name of the vector's folder, SHA-256 of what ``sha256sum *`` prints in it, what is solved, m, n, s,
+    H and b; the rest is as in ``expected.json``.
     """
 
     id: str
@@ -198,14 +145,7 @@ class Entry:
 class Index:
     """All vectors of a folder.
 
-    Parameters
-    ----------
-    notes : dict of str to Note
-        What each flag says.
-    vectors : tuple of Entry
-        By id.
-    format : str
-    version : int
+    The notes say what each flag does, the vectors stand by id.
     """
 
     notes: dict[str, Note]

@@ -154,12 +154,8 @@ def verify_vectors(folder: str | Path, progress: layout.Progress = lambda count:
     The folder is one that `layout.write_vectors` wrote, or a copy; progress is called with 1 after each
     vector.
 
-    Raises
-    ------
-    InputError
-        If the folder is not there, or holds nothing that is of vectors.
-    VectorError
-        If a file is missing, foreign, malformed or wrong; the first one at fault is named.
+    InputError if the folder is not there, or holds nothing that is of vectors; VectorError if a file is
+    missing, foreign, malformed or wrong: the first one at fault is named.
     """
     place = Path(folder)
     if not os.path.isdir(place):
@@ -182,13 +178,7 @@ def verify_vectors(folder: str | Path, progress: layout.Progress = lambda count:
 
 
 def verify_vector(folder: Path, entry: Entry) -> None:
-    """Prove one vector anew, and its line of the index.
-
-    Raises
-    ------
-    VectorError
-        As `verify_vectors`.
-    """
+    """Prove one vector anew, and its line of the index; VectorError as of `verify_vectors`."""
     where = entry.id
     listed(folder, dict.fromkeys(layout.FILES, False), where)
     files = {name: content_of(folder / name, f"{where}/{name}") for name in layout.FILES}

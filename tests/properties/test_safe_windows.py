@@ -157,5 +157,5 @@ def test_far_from_the_optimum_a_long_window_loses_and_is_not_certified(task):
     assert last.bound > 2 * (last.classical + last.attainable)
     assert curve.largest < last.s
     near = trained_alpha(problem, tolerance=1e-12).trajectory.final
-    (curve,) = certify(problem, near, precisions=("float64",), most=16, factor=1e3).curves
-    assert curve.largest == 16
+    (curve,) = certify(problem, near, precisions=("float64",), most=16).curves
+    assert all(point.bound <= point.classical + 1e3 * point.attainable for point in curve.points)
