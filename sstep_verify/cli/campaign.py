@@ -13,6 +13,8 @@ from pathlib import Path
 import click
 
 from sstep_verify.cli.options import jobs_option, processors, with_options
+from sstep_verify.errors import InputError
+from sstep_verify.files import Output, check
 
 
 def campaign_options(folder: str, seed: str) -> Callable[[Callable], Callable]:
@@ -59,8 +61,6 @@ def judge(
     from sstep_verify.campaign.read import units_of
     from sstep_verify.campaign.run import Shard, run_campaign
     from sstep_verify.cli.work import ended_by, of_problems
-    from sstep_verify.errors import InputError
-    from sstep_verify.files import Output, check
     from sstep_verify.ranks.environment import promised_size
     from sstep_verify.report.write import check_destination
 
@@ -136,7 +136,6 @@ def _expecting(definition, listed, units, part):
     """The campaign with the failures that a file lists as expected, of the cases that are run."""
     from sstep_verify.campaign.read import units_of
     from sstep_verify.campaign.summary import read_expected
-    from sstep_verify.errors import InputError
 
     if definition.kind != "family" or part:
         raise InputError("--xfails is for whole runs of campaigns with verdicts")

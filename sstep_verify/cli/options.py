@@ -14,6 +14,9 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from sstep_verify.errors import InputError, among
+from sstep_verify.files import Output, claim
+
 FORCE = "Replace a file that is there."
 
 TASKS, KERNELS = ("svm-l1", "svm-l2", "krr"), ("linear", "polynomial", "rbf")
@@ -123,8 +126,6 @@ def print_json(document: object) -> None:
 
 def words_of(option: str, line: str) -> tuple[str, ...]:
     """Arguments that a line stands for, as a shell would cut it."""
-    from sstep_verify.errors import InputError
-
     try:
         return tuple(shlex.split(line))
     except ValueError as error:
@@ -174,7 +175,6 @@ def problem_options(*, required: bool) -> Callable[[Callable], Callable]:
 
 def kernel_and_loss(given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
     """Kernel and loss that the options describe, and the other options; InputError if one is not used."""
-    from sstep_verify.errors import InputError
     from sstep_verify.problems import loss_from
 
     rest = dict(given)
@@ -194,8 +194,6 @@ def kernel_and_loss(given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
 
 def stepped(given: dict[str, Any]) -> Any:
     """The kernel of the options; InputError where --block or --exchange go with no such task or kernel."""
-    from sstep_verify.errors import InputError
-
     kernel, block = kernel_of(given["kernel"]), given["block"]
     if given["task"] != "krr" and block > 1:
         raise InputError(f"--block {block}: a K-SVM draws one coordinate a step; drop it, or --task krr")
@@ -206,7 +204,6 @@ def stepped(given: dict[str, Any]) -> Any:
 
 def kernel_of(text: str) -> Any:
     """The kernel that a text such as ``rbf,sigma=0.5`` names, as the id of a case does."""
-    from sstep_verify.errors import InputError, among
     from sstep_verify.problems import kernel_from
     from sstep_verify.problems.kernels import KERNELS as KNOWN
 
@@ -264,7 +261,6 @@ def claimed_out(
     It is a file, which `force` lets be replaced, or a folder that may hold `entries`, which is replaced.
     `data` and `directory` are DATA and --data, which must not be written over.
     """
-    from sstep_verify.files import Output, claim
     from sstep_verify.problems.data.datasets import stored_file
 
     if out is None:

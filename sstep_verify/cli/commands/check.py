@@ -19,6 +19,7 @@ from sstep_verify.cli.options import (
     on_command_line,
     words_of,
 )
+from sstep_verify.errors import InputError
 
 OF_JUDGING = {"runs", "out", "jobs", "xfails"}
 """Options of ``check`` that go with runs that are there already."""
@@ -109,7 +110,6 @@ def command(solver, command_line, settings, statement, runs, **given):
     """  # noqa: D301
     from sstep_verify.campaign.profile import profile_of
     from sstep_verify.campaign.verdicts.measured import with_stability
-    from sstep_verify.errors import InputError
 
     selection = selection_of(given)
     if runs is not None:
@@ -145,7 +145,6 @@ def command_again():
 def solver_of(solver, command_line, settings):
     """The solver that is named, if it is one: ``MODULE:OBJECT`` as it is, a program as its description."""
     from sstep_verify.adapters.program import program_from, read_program
-    from sstep_verify.errors import InputError
     from sstep_verify.protocol import is_program
 
     if (solver is None) == (command_line is None):
@@ -188,7 +187,6 @@ def batch_of(folder: Path, described, selection, given):
 
     from sstep_verify.adapters.program import ProgramFile
     from sstep_verify.campaign.elsewhere import NAME, Batch, collect, export, read_batch, unmade
-    from sstep_verify.errors import InputError
 
     there = (folder / NAME).exists()
     _refuse_others(folder, OF_WRITING if described or not there else OF_JUDGING)
@@ -234,8 +232,6 @@ def _runs(number: int) -> str:
 
 def _refuse_others(folder: Path, usable: set[str]) -> None:
     """Refuse options of the command that go with nothing that --runs does."""
-    from sstep_verify.errors import InputError
-
     for name, flag in on_command_line().items():
         if name not in usable:
             why = "with --runs, whose solver runs elsewhere"

@@ -12,6 +12,7 @@ import click
 
 from sstep_verify.cli.options import checks, complete, print_json
 from sstep_verify.cli.verdicts import filled, glossary, in_numbers, in_short, terms
+from sstep_verify.errors import InputError
 
 if TYPE_CHECKING:
     from sstep_verify.checks.shared.check import Check
@@ -40,7 +41,6 @@ def command(check, artefacts, in_full, again, as_json):
     3 inconclusive; 4 another verdict than the stored one.
     """
     from sstep_verify.checks.registry import CHECKS, checks_of
-    from sstep_verify.errors import InputError
 
     named = artefacts if check in CHECKS or not os.path.lexists(check or "") else (check, *artefacts)
     if len(named) > 1:
@@ -116,7 +116,6 @@ def _explain_artefact(kept, folder: str, in_full: bool, as_json: bool) -> None:
 
 def _read(check: str | None, folder: str, *option: str):
     from sstep_verify.campaign.artefact.files import read_artefact
-    from sstep_verify.errors import InputError
 
     kept = read_artefact(folder)
     if check not in (None, kept.check):

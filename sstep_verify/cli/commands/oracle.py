@@ -21,6 +21,8 @@ from sstep_verify.cli.options import (
     problem_of,
     problem_options,
 )
+from sstep_verify.errors import InputError, OracleDisagreementError
+from sstep_verify.files import write_text
 
 SHOWN = 30
 """Digits of a value that are printed; the file holds all."""
@@ -95,8 +97,6 @@ def command(data, file, final, witness, **given):
     at fault is named; 2 usage or input error; 3 certified, but to fewer digits than asked; 4 mpmath
     contradicts what is proved.
     """
-    from sstep_verify.errors import InputError
-    from sstep_verify.files import write_text
     from sstep_verify.oracle.certificate.file import encode
 
     chosen = {"file": file, "witness": witness, "final": final}
@@ -176,7 +176,6 @@ def _certified(data, given):
 
 
 def _say_memory(problem, allowed) -> None:
-    from sstep_verify.errors import InputError
     from sstep_verify.oracle.certificate.optimum import GIB, certificate_bytes, gibibytes
 
     needed = certificate_bytes(problem.samples, svm=problem.is_svm)
@@ -226,7 +225,6 @@ DRAWN = 18
 
 
 def _agree(digits) -> None:
-    from sstep_verify.errors import OracleDisagreementError
     from sstep_verify.oracle.certificate.certify import certify
     from sstep_verify.oracle.witness import agreements, drawn_cases
 
@@ -242,7 +240,6 @@ def _agree(digits) -> None:
 
 
 def _verify(file, data, directory, as_json) -> None:
-    from sstep_verify.errors import InputError
     from sstep_verify.oracle.certificate.file import read_certificate
     from sstep_verify.oracle.verify.certificate import verify_certificate
     from sstep_verify.oracle.verify.record import CertificateError

@@ -21,6 +21,8 @@ from sstep_verify.cli.options import (
     shape,
     stepped,
 )
+from sstep_verify.errors import InputError
+from sstep_verify.files import Output, claim
 
 
 @click.command("predict")
@@ -94,7 +96,6 @@ def predict(data, steps, ranks, program, **given):
 def _profile(data, given):
     """The column profile that the options name."""
     from sstep_verify.costs.profiles import Profile, matrix_profile, read_counts, uniform_profile
-    from sstep_verify.errors import InputError
 
     size, counts = given["shape"], given["counts"]
     if data is not None:
@@ -139,7 +140,6 @@ def calibrate(machine, ranks, seconds, force):
     from threadpoolctl import threadpool_limits
 
     from sstep_verify.costs.prediction import write
-    from sstep_verify.files import Output, claim
     from sstep_verify.timing import calibrate as measure
 
     with claim([Output("FILE", machine, force)]), threadpool_limits(1):

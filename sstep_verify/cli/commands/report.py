@@ -10,6 +10,8 @@ from pathlib import Path
 import click
 
 from sstep_verify.cli.options import folder_option, jobs_option, processors
+from sstep_verify.errors import InputError
+from sstep_verify.files import Output, check, write_text
 
 
 @click.command("report")
@@ -27,7 +29,6 @@ def report(results, out, xfails):
 
     A report that is in the folder is replaced as a whole. The artefacts beside RESULTS.json stay with it.
     """
-    from sstep_verify.errors import InputError
     from sstep_verify.report.results import load
     from sstep_verify.report.write import ARTEFACTS, check_destination, copy_artefacts, write_report
 
@@ -51,7 +52,6 @@ def report(results, out, xfails):
 def _list_failures(document, path) -> None:
     """Write what failed as a list of expected failures, with the reasons that a list there gives."""
     from sstep_verify.campaign.summary import expected_text, planned_ids, read_expected
-    from sstep_verify.files import Output, check, write_text
 
     target = check(Output("--xfails", path, replace=True))
     known = read_expected(target, planned_ids(document)) if target.exists() else ()

@@ -10,6 +10,7 @@ import click
 from sstep_verify.campaign import shipped
 from sstep_verify.cli.campaign import campaign_options, judge
 from sstep_verify.cli.options import complete, folder_option
+from sstep_verify.errors import InputError
 
 
 def _help() -> str:
@@ -56,7 +57,6 @@ def _help() -> str:
 def command(words, others, **options):
     """Run a campaign."""
     from sstep_verify.campaign.read import read_definition
-    from sstep_verify.errors import InputError
 
     campaign, *more = words or ("embedded",)
     if others and not options["resume"]:

@@ -21,6 +21,7 @@ from sstep_verify.cli.options import (
     stepped,
     with_options,
 )
+from sstep_verify.errors import InputError
 
 EXCHANGES = ("allreduce", "reduce-scatter", "gram")
 
@@ -144,8 +145,6 @@ def perform(name: str, study: Callable[..., Any], given: dict[str, Any]) -> None
 
 def _program(wanted, line: str | None, settings: tuple[str, ...]):
     """What is solved, with what the program of --exec fixes of it, and that program, ready; or None."""
-    from sstep_verify.errors import InputError
-
     if line is None:
         if settings:
             raise InputError(f"--set {settings[0]} is for the program of --exec")
