@@ -25,15 +25,13 @@ from sstep_verify.report.write import ARTEFACTS, copy_artefacts
 
 Outcome = TypeVar("Outcome")
 
-COPIED = ".artefacts"
-
 NAMING, NAME = f'"(?:replay|runs)": "{re.escape(REPLAY)}', r"[A-Za-z0-9_=+][A-Za-z0-9._=+-]*"
 """Fields that name an artefact, up to its name; names that `campaign.artefact.files` gives."""
 
 UNREADABLE = (InputError, OSError, ValueError, LookupError, TypeError, AttributeError)
 """Errors of a kept outcome that is none, or was changed."""
 
-_OURS = re.compile(r"\.?artefacts|[0-9a-f]{32}\.json|\.[0-9a-f]{32}\.json\.[0-9a-f]{8}\.partial")
+_OURS = re.compile(r"artefacts|[0-9a-f]{32}\.json|\.[0-9a-f]{32}\.json\.[0-9a-f]{8}\.partial")
 
 
 class Partial:
@@ -43,7 +41,8 @@ class Partial:
     and `close`, always. What it holds is read back (`resume`) or discarded (`force`); if neither, finished
     problems there are a reason to refuse. Each line that the user must read is given to `say`. A folder
     that `stays` is itself what is made, as that of a shard is; if it `keeps`, it is left where problems are
-    finished and the report is not, for a run that resumes. From `others`, folders of shards and other runs,
+    finished and the report is not, for a run that resumes. `named` are the artefacts that finished problems
+    name. From `others`, folders of shards and other runs,
     a run that resumes takes what is finished too; they stay as they are.
     """
 
@@ -63,7 +62,7 @@ class Partial:
         self._keeps = keeps
         self._identities: dict[str, dict[str, object]] = {}
         self._finished: set[str] = set()
-        self._named: set[str] = set()
+        self.named: set[str] = set()
         self._writable = True
         self._command = ""
         self._held: contextlib.ExitStack | None = None
@@ -125,7 +124,7 @@ class Partial:
         that does not.
         """
         text = json.dumps(asdict(outcome), default=lambda value: value.tolist())  # NumPy's numbers
-        self._named |= _names(text)
+        self.named |= _names(text)
         if self._writable:
             document = {
                 "identity": self._identities[key], "sha256": digest(text), "command": self._command,
@@ -150,11 +149,6 @@ class Partial:
                 return seed if isinstance(seed, int) and seed >= 0 else None
         return None
 
-    def artefacts_for_report(self) -> Path:
-        """Folder with a copy, to be taken away, of the artefacts that finished problems name."""
-        copy_artefacts(self.artefacts, self.folder / COPIED, self._named)
-        return self.folder / COPIED
-
     def reported(self, tried: bool = False) -> None:
         """Remove the problems of a report that was written, if it has all that were asked for.
 
@@ -168,7 +162,6 @@ class Partial:
         """Let go of the folder, and remove it if it holds no finished problem; else say where it is."""
         if self._held is None:  # It may belong to another run.
             return
-        shutil.rmtree(self.folder / COPIED, ignore_errors=True)
         count = len(_files(self.folder))
         if count and self._keeps and not self._stays:
             are = "is" if count == 1 else "are"
@@ -225,7 +218,7 @@ class Partial:
         if folder != self.folder:
             copy_artefacts(folder / ARTEFACTS, self.artefacts, names)
             write_text(self._path(key), content)
-        self._named |= names
+        self.named |= names
         return found
 
     def _prune(self) -> None:

@@ -55,6 +55,7 @@ def judge(
     leaves what it finished, for --resume. InputError if options, data or parameters cannot be used, or the
     `statement` that ``check`` asks for, in a folder, cannot be made.
     """
+    from sstep_verify.campaign.artefact.files import EVERY
     from sstep_verify.campaign.model import Plan
     from sstep_verify.campaign.partial import Partial
     from sstep_verify.campaign.pool import ending
@@ -114,11 +115,11 @@ def judge(
         if part:
             written = None
         else:
-            artefacts = partial.artefacts_for_report()
-            refused = None
+            refused, artefacts = None, partial.artefacts
+            runs = {name for name in partial.named if f"-{EVERY}-s0" in name}
             if statement is not None:
-                refused = state(statement, definition, only, results, artefacts)
-            written = write_carefully(results, folder, artefacts)
+                refused = state(statement, definition, only, results, artefacts, runs)
+            written = write_carefully(results, folder, artefacts, partial.named - runs)
             if written:
                 partial.reported(tried=not results.summary.interrupted and results.summary.exit_code != 4)
     finally:
@@ -169,7 +170,7 @@ def _say(line: str) -> None:
     tqdm.write(line, file=sys.stderr)
 
 
-def write_carefully(results, folder: Path, artefacts: Path):
+def write_carefully(results, folder: Path, artefacts: Path, names=None):
     """Write the report, unless it would put less in the place of a whole one; None if it does not.
 
     After an interruption a whole report stays, and so does any if nothing was finished. Where internal
@@ -187,7 +188,7 @@ def write_carefully(results, folder: Path, artefacts: Path):
         _say(
             f"the report that was in {folder} is in {aside} now, as this run has not finished every problem"
         )
-    return write_report(results, folder, artefacts)
+    return write_report(results, folder, artefacts, names)
 
 
 def _is_whole(folder: Path) -> bool:

@@ -34,10 +34,10 @@ from sstep_verify.report.verdicts import (
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import Status
 
-ENTRIES = frozenset({"results.json", "junit.xml", "index.html", "figures", "tables"})
-
 ARTEFACTS = "artefacts"
 """Folder inside a report with what it takes to judge its unsettled verdicts again."""
+
+ENTRIES = frozenset({"results.json", "junit.xml", "index.html", "figures", "tables", ARTEFACTS})
 
 MINIMAL = "minimal"
 """Folder of a smaller problem in that of an artefact."""
@@ -74,18 +74,25 @@ EXPLANATIONS = {
 }
 
 
-def write_report(results: Results, folder: str | Path, artefacts: Path | None = None) -> Path:
+def write_report(
+    results: Results, folder: str | Path, artefacts: Path | None = None, names: Iterable[str] | None = None
+) -> Path:
     """Write ``results.json``, ``junit.xml``, ``index.html``, ``tables/`` and ``figures/``.
 
     Nothing half-written is left: all is made in a hidden sibling folder, which then takes the place
     of `folder`. An existing report is moved aside first and removed last (two renames: between them
-    a reader finds no report, never a mixed one). The `artefacts` of unsettled verdicts, a folder that need
-    not exist, are moved to ``artefacts/``. As from `check_destination`: errors, and the path returned.
+    a reader finds no report, never a mixed one). The `artefacts` of unsettled verdicts, of a folder that
+    need not exist, are copied to ``artefacts/``: those of some names, or all but what is hidden, as one is
+    that was being written when a campaign ended. As from `check_destination`: errors, and the path
+    returned.
     """
     target = check_destination(folder)
+    if names is None and artefacts is not None and os.path.lexists(artefacts):
+        names = [name for name in sorted(os.listdir(artefacts)) if not name.startswith(".")]
     with whole_folder(target) as partial:
         _write_all(results, partial)
-        _move_artefacts(artefacts, partial / ARTEFACTS)
+        if artefacts is not None:
+            copy_artefacts(artefacts, partial / ARTEFACTS, names or ())
     return target
 
 
@@ -95,19 +102,7 @@ def check_destination(folder: str | Path) -> Path:
     InputError if it is a file, lies in a folder that cannot be written, or holds anything but a report,
     which replacing it would destroy.
     """
-    target = check(Output("--out", folder, replace=True, folder=True))
-    known = ENTRIES | {ARTEFACTS}
-    foreign = (
-        sorted(entry.name for entry in target.iterdir() if entry.name not in known)
-        if target.is_dir()
-        else []
-    )
-    if foreign:
-        raise InputError(
-            f"{folder} holds {foreign[0]!r}, which is no part of a report; writing the report "
-            "would remove it. Name another folder"
-        )
-    return target
+    return check(Output("--out", folder, folder=True, entries=ENTRIES))
 
 
 def copy_artefacts(source: Path, target: Path, names: Iterable[str]) -> None:
@@ -213,16 +208,6 @@ def _page(
 def _static(name: str) -> str:
     """A file that stands in the page as it is."""
     return (TEMPLATES / name).read_text("utf-8").rstrip("\n")
-
-
-def _move_artefacts(source: Path | None, target: Path) -> None:
-    """Move finished artefacts; one that was being written when a campaign ended is hidden, and left."""
-    if source is None or not source.is_dir():
-        return
-    for entry in sorted(source.iterdir()):
-        if not entry.name.startswith("."):
-            target.mkdir(exist_ok=True)
-            shutil.move(entry, target / entry.name)
 
 
 def _quantities(results: Results) -> dict[str, str]:

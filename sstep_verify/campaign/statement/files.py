@@ -10,7 +10,7 @@ import json
 import os
 import re
 import shlex
-import shutil
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from sstep_verify.files.records import build, decode
 from sstep_verify.provenance import without_names
 from sstep_verify.report.plain import plain
 from sstep_verify.report.results import Results, dumps, load
-from sstep_verify.report.write import ARTEFACTS
+from sstep_verify.report.write import ARTEFACTS, copy_artefacts
 
 STATEMENT, RESULTS, BADGE = "statement.json", "results.json", "badge.svg"
 
@@ -103,20 +103,23 @@ def check_place(path: str | Path, report: Path) -> None:
 
 
 def state(
-    path: str | Path, definition: Definition, only: str, results: Results, artefacts: Path
+    path: str | Path,
+    definition: Definition,
+    only: str,
+    results: Results,
+    artefacts: Path,
+    runs: Iterable[str],
 ) -> InputError | None:
-    """Write the statement of a finished check, with its runs, which are taken out of a folder of artefacts.
+    """Write the statement of a finished check, with its runs, which have these names among artefacts.
 
     `definition` is the profile with the solver, and `only` what of its cases was asked for. Returned is why
     no statement was written, if none was: the results do not speak of every problem, or a run is missing.
     """
-    kept = list(artefacts.glob(f"*-{EVERY}-s0*"))
     try:
         made = make_statement(results, judged_of(definition), replace(definition.cut, only=only))
         with whole_folder(path) as partial:
             (partial / ARTEFACTS).mkdir()
-            for folder in kept:
-                shutil.move(folder, partial / ARTEFACTS)
+            copy_artefacts(artefacts, partial / ARTEFACTS, runs)
             text = json.dumps(plain(made), indent=1, allow_nan=False, ensure_ascii=False)
             (partial / STATEMENT).write_text(f"{text}\n", "utf-8")
             (partial / RESULTS).write_text(dumps(nameless(results, Path(path).name)), "utf-8")
@@ -125,9 +128,6 @@ def state(
             recorded_runs(partial, results)
     except InputError as error:
         return error
-    finally:
-        for folder in kept:
-            shutil.rmtree(folder, ignore_errors=True)
     return None
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from pathlib import Path
 
 import click
@@ -30,7 +28,7 @@ def report(results, out, xfails):
     A report that is in the folder is replaced as a whole. The artefacts beside RESULTS.json stay with it.
     """
     from sstep_verify.report.results import load
-    from sstep_verify.report.write import ARTEFACTS, check_destination, copy_artefacts, write_report
+    from sstep_verify.report.write import ARTEFACTS, write_report
 
     document = load(results)  # Before its folder is looked at: a wrong name is said to be one.
     if xfails is not None:
@@ -39,14 +37,7 @@ def report(results, out, xfails):
         _list_failures(document, xfails)
         return
     source = Path(results).resolve().parent
-    folder = check_destination(out or source)
-    with tempfile.TemporaryDirectory() as place:
-        copied = Path(place, ARTEFACTS)  # a copy: the old report stays whole until the new one is
-        if os.path.lexists(source / ARTEFACTS):
-            names = [name for name in sorted(os.listdir(source / ARTEFACTS)) if not name.startswith(".")]
-            copy_artefacts(source / ARTEFACTS, copied, names)
-        written = write_report(document, folder, copied)
-    click.echo(str(written))
+    click.echo(str(write_report(document, out or source, source / ARTEFACTS)))
 
 
 def _list_failures(document, path) -> None:

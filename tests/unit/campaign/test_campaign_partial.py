@@ -248,9 +248,8 @@ def test_artefacts_stay_with_their_outcomes_and_others_go(folder):
         line.endswith("its artefact lost is not there") for line in folder.said if "(second)" in line
     ] == [True]
     assert [entry.name for entry in partial.artefacts.iterdir()] == ["one"]
-    (copied,) = partial.artefacts_for_report().iterdir()
-    assert (copied / "artefact.json").exists()
-    assert (copied / "minimal" / "README.txt").read_text("utf-8") == "smaller"
+    assert partial.named == {"one"}
+    assert (partial.artefacts / "one/minimal/README.txt").read_text("utf-8") == "smaller"
     partial.close()
     assert sorted(entry.name for entry in folder.path.iterdir() if entry.is_dir()) == ["artefacts"]
     assert set(folder.resumed()) == {"first"}
