@@ -50,52 +50,23 @@ _LINEAR: Kernel = LinearKernel()
 class Scenario:
     """One problem with its index stream, in numbers that can be read, printed and shrunk.
 
-    Parameters
-    ----------
-    task : {"svm-l1", "svm-l2", "krr"}
-        Which problem.
-    kernel : Kernel
-        Kernel description, used as it stands whatever the scale.
-    samples, features : int
-        Shape of the data (m x n); a K-SVM needs two samples, for its two classes.
-    block, s, iterations, ranks : int
-        Coordinates per step (b; 1 for K-SVM), steps per window, steps (H), MPI ranks (P), all >= 1.
-    seed : int
-        Seed of all that is drawn (PCG64), >= 0.
-    parameter : float
-        C of a K-SVM, lambda of a K-RR.
-    spectrum : str
-        Shape of the spectrum of the data, one of `data.SHAPES`.
-    condition : float
-        Condition number of the data, >= 1 (of no effect if m or n is 1).
-    scale : str
-        One of `SCALES`.
-    offset : float
-        Added to every feature before scaling; for dense data.
-    unit_rows : bool
-        Divide each sample by its norm (before constant features, offset and scale).
-    duplicates : float
-        Fraction of samples that are copies of other samples, in [0, 1).
-    zero_rows, constant_features : int
-        Number of samples that are zero, and of features that are 1 (before offset and scale) throughout.
-    density : float
-        Fraction of stored entries, in (0, 1]; below 1 the data are CSR.
-    skew : float
-        Exponent of the power law of stored entries per column, >= 0; for sparse data.
-    positive : float
-        Fraction of labels that are +1, in (0, 1); at least one of each class is kept.
-    start : {"zero", "near", "mixed"}
-        Start vector: none, a near-converged one (`descent.near_converged`), or one far from the
-        optimum with coordinates at both ends of the box and between (`data.mixed_start`).
-    precision : {"float64", "float32"}
-        Type to which data and parameters are rounded; they are held as float64.
-    order : {"uniform", "cyclic", "epochs"}
-        Kind of index stream.
+    The kernel is used as it stands whatever the scale. Data are m x n samples and features; a K-SVM needs
+    two samples, for its two classes. `block` are the coordinates per step (b; 1 for K-SVM), `s` the steps
+    per window, `iterations` the steps (H), `ranks` the MPI ranks (P), all >= 1; `seed` is that of all that
+    is drawn (PCG64), `parameter` C of a K-SVM, lambda of a K-RR.
 
-    Raises
-    ------
-    InputError
-        If a value is out of range, or two fields contradict each other.
+    `spectrum` is the shape of the spectrum of the data, one of `data.SHAPES`, and `condition` their
+    condition number, >= 1 (of no effect if m or n is 1); `scale` is one of `SCALES`, and `offset` is added
+    to every feature of dense data before. With `unit_rows` each sample is divided by its norm, before
+    constant features, offset and scale. A fraction in [0, 1) of the samples are `duplicates` of others; so
+    many are zero, and so many features 1 throughout, before offset and scale. Of a fraction `density` in
+    (0, 1] entries are stored, as CSR below 1, whose number per column falls by a power law with the
+    exponent `skew` >= 0. A fraction `positive` in (0, 1) of the labels are +1, at least one of each class.
+    A run starts from zero, near convergence (`descent.near_converged`), or far from the optimum with
+    coordinates at both ends of the box and between (`data.mixed_start`). Data and parameters are rounded
+    to `precision`, and held as float64; `order` is the kind of the index stream.
+
+    InputError if a value is out of range, or two fields contradict each other.
     """
 
     task: str = "svm-l1"

@@ -44,47 +44,16 @@ Source = Callable[[int], Solver]
 class FamilyTable(SolverTable):
     """Problems that share everything but data, task, kernel and parameter: their product is run.
 
-    Parameters
-    ----------
-    data : tuple of str
-        Names of data sets, or paths.
-    task : tuple of str
-        svm-l1, svm-l2 (together), or krr (alone).
-    kernel : tuple of Kernel
-        Kernels.
-    s : tuple of int
-        Iterations per window; 1 is the classical method.
-    parameter : tuple of float
-        Values of C (K-SVM) or lambda (K-RR).
-    block : tuple of int
-        Block sizes (b); 1 for K-SVM.
-    iterations : int
-        Cap on the iterations of a run.
-    windows : int
-        Windows sampled per run for window-replay.
-    minimum_windows : int
-        Fewest windows replayed per run; a run with fewer makes the campaign incomplete.
-    replay_limit : int
-        Largest number of kernel entries of a window that is replayed.
-    drift : int
-        Coordinate updates (b an iteration) over which the drift from the exact trajectory is measured;
-        0 for none.
-    start : int
-        Iterations of the stream that are skipped: the runs then begin from a seeded vector and not from 0;
-        see `sstep_verify.campaign.verdicts.case.seeded_start`.
-    stream : str
-        Kind of the index stream.
-    seed : int
-        Seed of stream and window sample.
-    storage : {"as-is", "dense", "csr"}
-        How the data are held.
-    memory : float
-        GiB that a process may take for a case; what needs more is left out or refused, see
-        `campaign.verdicts.case`.
-    time_limit : float
-        Seconds that a run of a solver ``module:object`` may take.
-    checks : tuple of str
-        Ids of the checks that judge the runs; all by default.
+    `data` are names of data sets, or paths, held as `storage` says; tasks are svm-l1 and svm-l2 (together),
+    or krr (alone); `s` iterations per window, 1 for the classical method; `parameter` C (K-SVM) or lambda
+    (K-RR); `block` the block sizes (b), 1 for K-SVM. A run makes at most so many `iterations` of the
+    `stream`, which is seeded, as the sample of windows is; so many of these are left out at its `start`,
+    and the runs then begin from a seeded vector and not from 0, see `campaign.verdicts.case.seeded_start`.
+    So many `windows` are sampled per run for window-replay, of at most `replay_limit` kernel entries each;
+    a run of which fewer than `minimum_windows` are replayed makes the campaign incomplete. Over so many
+    coordinate updates (b an iteration) the `drift` from the exact trajectory is measured, 0 for none. What
+    needs more than `memory` GiB a process is left out or refused, see `campaign.verdicts.case`; a run of a
+    solver ``module:object`` may take `time_limit` seconds. All checks judge the runs if none is named.
     """
 
     data: tuple[str, ...]

@@ -30,27 +30,16 @@ EXCHANGE = ("exchange", "keep_gram", "cache", "recompute")
 class SolverTable:
     """Solver under test, as a table of a campaign file says it.
 
-    Parameters
-    ----------
-    solver : str
-        production, training (what `solve` runs: the production solver in intervals, with its monitor),
-        solve (the command itself, through files), reference, reference-classical, ``module:object``, see
-        `load_solver`, or the path of a program file (``NAME.toml``), see docs/adapters.md.
-    precision : {"float32", "float64", "longdouble"}
-        Arithmetic of the reference; the production solver has float64 only.
-    ranks : int
-        Number of MPI ranks (P) of the production solver or a program; 1 runs the former in this process.
-    update, rbf, exchange, keep_gram, cache, recompute, partition, separate_timers, long_block, panel_words
-        See `sstep_verify.solver.settings.Options`.
-    interval, tolerance
-        Windows between two measurements of training and solve, and the value at which a run ends: the
-        relative duality gap (K-SVM), the relative solution error (K-RR).
-    tuned : bool
-        Let these make windows of several s, each at most the one asked for.
-    auto : bool
-        Let "solve" choose exchange and cache, which must be those given.
-    bias : float
-        Value of a constant feature that is appended to the data; 0 for none. See `problems.transforms`.
+    `solver` is production, training (what `solve` runs: the production solver in intervals, with its
+    monitor), solve (the command itself, through files), reference, reference-classical,
+    ``module:object``, see `load_solver`, or the path of a program file (``NAME.toml``), see
+    docs/adapters.md. The reference has any precision, the production solver float64 only; that or a program
+    runs on so many MPI `ranks` (P), the former in this process if that is 1. Training and solve have so
+    many windows of an `interval` between two measurements, and end at a `tolerance`: the relative duality
+    gap (K-SVM), the relative solution error (K-RR); they make windows of several s, each at most the one
+    asked for, where `tuned`, and solve chooses exchange and cache, which must be those given, where `auto`.
+    `bias` is the value of a constant feature that is appended to the data, 0 for none
+    (`problems.transforms`). All else is as in `sstep_verify.solver.settings.Options`.
     """
 
     solver: str = "production"
