@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from sstep_verify.errors import InputError, visible
-from sstep_verify.vectors.layout import write_vectors
+from sstep_verify.vectors.layout import MOST_VECTORS, write_vectors
 from sstep_verify.vectors.record import VectorError
 from sstep_verify.vectors.verify import verify_vectors
 
@@ -21,7 +21,9 @@ COUNT = 240
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("folder", metavar="DIR", type=click.Path())
 @click.option("--verify", is_flag=True, help="Prove the vectors of DIR anew, then stop.")
-@click.option("--count", type=click.IntRange(1, 999), help=f"How many are written.  [default: {COUNT}]")
+@click.option(
+    "--count", type=click.IntRange(1, MOST_VECTORS), help=f"How many are written.  [default: {COUNT}]"
+)
 @click.option("--force", is_flag=True, help="Replace vectors that are there.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 def command(folder, verify, count, force, as_json):

@@ -130,11 +130,9 @@ def write_vectors(
     """Make the first so many vectors, 1 to `MOST_VECTORS`, the same ones in every call; returns the index.
 
     The folder is made with its parents; vectors that are there are replaced if that is allowed. Progress is
-    called with 1 after each. An InputError says that the number is out of range, or that the folder cannot
-    be written or holds anything but vectors.
+    called with 1 after each. An InputError says that the folder cannot be written or holds anything but
+    vectors.
     """
-    if not 1 <= count <= MOST_VECTORS:
-        raise InputError(f"{count} vectors asked for; there are 1 to {MOST_VECTORS}")
     if os.path.isdir(folder):  # Before --force is advised, which is refused then.
         _refuse_foreign(Path(folder))
     with claim([Output("DIR", folder, replace, folder=True)]) as (target,):

@@ -17,7 +17,7 @@ from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.errors import InputError
 from sstep_verify.vectors import layout
 from sstep_verify.vectors.__main__ import command
-from sstep_verify.vectors.layout import MOST_VECTORS, write_vectors
+from sstep_verify.vectors.layout import write_vectors
 from sstep_verify.vectors.make import MISTAKES
 from sstep_verify.vectors.verify import verify_vectors
 
@@ -130,9 +130,3 @@ def test_what_is_there_is_replaced_only_where_it_is_vectors_and_that_is_asked_fo
             write_vectors(folder, 1, replace=replace)
     assert (folder / "thesis.tex").read_text() == "years of work"
     assert [one.name for one in tmp_path.iterdir()] == ["some"]
-
-
-@pytest.mark.parametrize("count", [0, MOST_VECTORS + 1])
-def test_a_number_out_of_range_is_refused(tmp_path, count):
-    with pytest.raises(InputError, match=f"{count} vectors asked for; there are 1 to {MOST_VECTORS}"):
-        write_vectors(tmp_path / "none", count)
