@@ -123,11 +123,11 @@ def stretch(comm: Any, s: int, exchange: str, windows: int, delay: Delay) -> tup
     return seconds, sum(one.calls for one in counted), sum(one.words for one in counted)
 
 
-def alone(comm: Any, delay: Delay, calls: int) -> float:
+def alone(comm: Any, delay: Delay, calls: int, words: int = 1) -> float:
     """Seconds of one allreduce at a delay, with nothing else being done, the mean of some in a row."""
     from mpi4py import MPI
 
-    buffer = np.zeros(1)
+    buffer = np.zeros(words)
 
     def work() -> None:
         for _ in range(calls):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import runpy
 import shutil
@@ -30,6 +31,24 @@ def test_what_is_lacking_is_named(relay, lacking, monkeypatch, capsys, tmp_path)
     told = capsys.readouterr().out
     assert told.startswith("skipped: ")
     assert lacking in told
+
+
+def test_ranks_are_asked_for_what_they_can_do(relay, monkeypatch):
+    """Of a window of 8 iterations there are 2 collectives of 10 words, and one of as many is timed alone."""
+    alone = []
+
+    def run(ranks, function, *given, **_):
+        asked = inspect.signature(function).bind(None, *given)
+        if function is relay.ranks.alone:
+            asked.apply_defaults()
+            alone.append(asked.arguments["words"])
+        windows = asked.arguments.get("windows", 1)
+        return [(1e-3, 2 * windows, 20 * windows) if "windows" in asked.arguments else 1e-6] * ranks
+
+    monkeypatch.setattr(relay, "run", run)
+    found = relay.found(None, 2, {})
+    assert alone == 3 * [1, *[10] * len(relay.WINDOWS)]
+    assert found["8"].tolist() == 2 * [[1e-3 / (relay.WINDOWS[8] * 8), 2 / 8, 1e-6]]
 
 
 def test_the_prediction_is_that_of_collectives_counted(relay):
