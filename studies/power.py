@@ -201,8 +201,7 @@ class SensitivityKind(Kind):
 
     def assemble(self, plan: Plan, units: Sequence[Unit], state: State) -> Assembled:
         """The document of every study, and what all of them say in one sentence."""
-        order = {key: place for place, key in enumerate(key for unit in units for key in unit.keys)}
-        outcomes = sorted(state.outcomes, key=lambda one: order[one.key])
+        outcomes, planned = state.outcomes, sum(len(unit.keys) for unit in units)
         documents = {
             name: STUDIES[name][1]([getattr(one, name) for one in found])
             for name, found in grouped(outcomes, lambda one: one.key.partition("/")[0]).items()
@@ -210,8 +209,8 @@ class SensitivityKind(Kind):
         document, families = Sensitivity(**documents), plan.definition.families
         return Assembled(
             Summary(
-                sentence(document, len(order), len(outcomes), state),
-                state.exit_code(bool(document.broken), len(outcomes) < len(order)),
+                sentence(document, planned, len(outcomes), state),
+                state.exit_code(bool(document.broken), len(outcomes) < planned),
             ),
             parameters={study.study: vars(study) for study in families}
             | {DIGEST: deciding_digest(), CAMPAIGNS: campaigns_judged()},

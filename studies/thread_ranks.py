@@ -14,21 +14,13 @@ from sstep_verify import ProductionSolver, Trajectory
 from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.solver.communicator import Communicator
 from sstep_verify.solver.settings import Options
+from studies.legal.arithmetic import added
 
 SECONDS = 120.0
 """After which a rank that waits for the others gives up."""
 
-ORDERS = ("forward", "backward", "tree")
-"""Orders in which what the ranks hand over is summed."""
-
-
-def summed(parts: list[np.ndarray], order: str) -> np.ndarray:
-    """Sum of arrays of one shape, one after the other or in pairs."""
-    if order == "tree":
-        while len(parts) > 1:
-            parts = [np.sum(parts[k : k + 2], axis=0) for k in range(0, len(parts), 2)]
-        return parts[0]
-    return np.asarray(np.sum(parts[:: 1 if order == "forward" else -1], axis=0))
+ORDERS = ("forward", "reversed", "pairwise")
+"""Orders in which what the ranks hand over is summed, see `added`."""
 
 
 class ThreadCommunicator(Communicator):
@@ -62,11 +54,11 @@ class ThreadCommunicator(Communicator):
     def allreduce(self, buffer: np.ndarray) -> None:
         """Sum in place."""
         self.words += buffer.size
-        buffer[:] = summed(self._everyone("allreduce", buffer.copy()), self._order)
+        buffer[:] = added(self._order, self._everyone("allreduce", buffer.copy()))
 
     def reduce_scatter(self, send: np.ndarray, receive: np.ndarray, counts: np.ndarray) -> None:
         """Sum; each rank gets its part."""
-        whole = summed(self._everyone("reduce_scatter", send.copy()), self._order)
+        whole = added(self._order, self._everyone("reduce_scatter", send.copy()))
         first = int(counts[: self.rank].sum())
         receive[:] = whole[first : first + int(counts[self.rank])]
 

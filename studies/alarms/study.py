@@ -69,7 +69,7 @@ class AlarmOutcome:
 
     Runs are counted by solver and field of `VariantCount`; decided ones in cells of check, task, kernel and
     value of a freedom, and by pair of values of two freedoms; those with a defect by check, defect and
-    value of a freedom, and those of them that the check refused.
+    value of a freedom, made and refused ones as `MirrorRow` has them.
 
     Of each verdict with a finite bound there are, by check, task, kernel and precision, measured / bound;
     the roundings of the longest sum in the bound, 0 where it is no single sum's; and whether an error in
@@ -78,22 +78,20 @@ class AlarmOutcome:
     stand by task, kernel and precision, then by part.
     """
 
-    unit: AlarmUnit
     alarms: list[Alarm] = field(default_factory=list)
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     ratios: dict[str, list[tuple[float, int, bool]]] = field(default_factory=dict)
     shares: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     cells: Cells = field(default_factory=dict)
     pairs: dict[str, int] = field(default_factory=dict)
-    planted: dict[str, int] = field(default_factory=dict)
-    refused: dict[str, int] = field(default_factory=dict)
+    planted: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def add(self, found: AlarmOutcome) -> None:
         """Count what another one found here as well."""
         self.alarms.extend(found.alarms)
         for key, cell in found.cells.items():
             count(self.cells, key, *cell)
-        for name in ("counts", "ratios", "shares", "pairs", "planted", "refused"):
+        for name in ("counts", "ratios", "shares", "pairs", "planted"):
             _merge(getattr(self, name), getattr(found, name))
 
 
@@ -133,7 +131,7 @@ def again(unit: AlarmUnit) -> Judged:
 
 def run(unit: AlarmUnit) -> AlarmOutcome:
     """Make and judge the runs of a piece, in a process of its own where another processor is played."""
-    group, outcome = GROUPS[unit.group], AlarmOutcome(unit)
+    group, outcome = GROUPS[unit.group], AlarmOutcome()
     if group.core != os.environ.get(CORE, ""):
         return _elsewhere(unit)
     every = range(unit.first, unit.first + unit.runs)
@@ -145,12 +143,11 @@ def run(unit: AlarmUnit) -> AlarmOutcome:
 
 def counted(unit: AlarmUnit, judged: Judged) -> AlarmOutcome:
     """What one run found."""
-    outcome = AlarmOutcome(unit, counts={judged.variant: {_field(judged): 1}})
+    outcome = AlarmOutcome(counts={judged.variant: {_field(judged): 1}})
     count_run(outcome.cells, outcome.pairs, judged.row, judged.ratios)
     for name, found in judged.planted.items():
         keys = [name, *(f"{name}, {freedom} = {value}" for freedom, value in judged.row.items())]
-        outcome.planted.update(dict.fromkeys(keys, 1))
-        outcome.refused.update(dict.fromkeys(keys if found else (), 1))
+        outcome.planted.update((key, {"made": 1, "refused": int(found)}) for key in keys)
     kind = " ".join(judged.row.get(name, "") for name in ("task", "kernel", "precision"))
     for verdict in judged.verdicts:
         if verdict.status is Status.FAIL:
@@ -269,7 +266,7 @@ def _field(judged: Judged) -> str:
 
 def summary(outcomes: Sequence[AlarmOutcome]) -> AlarmsDocument:
     """What all pieces of a study say together."""
-    whole = AlarmOutcome(AlarmUnit("all", 0, 0, 0))
+    whole = AlarmOutcome()
     for outcome in outcomes:
         whole.add(outcome)
     variants = tuple(VariantCount(name, **counted) for name, counted in sorted(whole.counts.items()))
@@ -287,5 +284,5 @@ def summary(outcomes: Sequence[AlarmOutcome]) -> AlarmsDocument:
         variants=variants,
         alarms=tuple(whole.alarms),
         tightness=tuple(tightness),
-        coverage=coverage(whole.cells, whole.pairs, whole.planted, whole.refused) if whole.pairs else None,
+        coverage=coverage(whole.cells, whole.pairs, whole.planted) if whole.pairs else None,
     )

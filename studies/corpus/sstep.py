@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sstep_verify import Declaration, Problem
+from studies.legal.arithmetic import added
 
 Array = np.ndarray
 Step = tuple[np.ndarray, np.ndarray]
@@ -22,29 +23,8 @@ def in_order(order: str, x: Array, z: Array) -> Array:
     if order == "extended":
         return np.add.reduce(x.astype(np.longdouble) * z, axis=-1).astype(np.result_type(x, z))
     terms = x * z
-    count = terms.shape[-1]
     zero = np.zeros(terms.shape[:-1], terms.dtype)
-    if count == 0:
-        return zero
-    if order == "pairwise":
-        while terms.shape[-1] > 1:
-            even = terms.shape[-1] // 2 * 2
-            terms = np.concatenate(
-                [terms[..., 0:even:2] + terms[..., 1:even:2], terms[..., even:]], axis=-1
-            )
-        return terms[..., 0]
-    if order == "blocked":
-        parts = [np.add.accumulate(terms[..., k : k + 4], axis=-1)[..., -1] for k in range(0, count, 4)]
-        return np.add.accumulate(np.stack(parts), axis=0)[-1]
-    if order == "compensated":
-        total, lost = zero, zero
-        for k in range(count):
-            new = total + terms[..., k]
-            back = new - total
-            total, lost = new, lost + ((total - (new - back)) + (terms[..., k] - back))
-        return total + lost
-    terms = terms[..., ::-1] if order == "reversed" else terms
-    return np.add.accumulate(terms, axis=-1)[..., -1]
+    return added(order, list(np.moveaxis(terms, -1, 0)), zero, 4)
 
 
 class SStep:

@@ -147,9 +147,9 @@ def count_run(
 
 
 def coverage(
-    cells: Cells, pairs: Container[str], tried: Mapping[str, int], refused: Mapping[str, int]
+    cells: Cells, pairs: Container[str], mirror: Mapping[str, Mapping[str, int]]
 ) -> CoverageDocument:
-    """The whole table, pairs of freedoms that met in no decided run, and defects made and refused."""
+    """The whole table, pairs of freedoms that met in no decided run, defects as `MirrorRow` has them."""
     apart, rows = design()[1], list[CoverageRow]()
     for check, name, value in AIMS:
         found = [cells.get(f"{check} {place} {name}={value}", NONE) for place in CROSSED]
@@ -164,12 +164,12 @@ def coverage(
         known = {place: reason for place, reason in reasons.items() if reason}
         rows.append(CoverageRow(check, name, value, decided, max(largest), known))
     possible = [named(pair) for pair in all_pairs() if pair not in apart]
-    planted = {(name.partition(":")[0], name.rpartition(", ")[2]) for name in tried}
+    planted = {(name.partition(":")[0], name.rpartition(", ")[2]) for name in mirror}
     return CoverageDocument(
         pairs=len(possible),
         apart=len(apart),
         unmet=tuple(pair for pair in possible if pair not in pairs),
-        mirror=tuple(MirrorRow(name, made, refused.get(name, 0)) for name, made in sorted(tried.items())),
+        mirror=tuple(MirrorRow(name, **counted) for name, counted in sorted(mirror.items())),
         rows=tuple(rows),
         unplanted=tuple(
             f"{row.check}, {row.freedom} = {row.value or 'none'}"

@@ -68,27 +68,37 @@ class Sums:
 
     def add(self, terms: Any) -> Any:
         """Sum of numbers of the type."""
-        terms, zero = list(terms), self._kind(0)
+        terms = list(terms)
         match self._order:
-            case "reversed":
-                terms.reverse()
             case "shuffled":
                 self._rng.shuffle(terms)
             case "ascending":
                 terms.sort(key=float)  # all negative ones first: the largest cancellation
-            case "pairwise":
-                while len(terms) > 1:
-                    terms = [sum(terms[k : k + 2][1:], terms[k]) for k in range(0, len(terms), 2)]
-            case "blocked":
-                terms = [sum(terms[k + 1 : k + 3], terms[k]) for k in range(0, len(terms), 3)]
-            case "compensated":
-                total = lost = zero
-                for term in terms:
-                    larger = total + term
-                    part = (total - larger) + term if abs(total) >= abs(term) else (term - larger) + total
-                    total, lost = larger, lost + part
-                return total + lost
-        return sum(terms[1:], terms[0]) if terms else zero
+        return added(self._order, terms, self._kind(0), 3)
+
+
+def added(order: str, terms: list[Any], zero: Any = 0, width: int = 1) -> Any:
+    """Sum of numbers, or of arrays of one shape, in one of `ORDERS`; any other name: as they stand.
+
+    Blocks have so many terms (`width`); the sum of none is `zero`.
+    """
+    match order:
+        case "reversed":
+            terms = terms[::-1]
+        case "pairwise":
+            while len(terms) > 1:
+                terms = [sum(terms[k + 1 : k + 2], terms[k]) for k in range(0, len(terms), 2)]
+        case "blocked":
+            blocks = range(0, len(terms), width)
+            terms = [sum(terms[k + 1 : k + width], terms[k]) for k in blocks]
+        case "compensated":
+            total = lost = zero
+            for term in terms:
+                larger = total + term
+                part = larger - total
+                total, lost = larger, lost + ((total - (larger - part)) + (term - part))
+            return total + lost
+    return sum(terms[1:], terms[0]) if terms else zero
 
 
 def solved(drawn: Drawn, sums: Sums, kind: Any, system: np.ndarray, right: np.ndarray) -> np.ndarray | None:

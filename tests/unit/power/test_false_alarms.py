@@ -20,8 +20,8 @@ from studies.alarms.solvers import LOGGING, Variant
 from studies.alarms.study import tightness_row
 from studies.corpus.mistakes import WRONG
 from studies.coverage import table
+from studies.legal.arithmetic import added
 from studies.report.sensitivity.alarms import AlarmsDocument, AlarmUnit
-from studies.thread_ranks import summed
 
 SMALL = {"steps": 50, "legal orders": 15, "BLAS threads": 1, "design": 9}
 TOO_SMALL = 1000.0
@@ -160,10 +160,10 @@ def test_records_are_read_back_as_they_were_written(outcomes, document):
 
 def test_ranks_that_are_threads_add_in_the_order_asked_for():
     parts = [np.array([value]) for value in (1.0, 2.0**-53, 2.0**-53)]
-    assert summed(parts, "forward") == 1.0
-    assert summed(parts, "backward") == 1.0 + 2.0**-52
-    assert summed([*parts, parts[1]], "forward") == 1.0
-    assert summed([*parts, parts[1]], "tree") == 1.0 + 2.0**-52
+    assert added("forward", parts) == 1.0
+    assert added("reversed", parts) == 1.0 + 2.0**-52
+    assert added("forward", [*parts, parts[1]]) == 1.0
+    assert added("pairwise", [*parts, parts[1]]) == 1.0 + 2.0**-52
 
 
 def test_a_factorisation_that_breaks_down_is_a_run_that_was_not_made():
