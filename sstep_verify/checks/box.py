@@ -15,12 +15,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from sstep_verify.bounds.box import box_bounds
-from sstep_verify.checks.contract import finite_promised
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import check_of_each_s
 from sstep_verify.checks.shared.final_vector import notes, written_with
 from sstep_verify.checks.shared.finding import Finding, Window
-from sstep_verify.checks.shared.outcome import planted_term, record
+from sstep_verify.checks.shared.outcome import finite_promised, planted_term, record
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.quantities import LOWER, UPPER
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff

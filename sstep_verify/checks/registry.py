@@ -21,7 +21,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.checks.contract_items import FINITE
+from sstep_verify.checks.contract import FINITE
 from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.shared.case import Case, loggable
 from sstep_verify.checks.shared.check import Check

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sstep_verify.checks.contract import OF_ERROR
-from sstep_verify.checks.contract_items import ITEMS
+from sstep_verify.checks.contract import ITEMS, OF_ERROR
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.diagnosis import kernel_rows as panel

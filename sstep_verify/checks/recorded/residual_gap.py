@@ -14,11 +14,16 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.bounds.residual_gap import DriftBound, Segment
-from sstep_verify.checks.contract import finite_promised
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.check import check_of_each_s, plain_run
 from sstep_verify.checks.shared.finding import Finding, Window, unknown, wrong
-from sstep_verify.checks.shared.outcome import most_visible, planted_term, record, worst_entry
+from sstep_verify.checks.shared.outcome import (
+    finite_promised,
+    most_visible,
+    planted_term,
+    record,
+    worst_entry,
+)
 from sstep_verify.oracle.balls.objectives import MOST_SAMPLES, exact_drift
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest

@@ -13,12 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.checks.shared.case import Case
+from sstep_verify.bounds.largest_number import largest_number, largest_value
+from sstep_verify.checks.shared.case import Case, plain_request
 from sstep_verify.checks.shared.finding import Finding, decisive, ratios
 from sstep_verify.declaration import LIBRARY_ULPS
-from sstep_verify.rounding.arithmetic import MOST_TERMS
+from sstep_verify.rounding.arithmetic import MOST_TERMS, TYPES, held_problem
 from sstep_verify.rounding.kernel.entries import kernel_entries
+from sstep_verify.runs import asked_of
 from sstep_verify.specification import breaks, of_verdict
+from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import PLACE, SEEN, Status, Term, Verdict
 
 MOST = "most of the bound"
@@ -79,6 +82,23 @@ def missed(judged: int) -> float:
 def executed(findings: Iterable[Finding]) -> int:
     """Comparisons that were made: those of which something is known."""
     return sum(finding.status is not Status.INCONCLUSIVE for finding in findings)
+
+
+def finite_promised(case: Case, trajectory: Trajectory) -> bool:
+    """Whether no correct run can form a number that its precision does not hold."""
+    asked = trajectory.asked or asked_of(plain_request(case, trajectory.s))
+    held = held_problem(case.problem, case.declaration)
+    if held is None:
+        return False
+    drawn = held, case.declaration, min(asked.s, max(asked.iterations, 1)), case.stream.block
+    if trajectory.log is not None:
+        logged = np.asarray(trajectory.log).ravel()
+        first = np.argmin(np.isfinite(logged)) if not np.isfinite(logged).all() else logged.size
+        before = np.concatenate([asked.initial, logged[:first]])
+        largest = float(np.abs(before).max(initial=0.0))
+    else:
+        largest = largest_value(*drawn, asked.iterations, asked.initial)
+    return largest_number(*drawn, largest) < float(np.finfo(TYPES[case.declaration.precision]).max)
 
 
 def right_at_one(case: Case, verdicts: Sequence[Verdict]) -> bool:

@@ -22,7 +22,6 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.bounds.window.ridge import MOST_COEFFICIENTS
-from sstep_verify.checks.contract import finite_promised
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import (
     Finding,
@@ -33,6 +32,7 @@ from sstep_verify.checks.shared.finding import (
     unknown,
     wrong,
 )
+from sstep_verify.checks.shared.outcome import finite_promised
 from sstep_verify.checks.window.compare import (
     RunWindow,
     bounded,
