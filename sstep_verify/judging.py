@@ -10,8 +10,7 @@ from sstep_verify.errors import InputError, listed, of_type
 from sstep_verify.floating_point import restore_with_warning
 
 if TYPE_CHECKING:
-    from sstep_verify.checks.shared.case import Case
-    from sstep_verify.checks.shared.check import Check
+    from sstep_verify.checks.shared.case import Case, Check
     from sstep_verify.problems import IndexStream, Problem
     from sstep_verify.protocol import RunRequest, Solver
     from sstep_verify.trajectory import Trajectory

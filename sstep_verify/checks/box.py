@@ -15,8 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sstep_verify.bounds.box import box_bounds
-from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.check import check_of_each_s
+from sstep_verify.checks.shared.case import Case, check_of_each_s
 from sstep_verify.checks.shared.final_vector import notes, written_with
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import finite_promised, planted_term, record

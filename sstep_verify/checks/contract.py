@@ -22,8 +22,7 @@ from itertools import chain
 
 import numpy as np
 
-from sstep_verify.checks.shared.case import Case, plain_request, run_key
-from sstep_verify.checks.shared.check import Check, plain_run
+from sstep_verify.checks.shared.case import Case, Check, plain_request, plain_run, run_key
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import finite_promised, planted_term, record
 from sstep_verify.costs.messages import COUNTED

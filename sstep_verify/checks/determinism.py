@@ -15,8 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.checks.shared.case import AGAIN, Case, plain_request, run_key
-from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.finding import wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.oracle.facade import Oracle
@@ -25,6 +24,12 @@ from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict
 
 CHECK = "determinism"
+
+AGAIN = {
+    "as-used": "as a user makes it (in one call, without log and records)",
+    "resumed": "ended early and gone on with from its checkpoint",
+}
+"""Variants that make a run again in another way, which must end with the same bits, and which way it is."""
 
 CAUSES = (
     "sums whose order depends on threads or on arrival, memory used before it is written, a generator "

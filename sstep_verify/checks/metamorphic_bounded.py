@@ -39,8 +39,7 @@ from sstep_verify.checks.metamorphic.bounded import (
     relations,
 )
 from sstep_verify.checks.metamorphic.exact import Relation, metamorphic_key, original_request, seen_first
-from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.finding import Finding, Window, decisive
 from sstep_verify.checks.shared.outcome import executed, planted_term, record
 from sstep_verify.checks.window.choose import choose_windows

@@ -36,8 +36,7 @@ from sstep_verify.checks.metamorphic.exact import (
     restart,
     seen_first,
 )
-from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.finding import Finding, Window, term_of, wrong
 from sstep_verify.checks.shared.outcome import record
 from sstep_verify.oracle.facade import Oracle

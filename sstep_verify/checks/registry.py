@@ -23,8 +23,7 @@ import numpy as np
 
 from sstep_verify.checks.contract import FINITE
 from sstep_verify.checks.optimum import CHECK as ANSWER
-from sstep_verify.checks.shared.case import Case, loggable
-from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.case import Case, Check, loggable
 from sstep_verify.checks.shared.final_vector import ALONE
 from sstep_verify.checks.shared.finding import unbounded
 from sstep_verify.checks.shared.outcome import verdict_on

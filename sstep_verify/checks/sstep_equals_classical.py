@@ -9,8 +9,7 @@ share is left to the check trajectory.
 
 from __future__ import annotations
 
-from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.check import check_of_each_s
+from sstep_verify.checks.shared.case import Case, check_of_each_s
 from sstep_verify.checks.short.runs import (
     short_key,
     short_length,

@@ -17,8 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
-from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.case import Case, Check, loggable, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding, Window, decisive, unbounded, wrong
 from sstep_verify.checks.shared.outcome import RARE, TOO_MANY, missed, right_at_one, unseen, verdict_on
 from sstep_verify.checks.steps.causes import NO_LOG, diagnosed, of_recorded

@@ -13,8 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.outcome import right_at_one
 from sstep_verify.checks.short.runs import (
     short_key,

@@ -18,8 +18,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from sstep_verify.checks.shared.case import Case, plain_request, run_key
-from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding, Window, decisive, promising, unbounded
 from sstep_verify.checks.shared.outcome import right_at_one, verdict_on
 from sstep_verify.checks.window import screen

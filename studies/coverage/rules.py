@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from sstep_verify.checks.registry import CHECKS
-from sstep_verify.checks.shared.check import every_run
+from sstep_verify.checks.shared.case import every_run
 from sstep_verify.solver.settings import Options
 from studies.coverage.freedoms import NO, OWN_EXCHANGES, VALUES, YES, declared_values
 

@@ -101,7 +101,8 @@ def make_runs(name: str) -> None:
     from sstep_verify.campaign.read import read_definition
     from sstep_verify.campaign.verdicts.case import make_case
     from sstep_verify.campaign.verdicts.family import expand
-    from sstep_verify.checks.shared.case import AGAIN, plain_request
+    from sstep_verify.checks.determinism import AGAIN
+    from sstep_verify.checks.shared.case import plain_request
     from sstep_verify.runs import make_run
     from sstep_verify.solver.settings import Options
 

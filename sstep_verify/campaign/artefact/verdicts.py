@@ -8,8 +8,7 @@ from pathlib import Path
 
 from sstep_verify.campaign.artefact.files import EVERY, MALFORMED, Artefact, write_artefact
 from sstep_verify.checks.registry import checks_of
-from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.outcome import right_at_one
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.facade import Oracle

@@ -25,8 +25,7 @@ from sstep_verify.campaign.verdicts.runs import (
 )
 from sstep_verify.checks import contract, window_replay
 from sstep_verify.checks.registry import APART, case_of, cases_to_judge, with_draws
-from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.outcome import nothing_compared
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.draws import GENERATORS

@@ -14,8 +14,7 @@ from sstep_verify.adapters.program.witness import labelled
 from sstep_verify.campaign.headline import RIGHT_WITH
 from sstep_verify.checks.recorded import kernel_entries, phases
 from sstep_verify.checks.registry import PRIMARY, with_draws
-from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import Solver

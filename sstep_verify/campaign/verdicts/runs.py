@@ -18,8 +18,7 @@ from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.measured import Monitor, Reference
 from sstep_verify.checks import contract
 from sstep_verify.checks.registry import CHECKS, case_of, checks_of
-from sstep_verify.checks.shared.case import Case, merge_requests, run_key
-from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.case import Case, Check, merge_requests, run_key
 from sstep_verify.checks.shared.outcome import left_out_for_cost, nothing_compared
 from sstep_verify.measures import drift
 from sstep_verify.oracle.facade import Oracle

@@ -72,7 +72,7 @@ def make_solvers(asked: SolverTable) -> dict[str, Solver]:
     Variants of the production solver are the kept Gram matrix or, where the solver under test has it, the
     panels of every window; exchange "allreduce" without a cache, where it has something else; one rank,
     where it has several. The shipped solvers but the reference have variants that make the same run again,
-    see `AGAIN` of `checks.shared.case`. InputError if the name is unknown or options do not go together.
+    see `AGAIN` of `checks.determinism`. InputError if the name is unknown or options do not go together.
     """
     name, ranks, interval = asked.solver, asked.ranks, asked.interval
     if is_foreign(name) or is_program(name):

@@ -11,9 +11,10 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.bounds.carried_run import carried_weights
+from sstep_verify.checks.determinism import AGAIN
 from sstep_verify.checks.metamorphic.exact import Relation
 from sstep_verify.checks.metamorphic.scaling_range import formula_does_not_scale, no_room
-from sstep_verify.checks.shared.case import AGAIN, Case
+from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, ratios, wrong
 from sstep_verify.checks.window.compare import RunWindow, bounded, compare, moved_undrawn
 from sstep_verify.checks.window_replay import replayable

@@ -19,8 +19,7 @@ import numpy as np
 from sstep_verify.bounds.optimum.reported import may_overflow, predictions
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import Evaluated, svm_values
-from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.check import check_of_each_s
+from sstep_verify.checks.shared.case import Case, check_of_each_s
 from sstep_verify.checks.shared.finding import Finding, unknown
 from sstep_verify.checks.shared.outcome import executed, most_visible, planted_term, record
 from sstep_verify.oracle.balls.objectives import MOST_SAMPLES, exact_values

@@ -16,8 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.check import check_of_each_s
+from sstep_verify.checks.shared.case import Case, check_of_each_s
 from sstep_verify.checks.shared.finding import Finding, decisive, unknown
 from sstep_verify.checks.shared.outcome import planted_term, record, worst_entry
 from sstep_verify.checks.window_replay import replayable

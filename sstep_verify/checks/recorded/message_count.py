@@ -19,8 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
-from sstep_verify.checks.shared.check import check_of_each_s
+from sstep_verify.checks.shared.case import Case, check_of_each_s, loggable, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.costs import messages

@@ -16,8 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.checks.shared.case import Case, loggable, plain_request, run_key
-from sstep_verify.checks.shared.check import check_of_each_s
+from sstep_verify.checks.shared.case import Case, check_of_each_s, loggable, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding, term_of, unbounded, wrong
 from sstep_verify.checks.shared.outcome import unseen, verdict_on
 from sstep_verify.checks.steps.probed import (

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.check import check_of_each_s
+from sstep_verify.checks.shared.case import Case, check_of_each_s
 from sstep_verify.checks.shared.finding import Finding, Window, wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.oracle.facade import Oracle

@@ -14,8 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.bounds.residual_gap import DriftBound, Segment
-from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.check import check_of_each_s, plain_run
+from sstep_verify.checks.shared.case import Case, check_of_each_s, plain_run
 from sstep_verify.checks.shared.finding import Finding, Window, unknown, wrong
 from sstep_verify.checks.shared.outcome import (
     finite_promised,

@@ -15,7 +15,7 @@ from sstep_verify.cli.verdicts import filled, glossary, in_numbers, in_short, te
 from sstep_verify.errors import InputError
 
 if TYPE_CHECKING:
-    from sstep_verify.checks.shared.check import Check
+    from sstep_verify.checks.shared.case import Check
 
 
 @click.command("explain")

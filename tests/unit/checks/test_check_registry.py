@@ -14,8 +14,7 @@ import pytest
 from sstep_verify import checks
 from sstep_verify.campaign.verdicts.runs import nothing_compared
 from sstep_verify.checks.registry import CHECKS, MODULES, PRIMARY, checks_of, gates_of
-from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.check import Check
+from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.trajectory import ROUNDED
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
