@@ -14,49 +14,67 @@ makes its steps from a state carried beside a, from a and that state (residual-g
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
-from sstep_verify.checks.shared.finding import Finding, Window, decisive, promising, unbounded
-from sstep_verify.checks.shared.outcome import right_at_one, verdict_on
-from sstep_verify.checks.window import screen
-from sstep_verify.checks.window.choose import choose_windows
-from sstep_verify.checks.window.ends import causes_of
-from sstep_verify.checks.window.reasons import SOURCES, coverage, reason, term_records
+from sstep_verify.checks.shared.finding import Finding, decisive, promising, term_records, unbounded
+from sstep_verify.checks.shared.outcome import (
+    RARE,
+    TOO_MANY,
+    missed,
+    right_at_one,
+    unseen,
+    verdict_on,
+)
+from sstep_verify.checks.window.choose import (
+    choose_windows,
+    failed,
+    replayed_otherwise,
+    replayed_windows,
+    screenable,
+)
+from sstep_verify.checks.window.ends import causes_of, reproduced, source_of
 from sstep_verify.checks.window.replays import WindowReplays
+from sstep_verify.checks.window.screen import SCREEN, Screen, requests, screen
+from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
-from sstep_verify.quantities import KERNEL, core
+from sstep_verify.quantities import core
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import NAMED, Status, Verdict
+from sstep_verify.verdict import NAMED, Status, Term, Verdict
 
 CHECK = "window-replay"
 
 PANEL_WORDS = 1 << 24
 """Kernel entries that the runs of a case may expose for all their recorded windows: 128 MiB."""
 
-PANEL_WORK = 1 << 18
-"""Panel entries of a run's windows after which further windows are replayed from the data alone.
+SOURCES = {"data": "data", "panel": "solver's own panel", SCREEN: "data, in float64"}
 
-The first window is always replayed from both; where windows are small, so are many: 64 of them for m = 64.
-"""
+BOUND_ORIGIN = {
+    True: "signed propagation of rounding errors over the window's coordinates (bounds/window/svm.py)",
+    False: "sum of local rounding errors in the M-norm, and per coordinate (bounds/window/ridge.py)",
+}
 
-EFFECT_WORK = 1 << 14
-"""Products in a window up to which the effect of every quantity is computed in every window."""
+UNBOUNDED = {
+    True: (
+        "The bound is infinite: a kernel entry, a curvature or a sum of errors may overflow in this "
+        f"precision, or {TOO_MANY}, so no implementation is promised to come near the exact window."
+    ),
+    False: (
+        "The bound is infinite: an entry may overflow, a block system is so ill-conditioned that "
+        f"factorising in this precision may break down, or {TOO_MANY}, so no implementation is promised to "
+        "come near the exact window."
+    ),
+}
 
-CONFIRMED = 4
-"""Windows beyond the bound in a screen that have failed when replayed, after which no more of them are."""
-
-REPLAY_WORK = 1 << 21
-"""Products (`_work`) and kernel entries that replays of such windows may take, after the first: seconds."""
-
-REPLAYED = 256
-"""Such windows replayed at most."""
-
-DIAGNOSED = 3
-"""Failed windows of a run in which mistakes that reproduce them are looked for."""
+UNDECLARED = (
+    "If the solver carries weights w = A'(y a) or A'a from window to window, they drift from its a by "
+    "rounding: declare and record them (Declaration.state = ('weights',)), or form them anew in every "
+    "window."
+)
+"""What a solver for the linear kernel is to declare that has declared no state."""
 
 
 def runs(case: Case) -> dict[str, RunRequest]:
@@ -65,26 +83,18 @@ def runs(case: Case) -> dict[str, RunRequest]:
     Which windows are replayed depends on the run, so every recorded window exposes its panel, for the
     smaller s first, as long as all of them together stay within `PANEL_WORDS`.
     """
-    requests, left = {}, PANEL_WORDS
+    wanted, left = {}, PANEL_WORDS
     for s in sorted(case.s_values):
         request = plain_request(case, s)
         words = case.panel_words(s) * (len(request.stops) - 1)
         if case.declaration.panels and replayable(case, s) and words <= left:
             request, left = replace(request, expose_panels=True), left - words
-        requests[run_key(s)] = request
-    return requests
+        wanted[run_key(s)] = request
+    return wanted
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-    """Replay chosen windows of every plain run and compare.
-
-    Parameters are those of `Check.judge`; the oracle replays windows exactly.
-
-    Returns
-    -------
-    list of Verdict
-        One per run whose windows are within the case's replay limit.
-    """
+    """Replay chosen windows of every plain run whose windows are within the case's replay limit."""
     replays = WindowReplays(case, oracle)
     verdicts: list[Verdict] = []
     for s in filter(partial(replayable, case), case.s_values):
@@ -105,15 +115,15 @@ def _judge_run(
     width = min(s, max(trajectory.length, 1))
     names = case.problem.quantities(case.declaration.update, width, case.stream.block)
     windows = choose_windows(case, trajectory)
-    screened = screen.screen(case, s, trajectory, trajectories)
+    screened = screen(case, s, trajectory, trajectories) if screenable(case) else Screen()
     chosen = [*((trajectory, window) for window in windows), *screened.notable]
-    findings = _findings(case, chosen, screened.flagged, replays, names)
+    findings = replayed_windows(case, chosen, screened.flagged, replays, names)
     replayed = len(findings) - len(chosen)
-    findings += _unlike(case, trajectory, screened, replays)
+    findings += replayed_otherwise(case, trajectory, screened.bridge, replays)
     judged = {finding.window.begin for finding in findings if finding.decided and finding.bits}
     judged |= screened.judged
     terms = term_records(names, findings)
-    if replayed < len(screened.flagged) and not _failed(findings):
+    if replayed < len(screened.flagged) and not failed(findings):
         # Beyond a bound that decides nothing: that is neither right nor wrong.
         findings.append(screened.flagged[replayed][1])
     within = [screened.within] if screened.within else []
@@ -129,6 +139,8 @@ def _judge_run(
     causes = causes_of(case, width, findings, between=between) if status is Status.FAIL else []
     named = sorted(cause.words for cause in causes) or list(largest.signs)
     sources, covered = _sources(compared), coverage(planned, len(judged), screened, replayed)
+    beyond = [finding for _, finding in screened.flagged]
+    seen = next(iter([*beyond, *within]), None)
     return verdict_on(
         CHECK,
         case,
@@ -144,7 +156,15 @@ def _judge_run(
             **sources,
             "windows judged": {"judged": len(judged), "of": planned},
             "steps": {"judged": steps, "of": trajectory.length},
-            "screen": {**screened.evidence(), "replayed": replayed},
+            "screen": {
+                "windows": len(screened.judged) + len(beyond),
+                "largest ratio": seen.ratio if seen else 0.0,
+                "distance": seen.upper if seen else 0.0,
+                "bound": seen.bound if seen else math.inf,
+                "beyond the bound": len(beyond),
+                "unlike the plain run": screened.unlike,
+                "replayed": replayed,
+            },
             **({NAMED: named} if case.diagnose else {}),
             "windows": [finding.evidence() for finding in findings],
         },
@@ -152,71 +172,6 @@ def _judge_run(
         each=len(causes) == 1,
         claimed=case.diagnose,  # Steps that were lost are not wrong themselves: none is known to be.
     )
-
-
-def _work(case: Case, window: Window) -> int:
-    """Products of increments in the exact replay of a window."""
-    drawn = (window.end - window.begin) * case.stream.block
-    return drawn * (min(drawn, case.problem.samples) + case.stream.block)
-
-
-def _findings(
-    case: Case,
-    chosen: list[tuple[Trajectory, Window]],
-    flagged: list[tuple[Trajectory, Finding]],
-    replays: WindowReplays,
-    names: list[str],
-) -> list[Finding]:
-    """Replay chosen windows, then flagged ones as far as `CONFIRMED`, `REPLAYED` and `REPLAY_WORK` allow.
-
-    Each comes with its run. The effect of a quantity costs a replay of its own. Where a window is short all
-    are computed; where it is long, those of the kernel correction and of what no window before showed.
-    """
-    findings: list[Finding] = []
-    left, unseen, spent = PANEL_WORK, set(names), 0
-    further = [(run, finding.window) for run, finding in flagged]
-    for place, (trajectory, window) in enumerate([*chosen, *further], -len(chosen)):
-        work, words = _work(case, window), case.panel_words(window.end - window.begin)
-        if place >= 0:
-            spent += work + words
-            confirmed = _failed(findings[len(chosen) :]) >= CONFIRMED
-            if confirmed or place >= REPLAYED or (place and spent > REPLAY_WORK):
-                break
-        again = set(names) if work <= EFFECT_WORK else {KERNEL} & set(names)
-        finding = replays.finding(
-            trajectory,
-            window,
-            from_panel=left > 0,
-            names=again | unseen,
-            again=again,
-            diagnose=case.diagnose and _failed(findings) < DIAGNOSED,
-        )
-        findings.append(finding)
-        unseen = {name for name in unseen if not finding.shows(name)}
-        left -= words
-    return findings
-
-
-def _failed(findings: list[Finding]) -> int:
-    return sum(finding.status is Status.FAIL for finding in findings)
-
-
-def _unlike(
-    case: Case, plain: Trajectory, screened: screen.Screen, replays: WindowReplays
-) -> list[Finding]:
-    """Where the run made again was another one: what the plain run did there, if that may be wrong."""
-    bridge = screened.bridge
-    if bridge is None or not bridge.ratio > 1.0:
-        return []
-    window = bridge.window
-    note = (
-        f"made again with the end of every window recorded, the run has another a after iteration "
-        f"{window.end}, and only that one is right: what the solver computes depends on what is recorded"
-    )
-    if _work(case, window) + case.panel_words(window.end - window.begin) > REPLAY_WORK:
-        return [bridge]
-    exact = replays.finding(plain, window, from_panel=False, names=(), diagnose=False)
-    return [replace(exact, note=note) if exact.status is Status.FAIL else exact]
 
 
 def _sources(findings: list[Finding]) -> dict[str, dict]:
@@ -234,13 +189,89 @@ def _sources(findings: list[Finding]) -> dict[str, dict]:
     return sources
 
 
+def coverage(windows: int, judged: int, screened: Screen, replayed: int) -> str:
+    """How many of the windows of a run were judged, and the chance of missing what happens in few of them.
+
+    Of those beyond the bound of the screen so many were replayed.
+    """
+    words = f"{judged} of {windows} windows judged"
+    if judged < windows:
+        words += (
+            f"; a defect that strikes each window by itself with probability {RARE:g} is missed with "
+            f"probability {missed(judged):.2g}, one confined to a part of the run unless a window is there"
+        )
+    if screened.flagged:
+        words += (
+            f"; {len(screened.flagged)} beyond the bound of the screen, which decides nothing, {replayed} "
+            "of them replayed exactly"
+        )
+    if screened.unlike:
+        words += f"; the screen did not see what this run did: {screened.unlike}"
+    return f"{words}."
+
+
+def reason(
+    case: Case,
+    s: int,
+    status: Status,
+    findings: Sequence[Finding],
+    finding: Finding,
+    terms: Sequence[Term],
+    sources: Mapping[str, Mapping],
+    covered: str,
+    causes: Sequence[Candidate],
+) -> str:
+    """The reason of a verdict on a run with windows of s iterations, at most those of the run.
+
+    It is about one of its comparisons, be it in the screen. The largest ratio stands there by source, such
+    as ``from data``; causes are what ends all diagnosed windows where the solver ended them.
+    """
+    sentences = [_compared(case, finding, sources)]
+    if status is Status.FAIL:
+        sentences.append(f"{finding.note}." if finding.note else "")
+        sentences += [source_of(findings), reproduced(case, findings, causes)]
+        if case.problem.kernel.linear and not case.declaration.state:
+            sentences.append(UNDECLARED)
+    elif status is Status.INCONCLUSIVE and finding.source == SCREEN:
+        sentences.append(f"Beyond the bound of {SCREEN} and not replayed, so neither right nor wrong.")
+    elif status is Status.INCONCLUSIVE:
+        sentences.append(
+            f"It was not replayed: {finding.note}."
+            if finding.note
+            else f"At {finding.bits} bits the enclosure still holds the bound."
+        )
+    elif status is Status.VACUOUS and all(compared.status is Status.VACUOUS for compared in findings):
+        sentences.append(UNBOUNDED[case.problem.is_svm])
+    elif status is Status.VACUOUS:
+        missing = unseen(term for term in terms if term.name in core(s))
+        sentences.append(f"The run could not have shown an error in the core of a step: {missing}.")
+    sentences.append(covered)
+    others = unseen(term for term in terms if term.name not in core(s))
+    if status in (Status.PASS, Status.VACUOUS) and others:
+        sentences.append(f"Not seen: {others}.")
+    return " ".join(part for part in sentences if part)
+
+
+def _compared(case: Case, finding: Finding, sources: Mapping[str, Mapping]) -> str:
+    ratios = ", ".join(f"{largest['ratio']:.3g} {source}" for source, largest in sources.items())
+    against, origin = "the exact replay in balls of", BOUND_ORIGIN[case.problem.is_svm]
+    if finding.source == SCREEN:
+        against, origin = "the judge's own steps in", "of solver and judge together (bounds/screen.py)"
+    return (
+        f"{case.declaration.name} solver against {against} the window of iterations "
+        f"{finding.window.begin + 1}..{finding.window.end}: measured {finding.measured:.3g}, "
+        f"bound {finding.bound:.3g} ({origin}), the kernel taken from the "
+        f"{SOURCES[finding.source]}. Largest ratios: {ratios}."
+    )
+
+
 DECLARED = Check(
     id=CHECK,
     text=__doc__,
     needs="the plain run of every s, with its panels where the solver exposes them",
     planted="stale product or curvature left out of the steps, or, for s > 1, the kernel correction",
     runs=runs,
-    continued=screen.requests,
+    continued=lambda case, trajectories: requests(case, trajectories) if screenable(case) else {},
     judge=judge,
     bounds=(
         "bounds/window/svm",

@@ -6,12 +6,13 @@ The rule that makes a status of the two stands here, once, for every check.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from sstep_verify import quantities
 from sstep_verify.verdict import SEEN, Status, Term
 
 
@@ -170,6 +171,45 @@ def term_of(name: str, limit: float, planned: int, decided: int, seen: int, why_
     """The term of a quantity with a detection limit: VACUOUS, and why, where no comparison shows it."""
     status = Status.PASS if seen else Status.VACUOUS
     return Term(name, status, limit, planned, decided, seen, "" if seen else why_not)
+
+
+IDLE = {
+    quantities.KERNEL: "no window has two coordinates that act on each other",
+    quantities.SAME: "no coordinate is drawn twice in a window and then needs its first increment",
+    quantities.OVERLAP: "no coordinate is drawn twice in a window and then needs its first increment",
+    quantities.UPPER: "no step would go beyond C",
+    quantities.LOWER: "no step would go below 0",
+    quantities.TAIL: "no window is shorter than s",
+    quantities.OMEGA: "every coordinate drawn is 0 or clipped",
+    quantities.OFF_DIAGONAL: "the blocks' coordinates do not act on each other",
+}
+"""Why a quantity has no effect at all, where that is known."""
+
+
+def term_records(
+    names: Iterable[str], findings: list[Finding], where: str = "replayed windows"
+) -> tuple[Term, ...]:
+    """One record per quantity of a step: in how many comparisons leaving it out would have been seen.
+
+    It would have been where its exact effect exceeds twice the bound: then a run without it is further than
+    the bound from the exact end, wherever within the bound of its own exact end it is. Where these
+    comparisons were made is said in reasons.
+    """
+    decided = [finding for finding in findings if finding.decided]
+    return tuple(_term(name, len(findings), decided, where) for name in names)
+
+
+def _term(name: str, planned: int, findings: list[Finding], where: str) -> Term:
+    seen = sum(finding.shows(name) for finding in findings)
+    most = max((finding.dropped.get(name, 0.0) for finding in findings), default=0.0)
+    if not findings:
+        reason = f"none of {planned} {where} was decided" if planned else f"there were no {where}"
+    elif most == 0.0:
+        reason = IDLE.get(name, "leaving it out changes nothing")
+    else:
+        reason = f"leaving it out changes a by at most {most:.2g} of the bound in {len(findings)} {where}"
+    limit = min((finding.detection_limit.get(name, math.inf) for finding in findings), default=math.inf)
+    return term_of(name, limit, planned, len(findings), seen, reason)
 
 
 def ratios(measured: Any, bound: Any) -> np.ndarray:

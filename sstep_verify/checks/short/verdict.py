@@ -9,12 +9,19 @@ from typing import cast
 import numpy as np
 
 from sstep_verify.bounds.window import TrajectoryBound
-from sstep_verify.checks.shared.finding import Finding, Window, decisive, promising, unbounded, wrong
+from sstep_verify.checks.shared.finding import (
+    Finding,
+    Window,
+    decisive,
+    promising,
+    term_records,
+    unbounded,
+    wrong,
+)
 from sstep_verify.checks.shared.outcome import NOT_AGAIN, unseen, verdict_on, with_planted
 from sstep_verify.checks.short.ends import causes_of
 from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
 from sstep_verify.checks.window.compare import compare, resolution
-from sstep_verify.checks.window.reasons import term_records
 from sstep_verify.oracle.window import Replay
 from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, TAIL, WRITE_BACK
 from sstep_verify.trajectory import Trajectory

@@ -14,8 +14,7 @@ from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import NOT_AGAIN
 from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.tally import NAMES
-from sstep_verify.checks.window.ends import causes_of
-from sstep_verify.checks.window.reasons import reproduced
+from sstep_verify.checks.window.ends import causes_of, reproduced
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.diagnosis.factors import off_by_a_factor
 from sstep_verify.diagnosis.search import RIGHT

@@ -1,4 +1,6 @@
-"""Choice of windows to replay, of those recorded: first, last, a sample, and one where each thing happens.
+"""Which windows are replayed, of those recorded: first, last, a sample, and one where each thing happens.
+
+Beside them those that a screen flagged, as far as time allows.
 
 Where a step is free, what its coordinate was before cancels; where it is clipped, nothing that came before
 counts. So whether a window could show an error in a quantity cannot be read off its two ends; and what the
@@ -9,21 +11,26 @@ Nothing is judged by these numbers: they choose windows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sstep_reference.arithmetic import Float
 
-from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Window
+from sstep_verify.checks.shared.case import Case, loggable
+from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.numerics import kernel_rows
 from sstep_verify.problems import Problem
-from sstep_verify.quantities import TAIL
+from sstep_verify.quantities import KERNEL, TAIL
 from sstep_verify.recurrence.mutation import NONE, LocalWindow, Mutation, left_out, off_by
 from sstep_verify.recurrence.steps import Step, finisher_of, mutable_window
 from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Status
+
+if TYPE_CHECKING:
+    from sstep_verify.checks.window.replays import WindowReplays
 
 WEIGHTY = 2.0**-20
 """Weight of a quantity (`FloatWindow.weight`) with which the search for a window in which it acts ends."""
@@ -32,6 +39,28 @@ CHANGE = Fraction(1, 2**10)
 """Relative change of a quantity whose effect at the window's end is looked at."""
 
 EVENTS = ("overlap", "clip low", "clip high", "free")
+
+
+PANEL_WORK = 1 << 18
+"""Panel entries of a run's windows after which further windows are replayed from the data alone.
+
+The first window is always replayed from both; where windows are small, so are many: 64 of them for m = 64.
+"""
+
+EFFECT_WORK = 1 << 14
+"""Products in a window up to which the effect of every quantity is computed in every window."""
+
+CONFIRMED = 4
+"""Windows beyond the bound in a screen that have failed when replayed, after which no more of them are."""
+
+REPLAY_WORK = 1 << 21
+"""Products (`_work`) and kernel entries that replays of such windows may take, after the first: seconds."""
+
+REPLAYED = 256
+"""Such windows replayed at most."""
+
+DIAGNOSED = 3
+"""Failed windows of a run in which mistakes that reproduce them are looked for."""
 
 
 def choose_windows(case: Case, trajectory: Trajectory) -> list[Window]:
@@ -174,3 +203,80 @@ class FloatWindow:
             elif step.increment:
                 events.add("free")
         return events
+
+
+def screenable(case: Case) -> bool:
+    """Whether the windows of a case can be screened: every step of a solver that logs is judged elsewhere.
+
+    A longdouble's digits do not fit into float64, and a window that begins with a carried state is compared
+    from that state alone.
+    """
+    declared = case.declaration
+    added = case.problem.is_svm and declared.update == "added"  # its windows are replayed, none is screened
+    unfit = loggable(case) or declared.state or declared.precision == "longdouble"
+    return not (unfit or added)
+
+
+def _work(case: Case, window: Window) -> int:
+    """Products of increments in the exact replay of a window."""
+    drawn = (window.end - window.begin) * case.stream.block
+    return drawn * (min(drawn, case.problem.samples) + case.stream.block)
+
+
+def replayed_windows(
+    case: Case,
+    chosen: list[tuple[Trajectory, Window]],
+    flagged: list[tuple[Trajectory, Finding]],
+    replays: WindowReplays,
+    names: list[str],
+) -> list[Finding]:
+    """Replay chosen windows, then flagged ones as far as `CONFIRMED`, `REPLAYED` and `REPLAY_WORK` allow.
+
+    Each comes with its run. The effect of a quantity costs a replay of its own. Where a window is short all
+    are computed; where it is long, those of the kernel correction and of what no window before showed.
+    """
+    findings: list[Finding] = []
+    left, unseen, spent = PANEL_WORK, set(names), 0
+    further = [(run, finding.window) for run, finding in flagged]
+    for place, (trajectory, window) in enumerate([*chosen, *further], -len(chosen)):
+        work, words = _work(case, window), case.panel_words(window.end - window.begin)
+        if place >= 0:
+            spent += work + words
+            confirmed = failed(findings[len(chosen) :]) >= CONFIRMED
+            if confirmed or place >= REPLAYED or (place and spent > REPLAY_WORK):
+                break
+        again = set(names) if work <= EFFECT_WORK else {KERNEL} & set(names)
+        finding = replays.finding(
+            trajectory,
+            window,
+            from_panel=left > 0,
+            names=again | unseen,
+            again=again,
+            diagnose=case.diagnose and failed(findings) < DIAGNOSED,
+        )
+        findings.append(finding)
+        unseen = {name for name in unseen if not finding.shows(name)}
+        left -= words
+    return findings
+
+
+def failed(findings: list[Finding]) -> int:
+    """How many of them fail."""
+    return sum(finding.status is Status.FAIL for finding in findings)
+
+
+def replayed_otherwise(
+    case: Case, plain: Trajectory, bridge: Finding | None, replays: WindowReplays
+) -> list[Finding]:
+    """Where the run made again was another one: what the plain run did there, if that may be wrong."""
+    if bridge is None or not bridge.ratio > 1.0:
+        return []
+    window = bridge.window
+    note = (
+        f"made again with the end of every window recorded, the run has another a after iteration "
+        f"{window.end}, and only that one is right: what the solver computes depends on what is recorded"
+    )
+    if _work(case, window) + case.panel_words(window.end - window.begin) > REPLAY_WORK:
+        return [bridge]
+    exact = replays.finding(plain, window, from_panel=False, names=(), diagnose=False)
+    return [replace(exact, note=note) if exact.status is Status.FAIL else exact]

@@ -1,7 +1,8 @@
-"""The end of one window, as diagnosis asks about it: whether a mistake would have ended it there."""
+"""What explains the end of a window: mistakes that would have ended it there, the parts of its bound."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -9,17 +10,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sstep_reference import SingularSystemError
 
+from sstep_verify.bounds.window.split import ridge_window_split, svm_window_split
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.outcome import NOT_AGAIN
 from sstep_verify.checks.window.compare import RunWindow
 from sstep_verify.diagnosis.candidates import Candidate, suspects_of
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.search import explanations, mistaken_reach
+from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.window import Replay
-from sstep_verify.quantities import WRITE_BACK
+from sstep_verify.quantities import WRITE_BACK, SvmSteps
 from sstep_verify.recurrence.mutation import NONE, left_out
+from sstep_verify.rounding.arithmetic import held_problem
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.trajectory import Panel
+from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status
 
 if TYPE_CHECKING:
@@ -129,3 +134,124 @@ def causes_of(
         case.problem, case.declaration.update, s, case.stream.block, between=between, ends=ends
     )
     return explanations(suspects, places, right, pairs=pairs)
+
+
+def source_of(findings: Sequence[Finding]) -> str:
+    """Which of the two replays failed, and what is wrong therefore."""
+    parts = [part for finding in findings for part in finding.parts or (finding,)]
+    failed = {part.source for part in parts if part.status is Status.FAIL}
+    bounded = {part.source for part in parts if math.isfinite(part.bound)}
+    if failed == {"data"} and "panel" in bounded:
+        return (
+            "Wrong from the data, right from the solver's own panel: the kernel's entries are wrong, the "
+            "recurrence is right."
+        )
+    if failed == {"panel"} and "data" in bounded:
+        return (
+            "Wrong from the solver's own panel, and from the data within a bound that is wider by what the "
+            "kernel's entries may be off: the recurrence is wrong, or the panel shown is not the one used."
+        )
+    if failed == {"data", "panel"}:
+        return "Wrong from the data and from the solver's own panel too: the recurrence is wrong."
+    return "The run exposed no panel to tell a wrong kernel entry from a wrong recurrence."
+
+
+def reproduced(case: Case, findings: Sequence[Finding], causes: Sequence[Candidate]) -> str:
+    """What explains a failure; nothing where no mistakes were tried, as its note alone tells it."""
+    if not case.diagnose:
+        return NOT_AGAIN
+    parts = [part for finding in findings for part in finding.parts or (finding,)]
+    if not any(part.status is Status.FAIL and part.end is not None for part in parts):
+        return ""
+    named = ", ".join(sorted(cause.words for cause in causes))
+    if causes and len(causes[0].names) > 1:
+        return (
+            f"No single mistake known here reproduces it. Likely causes, two at once: {named} (each pair "
+            "ends the failed windows there, within the bound)."
+        )
+    if causes:
+        return f"Likely causes: {named} (each ends the failed windows there, within the bound)."
+    return (
+        "No mistake known here reproduces it. Likely causes: a quantity off by some factor; the window is "
+        "not s steps of this index stream; the kernel or a parameter is not the declared one; the "
+        "precision is not the declared one."
+    )
+
+
+@dataclass(frozen=True)
+class ExplainedWindow:
+    """Measured error and bound of a window where their ratio is largest, and what the bound is the sum of.
+
+    Parameters
+    ----------
+    where : str
+        The coordinate, or the M-norm.
+    measured, bound : float
+        Upper end of the measured error, and the bound.
+    parts : dict of str to float
+        Contribution of each source of error; they add up to the bound.
+    """
+
+    where: str
+    measured: float
+    bound: float
+    parts: dict[str, float]
+
+
+def explain_window(case: Case, trajectory: Trajectory, begin: int, end: int) -> ExplainedWindow | None:
+    """Share out the bound of the window of iterations begin + 1..end, the kernel taken from the data.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    trajectory : Trajectory
+        A run that recorded both ends.
+    begin, end : int
+        The window.
+
+    Returns
+    -------
+    ExplainedWindow or None
+        None if a is not finite at an end, the bound is infinite, or a state is carried beside a.
+    """
+    declaration = case.declaration
+    problem = held_problem(case.problem, declaration) or case.problem  # as it is judged
+    before, after = trajectory.at(begin), trajectory.at(end)
+    if declaration.state or not (np.isfinite(before).all() and np.isfinite(after).all()):
+        return None
+    draws = case.stream.blocks(trajectory.start + begin, trajectory.start + end)
+    replay = Oracle(problem).replay(problem, before, after, draws)
+    entries = kernel_entries(problem, declaration, replay.places)
+    names = [f"coordinate {place}" for place in replay.places]
+    if isinstance(replay.steps, SvmSteps):
+        shares = svm_window_split(entries, replay.places, before, replay.steps, problem.dual, declaration)
+        return _largest(names, replay.upper, shares)
+    norm, shares = ridge_window_split(
+        entries,
+        replay.places,
+        before,
+        problem.targets,
+        replay.steps,
+        problem.ridge.penalty,
+        declaration,
+    )
+    whole = _largest(["M-norm"], replay.upper, {name: np.array([part]) for name, part in norm.items()})
+    single = _largest(names, replay.with_components().upper[1:], shares)
+    shared = [part for part in (whole, single) if part is not None]
+    return max(shared, key=lambda part: part.measured / part.bound, default=None)
+
+
+def _largest(
+    names: list[str], measured: np.ndarray, shares: dict[str, np.ndarray]
+) -> ExplainedWindow | None:
+    """The entry with the largest ratio among those with a bound that is not 0."""
+    if not shares:
+        return None
+    bound = np.sum(list(shares.values()), axis=0)
+    ratio = np.divide(measured, bound, out=np.zeros(bound.size), where=bound > 0)
+    place = int(np.argmax(ratio))
+    if not bound[place] > 0:
+        return None
+    parts = {name: float(part[place]) for name, part in shares.items()}
+    return ExplainedWindow(names[place], float(measured[place]), float(bound[place]), parts)

@@ -22,8 +22,9 @@ import numpy as np
 
 from sstep_verify.bounds.screen import THRICE, TWICE, Screened, screen_ridge, screen_svm
 from sstep_verify.bounds.window.svm_errors import HIGH, LOW
-from sstep_verify.checks.shared.case import Case, after_run, loggable, run_key
+from sstep_verify.checks.shared.case import Case, after_run, run_key
 from sstep_verify.checks.shared.finding import Finding, Window
+from sstep_verify.checks.window.choose import screenable
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import Trajectory
@@ -46,18 +47,6 @@ SCREEN = "the screen"
 
 NOTABLE = {LOW: "clip low", HIGH: "clip high", TWICE: "overlap", THRICE: "one coordinate drawn three times"}
 """Events of a window of which the first of the run is to be replayed, in words."""
-
-
-def screenable(case: Case) -> bool:
-    """Whether the windows of a case can be screened: every step of a solver that logs is judged elsewhere.
-
-    A longdouble's digits do not fit into float64, and a window that begins with a carried state is compared
-    from that state alone.
-    """
-    declared = case.declaration
-    added = case.problem.is_svm and declared.update == "added"  # its windows are replayed, none is screened
-    unfit = loggable(case) or declared.state or declared.precision == "longdouble"
-    return not (unfit or added)
 
 
 def stretch_key(s: int, begin: int, end: int) -> str:
@@ -91,7 +80,7 @@ def stretches(case: Case, s: int, plain: Trajectory) -> list[tuple[int, int]]:
 def requests(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
     """The plain runs again, recorded at every window end, whole or in stretches, by key."""
     wanted = {}
-    for s in case.s_values if screenable(case) else ():
+    for s in case.s_values:
         plain = trajectories[run_key(s)]
         for begin, end in stretches(case, s, plain):
             wanted[stretch_key(s, begin, end)] = RunRequest(
@@ -134,19 +123,6 @@ class Screen:
     notable: list[tuple[Trajectory, Window]] = field(default_factory=list)
     unlike: str = ""
     bridge: Finding | None = None
-
-    def evidence(self) -> dict[str, object]:
-        """Plain values for the report."""
-        findings = [finding for _, finding in self.flagged] or ([self.within] if self.within else [])
-        largest = findings[0] if findings else None
-        return {
-            "windows": len(self.judged) + len(self.flagged),
-            "largest ratio": largest.ratio if largest else 0.0,
-            "distance": largest.upper if largest else 0.0,
-            "bound": largest.bound if largest else math.inf,
-            "beyond the bound": len(self.flagged),
-            "unlike the plain run": self.unlike,
-        }
 
 
 def made_again(

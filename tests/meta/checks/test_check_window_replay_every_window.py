@@ -116,10 +116,10 @@ def test_a_run_too_long_to_be_recorded_is_screened_in_stretches(monkeypatch):
 def test_a_solver_that_logs_or_carries_a_state_is_not_run_again():
     case, solver = small_case(Hinge(0.5), solver=Spoiled())
     runs = {key: solver.run(request) for key, request in check.runs(case).items()}
-    assert screening.requests(case, runs)
+    assert check.DECLARED.continued(case, runs)
     for said in ({"log": True}, {"state": ("gradient",)}, {"precision": "longdouble"}):
         other = replace(case, declaration=replace(case.declaration, **said))
-        assert not screening.requests(other, runs)
+        assert not check.DECLARED.continued(other, runs)
 
 
 def test_a_solver_of_its_final_a_is_screened_by_prefixes():

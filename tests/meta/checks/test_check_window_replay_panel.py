@@ -12,6 +12,7 @@ from plant import plant
 
 from sstep_verify.checks import step_replay
 from sstep_verify.checks import window_replay as check
+from sstep_verify.checks.window import choose
 from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.solver import ProductionSolver, ridge_window, svm_window
 from sstep_verify.trajectory import Panel
@@ -117,7 +118,7 @@ def test_panels_are_asked_for_within_their_limit(monkeypatch):
 
 
 def test_beyond_the_work_limit_later_windows_are_replayed_from_the_data_alone(monkeypatch):
-    monkeypatch.setattr(check, "PANEL_WORK", 1)
+    monkeypatch.setattr(choose, "PANEL_WORK", 1)
     windows = judged(check, *_case(SquaredHinge(2.0), 1, "in-place"))[4].evidence["windows"]
     assert len(windows) > 2
     assert ["from panel" in window for window in windows] == [True] + [False] * (len(windows) - 1)
