@@ -19,8 +19,9 @@ residual over sqrt(m), since G >= m I; no factor grows with s but in the count o
 (rounding/sums.py).
 
 The judge forms ``r - G D`` in float64 from kernel rows of its own: its roundings of r, ``gamma_{b+10}`` of
-``|G| |D|``, and its own delta are added. As in bounds/step/clip.py, `bounded` holds |a'| plus the
-``|D_t| + e_t`` of the steps since the window's start, `increment_error` the e_t alone.
+``|G| |D|``, and its own delta, which like the solver's meets ``|D| + e``, are added. As in
+bounds/step/clip.py, `bounded` holds |a'| plus the ``|D_t| + e_t`` of the steps since the window's start,
+`increment_error` the e_t alone.
 
 A number of the solve may overflow though right-hand side and increment do not: nothing is promised unless
 ``4 b^2 T (|r| + |D^|)``, T the largest entry of the factors' product, is a number.
@@ -166,17 +167,16 @@ def ridge_errors(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sizes of ``K / lambda`` that roundings multiply, and the errors of its entries, each (c, m).
 
-    The first errors are ``delta / lambda`` of solver and judge together; the second those of the solver. An
-    entry that is not 0 may be so small that its quotient underflows, and what multiplies that so large that
-    it counts.
+    The errors are ``delta / lambda`` of the solver and, unless steps are exact, the judge together; last,
+    (c,), stands the judge's largest of each row. An entry that is not 0 may be so small that its quotient
+    underflows, and what multiplies that so large that it counts.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         some = entries.term_sizes + entries.solver_error > 0.0
         _, solver, size = quotients(entries, Quotient(penalty, smallest_subnormal(precision)))
         errors = rounded_up(solver + entries.judge_error / penalty) if judge else solver
-        found = np.where(some, np.stack((size, errors, solver)), 0.0)
-        sizes, errors, solvers = np.nan_to_num(found, nan=np.inf, posinf=np.inf)
-        return sizes, errors, solvers
+        sizes, errors = np.nan_to_num(np.where(some, (size, errors), 0.0), nan=np.inf, posinf=np.inf)
+        return sizes, errors, rounded_up(entries.judge_error.max(axis=1) / penalty)
 
 
 @compiled_borrowing
@@ -191,29 +191,37 @@ def solve_underflow(constants, trace, block):
 
 @compiled_borrowing
 def factored(system, factor):
-    """Set the Cholesky factor of a symmetric (b, b) matrix, of which the lower triangle is read.
+    """Set the transposed Cholesky factor of a symmetric (b, b) matrix, of which the lower triangle is read.
 
-    Returns False where a pivot is not positive.
+    It stands in the upper triangle, each row of it side by side. Four pivots at a time are subtracted from
+    a row below them, one after the other: so it is read and written once for all of them. Returns False
+    where a pivot is not positive.
     """
     block = system.shape[0]
     for column in range(block):
         for row in range(column, block):
             factor[column, row] = system[row, column]
-    # Transposed, in the upper triangle: each row is subtracted from those below it, entry after entry.
-    for column in range(block):
-        if not 0.0 < factor[column, column] < np.inf:
-            return False
-        root = np.sqrt(factor[column, column])
-        factor[column, column] = root
-        for row in range(column + 1, block):
-            factor[column, row] /= root
-        for row in range(column + 1, block):
-            share, rest, taken = factor[column, row], factor[row, row:], factor[column, row:]
+    for first in range(0, block, 4):
+        last = min(first + 4, block)
+        for pivot in range(first, last):
+            if not 0.0 < factor[pivot, pivot] < np.inf:
+                return False
+            root = np.sqrt(factor[pivot, pivot])
+            factor[pivot, pivot] = root
+            taken = factor[pivot, pivot + 1 :]
+            for place in range(taken.size):
+                taken[place] /= root
+            for row in range(pivot + 1, last):
+                rest, share, taken = factor[row, row:], factor[pivot, row], factor[pivot, row:]
+                for place in range(rest.size):
+                    rest[place] -= share * taken[place]
+        for row in range(last, block):
+            rest, one, two = factor[row, row:], factor[first, row:], factor[first + 1, row:]
+            three, four = factor[first + 2, row:], factor[first + 3, row:]
+            a, b, c, d = one[0], two[0], three[0], four[0]
             for place in range(rest.size):
-                rest[place] -= share * taken[place]
-    for column in range(block):
-        for row in range(column + 1, block):
-            factor[row, column], factor[column, row] = factor[column, row], 0.0
+                left = rest[place] - a * one[place] - b * two[place]
+                rest[place] = left - c * three[place] - d * four[place]
     return True
 
 
@@ -222,8 +230,8 @@ def solve_errors(constants, factor, sizes, doubt, trace, bound):
     """Add to `bound`, (b,), what a solve may leave of each right-hand side; return what all may share.
 
     That is over ``||D^||_2``, and infinite, with nothing added, where theta is beyond 1/8. `factor` is the
-    judge's Cholesky factor of G, `sizes` bound the computed increment, and `doubt` (f) how far the matrices
-    of which the solver's and the judge's factors are exact may be from G.
+    judge's Cholesky factor of G, transposed, `sizes` bound the computed increment, and `doubt` (f) how far
+    the matrices of which the solver's and the judge's factors are exact may be from G.
     """
     theta = doubt / (constants.factors.modulus - doubt) * OUTWARD
     if not (doubt < constants.factors.modulus and theta <= 0.125):
@@ -232,7 +240,7 @@ def solve_errors(constants, factor, sizes, doubt, trace, bound):
     for column in range(block):
         reach = 0.0
         for row in range(column, block):
-            reach += abs(factor[row, column]) * sizes[row]
+            reach += abs(factor[column, row]) * sizes[row]
         for row in range(column, block):
-            bound[row] += constants.solve * abs(factor[row, column]) * reach
+            bound[row] += constants.solve * abs(factor[column, row]) * reach
     return 8.0 * constants.solve * theta * trace * OUTWARD

@@ -11,9 +11,6 @@ from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.block.factorisation import LU, solve_error, solve_numbers
 from sstep_verify.rounding.sums import increment_error
 
-SMALLEST = 2.0**-1074
-"""Smallest float64 number."""
-
 SQUARE_ROOT_OF_SMALLEST = 2.0**-537
 """Root of the smallest float64 number."""
 
@@ -57,18 +54,14 @@ def judged_residual(rows, state, block, stretch, step, constants, progress):
     no residual, the bound infinite where nothing is promised; and whether there is one.
     """
     drawn, logged, drift = stretch.draws[step], stretch.log[step], stretch.drift[step]
-    largest = constants.sums.largest
-    known = _right_hand_side(rows, state, block, drawn, constants, drift, progress, stretch.sampled)
-    trace, given, doubt = _block_system(block, constants)
-    for place in range(drawn.size):
+    largest, count = constants.sums.largest, drawn.size
+    for place in range(count):
         block.left[place] = np.inf
+    spread = _increment(state, block, drawn, logged, constants.sums)
+    system = _equations(rows, state, block, drawn, constants, drift, progress, stretch.sampled)
+    known, within, trace, given, doubt = system
     if not (known and trace <= largest and constants.penalty * largest >= 1.0):
         return np.inf, 0.0, False
-    count, spread = drawn.size, 0.0
-    for place in range(count):
-        i = drawn[place]
-        spread = max(spread, state.bounded[i])
-        block.increment[place] = logged[place] - state.alpha[i]
     backward = solve_error(constants.factors, trace, given, 0.0, count)
     change = given + backward
     underflow_error = solve_underflow(constants, trace, count)
@@ -82,7 +75,13 @@ def judged_residual(rows, state, block, stretch, step, constants, progress):
         return np.inf, 0.0, False
     if most < largest and not length <= most:
         return most, length, False
-    shared = _left(state, block, drawn, logged, constants, (trace, backward, doubt))
+    shared = np.inf
+    if within and backward < np.inf:
+        for place in range(count):
+            block.left[place] = block.error[place] + block.applied_error[place]
+        if (constants.factors.kind != LU or count == 1) and factored(block.system, block.factor):
+            shared = solve_errors(constants, block.factor, block.reach, doubt, trace, block.left)
+        shared = min(shared, backward) * norm(block.reach)
     for place in range(count):
         block.left[place] = (block.left[place] + shared + underflow_error + drift) * OUTWARD
     worst = _worst_entry(block)
@@ -90,16 +89,34 @@ def judged_residual(rows, state, block, stretch, step, constants, progress):
 
 
 @compiled_borrowing
-def _right_hand_side(rows, state, block, drawn, constants, drift, progress, looked):
-    """Set the right-hand side r, bounds on its error, and G; False where a number may overflow.
+def _increment(state, block, drawn, logged, sums):
+    """Set the logged increment, its e_t and both sizes together; returns what an entry of a is at most."""
+    spread = 0.0
+    for place in range(drawn.size):
+        i = drawn[place]
+        spread = max(spread, state.bounded[i])
+        block.increment[place] = logged[place] - state.alpha[i]
+        size = abs(block.increment[place])
+        error = increment_error(sums, state.drawn[i], state.moved[i], size, logged[place])
+        block.rounding[place], block.reach[place] = error, size + error
+    return spread
+
+
+@compiled_borrowing
+def _equations(rows, state, block, drawn, constants, drift, progress, looked):
+    """Set the right-hand side r, G, the residual that the increment leaves, and bounds on their errors.
 
     Of a step that is `looked` at, the parts of the products are told apart while their rows are at hand.
+    Returns whether no number of a right-hand side, and none of G times the increment, may overflow; the
+    trace of G at most; the Frobenius norm of the errors of the solver's entries; and how far the matrices
+    that the two factor may be from G.
     """
     scale, samples, sums = 1.0 / constants.penalty, constants.factors.modulus, constants.sums
     underflow_error = sums.underflow * (1.0 + 1.0 / constants.penalty)
     additions = progress.distinct if sums.summed else progress.steps * drawn.size
     corrections = (progress.most + additions, progress.most if sums.summed else 0)
-    known = True
+    known = within = True
+    trace = given = system = judge_error = 0.0
     for place in range(drawn.size):
         i = drawn[place]
         slot = rows.slot[i]
@@ -113,69 +130,49 @@ def _right_hand_side(rows, state, block, drawn, constants, drift, progress, look
         # The parts of the product, and a row of G, while the kernel row is at hand.
         if looked:
             tell_apart(rows, state, drawn, place, scale, progress)
-        for other in range(drawn.size):
-            j = drawn[other]
-            entry = rows.table[slot, ENTRIES, j] * scale + (samples if other == place else 0.0)
-            block.system[place, other] = entry
-            block.sizes[place, other] = abs(entry) + rows.table[slot, ERRORS, j]
-            block.given[place, other] = rows.given[slot, j, 0]
-            block.judge_error[place, other] = rows.given[slot, j, 1] * scale
+        reached, errors, sizes = _row(rows, slot, block, drawn, place, constants)
+        within = within and reached < sums.largest
+        trace += block.size[place]
+        given += errors
+        system += sizes
+        judge_error += rows.judge_error[slot] ** 2
         # A solver may divide an entry by lambda before it multiplies, be it by 0.
         known = known and terms <= sums.largest and rows.largest[slot] <= sums.largest
         block.right_bound[place] = np.inf
         if known and constants.penalty * sums.largest >= 1.0:
             block.right_bound[place] = (block.error[place] + underflow_error + drift) * OUTWARD
-    return known
-
-
-@compiled_borrowing
-def _block_system(block, constants):
-    """What is known of G as a whole.
-
-    Returns its trace at most, the Frobenius norm of the errors of the solver's entries, and how far the
-    matrices that the two factor may be from G.
-    """
-    count = block.left.size
-    trace = given = system = judge_error = 0.0
-    for place in range(count):
-        trace += block.sizes[place, place]
-        for other in range(count):
-            given += block.given[place, other] ** 2
-            system += block.sizes[place, other] ** 2
-            judge_error += block.judge_error[place, other] ** 2
     # Squares that underflow: each is off by half the smallest number at most.
+    count = drawn.size
     underflow_error = count * SQUARE_ROOT_OF_SMALLEST
     given = np.sqrt(given) + constants.system * np.sqrt(system) + underflow_error
-    doubt = given + np.sqrt(judge_error) + constants.system * np.sqrt(system) + underflow_error
-    return trace, given, 2.0 * doubt + constants.doubt * trace
+    doubt = given + np.sqrt(count * judge_error) + constants.system * np.sqrt(system) + underflow_error
+    return known, within, trace, given, 2.0 * doubt + constants.doubt * trace
 
 
 @compiled_borrowing
-def _left(state, block, drawn, logged, constants, of_system):
-    """Set the residual and bounds on its entries, and return what all of these have in common beside."""
-    count = drawn.size
-    trace, backward, doubt = of_system
-    for place in range(count):
-        i, size = drawn[place], abs(block.increment[place])
-        error = increment_error(constants.sums, state.drawn[i], state.moved[i], size, logged[place])
-        block.rounding[place], block.reach[place] = error, size + error
-    for place in range(count):
-        applied = reached = error = 0.0
-        for other in range(count):
-            moved, largest = abs(block.increment[other]), block.sizes[place, other]
-            applied += block.system[place, other] * block.increment[other]
-            reached += abs(block.system[place, other]) * moved
-            error += (block.given[place, other] + constants.system * largest) * block.reach[other]
-            error += largest * block.rounding[other]
-            if constants.judge > 0.0:
-                error += (block.judge_error[place, other] + SMALLEST) * moved
-        if not reached < constants.sums.largest:
-            return np.inf
-        block.applied[place], block.residual[place] = applied, block.right[place] - applied
-        block.left[place] = block.error[place] + error + constants.judge * reached
-    shared = np.inf
-    if not backward < np.inf:
-        return np.inf
-    if (constants.factors.kind != LU or count == 1) and factored(block.system, block.factor):
-        shared = solve_errors(constants, block.factor, block.reach, doubt, trace, block.left)
-    return min(shared, backward) * norm(block.reach)
+def _row(rows, slot, block, drawn, place, constants):
+    """Set a row of G, and what the increment leaves of its right-hand side.
+
+    Returns the size of G's product with the increment, and the sums of the squares of the errors of the
+    row's entries and of their sizes.
+    """
+    entries, bounds = rows.table[slot, ENTRIES], rows.table[slot, ERRORS]
+    scale, samples = 1.0 / constants.penalty, constants.factors.modulus
+    applied = reached = error = errors = sizes = 0.0
+    for other in range(drawn.size):
+        j = drawn[other]
+        entry, off = entries[j] * scale + (samples if other == place else 0.0), bounds[j]
+        block.system[place, other] = entry
+        largest = abs(entry) + off
+        if other == place:
+            block.size[place] = largest
+        applied += entry * block.increment[other]
+        reached += abs(entry) * abs(block.increment[other])
+        # What the entries are off by, the judge's as well, and what they and the increment are rounded by.
+        error += off * block.reach[other]
+        error += largest * (constants.system * block.reach[other] + block.rounding[other])
+        errors += off**2
+        sizes += largest**2
+    block.applied[place], block.residual[place] = applied, block.right[place] - applied
+    block.applied_error[place] = error + constants.judge * reached
+    return reached, errors, sizes

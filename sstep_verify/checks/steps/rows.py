@@ -41,18 +41,16 @@ class Rows(NamedTuple):
         Per coordinate, side by side as a step reads them: kernel entries in float64; what roundings of
         products with them are relative to; bounds on the errors of the entries, solver's and judge's
         together (K-RR: both over lambda).
-    given : ndarray, shape (c, m, 2)
-        Bounds on the errors of the solver's entries over lambda, and of the judge's (K-RR; else empty).
-        They lie side by side, as a step reads few of a row.
-    largest : ndarray, shape (c,)
-        Largest size of an entry of each row, its error included (K-RR; else empty).
+    largest, judge_error : ndarray, shape (c,)
+        Largest size of an entry of each row, its error included, and largest bound on a judge's error of
+        one, over lambda (K-RR; else empty).
     slot : ndarray of int64, shape (m,)
         Row of each coordinate.
     """
 
     table: np.ndarray
-    given: np.ndarray
     largest: np.ndarray
+    judge_error: np.ndarray
     slot: np.ndarray
 
 
@@ -110,18 +108,17 @@ class JudgeRows:
 
     def _bounded(self, entries: KernelEntries, slot: np.ndarray) -> Rows:
         problem, precision = self._case.problem, self._case.declaration.precision
-        given, largest = np.zeros((0, 0, 2)), np.zeros(0)
+        largest, judge_error = np.zeros((2, 0))
         if problem.is_svm:
             sizes, errors = entry_errors(entries, judge=self._judge)
         else:
             penalty = problem.ridge.penalty
-            sizes, errors, system = ridge_errors(entries, penalty, precision, judge=self._judge)
-            given = np.stack((system, entries.judge_error), axis=2)
+            sizes, errors, judge_error = ridge_errors(entries, penalty, precision, judge=self._judge)
             largest = (sizes + errors).max(axis=1)
         table = np.ascontiguousarray(np.stack((entries.values, sizes, errors), axis=1))
         for kind in (SIZES, ERRORS):
             raise_smallest(table[:, kind])
-        return Rows(table, given, largest, slot)
+        return Rows(table, largest, judge_error, slot)
 
 
 @compiled_borrowing

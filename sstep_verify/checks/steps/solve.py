@@ -109,7 +109,7 @@ def _note(tally, quantity, state, block, constants, failed):
     elif quantity == OFF_DIAGONAL:
         largest = 0.0
         for place in range(left.size):
-            largest = max(largest, block.sizes[place, place])
+            largest = max(largest, block.size[place])
         # The increment without them is at least this share of the right one.
         share = constants.factors.modulus / largest
     # Some entry is over its bound by as much as the whole is over the bounds' norm.

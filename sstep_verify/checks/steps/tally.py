@@ -36,13 +36,14 @@ class Block(NamedTuple):
         Right-hand side (K-SVM: gradient), and bounds on its error, infinite where nothing is promised.
     increment, rounding, reach : ndarray, shape (b,)
         The logged increment, its e_t, and both sizes together.
-    applied, error : ndarray, shape (b,)
-        G times the increment, errors of the right-hand side.
+    applied, applied_error, error : ndarray, shape (b,)
+        G times the increment, bounds on the errors of that, and of the right-hand side.
     residual, left : ndarray, shape (b,)
         What the increment leaves of the right-hand side, and bounds on that (K-SVM: on the value stored).
-    system, sizes, given, judge_error, factor : ndarray, shape (b, b)
-        The block system G (K-SVM: the curvature), bounds on its entries' sizes, on the errors of the
-        solver's entries and of the judge's, and its Cholesky factor.
+    size : ndarray, shape (b,)
+        Bounds on the diagonal of the block system G.
+    system, factor : ndarray, shape (b, b)
+        G (K-SVM: the curvature), and its Cholesky factor.
     """
 
     right: np.ndarray
@@ -51,13 +52,12 @@ class Block(NamedTuple):
     rounding: np.ndarray
     reach: np.ndarray
     applied: np.ndarray
+    applied_error: np.ndarray
     error: np.ndarray
     residual: np.ndarray
     left: np.ndarray
+    size: np.ndarray
     system: np.ndarray
-    sizes: np.ndarray
-    given: np.ndarray
-    judge_error: np.ndarray
     factor: np.ndarray
 
 
@@ -145,7 +145,7 @@ class Tally(NamedTuple):
 
 def block_of(block: int) -> Block:
     """Scratch for steps of b coordinates."""
-    return Block._make((*np.zeros((9, block)), *np.zeros((5, block, block))))
+    return Block._make((*np.zeros((11, block)), *np.zeros((2, block, block))))
 
 
 def empty_formed(steps: int, block: int) -> Formed:
