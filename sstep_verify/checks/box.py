@@ -1,11 +1,11 @@
 """Check box: every recorded a of a K-SVM is feasible, ``0 <= a <= nu``.
 
-In place, a clipped coordinate is stored as the clipped value, so leaving the box by one ulp is a
-failure. Where increments are added, at once (Algorithm 1 as printed) or frozen at the window's end (the
-paper's s-step form), it lands on a sum, which rounds; how far off it may land is derived in
-bounds/box.py. How many coordinates sit on the box exactly, and how many landed beside it, is reported;
-that clipped coordinates sit on it exactly is part of check window-replay, whose bound for them is 0 in
-place.
+In place, a clipped coordinate is stored as the clipped value, so leaving the box by one ulp is a failure.
+Where increments are added, at once (Algorithm 1 as printed) or frozen at the window's end (the paper's
+s-step form), it lands on a sum, which rounds; how far off it may land is derived in
+sstep_verify/bounds/box.py. How many coordinates sit on the box exactly, and how many landed beside it, is
+reported; that clipped coordinates sit on it exactly is part of check window-replay, whose bound for them is
+0 in place.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from sstep_verify.checks.shared.case import Case, check_of_each_s
 from sstep_verify.checks.shared.final_vector import notes, written_with
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import finite_promised, planted_term, record
+from sstep_verify.errors import counted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.quantities import LOWER, UPPER
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
@@ -41,8 +42,8 @@ FROZEN_CAUSE = ", increments of a coordinate drawn twice are added without the o
 
 ORIGINS = {
     "in-place": "a clipped value is stored as it is: 0, or C as its precision holds it",
-    "added": "rounding of a + theta, theta = (clipped value) - a (bounds/box.py)",
-    "frozen": "landing error of a sum of up to {} increments a window (bounds/box.py)",
+    "added": "rounding of a + theta, theta = (clipped value) - a (sstep_verify/bounds/box.py)",
+    "frozen": "landing error of a sum of up to {} a window (sstep_verify/bounds/box.py)",
 }
 """Where the bound comes from, by the declared update."""
 
@@ -70,7 +71,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         UPPER: _finding(case, trajectory, above, allowed[1], f"above nu = {upper:g}"),
     }
     passed = [end for end, finding in ends.items() if finding.status is Status.FAIL]
-    origin = ORIGINS[case.declaration.update].format(times)
+    origin = ORIGINS[case.declaration.update].format(counted(times, "increment"))
     causes = CAUSES + (UPPER_CAUSE if UPPER in passed else "") + (FROZEN_CAUSE if times > 1 else "")
     if beside:
         origin = f"{beside:.3g} that is tolerated or was rounded away, and {origin}"
@@ -96,7 +97,7 @@ def _finding(case: Case, trajectory: Trajectory, beyond: np.ndarray, bound: floa
     given = trajectory.stopped == GIVEN
     who = case.declaration.name
     if not given:
-        who += f", update {case.declaration.update}, {beyond.shape[0]} recorded iterations"
+        who += f", update {case.declaration.update}, {counted(beyond.shape[0], 'recorded iteration')}"
     what = f"{who}: farthest that a lies {where}"
     if beyond[row, coordinate] > 0:
         value, iteration = trajectory.alphas[row, coordinate].item(), int(trajectory.iterations[row])
@@ -143,8 +144,8 @@ def _clip_term(case: Case, trajectory: Trajectory, bound: float) -> Term:
     probed = generator.choice(sitting, size=min(PROBED, sitting.size), replace=False)
     effect = _beyond(case, alpha, probed)
     still = (
-        f"a step without the clip is certain to take none of {probed.size} coordinates looked at out of "
-        f"the box by more than {effect:.2g}"
+        f"a step without the clip is certain to take none of {counted(probed.size, 'coordinate')} looked "
+        f"at out of the box by more than {effect:.2g}"
     )
     return planted_term("clip dropped", effect, bound, recorded, recorded, still)
 

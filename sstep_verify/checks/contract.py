@@ -11,8 +11,8 @@ one that is carried on cannot be told from it. The bound is 0.
 
 A value that is not finite is a FAIL wherever no correct run can form a number beyond the largest of the
 declared precision, and so is an error that a solver of K-RR raises wherever no factorisation of a correct
-run can break down (bounds/largest_number.py); every other error is a FAIL. A run that broke its contract is
-judged by no other check.
+run can break down (sstep_verify/bounds/largest_number.py); every other error is a FAIL. A run that broke
+its contract is judged by no other check.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import finite_promised, planted_term, record
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.declaration import Declaration
-from sstep_verify.errors import NoLogError, NoResultError, ResultError
+from sstep_verify.errors import NoLogError, NoResultError, ResultError, counted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.rounding.arithmetic import TYPES
 from sstep_verify.runs import asked_of
@@ -110,8 +110,9 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
     beyond = bool(wrong) and all(set(faults) == {FINITE} or key in ended for key, faults in wrong.items())
     if beyond and not any(finite_promised(case, runs[key][0]) for key in wrong):
         bound, origin = np.inf, "a correct run may form numbers beyond its precision, or meet a block "
-        origin += "system that it cannot factor (bounds/largest_number.py)"
-    what = f"{len(runs)} runs of the {case.declaration.name} solver held against what they were asked for"
+        origin += "system that it cannot factor (sstep_verify/bounds/largest_number.py)"
+    made = f"{counted(len(runs), 'run')} of the {case.declaration.name} solver"
+    what = f"{made} held against what was asked for"
     what += f"; {_in_words(wrong)}" if wrong else ""
     what += f"; unproved: {', '.join(unproved)}" if unproved else ""
     spoiled = next((not_finite(runs[key][0]) for key, item in items if item == FINITE), None)
@@ -143,7 +144,7 @@ def _in_words(wrong: Mapping[str, Mapping[str, str]]) -> str:
     said = {key: "; ".join(faults.values()) for key, faults in wrong.items()}
     shown = list(said)[: 1 if len(set(said.values())) == 1 else 3]
     more = len(said) - len(shown)
-    rest = [f"{more} more runs{' alike' if len(shown) == 1 else ''}"] if more else []
+    rest = [f"{counted(more, 'more run')}{' alike' if len(shown) == 1 else ''}"] if more else []
     return "; ".join([*(f"run {key}: {said[key]}" for key in shown), *rest])
 
 
@@ -162,7 +163,7 @@ def _unproved(case: Case, trajectory: Trajectory, asked: Asked, plain: bool) -> 
     if declared.exposes and asked.panels and asked.iterations and not trajectory.panels:
         lacking.append("panels, declared and not exposed")
     if declared.recompute:
-        lacking.append(f"the state formed anew after every {declared.recompute} windows")
+        lacking.append(f"the state formed anew after every {counted(declared.recompute, 'window')}")
     if declared.exchange and plain:
         lacking += [f"count of {name}" for name in COUNTED if name not in trajectory.counters]
     return lacking
@@ -202,9 +203,9 @@ def faults_of(declaration: Declaration, trajectory: Trajectory, asked: Asked) ->
 def _of_steps(trajectory: Trajectory, asked: Asked) -> Faults:
     length = trajectory.length
     if trajectory.stopped == "iterations" and length != asked.iterations:
-        yield LENGTH, f"{length} of {asked.iterations} iterations were made"
+        yield LENGTH, f"{length} of {counted(asked.iterations, 'iteration')} made"
     elif length > asked.iterations:
-        yield LENGTH, f"{length} iterations were made, {asked.iterations} asked for"
+        yield LENGTH, f"{counted(length, 'iteration')} made, {asked.iterations} asked for"
     if trajectory.start != asked.start:
         yield "start", f"began at position {trajectory.start} of the index stream instead of {asked.start}"
     if trajectory.s != asked.s:
@@ -220,7 +221,7 @@ def _of_steps(trajectory: Trajectory, asked: Asked) -> Faults:
     if recorded.tolist() != due:
         missing, beside = set(due) - set(recorded.tolist()), set(recorded.tolist()) - set(due)
         what = (
-            f"a is recorded at {recorded.size} iterations instead of {len(due)}: missing "
+            f"a is recorded at {counted(recorded.size, 'iteration')} instead of {len(due)}: missing "
             f"{sorted(missing)[:3]}, not asked for {sorted(beside)[:3]}"
         )
         yield RECORDED, what

@@ -18,6 +18,7 @@ import numpy as np
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.finding import wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
+from sstep_verify.errors import counted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
@@ -105,14 +106,15 @@ def _pairs(
         # Two requests for a short run ask for no claims.
         run, again = (replace(trajectories[key], claims={}) for key in keys(s))
         yield (
-            f"two runs of {case.declaration.name}, {run.length} iterations each",
+            f"two runs of {case.declaration.name}, {counted(run.length, 'iteration')} each",
             run,
             again,
             run.alphas[0],
         )
     for way in _ways(case):
         plain = trajectories[run_key(s)]
-        what = f"the run of {case.declaration.name}, {plain.length} iterations, made again {AGAIN[way]}"
+        steps = counted(plain.length, "iteration")
+        what = f"the run of {case.declaration.name}, {steps}, made again {AGAIN[way]}"
         yield what, _end(plain), _end(trajectories[again_key(way, s)]), plain.alphas[0]
 
 

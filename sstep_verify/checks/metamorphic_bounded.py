@@ -4,7 +4,8 @@ From one recorded a, the same window is run on the original and on a transformed
 maps one end to the other; each computed end is within bound B of its own exact one, which is that of
 window-replay, so the two, mapped onto each other, differ by at most the sum of both bounds (triangle
 inequality). Where the solver carries w, the transformed run forms it from that a; the original one goes on
-from its own, and how far that has drifted from the w of a (bounds/carried_run.py) is part of its bound.
+from its own, and how far that has drifted from the w of a (sstep_verify/bounds/carried_run.py) is part of
+its bound.
 
 relabelling
     Samples numbered anew, the stream with them: sums over samples run in another order.
@@ -44,6 +45,7 @@ from sstep_verify.checks.shared.finding import Finding, Window, decisive
 from sstep_verify.checks.shared.outcome import executed, planted_term, record
 from sstep_verify.checks.window.choose import choose_windows
 from sstep_verify.checks.window.compare import RunWindow
+from sstep_verify.errors import counted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import held_problem
@@ -166,6 +168,7 @@ def _judge_run(
             ended = trajectories[metamorphic_key(s, relation.name, window.begin)].final
             compared[relation.name].append(exact.compare(relation, ended))
     findings = [finding for related in compared.values() for finding in related]
+    kind = "svm" if case.problem.is_svm else "ridge"
     failed = [name for name, related in compared.items() if decisive(related).status is Status.FAIL]
     return record(
         CHECK,
@@ -173,7 +176,7 @@ def _judge_run(
         s,
         *findings,
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm, or largest coordinate",
-        origin="sum of the window bounds of both runs, bounds/window/svm.py and bounds/window/ridge.py",
+        origin=f"sum of the window bounds of both runs (sstep_verify/bounds/window/{kind}.py)",
         causes=CAUSES,
         terms=seen_first([_term(relation, compared[relation.name]) for relation in pairs]),
         evidence={
@@ -190,7 +193,7 @@ def _term(relation: Relation, findings: list[Finding]) -> Term:
     share = max(finding.dropped.get(LOST, 0.0) for finding in findings)
     reason = relation.reason or (
         f"lost contributions to the gradients change a by at most {share:.2g} of what is allowed, in "
-        f"{len(findings)} windows"
+        f"{counted(len(findings), 'window')}"
     )
     effect = 0.0 if relation.reason else share
     return planted_term(relation.name, effect, 1.0, len(findings), executed(findings), reason)

@@ -1,13 +1,13 @@
 """Check metamorphic-exact: runs that must agree in every bit, judged without any tolerance.
 
 data-up, data-down
-    Data times a power of two with the parameters adapted (problems/transforms.py). Rounding commutes with
-    powers of two, so every operation of the scaled run gives the scaled result, whatever the order of
-    summation - as long as the same operations are made on arrays of the same shapes, nothing under- or
-    overflows (checks/metamorphic/scaling_range.py) and the declared formulas scale: repeated
-    multiplication does, ``pow`` does not. Sees absolute thresholds and absolute constants in the kernel,
-    the curvature, the steps or the box. Does not see one on the gradient of a K-SVM, which has the same
-    value in both runs.
+    Data times a power of two with the parameters adapted (sstep_verify/problems/transforms.py). Rounding
+    commutes with powers of two, so every operation of the scaled run gives the scaled result, whatever the
+    order of summation - as long as the same operations are made on arrays of the same shapes, nothing
+    under- or overflows (sstep_verify/checks/metamorphic/scaling_range.py) and the declared formulas scale:
+    repeated multiplication does, ``pow`` does not. Sees absolute thresholds and absolute constants in the
+    kernel, the curvature, the steps or the box. Does not see one on the gradient of a K-SVM, which has the
+    same value in both runs.
 targets-up, targets-down (K-RR)
     Targets, and with them the residual and a, times ``-2**k``. Sees absolute thresholds on either, and
     whatever treats the signs differently.

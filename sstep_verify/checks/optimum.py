@@ -56,9 +56,12 @@ UNEXPLAINED = (
     "say which (--tolerance)"
 )
 
-SVM_ORIGIN = "claimed gap + error of evaluating a gap in the declared precision (bounds/optimum/svm.py)"
+SVM_ORIGIN = (
+    "claimed gap + error of evaluating a gap in the declared precision (sstep_verify/bounds/optimum/svm.py)"
+)
 RIDGE_ORIGIN = (
-    "claimed distance + error of evaluating it in the declared precision (bounds/optimum/ridge.py)"
+    "claimed distance + error of evaluating it in the declared precision "
+    "(sstep_verify/bounds/optimum/ridge.py)"
 )
 
 

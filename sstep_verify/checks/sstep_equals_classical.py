@@ -28,7 +28,7 @@ CAUSES = (
     "a correction term of the s-step recurrence is missing or wrong; one of the runs does not follow this "
     "index stream or lost a window; they use other kernel entries, or another precision than declared"
 )
-ORIGIN = "sum of the bounds of both runs against the exact trajectory (bounds/window/{}.py)"
+ORIGIN = "sum of the bounds of both runs against the exact trajectory (sstep_verify/bounds/window/{}.py)"
 
 
 def _requests(case: Case, s: int) -> dict[str, RunRequest]:

@@ -3,11 +3,11 @@
 A log of the new value of each drawn coordinate tells a exactly before every step, also inside a window.
 Each step is judged by itself, in float64 by code of the judge's own, against the sum of two bounds: what
 any correct implementation of the declared recurrence may be off by, and what the judge may
-(bounds/step/clip.py, bounds/step/residual.py, bounds/step/drift.py for carried weights). Nothing is
-propagated, so no s is too large, and where all steps are judged a defect that acts in one of them is seen.
-The log is tied to the run: it must lead to every recorded a, to the last bit. The step with the largest
-ratio, the first of each event, a seeded one and, for each quantity, the one that shows it best are replayed
-in exact arithmetic as well.
+(sstep_verify/bounds/step/clip.py, sstep_verify/bounds/step/residual.py, sstep_verify/bounds/step/drift.py
+for carried weights). Nothing is propagated, so no s is too large, and where all steps are judged a defect
+that acts in one of them is seen. The log is tied to the run: it must lead to every recorded a, to the last
+bit. The step with the largest ratio, the first of each event, a seeded one and, for each quantity, the one
+that shows it best are replayed in exact arithmetic as well.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.seen import exact_steps, step_terms
 from sstep_verify.checks.steps.tally import EVENTS
 from sstep_verify.checks.window.replays import WindowReplays
+from sstep_verify.errors import counted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import STREAM, WRITE_BACK, core
@@ -79,8 +80,8 @@ def _judge_run(
     evidence |= _evidence(judged)
     if not (judged.worst or exact):
         reason = (
-            f"None of {judged.judged} judged steps has a finite bound: a kernel entry, a product or a "
-            f"system is beyond what this precision promises anything about, or {TOO_MANY}."
+            f"None of {counted(judged.judged, 'judged step')} has a finite bound: a kernel entry, a "
+            f"product or a system is beyond what this precision promises anything about, or {TOO_MANY}."
         )
         return verdict_on(
             CHECK, case, s, Status.VACUOUS, unbounded("no step has a finite bound"),
@@ -110,7 +111,8 @@ def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
         what = "the run was asked for its step log and declares to keep one, but left none"
         return wrong(what, signs=(NO_LOG,))
     if log.shape != (trajectory.length, block):
-        what = f"the step log has shape {log.shape}, but {trajectory.length} steps of b = {block} were made"
+        made = f"{counted(trajectory.length, 'step')} of b = {block}"
+        what = f"the step log has shape {log.shape}, but the run made {made}"
         return wrong(what, signs=(NO_LOG,))
     alpha, position = np.array(trajectory.alphas[0]), 0
     for iteration, recorded in zip(trajectory.iterations.tolist(), trajectory.alphas, strict=True):
@@ -128,10 +130,11 @@ def _not_numbers(log: np.ndarray) -> str:
     missing = np.isnan(log)
     if not missing.any():
         return ""
-    first = int(np.flatnonzero(missing.any(axis=1))[0])
+    first, count = int(np.flatnonzero(missing.any(axis=1))[0]), int(missing.sum())
     return (
-        f"{int(missing.sum())} of the {log.shape[0]} x {log.shape[1]} entries of the step log are NaN, as "
-        f"an entry is that was never written; the first is of step {first + 1}"
+        f"{count} of the {log.shape[0]} x {log.shape[1]} entries of the step log "
+        f"{'is' if count == 1 else 'are'} NaN, as an entry is that was never written; the first is of step "
+        f"{first + 1}"
     )
 
 
@@ -189,9 +192,10 @@ def _reason(
 ) -> str:
     length = judged.trajectory.length
     words = [
-        f"{judged.judged} of {length} steps of the {judged.case.declaration.name} solver judged, each from "
-        f"its own a; {finding.what}: measured {finding.measured:.3g}, bound {finding.bound:.3g} "
-        "(bounds/step/)."
+        f"{judged.judged} of {counted(length, 'step')} of the {judged.case.declaration.name} solver "
+        f"judged, each from its own a; {finding.what}: measured {finding.measured:.3g}, bound "
+        f"{finding.bound:.3g} "
+        f"(sstep_verify/bounds/step/{'clip' if judged.case.problem.is_svm else 'residual'}.py)."
     ]
     if judged.judged < length:
         words.append(
@@ -200,7 +204,8 @@ def _reason(
             "confined to a part of the run is missed unless a stretch meets that part."
         )
     if judged.decided < judged.judged:
-        words.append(f"{judged.judged - judged.decided} steps have no finite bound and are not counted.")
+        loose = counted(judged.judged - judged.decided, "step")
+        words.append(f"Without a finite bound, and so not counted: {loose}.")
     if status is Status.FAIL:
         within = "The judge's float64 step is within its bound; the exact step is not."
         words.append(finding.note or within)

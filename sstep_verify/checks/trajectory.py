@@ -2,8 +2,8 @@
 
 Window-replay restarts the truth at every window; here nothing is restarted, so an error that is carried
 from window to window, a lost window or a wrong index stream shows even where each window by itself looks
-right. The price is a bound that grows with the number of iterations (bounds/window/svm.py,
-bounds/window/ridge.py): the runs are short, and every verdict holds its ratio against H.
+right. The price is a bound that grows with the number of iterations (sstep_verify/bounds/window/svm.py,
+sstep_verify/bounds/window/ridge.py): the runs are short, and every verdict holds its ratio against H.
 """
 
 from __future__ import annotations
@@ -45,8 +45,11 @@ CAUSES = (
 )
 
 BOUND_ORIGIN = {
-    True: "signed propagation of all rounding errors of the run (bounds/window/svm.py)",
-    False: "sum of the local rounding errors of its windows in the M-norm (bounds/window/ridge.py)",
+    True: "signed propagation of all rounding errors of the run (sstep_verify/bounds/window/svm.py)",
+    False: (
+        "sum of the local rounding errors of its windows in the M-norm "
+        "(sstep_verify/bounds/window/ridge.py)"
+    ),
 }
 
 

@@ -1,14 +1,14 @@
 """Check window-replay: every window of a run ends where exact arithmetic would, up to its own rounding.
 
-A window is replayed from the solver's own a at its start, in balls, and compared at its end with the
-bound on the rounding errors one window of any correct implementation can make. Errors of earlier
-windows do not enter, so nothing is amplified and nothing is healed by later steps: a wrong correction
-term shows at its full size. Some windows are replayed so; all, or as many as fit, are screened in float64,
-of a solver without a trace by windows the first ones (checks/window/screen.py). A screen passes windows and
-fails none: its bound is wider by the error of the judge's own steps, and what is beyond it is replayed, the
-largest ratio first, and fails by its replay alone; what is not replayed makes the verdict INCONCLUSIVE. A
-solver that exposes its kernel rows, and makes its steps from them, is replayed from these as well; one that
-makes its steps from a state carried beside a, from a and that state (residual-gap judges the state).
+A window is replayed from the solver's own a at its start, in balls, and compared at its end with the bound
+on the rounding errors one window of any correct implementation can make. Errors of earlier windows do not
+enter, so nothing is amplified and nothing is healed by later steps: a wrong correction term shows at its
+full size. Some windows are replayed so; all, or as many as fit, are screened in float64, of a solver
+without a trace by windows the first ones (sstep_verify/checks/window/screen.py). A screen passes windows
+and fails none: its bound is wider by the error of the judge's own steps, and what is beyond it is replayed,
+the largest ratio first, and fails by its replay alone; what is not replayed makes the verdict INCONCLUSIVE.
+A solver that exposes its kernel rows, and makes its steps from them, is replayed from these as well; one
+that makes its steps from a state carried beside a, from a and that state (residual-gap judges the state).
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from sstep_verify.checks.window.ends import causes_of, reproduced, source_of
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.checks.window.screen import SCREEN, Screen, requests, screen
 from sstep_verify.diagnosis.candidates import Candidate
+from sstep_verify.errors import counted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import core
@@ -53,8 +54,14 @@ PANEL_WORDS = 1 << 24
 SOURCES = {"data": "data", "panel": "solver's own panel", SCREEN: "data, in float64"}
 
 BOUND_ORIGIN = {
-    True: "signed propagation of rounding errors over the window's coordinates (bounds/window/svm.py)",
-    False: "sum of local rounding errors in the M-norm, and per coordinate (bounds/window/ridge.py)",
+    True: (
+        "signed propagation of rounding errors over the window's coordinates "
+        "(sstep_verify/bounds/window/svm.py)"
+    ),
+    False: (
+        "sum of local rounding errors in the M-norm, and per coordinate "
+        "(sstep_verify/bounds/window/ridge.py)"
+    ),
 }
 
 UNBOUNDED = {
@@ -194,7 +201,7 @@ def coverage(windows: int, judged: int, screened: Screen, replayed: int) -> str:
 
     Of those beyond the bound of the screen so many were replayed.
     """
-    words = f"{judged} of {windows} windows judged"
+    words = f"{judged} of {counted(windows, 'window')} judged"
     if judged < windows:
         words += (
             f"; a defect that strikes each window by itself with probability {RARE:g} is missed with "
@@ -256,7 +263,8 @@ def _compared(case: Case, finding: Finding, sources: Mapping[str, Mapping]) -> s
     ratios = ", ".join(f"{largest['ratio']:.3g} {source}" for source, largest in sources.items())
     against, origin = "the exact replay in balls of", BOUND_ORIGIN[case.problem.is_svm]
     if finding.source == SCREEN:
-        against, origin = "the judge's own steps in", "of solver and judge together (bounds/screen.py)"
+        against = "the judge's own steps in"
+        origin = "of solver and judge together (sstep_verify/bounds/screen.py)"
     return (
         f"{case.declaration.name} solver against {against} the window of iterations "
         f"{finding.window.begin + 1}..{finding.window.end}: measured {finding.measured:.3g}, "

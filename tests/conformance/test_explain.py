@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from command import command
@@ -14,6 +17,10 @@ from planted_report import CASE, verdicts_of
 from sstep_verify.bounds.window.split import CORRECTIONS, KERNEL, REST_SVM, STALE
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.specification import decided_by
+
+ROOT = Path(__file__).resolve().parents[2]
+BOUNDS = {"sstep_verify/bounds/window/svm.py", "sstep_verify/bounds/window/ridge.py"}
+NAMED = re.compile(r"[\w/]*(?:bounds|checks|costs|problems|rounding)/[\w/]*(?:\.py)?")
 
 
 def test_every_check_is_explained():
@@ -43,15 +50,28 @@ def test_every_check_is_explained():
 @pytest.mark.parametrize(
     ("check", "bounds"),
     [
-        ("window-replay", {"bounds/window/svm.py", "bounds/window/ridge.py"}),
-        ("trajectory", {"bounds/window/svm.py", "bounds/window/ridge.py"}),
-        ("sstep-equals-classical", {"bounds/window/svm.py", "bounds/window/ridge.py"}),
+        ("window-replay", BOUNDS),
+        ("trajectory", BOUNDS),
+        ("sstep-equals-classical", BOUNDS),
         ("metamorphic-exact", set()),
     ],
 )
 def test_a_check_names_its_bounds(check, bounds):
     assert set(CHECKS[check].derivations) >= bounds
     assert bounds or not CHECKS[check].derivations
+
+
+def test_every_path_that_a_check_names_begins_at_the_root_and_is_there():
+    said = [found.text for found in CHECKS.values()]
+    for path in ROOT.glob("sstep_verify/checks/**/*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+        documented = [node.value for node in nodes if isinstance(node, ast.Expr)]
+        words = {node for node in nodes if isinstance(node, ast.Constant)}.difference(documented)
+        said += [word.value for word in words if isinstance(word.value, str) and " " in word.value]
+    named = {name for words in said for name in NAMED.findall(words)}
+    assert len(named) > 10
+    assert [name for name in named if not name.startswith("sstep_verify/")] == []
+    assert [name for name in named if not (ROOT / name).exists()] == []
 
 
 def test_explain_fills_in_the_numbers_of_an_artefact(report, monkeypatch):

@@ -154,7 +154,7 @@ def test_one_iteration_too_many_is_named():
     longer = dataclasses.replace(request, iterations=73, record=())
     (verdict,) = contract.judge(case, {run_key(4): solver.run(longer)}, Oracle(case.problem))
     assert verdict.sentences[0] == "S-2.3"
-    assert "73 of 72 iterations were made" in verdict.reason
+    assert "73 of 72 iterations made" in verdict.reason
     assert f"; and S-5.1: {text_of('S-5.1')}" in verdict.reason
 
 

@@ -20,6 +20,7 @@ from sstep_verify.checks import contract
 from sstep_verify.checks.registry import CHECKS, case_of, checks_of
 from sstep_verify.checks.shared.case import Case, Check, merge_requests, run_key
 from sstep_verify.checks.shared.outcome import left_out_for_cost, nothing_compared
+from sstep_verify.errors import counted
 from sstep_verify.measures import drift
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import Observer, RunRequest, Solver
@@ -238,8 +239,8 @@ def too_few(
             planned = max((verdict.planned for verdict in found), default=needed)
             if executed < needed:
                 short.append(
-                    f"{check.id}, {case.id}, s = {s}: {executed} of {planned} planned comparisons "
-                    f"executed, {needed} needed"
+                    f"{check.id}, {case.id}, s = {s}: {executed} of "
+                    f"{counted(planned, 'planned comparison')} executed, {needed} needed"
                 )
     return tuple(short)
 

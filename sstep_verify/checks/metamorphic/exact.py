@@ -15,7 +15,7 @@ from sstep_verify.checks.metamorphic import scaling_range
 from sstep_verify.checks.metamorphic.scaling_range import Span
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, wrong
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, counted
 from sstep_verify.problems.transforms import Transformed, flip_labels, scale_data, scale_targets
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import TYPES, smallest_subnormal, unit_roundoff
@@ -142,7 +142,7 @@ def restart(case: Case, request: RunRequest) -> Relation:
     if case.declaration.state:
         reason = f"a run cannot be given {', '.join(case.declaration.state)}, which the solver carries"
     elif full < 2 and not reason:
-        reason = f"fewer than two full windows of {request.s} in {request.iterations} iterations"
+        reason = f"fewer than two full windows of {request.s} in {counted(request.iterations, 'iteration')}"
     begin, same = full // 2 * request.s, Transformed(case.problem, case.stream)
     return Relation(RESTART, f"continued from a at iteration {begin}", same, reason=reason, begin=begin)
 
@@ -198,8 +198,9 @@ def compare_bits(
         largest = max(largest, float(difference[place]) or smallest_subnormal("float64"))
         first = first or iteration
         note = note or (
-            f"differs, first at iteration {iteration}, where coordinate {place} is {expected[place]!s} "
-            f"and, mapped back, {state[place]!s}; {np.count_nonzero(difference)} coordinates differ"
+            f"differs, first at iteration {iteration} in "
+            f"{counted(int(np.count_nonzero(difference)), 'coordinate')}: number {place} is "
+            f"{expected[place]!s} and, mapped back, {state[place]!s}"
         )
     return wrong(f"{what} {note}".rstrip(), largest, window=Window(0, first), note=note)
 

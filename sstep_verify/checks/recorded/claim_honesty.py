@@ -2,9 +2,10 @@
 
 Compared are the values a run reports about its last a (``Trajectory.claims``), and what it predicts for the
 training samples, with enclosures of the true ones. A correct solver may err by evaluating them in its
-precision, in any order, and by the decimals it prints; the bounds are those of bounds/optimum/svm.py,
-bounds/optimum/ridge.py and bounds/optimum/reported.py. Nothing is promised where a number on the way to
-a value may overflow in its precision (bounds/optimum/reported.py).
+precision, in any order, and by the decimals it prints; the bounds are those of
+sstep_verify/bounds/optimum/svm.py, sstep_verify/bounds/optimum/ridge.py and
+sstep_verify/bounds/optimum/reported.py. Nothing is promised where a number on the way to a value may
+overflow in its precision (sstep_verify/bounds/optimum/reported.py).
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The run exposes the kernel rows of its first and last window; a solver that has no whole rows exposes their
 entries among the window's own coordinates. All exposed entries of up to `IN_FLOAT64` of those rows are
 compared with float64 values of known error; whole rows are then compared with balls: the one with the worst
-entry, the one with the largest, and a seeded sample. The bound is rounding/kernel/entries.py for the
-declared formulas, whatever the order of summation.
+entry, the one with the largest, and a seeded sample. The bound is sstep_verify/rounding/kernel/entries.py
+for the declared formulas, whatever the order of summation.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ IN_FLOAT64, SAMPLED = 64, 2
 """Rows of a panel compared in float64, and rows of the seeded sample compared in balls."""
 
 CAUSES = "part of the features lost, rows of other samples, another kernel or precision than declared"
-ORIGIN = "rounding of the declared kernel formula in any order of summation (rounding/kernel/entries.py)"
+ORIGIN = (
+    "rounding of the declared kernel formula in any order of summation "
+    "(sstep_verify/rounding/kernel/entries.py)"
+)
 
 
 def _requests(case: Case, s: int) -> dict[str, RunRequest]:

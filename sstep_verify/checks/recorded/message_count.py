@@ -1,12 +1,13 @@
 """Check message-count: s iterations per communication, counted.
 
 The counts a run reports, and those of a witness between solver and MPI library where there was one, are
-compared with what the declared exchange implies, exactly; the formulas stand in costs/messages.py. Where no
-witness looked, the counts are the solver's own word, and the verdict says so. Formulas and counts are of
-reductions. Other collectives (broadcasts, gathers, barriers) belong to the set-up and to where a is
-recorded, so no more reductions may follow one than a was recorded times; on ranks whose processors differ
-rank 0 sends every window's end besides, which is counted and held against nothing. Of exchange per-window,
-whose set-up may be anything, the collectives of a run beyond those of its first half are compared.
+compared with what the declared exchange implies, exactly; the formulas stand in
+sstep_verify/costs/messages.py. Where no witness looked, the counts are the solver's own word, and the
+verdict says so. Formulas and counts are of reductions. Other collectives (broadcasts, gathers, barriers)
+belong to the set-up and to where a is recorded, so no more reductions may follow one than a was recorded
+times; on ranks whose processors differ rank 0 sends every window's end besides, which is counted and held
+against nothing. Of exchange per-window, whose set-up may be anything, the collectives of a run beyond those
+of its first half are compared.
 
 One process counts what it would send. Counts alone are evidence that s was used: the iterates are not.
 """
@@ -33,6 +34,7 @@ from sstep_verify.costs.messages import (
     panel_sizes,
 )
 from sstep_verify.declaration import PER_WINDOW, SEPARATE
+from sstep_verify.errors import counted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import AFTER_OTHERS, BROADCASTS, WITNESSED, Trajectory
@@ -76,7 +78,7 @@ def _judge(
     counts, steps, windows = whole.counters, whole.length, _windows(whole.length, s)
     due: tuple[str, ...] = COUNTED
     origin = "what the declared exchange implies"
-    who = f"{case.declaration.name}, exchange {case.declaration.exchange}, {steps} iterations"
+    who = f"{case.declaration.name}, exchange {case.declaration.exchange}, {counted(steps, 'iteration')}"
     if case.declaration.exchange != PER_WINDOW:
         expected = expected_counts(case, s, whole)
     elif half is None:
@@ -85,16 +87,16 @@ def _judge(
         counts = {name: counts[name] - half.counters[name] for name in counts.keys() & half.counters.keys()}
         steps, windows = steps - half.length, windows - _windows(half.length, s)
         due, expected = ("collectives",), [{"collectives": windows}]
-        who = f"{who}, those beyond the first {half.length} in {windows} windows"
+        who = f"{who}, those beyond the first {half.length} in {counted(windows, 'window')}"
         origin = "one collective a window, beside the set-up"
     known = [name for name in due if name in counts and name in expected[0]]
     # A kept Gram matrix is formed by the first run that needs it, and later runs find it there.
     best = min(expected, key=lambda wanted: sum(counts[name] != wanted[name] for name in known))
     seen = {name: counts[other] for name, other in WITNESSED.items() if other in counts and name in best}
-    counted = {name: counts[name] for name in known}
+    own = {name: counts[name] for name in known}
     findings = [
         wrong(f"{who}: {name} {how} {made}, expected {best[name]}; difference", abs(made - best[name]))
-        for how, of_whom in (("counted", counted), ("that the MPI library saw", seen))
+        for how, of_whom in (("counted", own), ("that the MPI library saw", seen))
         for name, made in of_whom.items()
     ]
     if half is None:
@@ -114,7 +116,7 @@ def _judge(
         causes=CAUSES,
         terms=_terms(case, s, steps, windows, whole),
         evidence={
-            "counted": counted,
+            "counted": own,
             "expected": best,
             "seen": seen,
             "own word": not seen,
@@ -135,7 +137,7 @@ def _others(case: Case, trajectory: Trajectory) -> list[Finding]:
     over = max(counts[AFTER_OTHERS] - recorded, 0)
     what = (
         f"{case.declaration.name}: {counts[AFTER_OTHERS]} of its reductions follow another collective that "
-        f"the MPI library saw, but a is recorded {recorded} times; more than that"
+        f"the MPI library saw, but a is recorded {counted(recorded, 'time')}; more than that"
     )
     return [wrong(what, over)]
 
@@ -149,8 +151,8 @@ def _counted_by(case: Case, counts: Mapping[str, int]) -> str:
         words = f"the MPI library was asked for {' and '.join(seen)}, what else is counted is its own word"
     if BROADCASTS in counts:
         words += (
-            f"; the ranks' processors differ, and {counts[BROADCASTS]} broadcasts of rank 0's numbers, by "
-            "its own count, are held against nothing"
+            f"; the ranks' processors differ, and nothing is held against "
+            f"{counted(counts[BROADCASTS], 'broadcast')} of rank 0's numbers, by its own count"
         )
     return words
 
@@ -160,7 +162,8 @@ def _terms(case: Case, s: int, steps: int, windows: int, whole: Trajectory) -> t
     exchange = case.declaration.exchange
     if exchange in ("kept-gram", "column-cache") or s == 1:
         return ()
-    reason = f"{steps} iterations are {windows} windows, as many as the classical method has"
+    made = f"{counted(steps, 'iteration')} in {counted(windows, 'window')}"
+    reason = f"{made}, as many as the classical method has"
     often = planted_term("communication in every iteration", steps - windows, 0.0, windows, windows, reason)
     if exchange == PER_WINDOW:
         return (often,)

@@ -4,8 +4,8 @@ A run that writes down its kernel rows, and of every step gradient, curvature an
 quantity by quantity in float64: the rows against the data; the gradient (K-RR: right-hand side) and the
 curvature (K-RR: block matrix) at the run's own a, which its log tells; the increment as what the recorded
 gradient and curvature make of it; the new value of a as what that increment makes of it
-(bounds/step/probed.py). So the first quantity out of its bound names the phase that is wrong. Not judged:
-a in another scale, sign or order than ours, and steps without a log.
+(sstep_verify/bounds/step/probed.py). So the first quantity out of its bound names the phase that is wrong.
+Not judged: a in another scale, sign or order than ours, and steps without a log.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from sstep_verify.checks.steps.probed import (
 )
 from sstep_verify.checks.steps.probed_quantities import BOTH, TURNED, ProbedRun, malformed
 from sstep_verify.checks.window_replay import replayable
+from sstep_verify.errors import counted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import CURVATURE as DIAGONAL
@@ -86,7 +87,8 @@ def _verdict(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Verd
     by_name = {quantity.name: quantity for quantity in quantities}
     counts = [f"{each.judged} of {each.distance.size} {name}" for name, each in by_name.items()]
     words = [
-        f"{run.steps} steps of the {case.declaration.name} solver; values judged: {', '.join(counts)}."
+        f"{counted(run.steps, 'step')} of the {case.declaration.name} solver; values judged: "
+        f"{', '.join(counts)}."
     ]
     evidence: dict[str, object] = {
         "steps recorded": run.steps,
@@ -116,7 +118,7 @@ def _verdict(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Verd
         status = Status.PASS if judged and not hidden else Status.VACUOUS
         words.append(
             f"All that were judged are within their bounds; largest ratio {finding.ratio:.3g} "
-            "(bounds/step/probed.py)."
+            "(sstep_verify/bounds/step/probed.py)."
             if judged
             else "None has a finite bound."
         )

@@ -16,6 +16,7 @@ import numpy as np
 from sstep_verify.checks.shared.case import Case, check_of_each_s
 from sstep_verify.checks.shared.finding import Finding, Window, wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
+from sstep_verify.errors import counted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.problem import fingerprint
 from sstep_verify.trajectory import Trajectory
@@ -69,7 +70,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
             planted_term("a rank that receives others", distinct, 0.0, collectives, collectives, still)
         )
     if not findings:
-        what = f"digests of a on {ranks} ranks: the run left none"
+        what = f"digests of a on {counted(ranks, 'rank')}: the run left none"
         findings = [Finding(what, 0.0, float(ranks), 0.0)]
     yield record(
         CHECK,
@@ -91,10 +92,10 @@ def _received(case: Case, received: np.ndarray) -> Finding:
     differ, calls = received != received[0], received.shape[1]
     who = f"{case.declaration.name}: ranks that received other bits than rank 0"
     if not differ.any():
-        return wrong(f"{who} in any of {calls} collectives that give all the same", 0.0)
+        return wrong(f"{who} in any of {counted(calls, 'collective')} meant to give all the same", 0.0)
     first = int(np.argmax(differ.any(axis=0)))
     ranks = np.flatnonzero(differ[:, first]).tolist()
-    where = f"in number {first + 1} of {calls} collectives that give all the same"
+    where = f"in number {first + 1} of {counted(calls, 'collective')} meant to give all the same"
     return wrong(f"{who} {where}{_named(ranks)}", len(ranks))
 
 
@@ -105,13 +106,14 @@ def _named(ranks: list[int]) -> str:
 def _compare(case: Case, ranks: int, trajectory: Trajectory, iteration: int) -> Finding:
     digests = trajectory.fingerprints[iteration]
     if len(digests) != ranks:
-        what = f"{len(digests)} ranks gave a digest at iteration {iteration}, {ranks} are declared: off by"
+        gave = f"{counted(len(digests), 'rank')} gave a digest at iteration {iteration}"
+        what = f"{gave}, {ranks} are declared: off by"
         return wrong(what, abs(ranks - len(digests)), window=Window(0, iteration))
     own = fingerprint(trajectory.at(iteration))
     differ = [rank for rank, digest in enumerate(digests) if digest != own]
     what = (
-        f"{case.declaration.name} on {ranks} ranks at iteration {iteration}: ranks whose a has other bits "
-        f"than the recorded one{_named(differ)}"
+        f"{case.declaration.name} on {counted(ranks, 'rank')} at iteration {iteration}: ranks whose a has "
+        f"other bits than the recorded one{_named(differ)}"
     )
     return wrong(what, len(differ), window=Window(0, iteration))
 

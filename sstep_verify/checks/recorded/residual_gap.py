@@ -1,8 +1,8 @@
 """Check residual-gap: a state carried beside a stays what it stands for, up to its own rounding.
 
 A solver that maintains a gradient, a residual or w instead of forming it anew declares it. Between two
-recorded iterations its distance from the true quantity, enclosed in balls, may grow by the rounding of
-the updates in between and no more (bounds/residual_gap.py). Each segment starts from the distance
+recorded iterations its distance from the true quantity, enclosed in balls, may grow by the rounding of the
+updates in between and no more (sstep_verify/bounds/residual_gap.py). Each segment starts from the distance
 measured at its beginning, so a leak shows in the segment where it happens. Judged are a short run, in small
 segments, and the plain run to its end, in larger ones.
 """
@@ -40,7 +40,9 @@ CAUSES = (
 )
 SVM_CAUSES = CAUSES.format("a clipped step whose unclipped increment is applied, a label or the shift")
 RIDGE_CAUSES = CAUSES.format("lambda or m")
-ORIGIN = "distance at the segment's start + rounding of the updates in it (bounds/residual_gap.py)"
+ORIGIN = (
+    "distance at the segment's start + rounding of the updates in it (sstep_verify/bounds/residual_gap.py)"
+)
 
 
 def _requests(case: Case, s: int) -> dict[str, RunRequest]:

@@ -247,11 +247,11 @@ class Check:
 
     @property
     def derivations(self) -> dict[str, str]:
-        """Derivations by the path in the package of each module that bounds it; none if the bound is 0."""
+        """Derivations by the path of each module that bounds it; none if the bound is 0."""
         modules = {
             one: importlib.import_module("sstep_verify." + one.replace("/", ".")) for one in self.bounds
         }
-        return {f"{one}.py": inspect.getdoc(module) or "" for one, module in modules.items()}
+        return {f"sstep_verify/{one}.py": inspect.getdoc(module) or "" for one, module in modules.items()}
 
     def wanted(self, case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, Trajectory]:
         """The runs made that its verdicts rest on; step logs and probes only where it asks."""

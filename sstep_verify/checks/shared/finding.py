@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sstep_verify import quantities
+from sstep_verify.errors import counted
 from sstep_verify.verdict import SEEN, Status, Term
 
 
@@ -187,7 +188,7 @@ IDLE = {
 
 
 def term_records(
-    names: Iterable[str], findings: list[Finding], where: str = "replayed windows"
+    names: Iterable[str], findings: list[Finding], where: str = "replayed window"
 ) -> tuple[Term, ...]:
     """One record per quantity of a step: in how many comparisons leaving it out would have been seen.
 
@@ -203,11 +204,12 @@ def _term(name: str, planned: int, findings: list[Finding], where: str) -> Term:
     seen = sum(finding.shows(name) for finding in findings)
     most = max((finding.dropped.get(name, 0.0) for finding in findings), default=0.0)
     if not findings:
-        reason = f"none of {planned} {where} was decided" if planned else f"there were no {where}"
+        reason = f"none of {counted(planned, where)} was decided" if planned else f"there were no {where}s"
     elif most == 0.0:
         reason = IDLE.get(name, "leaving it out changes nothing")
     else:
-        reason = f"leaving it out changes a by at most {most:.2g} of the bound in {len(findings)} {where}"
+        within = counted(len(findings), where)
+        reason = f"leaving it out changes a by at most {most:.2g} of the bound in {within}"
     limit = min((finding.detection_limit.get(name, math.inf) for finding in findings), default=math.inf)
     return term_of(name, limit, planned, len(findings), seen, reason)
 

@@ -22,6 +22,7 @@ from sstep_verify.checks.shared.outcome import NOT_AGAIN, unseen, verdict_on, wi
 from sstep_verify.checks.short.ends import causes_of
 from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
 from sstep_verify.checks.window.compare import compare, resolution
+from sstep_verify.errors import counted
 from sstep_verify.oracle.window import Replay
 from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, TAIL, WRITE_BACK
 from sstep_verify.trajectory import Trajectory
@@ -101,7 +102,7 @@ def _sum(bounds: list[TrajectoryBound]) -> TrajectoryBound:
 def _unfit(truth: ShortTruth, iteration: int, state: np.ndarray) -> tuple[str, float, tuple[str, ...]]:
     """Why a state is wrong before any comparison, by how much, and signs of it; empty if it is not."""
     if not np.isfinite(state).all():
-        return f"a is not finite after {iteration} iterations.", math.inf, ()
+        return f"a is not finite after {counted(iteration, 'iteration')}.", math.inf, ()
     still = np.ones(state.size, dtype=bool)
     still[truth.places] = False
     moved = np.flatnonzero(still & (state != 0))
@@ -158,7 +159,7 @@ def verdict_of(
     shown = {KERNEL, OVERLAP, OMEGA} | ({STALE} if s == 1 else set())
     shown |= {TAIL} if short_length(case) % s else set()
     names = [name for name in case.problem.quantities(case.declaration.update, s, 1) if name in shown]
-    terms = term_records(names, points, "runs from zero to a recorded point")
+    terms = term_records(names, points, "recorded state")
     # The planted defect is the dropped kernel correction. s = 1 has none; but where a result was written
     # with a rounding that is most of the bound, the run must have shown the stale product left out.
     loose = finding if _written(finding)[0] else max(points, key=_written)
@@ -166,7 +167,7 @@ def verdict_of(
     planted = [term for term in terms if term.name == (KERNEL if s > 1 else STALE)]
     status = with_planted(finding.status, planted if s > 1 or written else ())
     reason = (
-        f"{compared} after {finding.window.end} iterations: measured {finding.measured:.3g}, "
+        f"{compared} after {counted(finding.window.end, 'iteration')}: measured {finding.measured:.3g}, "
         f"bound {finding.bound:.3g} ({origin})."
     )
     asked = classical is None and case.diagnose and status is Status.FAIL
@@ -204,8 +205,8 @@ def verdict_of(
         signs=[name for mistake in mistakes for name in mistake.names] or finding.signs,
         each=len(mistakes) == 1,
         uncertain=[
-            f"how its result was written down (after {loose.window.end} iterations up to {written:.2g}, "
-            f"{count} of {of} values)"
+            f"how its result was written down (after {counted(loose.window.end, 'iteration')} up to "
+            f"{written:.2g}, {count} of {counted(of, 'value')})"
         ]
         * (count > 0),
     )

@@ -89,7 +89,9 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     pair = len(causes) > 0 and len(causes[0].names) > 1
     says = []
     if names:
-        says.append(f"Leaving out one quantity reproduces them: {', '.join(names)}.")
+        found = int(reproduced[order[len(names) - 1]])
+        them = "them" if found == judged.wrong.size else f"at least {found} of them"
+        says.append(f"Leaving out one quantity reproduces {them}: {', '.join(names)}.")
     elif factors:
         ranges = " or ".join(factor.interval for factor in factors)
         says.append(f"A factor 1 + delta on one quantity explains all of them: {ranges}.")
@@ -106,8 +108,10 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
             + ", nor a mistake known here" * bool(ends)
             + (UNNAMED if case.diagnose else f". {NOT_AGAIN}")
         )
-    over = f"{judged.wrong.size} steps are over their bound, the first is "
-    note = " ".join([f"{over}{_step_in_words(judged, first)}.", *says])
+    alone = judged.wrong.size == 1
+    over = f"{counted(judged.wrong.size, 'step')} {'is over its' if alone else 'are over their'} bound"
+    where = "" if alone else "the first is "
+    note = " ".join([f"{over}, {where}{_step_in_words(judged, first)}.", *says])
     details: dict[str, object] = {NAMED: [*likely, *beside, *([] if names else sized)]}
     placed = replace(
         finding, window=Window(first, first + 1), note=note, signs=tuple(signs), details=details

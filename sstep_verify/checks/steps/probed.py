@@ -11,6 +11,7 @@ import numpy as np
 
 from sstep_verify.checks.shared.finding import Finding, distance_ratios
 from sstep_verify.checks.steps.causes import never_first
+from sstep_verify.errors import counted
 from sstep_verify.verdict import SEEN
 
 ROWS, GRADIENT, CURVATURE, INCREMENT, STORED = (
@@ -25,7 +26,7 @@ ROWS, GRADIENT, CURVATURE, INCREMENT, STORED = (
 ORDER = (ROWS, GRADIENT, CURVATURE, INCREMENT, STORED)
 
 CAUSES = {
-    ROWS: "the kernel function, the data or the reduction is wrong; see kernel-entries",
+    ROWS: "the kernel function, the data, the reduction or the declared precision is wrong",
     CURVATURE: "the diagonal, its shift or (K-RR) the block's matrix is wrong",
     INCREMENT: "the quotient, the clip or (K-RR) the solve is wrong",
     STORED: "the update of a is wrong",
@@ -158,9 +159,6 @@ def first_in_words(
     `draws` are the coordinates of all steps, shape (H, b), `width` is s.
     """
     first, step = out
-    within = "Everything before is within its bound" if len(quantities) > 1 else ""
-    if first.name != ROWS:
-        within = "Kernel rows and everything before are within theirs"
     place, name = first.place[step], {ROWS: "kernel row", STORED: "new value"}.get(first.name, first.name)
     # Every coordinate of a block has as many values; the one of an increment of K-RR is the block's.
     coordinate = draws[step, place // max(first.bound.shape[1] // draws.shape[1], 1)]
@@ -169,20 +167,24 @@ def first_in_words(
         recorded, expected = (float(values[step, place]) for values in (first.recorded, first.expected))
         if math.isfinite(recorded) or math.isfinite(expected):
             values = f": recorded {recorded!r}, the judge's own {expected!r}"
-    finding = first.finding(step)
+    finding, before = first.finding(step), "Nothing"
+    if first.name != ROWS:
+        before = "No kernel row, and nothing else"
     return (
         f"The first quantity that is out of its bound is the {name} of iteration {step + 1}, counted from "
         f"1 (step {step % width + 1} of its window, coordinate {coordinate}){values}; difference "
-        f"{finding.measured:.3g}, bound {finding.bound:.3g} (bounds/step/probed.py). {within}: "
-        f"{_cause(first, step, len(draws), width)}. {first.out} of {first.distance.size} values of the "
-        f"{name} are out of their bounds, in {first.wrong.size} steps."
+        f"{finding.measured:.3g}, bound {finding.bound:.3g} (sstep_verify/bounds/step/probed.py). "
+        f"{before} recorded before it is: {_cause(first, step, len(draws), width)}. Out of their bounds: "
+        f"{first.out} of {first.distance.size} values of the {name}, in "
+        f"{counted(first.wrong.size, 'step')}."
     )
 
 
 def _cause(first: Compared, step: int, steps: int, width: int) -> str:
     named = first.without()
     if named:
-        return f"leaving out one part reproduces it ({', '.join(named)})"
+        most = f"leaving out one part reproduces at least {SHARE:.0%} of the steps out of their bound"
+        return f"{most} ({', '.join(named)})"
     if first.name != GRADIENT:
         return CAUSES[first.name]
     if step % width == 0:
@@ -192,5 +194,5 @@ def _cause(first: Compared, step: int, steps: int, width: int) -> str:
         )
     if never_first(first.wrong, width):
         windows = -(-steps // width)
-        return f"those of the first steps of all {windows} windows are right, so the correction is wrong"
+        return f"those of the first steps of all {windows} windows are not out, so the correction is wrong"
     return "the correction or the stale product is wrong"

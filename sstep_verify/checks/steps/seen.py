@@ -15,6 +15,7 @@ import numpy as np
 from sstep_verify.checks.shared.finding import Finding, Window, ratios, term_of, unbounded
 from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.tally import CLIP_HIGH, CLIP_LOW, EVENTS, NAMES, REPEATED, Tally
+from sstep_verify.errors import counted
 from sstep_verify.oracle.facade import MOST_BITS
 from sstep_verify.quantities import (
     BOUNDARY,
@@ -170,5 +171,5 @@ def _why_not(name: str, judged: JudgedRun) -> str:
         return "no step of the short last window moves its coordinate by more than twice its bound"
     if not judged.tally.acts[NAMES.index(name)]:
         none_of = "no error in it is certain to change any of" if name == LABELS else "it changes none of"
-        return f"{none_of} {int(judged.tally.looked[0])} steps"
+        return f"{none_of} {counted(int(judged.tally.looked[0]), 'step')}"
     return "leaving it out changes no step by more than twice its bound"

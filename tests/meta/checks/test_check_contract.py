@@ -71,7 +71,7 @@ def with_value(run, place, value):
 
 
 PLANTED = {
-    "fewer iterations": (lambda run: cut(run, 3), "of 75 iterations were made"),
+    "fewer iterations": (lambda run: cut(run, 3), "of 75 iterations made"),
     "no state at all": (lambda run: cut(run, 0), "0 of 75 iterations"),
     "another start": (lambda run: replace(run, start=1), "began at position 1 of the index stream instead of 0"),
     "another s": (lambda run: replace(run, s=S + 1), "windows of s = 5 instead of 4"),

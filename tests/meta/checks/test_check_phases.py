@@ -89,7 +89,9 @@ def test_a_mistake_in_one_step_is_told_with_its_place(mistake, task):
     quantity = MISTAKES[mistake]
     assert verdict.evidence["first out of its bound"] == {"quantity": quantity, "iteration": first}
     assert f"(step {1 if mistake == 'row' else 3} of its window, coordinate" in verdict.reason
-    assert ("Kernel rows and everything before are within theirs" in verdict.reason) == (mistake != "row")
+    assert ("No kernel row, and nothing else recorded before it is: " in verdict.reason) == (
+        mistake != "row"
+    )
     assert verdict.ratio > 1.0
 
 

@@ -60,7 +60,7 @@ def test_another_number_of_ranks_than_declared_fails():
 
     for verdict in judged(check, *_parallel(), change=lone).values():
         assert verdict.status is Status.FAIL
-        assert "1 ranks gave a digest" in verdict.reason
+        assert "1 rank gave a digest" in verdict.reason
 
 
 def test_digests_of_something_else_fail():
@@ -119,5 +119,5 @@ def test_a_rank_that_received_something_else_is_named_with_the_collective():
     case, tested = _program()
     for verdict in judged(check, case, tested, change=lambda run: _witnessed(run, (2, 3))).values():
         assert verdict.status is Status.FAIL
-        assert "in number 4 of 5 collectives that give all the same (ranks 2)" in verdict.reason
+        assert "in number 4 of 5 collectives meant to give all the same (ranks 2)" in verdict.reason
         assert_teaches(verdict)
