@@ -134,7 +134,9 @@ def _clip_term(case: Case, trajectory: Trajectory, bound: float) -> Term:
     )
     if rows.size == 0:
         still = (
-            "no coordinate that was drawn sits on the box at any recorded iteration, so no clip was seen"
+            "no entry of it sits on the box, so no clip was seen"
+            if trajectory.stopped == GIVEN
+            else "no coordinate drawn sits on the box at any recorded iteration, so no clip was seen"
         )
         return planted_term("clip dropped", 0.0, bound, recorded, recorded, still)
     row = int(rows[-1])

@@ -31,6 +31,7 @@ from sstep_verify.checks.shared.final_vector import (
 from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
 from sstep_verify.diagnosis.conventions import Answer, Reading
+from sstep_verify.diagnosis.hints import MOST_SAMPLES as MOST_READ
 from sstep_verify.diagnosis.hints import explained, in_words
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.objectives import MOST_SAMPLES, exact_values
@@ -45,24 +46,35 @@ CLAIMS = ("tolerance", "gap", "residual")
 """tolerance: gap over the optimal value (K-SVM), error over ||a*|| (K-RR); gap: absolute (K-SVM);
 residual: 2-norm of y - M a, absolute (K-RR)."""
 
+PROBLEM = {True: "loss, C, a bias, kernel", False: "lambda, m on the diagonal, kernel"}
+"""In what the problem that was solved may be another one, by whether it is a K-SVM."""
+
 CAUSES = (
     "the run stopped early, its stopping rule measures something else, it solves another problem ({}), its "
     "gradient is stale"
 )
-SVM_CAUSES = CAUSES.format("loss, C, a bias, kernel")
-RIDGE_CAUSES = CAUSES.format("lambda, m on the diagonal, kernel")
-UNEXPLAINED = (
-    "none of the known conventions and other problems explains it; where its solver stops at a tolerance, "
-    "say which (--tolerance)"
+GIVEN_CAUSES = (
+    "{}; it is of a run that had not converged, or of another problem ({}); where its solver stops at a "
+    "tolerance, say which (--tolerance)"
 )
+UNEXPLAINED = "none of the known conventions and other problems explains it"
+UNTRIED = f"what explains it is looked for up to m = {MOST_READ} alone"
 
-SVM_ORIGIN = (
-    "claimed gap + error of evaluating a gap in the declared precision (sstep_verify/bounds/optimum/svm.py)"
-)
-RIDGE_ORIGIN = (
-    "claimed distance + error of evaluating it in the declared precision "
-    "(sstep_verify/bounds/optimum/ridge.py)"
-)
+ORIGIN = {
+    True: (
+        "{} gap + error of evaluating a gap in the declared precision (sstep_verify/bounds/optimum/svm.py)"
+    ),
+    False: (
+        "{} distance + error of evaluating it in the declared precision "
+        "(sstep_verify/bounds/optimum/ridge.py)"
+    ),
+}
+"""Where the bound comes from, by whether it is one of a K-SVM."""
+
+
+def _word(trajectory: Trajectory) -> str:
+    """What a tolerance is: of a run its claim, of a vector that was handed over what is asked of it."""
+    return "allowed" if trajectory.stopped == GIVEN else "claimed"
 
 
 def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[Verdict]:
@@ -118,15 +130,18 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
         s,
         trajectory,
         optimum.alpha,
-        f"gap of the final a of {case.declaration.name}{moved}, claimed {claimed:.3g}, enclosed in {how} "
-        f"as [{gap[0]:.3g}, {gap[1]:.3g}]",
+        f"gap of the final a of {case.declaration.name}{moved}, {_word(trajectory)} {claimed:.3g}, "
+        f"enclosed in {how} as [{gap[0]:.3g}, {gap[1]:.3g}]",
         (max(gap[0], 0.0), gap[1]),
         bound,
         start=(f"has a gap of {start:.3g} at least", start, limit),
         written=written,
         whole=best,
         over=over,
-        words=(f"{over[1]:.2g} of the optimal value", f"KKT violation {violation[1]:.2g}"),
+        words=(
+            f"at most about {over[1]:.2g} of the optimal value",
+            f"KKT violation about {violation[1]:.2g}",
+        ),
         evidence={
             "claimed gap": claimed,
             "attainable gap": values.attainable,
@@ -166,13 +181,14 @@ def _verdict(
     `start` is where the run began: what it has, in words, at least how much of it, and what it might have.
     `written` is the part of the bound that is of how the vector was written down, `whole` the optimal value
     or the norm of a*, `over` encloses what was measured over that, and `words` tell of it and of the
-    largest violation of the optimality rules, at most.
+    largest violation of the optimality rules.
     """
     svm, given, hints = case.problem.is_svm, trajectory.stopped == GIVEN, list[Reading]()
-    causes, tolerance = SVM_CAUSES if svm else RIDGE_CAUSES, case.claims.get("tolerance")
+    causes, tolerance = CAUSES.format(PROBLEM[svm]), case.claims.get("tolerance")
     if given:  # Nothing of a run.
-        what += f", {words[0]} at most (tolerance {tolerance or 0.0:g}), {words[1]} at most"
-        causes = f"{UNEXPLAINED}; {causes}"
+        what += f", {words[0]} (tolerance {tolerance or 0.0:g}), {words[1]}"
+        tried = UNEXPLAINED if case.problem.samples <= MOST_READ else UNTRIED
+        causes = GIVEN_CAUSES.format(tried, PROBLEM[svm])
     finding = Finding(what, *enclosure, bound)
     if finding.status is Status.FAIL:
         claimed = (bound / whole if whole > 0 else 0.0) if tolerance is None else tolerance
@@ -187,7 +203,7 @@ def _verdict(
         s,
         finding,
         units="gap" if svm else "2-norm",
-        origin=SVM_ORIGIN if svm else RIDGE_ORIGIN,
+        origin=ORIGIN[svm].format(_word(trajectory)),
         causes=in_words(hints) if hints else causes,
         terms=(planted,),
         evidence={"iterations": trajectory.length, **evidence, **notes(trajectory, hints)},
@@ -242,15 +258,15 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
         s,
         trajectory,
         optimum.alpha,
-        f"distance of the final a of {case.declaration.name} from a*, claimed {claimed:.3g}, enclosed as "
-        f"[{lower:.3g}, {upper:.3g}]",
+        f"distance of the final a of {case.declaration.name} from a*, {_word(trajectory)} {claimed:.3g}, "
+        f"enclosed as [{lower:.3g}, {upper:.3g}]",
         (lower, upper),
         bound,
         start=(f"is {start:.3g} at least away from a*", start, limit),
         written=written,
         whole=size,
         over=over,
-        words=(f"{over[1]:.2g} of ||a*||", f"largest residual {violation[1]:.2g}"),
+        words=(f"at most about {over[1]:.2g} of ||a*||", f"largest residual about {violation[1]:.2g}"),
         evidence={
             "claimed distance": claimed,
             "attainable distance": attainable,

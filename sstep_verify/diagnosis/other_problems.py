@@ -71,16 +71,16 @@ def other_penalty(problem: Problem) -> Iterator[Other]:
     loss, m = problem.loss, float(problem.samples)
     p, value = loss.symbol, loss.parameter
     parameters = {f"2*{p}": 2 * value, f"{p}/2": value / 2, f"m*{p}": m * value, f"1/{p}": 1 / value}
-    parameters |= {f"1/(m*{p})": 1 / m / value} if problem.is_svm else {"1": 1.0}
+    parameters |= {f"1/(m*{p})": 1 / m / value} if problem.is_svm else {p: 1.0}
     # K-RR with lambda/m is what a sum in the place of the mean gives, which is told apart.
     parameters |= {f"{p}/m": value / m} if problem.is_svm else {}
-    names = {"1": LAMBDA_LOST}
+    names = {p: LAMBDA_LOST}
     if isinstance(loss, SquaredHinge):
         names = {f"2*{p}": OMEGA, f"{p}/2": OMEGA}
     for how, one in parameters.items():
         with suppress(InputError):
             if one != value and 0 < one < math.inf:
-                words = f"the optimum for {p} = {how} = {one:.6g} in the place of {value:.6g}"
+                words = f"the optimum with {how} = {one:.6g} in the place of {p} = {value:.6g}"
                 yield from changed(problem, words, names.get(how, ""), loss=type(loss)(one))
 
 
@@ -135,15 +135,20 @@ def other_kernel(problem: Problem) -> Iterator[Other]:
         for how, width in widths.items():
             with suppress(InputError):
                 name = SIGMA if how in ("2*sigma", "sigma/2") else ""
+                how = f"{how} = {width:.6g} in the place of sigma = {s:.6g}"
                 if width != s:
-                    yield from _of_kernel(problem, RBFKernel(width), f"sigma = {how} = {width:.6g}", name)
+                    yield from _of_kernel(problem, RBFKernel(width), how, name)
     elif isinstance(kernel, PolynomialKernel):
         for degree in (kernel.degree - 1, kernel.degree + 1):
             with suppress(InputError):
-                yield from _of_kernel(problem, replace(kernel, degree=degree), f"degree = {degree}", DEGREE)
+                how = f"degree {degree} in the place of {kernel.degree}"
+                yield from _of_kernel(problem, replace(kernel, degree=degree), how, DEGREE)
         for offset in {0.0, 1.0} - {kernel.offset}:
-            name = OFFSET if offset == 0.0 else ""
-            yield from _of_kernel(problem, replace(kernel, offset=offset), f"offset = {offset:g}", name)
+            name, how = (
+                OFFSET if offset == 0.0 else "",
+                f"offset {offset:g} in the place of {kernel.offset:g}",
+            )
+            yield from _of_kernel(problem, replace(kernel, offset=offset), how, name)
         if problem.features > 1 and _copied(problem):
             data = problem.dense / math.sqrt(problem.features)
             words = "the optimum of (offset + <x, z>/n)^d: inner products divided by the number of features"
@@ -151,7 +156,7 @@ def other_kernel(problem: Problem) -> Iterator[Other]:
 
 
 def _of_kernel(problem: Problem, kernel: Any, how: str, name: str) -> Iterator[Other]:
-    return changed(problem, f"the optimum for {how} of the kernel", name, kernel=kernel)
+    return changed(problem, f"the optimum with {how}", name, kernel=kernel)
 
 
 def constant_feature(problem: Problem) -> Iterator[Other]:

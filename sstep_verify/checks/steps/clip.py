@@ -41,6 +41,9 @@ from sstep_verify.rounding.finisher import Box, finish, finish_flat, soft
 from sstep_verify.rounding.sums import FROZEN
 from sstep_verify.verdict import SEEN
 
+UNEXPLAINED = False
+"""In the place of whether a step is over its bound, where the quantity is not to explain it."""
+
 _label_effect = compiled_borrowing(label_effect)
 
 
@@ -126,7 +129,7 @@ def judge_clipped_step(rows, state, block, stretch, step, constants, progress, t
             note_effects(tally, STREAM, change, 0.0, ended.bound, remainder, failed)
         if tail:
             change = abs(clipped - value)
-            note_effects(tally, TAIL, change, change, ended.bound, 1.0, False)
+            note_effects(tally, TAIL, change, change, ended.bound, 1.0, UNEXPLAINED)
 
 
 @compiled_borrowing
@@ -140,7 +143,7 @@ def _look(tally, state, constants, row, i, curvature, ended, failed):
         _note(tally, quantity, effects[quantity, 0] * unit, 1.0, ended, failed)
     _note(tally, CURVATURE, quotient, 0.5, ended, failed)
     label = _label_effect(product, effects[SAME, 0])
-    _note(tally, LABELS, label * unit, 2.0, ended, False)
+    _note(tally, LABELS, label * unit, 2.0, ended, UNEXPLAINED)
     if failed:
         # A wrong solver may flip the label of its own increments as well.
         flipped = finish(ended.box, ended.new + 2.0 * product * unit, ended.knot)

@@ -16,6 +16,7 @@ from sstep_verify.measures import GapMeasure, relative_error
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.solver import ridge_window, svm_window
+from sstep_verify.trajectory import GIVEN
 from sstep_verify.verdict import Status
 
 LOSSES = [(Hinge(0.5), 1), (SquaredHinge(2.0), 1), (Ridge(0.05), 3)]
@@ -62,6 +63,14 @@ def test_a_run_that_claims_more_than_it_reached_fails(loss, block):
         assert verdict.status is Status.FAIL
         assert "claimed" in verdict.reason
         assert_teaches(verdict)
+
+    def handed_over(run):
+        return dataclasses.replace(run, stopped=GIVEN)
+
+    given = judged(check, early, tested, handed_over, observe)[4]
+    assert given.status is Status.FAIL
+    assert ", allowed " in given.reason
+    assert not any(word in given.reason for word in ("claimed", "stopping rule measures", "is stale"))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -59,13 +60,20 @@ def test_conventions_of_the_width_are_told_with_their_width():
         "2*sigma": 0.6, "sigma/2": 0.15, "1/sigma": 1 / 0.3, "1/sigma^2": 1 / 0.09, "1/(2*sigma^2)": 1 / 0.18,
         "1/(2*sigma)": 1 / 0.6, "sigma/n": 0.15, "1/n": 0.5,
     }  # fmt: skip
-    told = {one.words.split(" = ")[1]: one.problem.kernel.sigma for one in other_kernel(problem)}
-    assert told == pytest.approx(widths, rel=1e-12)
+    told = {
+        re.match("the optimum with (.*) = .* in the place of sigma = 0.3$", one.words)[1]: one.problem
+        for one in other_kernel(problem)
+    }
+    assert {how: one.kernel.sigma for how, one in told.items()} == pytest.approx(widths, rel=1e-12)
 
 
 def test_conventions_of_a_power_are_told():
     problem = problem_with(Hinge(1.0), PolynomialKernel(3, 0.5))
     kernels = [one.problem.kernel for one in other_kernel(problem)]
+    words = [one.words for one in other_kernel(problem)]
+    assert words[::2][:2] == [
+        "the optimum with degree 2 in the place of 3", "the optimum with offset 0 in the place of 0.5",
+    ]  # fmt: skip
     assert {(one.degree, one.offset) for one in kernels[:-1]} == {(2, 0.5), (4, 0.5), (3, 0.0), (3, 1.0)}
     assert kernels[-1] == PolynomialKernel(3, 0.5)
 
