@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -229,3 +230,16 @@ def test_draws_that_a_program_logs_are_read_with_care(tmp_path, indices, words):
     asked = RunRequest(request().problem, IndexStream("logged", 6, 1, 4), 2, 4)
     with pytest.raises(ProgramError, match=words):
         tested.run(asked)
+
+
+def test_of_what_is_recorded_beside_a_log_the_rounding_is_that_of_what_is_recorded(tmp_path):
+    """A scale of no power of two rounds each a; a log has another shape than the trace beside it."""
+    lines = "\n".join(
+        f'open("{name}.txt", "w").write(" ".join(["0.5"] * {count}))'
+        for name, count in (("log", 14), ("trace", 30))
+    )
+    asked = replace(request(record=(4, 8, 12)), start=0)
+    made = leaving(lines, "[conventions]\nscale = 3.0\n", tmp_path, "log").run(asked)
+    assert made.rounding is not None
+    assert made.rounding.shape == made.alphas.shape == (5, 6)
+    assert made.rounding_at(14).shape == (6,)
