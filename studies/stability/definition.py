@@ -16,10 +16,13 @@ from sstep_verify.campaign.cases import (
     Range,
     chosen,
     read_table,
+    refuse_beyond,
 )
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Kernel
 from sstep_verify.problems.kernels import identify
+from sstep_verify.problems.losses import TASKS
+from sstep_verify.scenarios.data import SHAPES
 from sstep_verify.scenarios.scenario import Scenario
 
 FORMS = {"float64": ("in-place", "frozen"), "float32": ("frozen",)}
@@ -48,7 +51,7 @@ class ScenarioFamily:
 
     precision: Annotated[str, OneOf(FORMS)]
     form: tuple[str, ...]
-    task: tuple[str, ...]
+    task: Annotated[tuple[str, ...], OneOf(TASKS)]
     kernel: tuple[Kernel, ...]
     condition: Annotated[tuple[float, ...], Range(1)]
     s: Annotated[tuple[int, ...], Range(1, WORDS)]
@@ -58,7 +61,7 @@ class ScenarioFamily:
     samples: Size = 48
     features: Size = 16
     iterations: Size = 512
-    spectrum: str = "geo"
+    spectrum: Annotated[str, OneOf(SHAPES)] = "geo"
     replay: Annotated[tuple[int, ...], Range(1, WORDS)] = ()
     replay_draws: Count = 1 << 13
     windows: Annotated[int, Range(0, 1 << 20, "each is replayed in exact arithmetic")] = 2
@@ -154,6 +157,9 @@ def read_scenario(table: dict, where: str) -> ScenarioFamily:
     family = ScenarioFamily(**read_table(table, ScenarioFamily, where))
     ends = f"windows = {family.windows}, with the first and the last"
     Range(1, family.windows + 2, ends).refuse(where, "minimum_windows", family.minimum_windows)
+    drawn = "a K-SVM draws one coordinate a step, and a block holds none twice"
+    blocks = Range(1, family.samples if family.task == ("krr",) else 1, drawn)
+    refuse_beyond(where, {"block": family.block}, {"block": blocks})
     for form in family.form:
         OneOf(FORMS[family.precision]).refuse(where, f"{family.precision} form", form)
     try:

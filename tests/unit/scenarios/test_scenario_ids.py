@@ -90,29 +90,3 @@ def test_malformed_ids_are_refused_by_the_part_at_fault(text, named):
     with pytest.raises(InputError) as caught:
         Scenario.from_id(text)
     assert named in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("fields", "named"),
-    [
-        ({"samples": 1}, "samples = 1"),
-        ({"samples": 4.0}, "samples = 4.0"),
-        ({"block": 2}, "block = 2"),
-        ({"task": "krr", "block": 5}, "block = 5"),
-        ({"s": 0}, "s = 0"),
-        ({"condition": 0.5}, "condition = 0.5"),
-        ({"condition": float("nan")}, "condition = nan"),
-        ({"spectrum": "rlogrand"}, "'rlogrand'"),
-        ({"scale": "huge"}, "'huge'"),
-        ({"density": 0.5, "offset": 1.0}, "offset = 1.0"),
-        ({"skew": 1.0}, "skew = 1.0"),
-        ({"scale": "near-overflow", "offset": 1e6}, "offset = 1000000.0"),
-        ({"duplicates": 1.0}, "duplicates = 1.0"),
-        ({"zero_rows": 5}, "zero_rows = 5"),
-        ({"parameter": 0.0}, "C = 0.0"),
-    ],
-)
-def test_contradictory_fields_are_refused_by_name(fields, named):
-    with pytest.raises(InputError) as caught:
-        Scenario(**fields)
-    assert named in str(caught.value)
