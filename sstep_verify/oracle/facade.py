@@ -1,23 +1,48 @@
-"""The oracle of a group of cases: truth on request, with what is costly made once and kept."""
+"""The oracle of a group of cases: truth on request, with what is costly made once and kept.
+
+A window is replayed exactly from the solver's own a: how far it ended from the exact end.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from sstep_reference import Kernel, SingularSystemError
 from sstep_reference.arithmetic import Balls
+from sstep_reference.kernels import Columns
 
-from sstep_verify.oracle.balls.exact_kernel import PanelColumns, exact_kernel, step_error
+from sstep_verify.oracle.balls.exact_kernel import (
+    DOWN,
+    UP,
+    PanelColumns,
+    distances,
+    exact_kernel,
+    root_interval,
+    step_error,
+    upward,
+)
 from sstep_verify.oracle.certificate.optimum import RidgeOptimum, SvmOptimum, ridge_optimum, svm_optimum
-from sstep_verify.oracle.replay import replay_window
 from sstep_verify.oracle.trajectories import EnclosedTrajectory, enclosed_trajectory, mutated_states
-from sstep_verify.oracle.window import Replay
+from sstep_verify.oracle.window import (
+    Effect,
+    Effects,
+    Ends,
+    Interval,
+    Replay,
+    acting,
+    begun_window,
+    effect_of,
+    float_steps,
+)
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.protocol import RunRequest
-from sstep_verify.recurrence.mutation import Before, Mutation
+from sstep_verify.quantities import KERNEL
+from sstep_verify.recurrence.mutation import Before, LocalWindow, Mutation
 from sstep_verify.trajectory import Panel
 
 FIRST_BITS = 192
@@ -72,16 +97,10 @@ class Oracle:
         state: str = "",
         before: Before | None = None,
     ) -> Replay:
-        """Replay one window exactly; begin and end (m,), draws (s, b).
+        """Replay one window exactly (`replay_window`), with so many bits.
 
-        With a carried state (m,) or (n,) the window starts from a and this state, which is then named; a
-        mistake may use what is of the window `before`. The precision is `bits`, or more where no fewer
-        prove a block system of K-RR, which is ``>= m I``, to be invertible.
-
-        Raises
-        ------
-        SingularSystemError
-            If `MOST_BITS` do not prove it.
+        More are taken where no fewer prove a block system of K-RR, which is ``>= m I``, to be invertible;
+        it is a SingularSystemError if `MOST_BITS` do not prove it.
         """
         return self._proven(
             bits, lambda kernel: replay_window(problem, kernel, begin, end, draws, carried, state, before)
@@ -90,13 +109,7 @@ class Oracle:
     def enclosed(
         self, problem: Problem, initial: np.ndarray, draws: np.ndarray, at: Iterable[int]
     ) -> EnclosedTrajectory:
-        """The classical trajectory with the error of every step (`enclosed_trajectory`).
-
-        Raises
-        ------
-        SingularSystemError
-            As `replay` does.
-        """
+        """The classical trajectory with the error of every step (`enclosed_trajectory`), by such bits."""
         return self._proven(
             FIRST_BITS, lambda kernel: enclosed_trajectory(problem, kernel, initial, draws, at)
         )
@@ -110,13 +123,7 @@ class Oracle:
         at: Iterable[int],
         mutations: Sequence[Mutation],
     ) -> list[dict[int, Any]]:
-        """Runs of mutants (`mutated_states`), at a precision that `replay` would take.
-
-        Raises
-        ------
-        SingularSystemError
-            As `replay` does.
-        """
+        """Runs of mutants (`mutated_states`), at a precision that `replay` would take."""
         return self._proven(
             FIRST_BITS, lambda kernel: mutated_states(problem, kernel, initial, draws, s, at, mutations)
         )
@@ -175,13 +182,115 @@ class Oracle:
     def trajectory(
         self, problem: Problem, stream: IndexStream, iterations: int, at: Iterable[int]
     ) -> EnclosedTrajectory:
-        """The same of a stream from zero.
-
-        Raises
-        ------
-        InputError
-            If the stream does not fit the problem or an iteration is out of range.
-        """
+        """The same of a stream from zero; InputError where it, or an iteration, does not fit."""
         wanted = tuple(at)
         RunRequest(problem, stream, 1, iterations, record=wanted)  # Refuses what does not fit.
         return self.enclosed(problem, np.zeros(problem.samples), stream.blocks(0, iterations), wanted)
+
+
+LONG = 1 << 14
+"""Products in a window of K-RR above which most effects are read off one mutant."""
+
+Measure = Callable[[Any, Any, int], Interval]
+"""Enclosure, two arrays of shape (k,), of the distance of two ends; so many of them are those of `Ends`."""
+
+
+def replay_window(
+    problem: Problem,
+    kernel: Columns,
+    begin: np.ndarray,
+    end: np.ndarray,
+    draws: np.ndarray,
+    carried: np.ndarray | None = None,
+    state: str = "",
+    before: Before | None = None,
+) -> Replay:
+    """Replay a window from the solver's own a and compare at its end.
+
+    K-SVM: the exact end comes from the classical reference (Algorithm 1) in balls; the mutable s-step
+    recurrence, unmutated, must enclose the same point, or the two oracles disagree. From a carried state
+    there is no such run of Algorithm 1; then the exact end is what the s-step recurrence clips.
+
+    K-RR: points of many digits with a proven distance from the exact end, compared in the M-norm. A carried
+    state moves the point that the exact steps project to, not the projections. Over a panel, of which no
+    definiteness is known, balls are carried and compared per coordinate.
+
+    Begin and end are the solver's a at both ends of the window, (m,); all else is as in `begun_window`. The
+    precision of the kernel is that of the replay.
+    It is an OracleDisagreementError if reference and mutable recurrence contradict each other, and a
+    SingularSystemError if a block system cannot be proven invertible at this precision.
+    """
+    arithmetic: Any = kernel.arithmetic
+    alpha = arithmetic.vector(begin)
+    window = begun_window(problem, kernel, alpha, draws, carried, state, before)
+    ends, measures = Ends(problem, kernel, window), [_per_coordinate(arithmetic)]
+    exact = ends.unmutated
+    if problem.is_svm:
+        exact = ends.by_reference(kernel, alpha) if carried is None else ends.clipped()
+    elif ends.refined:
+        # The 2-norm is at most the M-norm over sqrt(m).
+        reach = upward(ends.off / math.sqrt(problem.samples))
+        energy = _energy_norm(problem, arithmetic, window, ends.off)
+        measures = [energy, _per_coordinate(arithmetic, reach)]
+    places = np.array(window.coordinates, dtype=np.int64)
+    reached = arithmetic.vector(end[places])
+    names, drawn = acting(problem, window), sum(map(len, window.draws))
+    # So long a window of K-RR that only the kernel correction is worth two mutants.
+    long = not problem.is_svm and drawn * len(window.coordinates) > LONG
+
+    steps = float_steps(problem, window.draws, ends.log)
+
+    def measured(measure: Measure) -> Replay:
+        lower, upper = measure(reached, exact, 1)
+
+        def change(mutation: Mutation) -> np.ndarray:
+            try:
+                return measure(ends(mutation), ends.unmutated, 2)[0]
+            except SingularSystemError:  # a mutant without an end has no known effect
+                return np.zeros_like(lower)
+
+        def effect(name: str) -> Effect:
+            return effect_of(name, change, secant=long and name != KERNEL)
+
+        return Replay(places, lower, upper, steps, Effects(names, effect), arithmetic.bits)
+
+    def distance(mutation: Mutation) -> Interval:
+        low, high = zip(*(measure(reached, ends(mutation), 1) for measure in measures), strict=True)
+        return np.concatenate(low), np.concatenate(high)
+
+    replay, *components = map(measured, measures)
+    return replace(replay, distance=distance, components=components[0] if components else None)
+
+
+def _per_coordinate(arithmetic: Any, off: float | None = None) -> Measure:
+    """Distances of each coordinate of ends that enclose the exact ones, or are up to `off` from them."""
+
+    def measure(one: Any, other: Any, points: int) -> Interval:
+        low, high = distances(arithmetic, one, other)
+        return (low, high) if off is None else _apart(low, high, points * off)
+
+    return measure
+
+
+def _energy_norm(problem: Problem, arithmetic: Any, window: LocalWindow, off: float) -> Measure:
+    """``sqrt(d'(K/lambda + m I)d)``, d the difference on the window's coordinates of two ends."""
+    penalty = arithmetic.number(problem.ridge.penalty)
+
+    def measure(one: Any, other: Any, points: int) -> Interval:
+        with arithmetic.working():
+            difference = arithmetic.vector([x - y for x, y in zip(one, other, strict=True)])
+            products = arithmetic.vector([arithmetic.dot(row, difference) for row in window.gram])
+            square = arithmetic.dot(products, difference) / penalty
+            low, high = root_interval(square + problem.samples * arithmetic.dot(difference, difference))
+        return _apart(np.array([low]), np.array([high]), points * off)
+
+    return measure
+
+
+def _apart(low: np.ndarray, high: np.ndarray, off: float) -> Interval:
+    """Interval of a distance whose end is known up to `off`, both ends rounded outwards."""
+    below, above = (low - off) * DOWN, (high + off) * UP
+    return (
+        np.fmax(np.nextafter(below, -np.inf), 0.0),
+        np.where(above > 0.0, np.nextafter(above, np.inf), above),
+    )

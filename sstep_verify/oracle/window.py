@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sstep_reference.kernels import Columns
 
+from sstep_verify import quantities
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.block_solve import refined
 from sstep_verify.oracle.balls.exact_kernel import PanelColumns, classical_run, interval, upward
@@ -269,3 +270,27 @@ def float_steps(problem: Problem, draws: list[list[int]], log: list) -> SvmSteps
         lower=bounds[:, 0],
         upper=bounds[:, 1],
     )
+
+
+def acting(problem: Problem, window: LocalWindow) -> list[str]:
+    """Quantities that a window of this shape has at all; the others have no effect."""
+    svm, distinct, steps = problem.is_svm, len(window.coordinates), len(window.draws)
+    repeated = distinct < sum(map(len, window.draws))
+    acting = {
+        quantities.STALE: True,
+        quantities.CURVATURE: True,
+        quantities.SAMPLES: not svm,
+        quantities.PENALTY: not svm,
+        quantities.KERNEL: distinct > 1 if svm else steps > 1,
+        quantities.SAME: repeated,
+        quantities.OVERLAP: repeated,
+        quantities.OMEGA: svm and problem.boxed.shift > 0,
+        quantities.UPPER: svm and problem.boxed.upper < math.inf,
+        quantities.OFF_DIAGONAL: len(window.draws[0]) > 1,
+        quantities.LABELS: problem.loss.labelled,
+        quantities.LOWER: svm and problem.boxed.lower > -math.inf,
+        quantities.WRITE_BACK: True,
+        quantities.BOUNDARY: True,
+        quantities.STREAM: True,
+    }
+    return [name for name, acts in acting.items() if acts]
