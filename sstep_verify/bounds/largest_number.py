@@ -53,7 +53,7 @@ from sstep_verify.problems import Problem, SquaredHinge
 from sstep_verify.problems.kernels import parameters_of
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, unit_roundoff
 from sstep_verify.rounding.block.factorisation import solve_bound
-from sstep_verify.rounding.kernel.bounded import some_rows
+from sstep_verify.rounding.inputs import some_rows
 from sstep_verify.rounding.kernel.entries import kernel_entries
 
 

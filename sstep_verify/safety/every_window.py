@@ -34,7 +34,7 @@ from sstep_verify.rounding.arithmetic import (
     smallest_subnormal,
     unit_roundoff,
 )
-from sstep_verify.rounding.kernel.bounded import some_rows
+from sstep_verify.rounding.inputs import some_rows
 from sstep_verify.rounding.kernel.entries import kernel_entries
 
 

@@ -41,7 +41,7 @@ from sstep_verify.problems import Problem
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import SvmSteps
 from sstep_verify.rounding.arithmetic import OUTWARD
-from sstep_verify.rounding.kernel.bounded import KernelEntries
+from sstep_verify.rounding.inputs import KernelEntries
 from sstep_verify.rounding.kernel.entries import kernel_entries
 
 DIGITS = 30

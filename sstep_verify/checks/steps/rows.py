@@ -15,7 +15,7 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import raise_smallest
-from sstep_verify.rounding.kernel.bounded import longest_sample, may_factor
+from sstep_verify.rounding.inputs import longest_sample, may_factor
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.rounding.sums import NOT_FACTORED, Factored, sorted_sum_error, sum_error
 

@@ -9,7 +9,7 @@ import numpy as np
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem, Ridge
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, held_problem, smallest_subnormal, unit_roundoff
-from sstep_verify.rounding.kernel.bounded import KernelEntries, some_rows
+from sstep_verify.rounding.inputs import KernelEntries, some_rows
 from sstep_verify.rounding.kernel.entries import kernel_entries
 
 

@@ -37,7 +37,7 @@ from sstep_verify.rounding.arithmetic import (
     smallest_subnormal,
 )
 from sstep_verify.rounding.block.factorisation import solve_bound
-from sstep_verify.rounding.kernel.bounded import KernelEntries
+from sstep_verify.rounding.inputs import KernelEntries
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.right_hand_side import right_hand_sides
 
