@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
+from dataclasses import replace
 
+from sstep_verify.campaign.pool import spread
 from sstep_verify.cli.main import main
 
 
@@ -21,3 +23,8 @@ def command(*words: str) -> tuple[int, str, str]:
     finally:
         sys.argv = before
     return 0, out.getvalue(), err.getvalue()
+
+
+def spread_here(kind, units, plan, heard):
+    """Units of a campaign; with one process in this one, those of somebody's solver too."""
+    return spread(kind, [replace(unit, foreign=False) for unit in units], plan, heard)

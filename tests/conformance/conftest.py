@@ -8,13 +8,25 @@ from pathlib import Path
 
 import pytest
 from c_examples import built_solvers
+from command import spread_here
 from printing import built
 
 
 @pytest.fixture(autouse=True)
-def one_process(monkeypatch):
-    """Commands take one process unless a test asks for more: a second takes longer to start than its share of runs."""
-    monkeypatch.setattr("sstep_verify.cli.campaign.processors", lambda: 1)
+def one_process(request, monkeypatch):
+    """Commands take this process alone, for somebody's solver too, unless a test asks for more.
+
+    Each further one takes longer to start than its share of the runs.
+    """
+    for command in ("campaign", "commands.report"):
+        monkeypatch.setattr(f"sstep_verify.cli.{command}.processors", lambda: 1)
+    if "process_of_its_own" not in request.fixturenames:
+        monkeypatch.setattr("sstep_verify.campaign.run.spread", spread_here)
+
+
+@pytest.fixture
+def process_of_its_own():
+    """Somebody's solver runs in a process of its own, as ever."""
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command import command
+from command import command, spread_here
 
 from sstep_verify.campaign.artefact.files import write_digests
 from sstep_verify.campaign.statement.files import files_of
@@ -35,6 +35,7 @@ def stated_in(folder: Path, solver: str, code: int, *more: str) -> Path:
         patch.chdir(folder)
         patch.setenv("PYTHONPATH", f"{folder}:{':'.join(sys.path)}")
         patch.syspath_prepend(folder)
+        patch.setattr("sstep_verify.campaign.run.spread", spread_here)
         assert command(*words, *more, "--statement", "mine")[0] == code
     sys.modules.pop("stated_solvers", None)  # Nothing is to be proved by a solver that is still at hand.
     return folder / "mine"

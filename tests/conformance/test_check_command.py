@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -116,24 +115,13 @@ def test_a_problem_is_run_again_beside_report_and_statement(monkeypatch):
     assert command_again() == "sstep-verify check mine:solver --seed 5 --out o-part"
 
 
-def test_a_python_object_is_judged_on_the_same_problems(tmp_path):
-    (tmp_path / "mine.py").write_text(
+def test_a_python_object_is_judged_on_the_same_problems(here):
+    (here / "of_reference.py").write_text(
         "from sstep_verify.adapters.reference import ReferenceSolver\nsolver = ReferenceSolver('float64')\n"
     )
-    words = [
-        sys.executable,
-        "-m",
-        "sstep_verify",
-        "check",
-        "mine:solver",
-        "--profile",
-        "smoke",
-        "--seed",
-        "2",
-    ]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "right for s = 1, 7, 23 on 2 of 2 problems" in done.stdout
+    code, out, err = command("check", "of_reference:solver", "--profile", "smoke", "--seed", "2")
+    assert code == 0, out + err
+    assert "right for s = 1, 7, 23 on 2 of 2 problems" in out
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,12 @@ def test_a_folder_that_is_moved_away_is_named(temp, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("number", "jobs"), [(signal.SIGTERM, "1"), (signal.SIGHUP, "1"), (signal.SIGTERM, "2")]
+    ("number", "jobs"),
+    [
+        pytest.param(signal.SIGTERM, "1", marks=pytest.mark.nightly),
+        (signal.SIGHUP, "1"),
+        (signal.SIGTERM, "2"),
+    ],
 )
 @pytest.mark.usefixtures("signals_as_usual")
 def test_a_signal_ends_it_as_ctrl_c_does_and_leaves_nothing(temp, tmp_path, number, jobs):

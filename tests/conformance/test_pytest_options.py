@@ -93,6 +93,7 @@ def test_a_right_solver_passes_with_its_ratios():
     assert 0 < dict(test.user_properties)["ratio.step-replay.s=7"] <= 1
 
 
+@pytest.mark.usefixtures("unexplained")
 def test_a_failure_that_is_expected_is_an_xfail():
     wrong = item("last")
     with pytest.raises(FailedError, match="step-replay, s = 7"):
@@ -107,6 +108,7 @@ def test_a_failure_that_is_expected_is_an_xfail():
         known.runtest()
 
 
+@pytest.mark.nightly
 def test_what_cannot_be_asked_is_a_usage_error_in_one_line(tmp_path):
     done = run_pytest(tmp_path, "--sstep-exec", "./x {dir}", "--sstep-profile", "smok")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR, done.stdout + done.stderr

@@ -195,6 +195,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.nightly
 def test_an_interrupt_keeps_what_is_done(folder):
     values = [f"{k / 8} 1:{(7 * k % 11) / 8} 2:{(5 * k % 13) / 8}" for k in range(20)]
     (folder / "values.svm").write_text("\n".join(values) + "\n", encoding="ascii")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from command import command
 
 from studies import search_path
 
-COMMAND = [sys.executable, "-m", "sstep_verify", "run", "small.toml", "--jobs", "1"]
+WORDS = ["run", "small.toml", "--jobs", "1"]
 
 CAMPAIGN = """
 [campaign]
@@ -62,22 +65,16 @@ def folder(tmp_path):
     return tmp_path
 
 
-def _run(folder: Path, *options: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [*COMMAND, *options],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": search_path()},
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
+def _run(folder: Path, *options: str) -> SimpleNamespace:
+    with contextlib.chdir(folder):
+        code, out, err = command(*WORDS, *options)
+    return SimpleNamespace(returncode=code, stdout=out, stderr=err)
 
 
 def _killed(folder: Path) -> list[Path]:
     """Kill a run, with no chance to clean up, as soon as a problem is kept; what it kept."""
     run = subprocess.Popen(
-        [*COMMAND, "--out", "report"],
+        [sys.executable, "-m", "sstep_verify", *WORDS, "--out", "report"],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": search_path()},
         stdout=subprocess.PIPE,

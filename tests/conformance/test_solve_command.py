@@ -70,6 +70,7 @@ def test_one_process_reaches_the_librarys_vector_and_says_how(folder):
     assert sorted(path.name for path in folder.iterdir()) == ["more", "points", "r.npz", "r.npz.checkpoint"]
 
 
+@pytest.mark.nightly
 def test_it_works_without_mpi4py(folder):
     hide = "import sys; sys.modules['mpi4py'] = None; from sstep_verify.cli.main import main; main()"
     done = solve(

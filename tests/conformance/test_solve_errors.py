@@ -24,7 +24,10 @@ def folder(tmp_path):
     ("options", "words"),
     [
         (["points", "--task", "svm-l3", "--out", "r"], "'svm-l3' is not one of"),
-        (["pointz", "--task", "svm-l1", "--out", "r"], "data set 'pointz' is neither"),
+        pytest.param(
+            ["pointz", "--task", "svm-l1", "--out", "r"], "data set 'pointz' is neither",
+            marks=pytest.mark.nightly,
+        ),
         (["bad", "--task", "svm-l1", "--out", "r"], "line 2"),
         (["points", "--task", "svm-l1", "--out", "there", "--resume"], "there.checkpoint: is not a whole checkpoint"),
     ],
@@ -47,8 +50,8 @@ def test_a_mistake_ends_all_ranks_with_code_2_and_one_message(folder, options, w
     ("words", "code", "said"),
     [
         (["solve", "--help"], 0, "Usage:"),
-        (["--help"], 0, "Usage:"),
-        (["solve", "points"], 2, "Usage:"),
+        pytest.param(["--help"], 0, "Usage:", marks=pytest.mark.nightly),
+        pytest.param(["solve", "points"], 2, "Usage:", marks=pytest.mark.nightly),
         (["salve"], 2, "no such command"),
     ],
 )
@@ -95,9 +98,21 @@ main()
     ("place", "error", "code", "words"),
     [
         ("samples.Problem", "InputError('no such thing')", 2, "error: rank 1: no such thing"),
-        ("samples.Problem", "MemoryError('no room')", 4, "rank 1: MemoryError: no room"),
+        pytest.param(
+            "samples.Problem",
+            "MemoryError('no room')",
+            4,
+            "rank 1: MemoryError: no room",
+            marks=pytest.mark.nightly,
+        ),
         ("pipeline.Training", "InputError('not here')", 2, "rank 1 of 3 alone: error: not here"),
-        ("pipeline.Training", "RuntimeError('lost')", 4, "rank 1 of 3 ends the job"),
+        pytest.param(
+            "pipeline.Training",
+            "RuntimeError('lost')",
+            4,
+            "rank 1 of 3 ends the job",
+            marks=pytest.mark.nightly,
+        ),
         ("Panel.partial", "RuntimeError('lost')", 4, "rank 1: RuntimeError: lost"),
     ],
 )

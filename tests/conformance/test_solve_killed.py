@@ -48,24 +48,32 @@ def test_a_killed_run_goes_on_to_the_same_bits(folder, ranks, monkeypatch):
             job.kill()
     assert not (folder / "killed.npz").exists()
     assert _rank_of(folder, 0) is None, "no process may be left"
-    refused = solve(folder, *LONG, "--out", "killed.npz", ranks=ranks)
-    assert refused.returncode == 2
-    assert "checkpoint: is there already; pass --resume to go on from it" in refused.stderr
+    monkeypatch.chdir(folder)
+    code, _, err = command("solve", *LONG, "--out", "killed.npz")
+    assert code == 2
+    assert "checkpoint: is there already; pass --resume to go on from it" in err
     done = solve(folder, *LONG, "--out", "killed.npz", "--resume", ranks=ranks)
     assert done.returncode == 0, done.stderr
     begun = int(done.stderr.split("goes on from iteration ")[1].split()[0])
     assert 1000 <= begun < 8000
     assert alpha_of(folder / "killed.npz").tobytes() == alpha_of(folder / "whole.npz").tobytes()
-    monkeypatch.chdir(folder)
     code, _, err = command("solve", *LONG, "--out", "killed.npz", "--resume")
     assert code == 2
     assert f"made with ranks = {ranks}, but this run has ranks = 1" in err
 
 
 @pytest.mark.usefixtures("signals_as_usual")
-@pytest.mark.parametrize("ranks", [0, 2])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
-def test_what_was_reached_is_kept_when_the_job_is_asked_to_end(folder, ranks, number):
+@pytest.mark.parametrize(
+    ("number", "ranks"),
+    [
+        (signal.SIGINT, 0),
+        (signal.SIGTERM, 2),
+        pytest.param(signal.SIGTERM, 0, marks=pytest.mark.nightly),
+        pytest.param(signal.SIGINT, 2, marks=pytest.mark.nightly),
+    ],
+    ids=str,
+)
+def test_what_was_reached_is_kept_when_the_job_is_asked_to_end(folder, number, ranks):
     """The first checkpoint is written at once; the next would be due in ten minutes."""
     endless = [word if word != "8000" else "100000000" for word in LONG]
     words = [*(mpiexec(ranks) if ranks else []), *PROGRAM, "solve", *endless, "--out", "killed.npz"]

@@ -163,8 +163,15 @@ KINDS += [(Hinge(0.7), Mutation(END, upper=1 + Fraction(1, 2**20)))]
 KINDS += [(Ridge(0.05), Mutation(M_ON_DIAGONAL, diagonal=Fraction(1, 6)))]
 
 
-@pytest.mark.parametrize("check", [trajectory, window_replay], ids=["trajectory", "window-replay"])
-@pytest.mark.parametrize(("loss", "mutation"), KINDS, ids=lambda one: getattr(one, "name", None))
+@pytest.mark.parametrize(
+    ("loss", "mutation", "check"),
+    [(*kind, window_replay) for kind in KINDS]
+    + [
+        pytest.param(*kind, trajectory, marks=[pytest.mark.nightly] * (place % 4 != 0))
+        for place, kind in enumerate(KINDS)
+    ],
+    ids=lambda one: getattr(one, "name", getattr(one, "CHECK", None)),
+)
 def test_a_mistake_that_acts_seldom_is_named(loss, mutation, check):
     case, tested = named_case(
         loss, RBFKernel(0.3), block=1 + isinstance(loss, Ridge), solver=with_mistake(mutation),

@@ -25,6 +25,19 @@ CARRIED = [
     (Ridge(0.5), "residual", 3),
     (Ridge(0.5), "weights", 3),
 ]
+FEW = (CARRIED[1], CARRIED[2], CARRIED[5])
+"""Every task, state and block size once."""
+
+SHAPES = {
+    "float32": (np.float32, [(4, 1.0)]),
+    "float64": (np.float64, [(4, 1.0)]),
+    "float64, other shapes": (np.float64, [(4, 30.0), (60, 0.3)]),
+}
+
+
+def of_few(values, always=False):
+    """Parameters of which those that carry what few others do are tried nightly alone."""
+    return pytest.param(*values, marks=[] if always or values[:3] in FEW else pytest.mark.nightly)
 
 
 class WrongStep(StatefulSolver):
@@ -52,12 +65,11 @@ def _carrying(loss, name, block, kind=StatefulSolver, features=4, scale=1.0, **o
 
 
 @pytest.mark.parametrize(
-    ("dtype", "shapes"),
-    [(np.float32, [(4, 1.0)]), (np.float64, [(4, 1.0), (4, 30.0), (60, 0.3)])],
-    ids=["float32", "float64"],
+    ("loss", "name", "block", "shape"),
+    [of_few((*carried, shape), shape == "float64") for carried in CARRIED for shape in SHAPES],
 )
-@pytest.mark.parametrize(("loss", "name", "block"), CARRIED)
-def test_correct_steps_from_a_state_pass(loss, name, block, dtype, shapes):
+def test_correct_steps_from_a_state_pass(loss, name, block, shape):
+    dtype, shapes = SHAPES[shape]
     for features, scale in shapes:
         verdicts = judged(check, *_carrying(loss, name, block, features=features, scale=scale, dtype=dtype))
         assert sorted(verdicts) == [1, 4, 16]
@@ -70,17 +82,20 @@ def test_correct_steps_from_a_state_pass(loss, name, block, dtype, shapes):
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("name", "draws"),
     [
-        "gradient",
-        "residual",
-        *(pytest.param(one, marks=pytest.mark.nightly) for one in ("weights", "weights of K-RR")),
+        ("gradient", 15),
+        ("residual", 15),
+        *(
+            pytest.param(one, 40, marks=pytest.mark.nightly)
+            for one in ("gradient", "residual", "weights", "weights of K-RR")
+        ),
     ],
 )
-def test_correct_steps_from_a_state_never_exceed_the_bound(name):
+def test_correct_steps_from_a_state_never_exceed_the_bound(name, draws):
     judged_windows = []
 
-    @settings(max_examples=40)
+    @settings(max_examples=draws)
     @given(
         st.integers(2, 14), st.integers(1, 8), st.integers(-2, 2), st.integers(-2, 2), st.integers(1, 3),
         st.sampled_from([np.float32, np.float64]), st.booleans(),
@@ -101,7 +116,7 @@ def test_correct_steps_from_a_state_never_exceed_the_bound(name):
             judged_windows.append(verdict.ratio)
 
     holds()
-    assert len(judged_windows) >= 60
+    assert len(judged_windows) >= 1.5 * draws
     # A bound that no run comes near would pass whatever is wrong.
     assert max(judged_windows) > 1e-3
 
@@ -112,7 +127,7 @@ def test_a_wrong_step_fails(loss, name, block):
     assert Status.FAIL in {verdict.status for verdict in verdicts.values()}
 
 
-@pytest.mark.parametrize(("loss", "name", "block"), CARRIED)
+@pytest.mark.parametrize(("loss", "name", "block"), map(of_few, CARRIED))
 def test_a_drifted_state_is_the_claim_of_residual_gap_not_of_the_window(loss, name, block):
     # A leak in one window shifts the truth that later ones start from: s = 1 holds one update each.
     case, tested = _carrying(loss, name, block, leak=1e-7)
