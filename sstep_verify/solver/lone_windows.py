@@ -6,7 +6,7 @@ process: this one asks which recurrence it has.
 
 Windows of long blocks of K-RR that take products with the current a anyway go step by step (Source:
 Algorithm 4, lines 10-15): each step forms the kernel rows that it draws first and uses them while they are
-in cache; those alone are kept that a later step draws again. LAPACK solves the blocks.
+in cache; those alone stay that a later step draws again. LAPACK solves the blocks.
 """
 
 from __future__ import annotations
@@ -135,16 +135,21 @@ class StepWindows(ExchangedWindows):
         for step, begin in enumerate(range(0, draws.size, block)):
             own = slice(begin, begin + block)
             new = max(int(positions[own].max()) + 1 - known, 0)
-            # Behind all that is kept, at the same place in every step, and so in cache.
-            fresh = rows[count - new :]
+            # Behind all that stay, those first that stay as well; the next step writes over the others.
+            stays = last[known : known + new] > step
+            order = known + np.argsort(~stays, kind="stable")
             if new:
-                exchange.form(fresh, columns[known : known + new])
-                row_at[known : known + new] = np.arange(count - new, count)
+                fresh = rows[kept : kept + new]
+                exchange.form(fresh, columns[order])
+                row_at[order] = np.arange(kept, kept + new)
                 if self._copied.size:
-                    self._copied[known : known + new] = fresh
-            recurrence.step(rows, row_at[positions[own]], draws[own], log[own])
-            kept = keep_rows(rows, row_at, last, known, new, step, kept)
-            known += new
+                    self._copied[order] = fresh
+            # New rows come first, side by side: they are in cache, and so is what is read of them at once.
+            row_of = row_at[positions[own]]
+            turn = np.argsort((row_of - kept) % count)
+            recurrence.step(rows, row_of[turn], draws[own][turn])
+            log[own] = recurrence.alpha[draws[own]]
+            known, kept = known + new, kept + int(np.count_nonzero(stays))
             self._clock.stop(RECURRENCE)
         exchange.formed(columns)
         self._used = self._copied[:count]
@@ -153,21 +158,3 @@ class StepWindows(ExchangedWindows):
         """Whole rows."""
         panel = super().used_panel(draws)
         return panel if self._used is None else Panel(panel.columns, self._used.copy())
-
-
-@compiled
-def keep_rows(rows, row_at, last, known, new, step, kept):
-    """Move the new rows of a step that later ones draw to where they stay; one beyond the last of these.
-
-    Of `rows`, (c, m), the new ones are the last. By distinct coordinate, (c,), `row_at` says where its row
-    is, changed for new ones, and `last` which step draws it last; `known` were there before the step, and
-    `kept` rows stayed.
-    """
-    for item in range(known, known + new):
-        if last[item] > step:
-            row, source = rows[kept], rows[row_at[item]]
-            for place in range(row.size):
-                row[place] = source[place]
-            row_at[item] = kept
-            kept += 1
-    return kept

@@ -104,14 +104,14 @@ class RidgeRecurrence(Recurrence):
         """Whether a window of so many draws takes products of each step's rows with the current a."""
         return ridge_window.takes_fresh_products(draws, self.alpha.size, self._frozen)
 
-    def step(self, rows: np.ndarray, row_of: np.ndarray, block: np.ndarray, log: np.ndarray) -> None:
-        """Make one step of many coordinates from their whole rows; row_of, block and log (b,)."""
+    def step(self, rows: np.ndarray, row_of: np.ndarray, block: np.ndarray) -> None:
+        """Make one step of many coordinates from their whole rows; row_of and block (b,)."""
         _, _, targets, alpha, taken, _, _, system, rhs, penalty, _ = self.state
         ridge_window.ridge_equations(
             rows, row_of, block, targets, alpha, taken[: block.size], system, rhs, penalty
         )
         ridge_window.solve_long(system, rhs)
-        ridge_window.ridge_moves(block, alpha, rhs, log)
+        alpha[block] += rhs
 
 
 def recurrence_of(

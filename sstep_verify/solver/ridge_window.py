@@ -121,14 +121,6 @@ def ridge_equations(rows, row_of, block, targets, alpha, products, system, rhs, 
             equation(row, block, place, target, value, products[place], system, rhs, alpha.size, penalty)
 
 
-@compiled
-def ridge_moves(block, alpha, increments, log):
-    """Add the solution of a step's system to a; log as in `ridge_updates`, of this step."""
-    for place in range(block.size):
-        alpha[block[place]] += increments[place]
-        log[place] = alpha[block[place]]
-
-
 @compiled_borrowing
 def ridge_updates(
     rows, row_of, places, draws, targets, alpha, stale, delta, touched, system, rhs, penalty, frozen, fresh,

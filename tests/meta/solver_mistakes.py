@@ -29,7 +29,7 @@ SECONDS = 900
 
 def judge(cases: list[str]) -> str:
     """Case, check and reason of the first FAIL of some cases, in a worker process; else what else was said."""
-    from sstep_verify.campaign.model import Plan, Unit
+    from sstep_verify.campaign.model import Plan
     from sstep_verify.campaign.pool import spread
     from sstep_verify.campaign.read import read_definition
     from sstep_verify.campaign.verdicts.family import expand
@@ -50,7 +50,7 @@ def judge(cases: list[str]) -> str:
                     family = replace(spec.family, drift=0, checks=checks)
                     alone = (replace(spec, family=family),)
                     # Foreign, so that what ends its process ends no judgement.
-                    units.append(Unit((spec.id,), alone, ranks=family.ranks, foreign=True))
+                    units.append(replace(unit, keys=(spec.id,), work=alone, foreign=True))
         for message in spread(KIND, units, Plan(read_definition(campaign))):
             if message.outcome is None:
                 told.append(message.error.strip().splitlines()[-1])

@@ -16,12 +16,12 @@ from sstep_verify.solver.settings import Options
 from sstep_verify.verdict import Status
 
 EDITS = {
-    "a product with the row before": (ridge_window, "rows[first : first + end - begin]", "rows[first - 1 : first - 1 + end - begin]"),
-    "the move of the first coordinate 1e-9": (ridge_window, "+= increments[place]", "+= increments[place] * (1.0 + 1e-9 * (place == 0))"),
-    "rows that are not drawn again are kept in their place": (lone_windows, "if last[item] > step:", "if last[item] <= step:"),
-    "the last place of a row is not kept": (lone_windows, "range(row.size)", "range(row.size - 1)"),
+    "a product with the row before": (ridge_window, "rows[first : first + end - begin]", "rows[first - (first > 0) : first - (first > 0) + end - begin]"),
+    "the move of the first coordinate 1e-9": (recurrences, "alpha[block] += rhs", "rhs[0] *= 1.0 + 1e-9\n        alpha[block] += rhs"),
+    "rows that are not drawn again stay in their place": (lone_windows, "new] > step", "new] <= step"),
+    "the last row that stays is written over": (lone_windows, "kept + int(", "kept - 1 + int("),
     "rows of the step before": (recurrences, "rows, row_of, block, targets", "rows, row_of - (row_of > 0), block, targets"),
-    "new rows in the places of the first ones": (lone_windows, "np.arange(count - new, count)", "np.arange(new)"),
+    "new rows in the places of the first ones": (lone_windows, "np.arange(kept, kept + new)", "np.arange(new)"),
 }  # fmt: skip
 
 
