@@ -1,17 +1,16 @@
-"""IndexStream: the coordinates drawn, the same for every solver, every s and every rank."""
+"""IndexStream: the coordinates drawn, the same for every solver, every s and every rank.
+
+Those of our own kinds are drawn by NumPy's PCG64, chunk by chunk; others are in `problems.draws`.
+"""
 
 from __future__ import annotations
 
-import io
-import warnings
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
 from sstep_verify.errors import InputError, RefusedError
-from sstep_verify.files import MALFORMED_ARRAY, open_regular
 from sstep_verify.problems import draws
 
 KINDS = ("uniform", "cyclic", "epochs", "file", "logged", *draws.GENERATORS)
@@ -80,7 +79,7 @@ class IndexStream:
         # What a file or a log holds is read once: the stream is the content that it has now.
         held = None
         if self.kind == "file":
-            held = blocks_from_file(self.path, self.samples, self.block)
+            held = draws.blocks_from_file(self.path, self.samples, self.block)
             if len(held) < self.length:
                 raise InputError(f"{self.path}: holds {len(held)} blocks, but {self.length} are needed")
         elif self.kind == "logged" and self.drawn:
@@ -90,7 +89,9 @@ class IndexStream:
                     f"index stream of a program: {whole.size} numbers, but {self.length} blocks of "
                     f"{self.block} are needed"
                 )
-            held = require_blocks(whole.reshape(-1, self.block), self.samples, "index stream of a program")
+            held = draws.require_blocks(
+                whole.reshape(-1, self.block), self.samples, "index stream of a program"
+            )
         object.__setattr__(self, "_held", held)
 
     def _require_generator(self) -> None:
@@ -145,7 +146,7 @@ class IndexStream:
         if self.kind == "cyclic":
             steps = np.arange(begin * self.block, end * self.block, dtype=np.int64)
             return (steps % self.samples).reshape(-1, self.block)
-        return draws.seeded_blocks(self.kind, self.samples, self.block, self.length, self.seed, begin, end)
+        return seeded_blocks(self.kind, self.samples, self.block, self.length, self.seed, begin, end)
 
     def _generated(self) -> np.ndarray:
         shape = self.samples, self.block, self.length
@@ -201,48 +202,78 @@ def distinct_length(
     return length if repeat is None else repeat[0]
 
 
-def blocks_from_file(path: str, samples: int, block: int) -> np.ndarray:
-    """Blocks of a file, shape (count, b).
+CHUNK = 1 << 14
+"""Blocks drawn per seeded chunk: any part of a stream is reached without drawing what precedes it."""
 
-    Raises
-    ------
-    InputError
-        If it cannot be read, or holds something else than blocks of distinct coordinates in range.
-    """
-    with open_regular(path, "an index stream") as file:
-        drawn = _parsed(path, file.read())
-    if drawn.ndim != 2 or drawn.shape[1] != block or not np.issubdtype(drawn.dtype, np.integer):
-        raise InputError(
-            f"{path}: holds an array of shape {drawn.shape} and type {drawn.dtype}; "
-            f"needed are integers with {block} a line"
-        )
-    return np.ascontiguousarray(require_blocks(drawn, samples, path), dtype=np.int64)
+SHUFFLED, SHUFFLED_SHARE = 10_000, 20
+"""Of more coordinates than the first, ``Generator.choice`` shuffles where a block takes more than one in so
+many (the second), and follows Floyd elsewhere."""
 
 
-def require_blocks(drawn: np.ndarray, samples: int, where: str) -> np.ndarray:
-    """The blocks, shape (count, b); InputError if an index is out of range or repeated in its block."""
-    outside = np.argwhere((drawn < 0) | (drawn >= samples))
-    if outside.size:
-        row, column = outside[0]
-        raise InputError(
-            f"{where}: block {row} (from 0) holds index {drawn[row, column]}, outside 0..{samples - 1}"
-        )
-    repeat = draws.first_repeat(drawn)
-    if repeat is not None:
-        raise InputError(
-            f"{where}: block {repeat[0]} (from 0) holds index {repeat[1]} twice; "
-            "a block has distinct coordinates"
-        )
+def seeded_blocks(
+    kind: str, samples: int, block: int, length: int, seed: int, begin: int, end: int
+) -> np.ndarray:
+    """Blocks begin..end-1 of an `IndexStream` of kind uniform or epochs, shape (end - begin, b)."""
+    if begin == end:
+        return np.empty((0, block), dtype=np.int64)
+    parts = []
+    for chunk in range(begin // CHUNK, (end - 1) // CHUNK + 1):
+        # The last chunk is drawn as far as the stream goes: blocks are drawn one after the other, so those
+        # that are left out change nothing in those before them.
+        first = chunk * CHUNK
+        drawn = _chunk(kind, samples, block, seed, chunk, min(CHUNK, length - first))
+        parts.append(drawn[max(begin - first, 0) : end - first])
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+@lru_cache(maxsize=4)
+def _chunk(kind: str, samples: int, block: int, seed: int, chunk: int, count: int) -> np.ndarray:
+    """The first `count` blocks of a chunk, shape (count, b); read-only."""
+    generator = _generator(seed, chunk)
+    if kind == "uniform" and block == 1:
+        drawn = generator.integers(samples, size=(count, 1), dtype=np.int64)
+    elif kind == "uniform":
+        drawn = _distinct_blocks(generator, samples, block, count)
+    else:
+        drawn = _epoch_chunk(samples, block, seed, chunk, count)
+    drawn.setflags(write=False)
     return drawn
 
 
-def _parsed(path: str, content: bytes) -> np.ndarray:
-    try:
-        if Path(path).suffix == ".npy":
-            return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-        with warnings.catch_warnings():
-            # An empty file, and in some releases of NumPy a "1.5" cut to 1, end in a warning only.
-            warnings.simplefilter("error")
-            return np.loadtxt(io.BytesIO(content), dtype=np.int64, ndmin=2)
-    except (*MALFORMED_ARRAY, Warning) as error:
-        raise InputError(f"{path}: cannot be read as an index stream: {error}") from error
+def _distinct_blocks(generator: np.random.Generator, samples: int, block: int, count: int) -> np.ndarray:
+    """Blocks drawn without replacement, the very ones that ``Generator.choice`` draws one by one.
+
+    Floyd's algorithm for all blocks at once: place k takes a number drawn from 0..m-b+k, or m-b+k itself
+    where the block holds that number already. Source: Bentley and Floyd 1987, Communications of the ACM 30.
+    """
+    if samples > SHUFFLED and block > samples // SHUFFLED_SHARE:
+        drawn = np.empty((count, block), dtype=np.int64)
+        for row in drawn:
+            row[:] = generator.choice(samples, size=block, replace=False, shuffle=False)
+        return drawn
+    last = np.arange(samples - block, samples)
+    drawn = generator.integers(last, endpoint=True, size=(count, block), dtype=np.int64)
+    by_place = np.ascontiguousarray(drawn.T)
+    for place in range(1, block):
+        taken = (by_place[:place] == by_place[place]).any(axis=0)
+        by_place[place, taken] = last[place]
+    return np.ascontiguousarray(by_place.T)
+
+
+def _epoch_chunk(samples: int, block: int, seed: int, chunk: int, count: int) -> np.ndarray:
+    per_epoch = samples // block
+    first = chunk * CHUNK // per_epoch
+    last = (chunk * CHUNK + count - 1) // per_epoch
+    blocks = np.concatenate(
+        [
+            _generator(seed, epoch).permutation(samples)[: per_epoch * block].reshape(per_epoch, block)
+            for epoch in range(first, last + 1)
+        ]
+    )
+    offset = chunk * CHUNK - first * per_epoch
+    return np.ascontiguousarray(blocks[offset : offset + count], dtype=np.int64)
+
+
+def _generator(seed: int, place: int) -> np.random.Generator:
+    """That of a chunk or of an epoch."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, place))))

@@ -34,7 +34,7 @@ import numpy as np
 
 from sstep_verify.errors import InputError, ProgramError
 from sstep_verify.files import read_whole
-from sstep_verify.problems.streams import require_blocks
+from sstep_verify.problems.draws import require_blocks
 
 EXACT_DIGITS = 17
 """Significant decimal digits that tell every float64 from its neighbours."""

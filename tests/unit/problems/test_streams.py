@@ -6,19 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstep_verify.errors import InputError
-from sstep_verify.problems import IndexStream, draws
+from sstep_verify.problems import IndexStream, streams
 
-REAL_CHUNK = draws.CHUNK
+REAL_CHUNK = streams.CHUNK
 SMALL_CHUNK = 8
 
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
     """Chunks so short that every test crosses several of them; the cache must not outlive them."""
-    monkeypatch.setattr(draws, "CHUNK", SMALL_CHUNK)
-    draws._chunk.cache_clear()
+    monkeypatch.setattr(streams, "CHUNK", SMALL_CHUNK)
+    streams._chunk.cache_clear()
     yield
-    draws._chunk.cache_clear()
+    streams._chunk.cache_clear()
 
 
 @st.composite
@@ -48,7 +48,7 @@ def test_random_access_equals_sequential_access(stream, data):
     begin = data.draw(st.integers(0, stream.length), label="begin")
     end = data.draw(st.integers(begin, stream.length), label="end")
     part = stream.blocks(begin, end)
-    draws._chunk.cache_clear()
+    streams._chunk.cache_clear()
     whole = stream.blocks(0, stream.length)
     np.testing.assert_array_equal(part, whole[begin:end])
     one_by_one = [stream.blocks(k, k + 1) for k in range(stream.length)]
@@ -65,7 +65,7 @@ def test_a_longer_stream_begins_with_the_shorter_one(stream, more):
 @pytest.mark.parametrize("block", [1, 3])
 def test_the_seed_alone_decides_the_draw(kind, block):
     def draw(seed):
-        draws._chunk.cache_clear()
+        streams._chunk.cache_clear()
         return IndexStream(kind, 50, block, 100, seed).blocks(0, 100)
 
     np.testing.assert_array_equal(draw(7), draw(7))
@@ -75,7 +75,7 @@ def test_the_seed_alone_decides_the_draw(kind, block):
 
 def test_the_draw_is_the_same_on_every_machine_and_in_every_release(monkeypatch):
     """Golden values of PCG64 seeded by (seed, chunk): a change makes old reports impossible to replay."""
-    monkeypatch.setattr(draws, "CHUNK", REAL_CHUNK)
+    monkeypatch.setattr(streams, "CHUNK", REAL_CHUNK)
     found = {
         (kind, block): IndexStream(kind, 100, block, 1 << 15, 1).blocks(16_383, 16_386).tolist()
         for kind in ("uniform", "epochs")
@@ -95,7 +95,7 @@ def test_blocks_drawn_together_are_those_that_choice_draws_one_by_one(data, seed
     samples = data.draw(st.integers(1, 60) | st.sampled_from([9_999, 10_000, 10_001, 20_000]), label="m")
     block = data.draw(st.integers(1, min(samples, 1_100)), label="b")
     together, single = (np.random.Generator(np.random.PCG64(seed)) for _ in range(2))
-    drawn = draws._distinct_blocks(together, samples, block, count)
+    drawn = streams._distinct_blocks(together, samples, block, count)
     one_by_one = [single.choice(samples, block, replace=False, shuffle=False) for _ in range(count)]
     np.testing.assert_array_equal(drawn, one_by_one)
     assert together.bit_generator.state == single.bit_generator.state
@@ -106,7 +106,7 @@ def test_blocks_drawn_together_are_those_that_choice_draws_one_by_one(data, seed
 ])  # fmt: skip
 def test_a_short_stream_is_drawn_no_farther_than_it_goes(monkeypatch, kind, block, drawn):
     """Epochs are permuted whole. A chunk of large blocks takes a tenth of a second."""
-    monkeypatch.setattr(draws, "CHUNK", REAL_CHUNK)
+    monkeypatch.setattr(streams, "CHUNK", REAL_CHUNK)
     assert IndexStream(kind, 50, block, 5).blocks(1, 3).base.shape == (drawn, block)
 
 
