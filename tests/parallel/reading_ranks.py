@@ -3,8 +3,8 @@
 import numpy as np
 
 from sstep_verify.solver.communicator import communicator_of
-from sstep_verify.solver.data import entries
-from sstep_verify.solver.data.reading import load_local, read_local, scatter_local
+from sstep_verify.solver.data import reading, scattering
+from sstep_verify.solver.data.reading import LocalData, load_local, read_local
 
 
 def read(comm, path):
@@ -16,12 +16,13 @@ def load(comm, name, directory=None, task=None):
 
 
 def scatter(comm, data, targets, piece):
-    entries.PIECE, usual = piece, entries.PIECE
+    scattering.PIECE, usual = piece, scattering.PIECE
     try:
         root = comm.rank == 0
-        return scatter_local(data if root else None, targets if root else None, communicator_of(comm))
+        given = (data, targets) if root else (None, None)
+        return LocalData(*scattering.scatter_local(*given, communicator_of(comm)))
     finally:
-        entries.PIECE = usual
+        scattering.PIECE = usual
 
 
 def read_own(comm, paths):
@@ -32,17 +33,17 @@ def read_own(comm, paths):
 def read_without_memory(comm, path, guilty):
     """One rank runs out of memory while it parses."""
 
-    parse = entries.read_block
+    parse = reading.read_block
 
     def failing(*arguments, **options):
         raise MemoryError("no room")
 
     if comm.rank == guilty:
-        entries.read_block = failing
+        reading.read_block = failing
     try:
         return read_local(path, communicator_of(comm))
     finally:
-        entries.read_block = parse
+        reading.read_block = parse
 
 
 def all_to_all(comm, seed):

@@ -19,7 +19,8 @@ from sstep_verify.problems.data.svmlight import read_block, read_svmlight, text_
 from sstep_verify.ranks import RankError, run
 from sstep_verify.solver.communicator import SelfCommunicator
 from sstep_verify.solver.data.partition import column_nonzeros, partition_of
-from sstep_verify.solver.data.reading import load_local, scatter_local
+from sstep_verify.solver.data.reading import LocalData, load_local
+from sstep_verify.solver.data.scattering import scatter_local
 
 SIZES = (1, 2, 3, 4)
 COMPRESS = {"": bytes, ".bz2": bz2.compress, ".xz": lzma.compress, ".gz": gzip.compress}
@@ -142,7 +143,8 @@ def test_one_process_reads_without_mpi(tmp_path):
     local = load_local(path, SelfCommunicator())
     agree([local], serial.data, serial.targets)
     assert (local.task, local.notes) == (serial.task, serial.notes)
-    agree([scatter_local(serial.data, serial.targets, SelfCommunicator())], serial.data, serial.targets)
+    alone = LocalData(*scatter_local(serial.data, serial.targets, SelfCommunicator()))
+    agree([alone], serial.data, serial.targets)
     with pytest.raises(ValueError, match="read-only"):
         local.targets[0] = 3
 

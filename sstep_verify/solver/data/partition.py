@@ -1,4 +1,4 @@
-"""Feature partition: which columns each rank holds.
+"""Feature partition: which columns each rank holds, and how entries come to the rank that holds theirs.
 
 A row of a panel multiplies each of its nonzeros with the column that it stands in, and a row has a nonzero
 in a column of c nonzeros with probability c / m: a window's work is shared out as the sums of ``c^2`` are,
@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.errors import InputError
+from sstep_verify.solver.communicator import Communicator
 
 
 @dataclass(frozen=True)
@@ -219,3 +220,53 @@ def with_zeros(data: Any) -> Any:
         wider = (data.shape[0], data.shape[1] + 1)
         return sp.csr_array((data.data, data.indices, data.indptr), shape=wider)
     return np.hstack([data, np.zeros((data.shape[0], 1))])
+
+
+class Entries:
+    """Entries of a matrix, ordered by the place of their column and within a column by row.
+
+    `matrix`, (rows, columns): some rows of a whole matrix; indices sorted; `first_row`: which row of the
+    whole matrix its first row is; `partition`: says at which place each column is held. Attributes `rows`,
+    `places`, int32, (entries,): row of an entry in the whole matrix, and place of its column; `values`,
+    (entries,): what stands there.
+    """
+
+    def __init__(self, matrix: sp.csr_array, first_row: int, partition: Partition):
+        by_column = matrix.tocsc()
+        self._partition = partition
+        self.values = by_column.data
+        self.rows = by_column.indices.astype(np.int32, copy=False)
+        self.rows += first_row
+        widths = np.diff(by_column.indptr)
+        if partition.order is not None and matrix.shape[1]:
+            begins, widths = by_column.indptr[partition.order], widths[partition.order]
+            # Where each entry goes: one array after another, of which none is there twice for long.
+            # Beyond 2^31 entries the matrix has indices of 8 bytes, and so has this.
+            kind = by_column.indptr.dtype
+            taken = np.repeat((begins - np.cumsum(widths) + widths).astype(kind), widths)
+            taken += np.arange(taken.size, dtype=kind)
+            self.values = self.values[taken]
+            self.rows = self.rows[taken]
+        self.places = np.repeat(np.arange(matrix.shape[1], dtype=np.int32), widths)
+
+    def exchange(self, communicator: Communicator) -> None:
+        """Give away the entries of others' columns and take those of this rank's, from low to high ranks.
+
+        Rows rise with ranks, so that what arrives is ordered by place within each row.
+        """
+        counts = np.diff(np.searchsorted(self.places, self._partition.starts))
+        # One array after another: of each, what was sent is dropped before the next is received.
+        self.values = communicator.alltoallv(self.values, counts)
+        self.rows = communicator.alltoallv(self.rows, counts)
+        self.places = communicator.alltoallv(self.places, counts)
+
+    def assembled(self, rows: int, rank: int, dense: bool) -> np.ndarray | sp.csr_array:
+        """The matrix of these entries, shape (rows, columns of the rank), C order if dense."""
+        part = self._partition.places(rank)
+        width = part.stop - part.start
+        columns = self.places - np.int32(part.start)
+        if dense:
+            matrix = np.zeros((rows, width))
+            matrix[self.rows, columns] = self.values
+            return matrix
+        return sp.coo_array((self.values, (self.rows, columns)), shape=(rows, width)).tocsr()

@@ -12,28 +12,121 @@ the longest line, and some words for each column of the whole matrix while colum
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import DataError, InputError
 from sstep_verify.problems.data.datasets import DENSE_ABOVE, TASKS, knows, load
-from sstep_verify.problems.data.svmlight import CUT, cut_looks_alike
+from sstep_verify.problems.data.svmlight import (
+    CUT,
+    cut_looks_alike,
+    read_block,
+    require_content,
+    text_length,
+)
 from sstep_verify.problems.data.svmlight_lines import CLASSES, describe_mapping, two_classes
 from sstep_verify.problems.transforms import with_constant_feature
-from sstep_verify.solver.communicator import Communicator, on_first_rank
-from sstep_verify.solver.data.entries import (
-    Entries,
-    parse_shares,
-    pieces,
-    scatter_dense,
-    scatter_sparse,
+from sstep_verify.solver.communicator import (
+    Communicator,
+    Failure,
+    failure_of,
+    listed,
+    on_first_rank,
+    raise_first,
 )
-from sstep_verify.solver.data.partition import Partition, column_nonzeros, partition_of
+from sstep_verify.solver.data.partition import Entries, Partition, column_nonzeros, partition_of
+from sstep_verify.solver.data.scattering import scatter_local
+
+
+class Report(NamedTuple):
+    """A rank's findings in its share of a file.
+
+    `digest`: SHA-256 of the file as stored (hexadecimal); empty where there is one rank; `lines`,
+    `samples`, `features`: lines, those of them with a sample, and the largest index met; `stored`,
+    `nonzeros`: values on the lines, and those that differ from 0; `failure`: why there is nothing of all
+    this.
+    """
+
+    digest: str = ""
+    lines: int = 0
+    samples: int = 0
+    features: int = 0
+    stored: int = 0
+    nonzeros: int = 0
+    failure: Failure | None = None
+
+
+class Share(NamedTuple):
+    """A rank's rows of a file, zeros dropped, and what all ranks know of the whole.
+
+    `matrix`: the rows, as wide as the largest index met; `first_row`: which row of the file its first one
+    is; `targets`, (m,): those of all samples; `features`: largest index met by any rank; `nonzeros`:
+    values that differ from 0.
+    """
+
+    matrix: Any
+    first_row: int
+    targets: np.ndarray
+    features: int
+    nonzeros: int
+
+
+def parse_shares(path: Path, communicator: Communicator) -> Share:
+    """Parse this rank's share of a file's lines; called by all ranks together.
+
+    `path`: the file, the same on every rank. Raises on all ranks what the first that failed met, DataError,
+    MissingExtraError or ReadingError, with the message of the serial reader; a line is counted from the
+    file's first.
+    """
+    begin, end = _share(path, communicator)
+    block, cause = None, None
+    try:
+        block = read_block(path, begin=begin, end=end)
+        matrix, stored = block.matrix, block.matrix.nnz
+        matrix.eliminate_zeros()
+        digest = _digest(path) if communicator.size > 1 else ""
+        own = Report(digest, block.lines, *matrix.shape, stored, matrix.nnz)
+    except Exception as error:
+        own, cause = Report(failure=failure_of(error)), error
+    reports = communicator.allgather(own)
+    raise_first([report.failure for report in reports], cause, [report.lines for report in reports])
+    digests = [report.digest[:12] for report in reports]
+    if len(set(digests)) > 1:
+        raise DataError(
+            f"{path}: is not the same file on all ranks, its SHA-256 begins with {listed(digests)}; "
+            "put it where all ranks see it"
+        )
+    assert block is not None
+    samples = sum(report.samples for report in reports)
+    require_content(path, sum(r.lines for r in reports), samples, sum(r.stored for r in reports))
+    return Share(
+        block.matrix,
+        sum(report.samples for report in reports[: communicator.rank]),
+        np.concatenate(communicator.allgather(block.targets)),
+        max(report.features for report in reports),
+        sum(report.nonzeros for report in reports),
+    )
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _share(path: Path, communicator: Communicator) -> tuple[int, int | None]:
+    """First byte of this rank's share of the text, and the first after it."""
+    rank, size = communicator.rank, communicator.size
+    length = communicator.first(text_length(path) if rank == 0 and size > 1 else None)
+    if length is None:
+        # One rank, or a text whose end cannot be found: rank 0 will say on which line that is.
+        return 0, None if rank == 0 else 0
+    return length * rank // size, length * (rank + 1) // size
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +187,7 @@ def load_local(
         return {"task": found.task, "notes": found.notes, "classes": found.classes}
 
     about = on_first_rank(communicator, loaded)
-    return replace(scatter_local(whole, targets, communicator, how), **about)
+    return LocalData(*scatter_local(whole, targets, communicator, how), **about)
 
 
 def read_local(path: str | Path, communicator: Communicator, how: str = "work") -> LocalData:
@@ -120,29 +213,6 @@ def read_local(path: str | Path, communicator: Communicator, how: str = "work") 
     del matrix, counts
     entries.exchange(communicator)
     return LocalData(entries.assembled(samples, communicator.rank, dense), targets, features, partition)
-
-
-def scatter_local(
-    data: np.ndarray | sp.csr_array | None,
-    targets: np.ndarray | None,
-    communicator: Communicator,
-    how: str = "work",
-) -> LocalData:
-    """Hand out the columns of a matrix that rank 0 holds.
-
-    `data`, (m, n), or None: samples by features (A) on rank 0, CSR with sorted indices; None on the others;
-    `targets`, (m,), or None: labels or targets (y) on rank 0; None on the others; `how`: partition, see
-    `PARTITIONS`. What is returned is dense or CSR as `data`; rank 0 still holds the whole as well.
-    """
-    head = None
-    if data is not None:
-        partition = partition_of(column_nonzeros(data), communicator.size, how)
-        own = np.array(targets, dtype=np.float64)
-        head = (data.shape[1], sp.issparse(data), pieces(data), partition, own)
-    features, sparse, cuts, partition, shared = communicator.first(head)
-    whole: Any = data
-    local = (scatter_sparse if sparse else scatter_dense)(whole, cuts, partition, communicator)
-    return LocalData(local, shared, features, partition)
 
 
 def with_bias(local: LocalData, bias: float, communicator: Communicator) -> LocalData:

@@ -24,9 +24,8 @@ from sstep_verify.problems.data.svmlight import SUFFIXES
 from sstep_verify.problems.data.svmlight_lines import CLASSES
 from sstep_verify.problems.transforms import with_constant_feature
 from sstep_verify.solver.communicator import Communicator, on_all_ranks, on_first_rank
-from sstep_verify.solver.data.entries import Entries, parse_shares
-from sstep_verify.solver.data.partition import Partition, padded, with_zeros
-from sstep_verify.solver.data.reading import LocalData, load_local, with_bias
+from sstep_verify.solver.data.partition import Entries, Partition, padded, with_zeros
+from sstep_verify.solver.data.reading import LocalData, load_local, parse_shares, with_bias
 from sstep_verify.solver.settings import GRAM_ROWS, Options, Settings
 from sstep_verify.solver.training.intervals import PROGRESS_DRAWS, Training
 from sstep_verify.solver.training.monitor import kernel_rows, linear_product

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from sstep_verify.errors import InputError
 from sstep_verify.solver.data import partition as partition_module
-from sstep_verify.solver.data.entries import Entries
 from sstep_verify.solver.data.partition import (
+    Entries,
     balanced_partition,
     column_nonzeros,
     dealt_partition,
