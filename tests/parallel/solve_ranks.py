@@ -12,9 +12,10 @@ from sstep_verify.solver import ProductionSolver
 from sstep_verify.solver.communicator import communicator_of
 from sstep_verify.solver.data.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.solver.settings import Options
+from sstep_verify.solver.training.files import read_new_samples
 from sstep_verify.solver.training.intervals import Training
 from sstep_verify.solver.training.monitor import Monitor
-from sstep_verify.solver.training.samples import predict, read_new_samples
+from sstep_verify.solver.training.predictions import predict
 from sstep_verify.solver.training.schedule import Schedule
 
 

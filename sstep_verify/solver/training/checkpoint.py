@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,11 +26,11 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.errors import InputError
-from sstep_verify.files import MALFORMED_ARRAY, write_whole
+from sstep_verify.files import MALFORMED_ARRAY
 from sstep_verify.problems import Problem
-from sstep_verify.solver.communicator import Communicator
 from sstep_verify.solver.settings import EXCHANGES
 from sstep_verify.solver.training.decisions import MACHINE
+from sstep_verify.solver.training.files import write_arrays
 from sstep_verify.solver.training.intervals import Place
 from sstep_verify.solver.training.monitor import Measured, Values
 from sstep_verify.solver.training.schedule import Stretch, numbers_of
@@ -54,11 +53,6 @@ class Checkpoint:
     data: str
 
 
-def data_digest(problem: Problem, communicator: Communicator) -> str:
-    """SHA-256 over the parts of a problem that the ranks hold (hexadecimal); called by all together."""
-    return hashlib.sha256("".join(communicator.allgather(problem.digest)).encode()).hexdigest()
-
-
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     """Write a checkpoint, whole, in the place of an earlier one.
 
@@ -75,13 +69,6 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         "data": checkpoint.data,
     }
     write_arrays(path, **parts, sha256=_digest(parts))
-
-
-def write_arrays(path: Path, **arrays: Any) -> None:
-    """Write a whole ``.npz`` file of numbers and texts; see `files.write_whole`."""
-    # NumPy would keep any other object by pickle, and has a parameter against that in some versions only.
-    assert all(np.asarray(array).dtype.kind in "biufU" for array in arrays.values())
-    write_whole(path, lambda handle: np.savez(handle, **arrays))
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
@@ -138,48 +125,6 @@ def read_sequence(path: Path) -> tuple[tuple[Stretch, ...], dict[str, Any]]:
             return stretches_of(file["sequence"]), options
     except _UNREADABLE as error:
         raise InputError(f"{path}: holds no sequence of s of sstep-verify solve ({error})") from error
-
-
-class Keeper:
-    """Writes the place that training reached, where that is due; on rank 0.
-
-    The first place is written at once, so that what hinders it is known early, and then one that is reached
-    `seconds` or more after the last attempt. A killed run loses those seconds and the interval under way.
-    A place that cannot be written is no reason to end a training: that is told, and the next is tried.
-    """
-
-    def __init__(
-        self,
-        write: Callable[[Place], None],
-        seconds: float,
-        tell: Callable[[str], None],
-        clock: Callable[[], float] = time.monotonic,
-    ):
-        self._write, self._seconds, self._tell, self._clock = write, seconds, tell, clock
-        self._due = clock()
-        self._pending: Place | None = None
-
-    def keep(self, place: Place) -> bool:
-        """Whether the place was written; where not, it is remembered."""
-        self._pending = place
-        if self._clock() < self._due:
-            return False
-        written = self.finish() is not None
-        self._due = self._clock() + self._seconds
-        return written
-
-    def finish(self) -> int | None:
-        """Write the last place, if that was not done; its iteration, None where nothing was written."""
-        place = self._pending
-        if place is None:
-            return None
-        try:
-            self._write(place)
-        except Exception as error:
-            self._tell(f"warning: no checkpoint of iteration {place.iteration}: {error}")
-            return None
-        self._pending = None
-        return place.iteration
 
 
 def refuse_other_run(path: Path, found: Checkpoint, options: Mapping[str, Any], data: str) -> None:

@@ -24,13 +24,10 @@ from sstep_verify.solver.packet import PANEL, PHASES
 from sstep_verify.solver.settings import Settings
 from sstep_verify.solver.training.checkpoint import (
     Checkpoint,
-    Keeper,
-    data_digest,
     read_checkpoint,
     read_sequence,
     refuse_impossible,
     refuse_other_run,
-    write_arrays,
     write_checkpoint,
 )
 from sstep_verify.solver.training.decisions import (
@@ -41,16 +38,20 @@ from sstep_verify.solver.training.decisions import (
     moved_to,
     schedule_of,
 )
-from sstep_verify.solver.training.intervals import Place, Training
-from sstep_verify.solver.training.samples import (
+from sstep_verify.solver.training.files import (
+    Keeper,
     Samples,
+    data_digest,
     input_files,
     output_files,
+    prediction_seconds,
     read,
     reading_seconds,
     training_seconds,
-    write_predictions,
+    write_arrays,
 )
+from sstep_verify.solver.training.intervals import Place, Training
+from sstep_verify.solver.training.predictions import write_predictions
 from sstep_verify.solver.training.schedule import Stretch, numbers_of
 
 
@@ -101,11 +102,14 @@ def solve(settings: Settings, communicator: Communicator, listener: Listener) ->
         listener.expect(training_seconds(samples.local, training.draws))
         _train(training, Keeper(write, settings.checkpoint_seconds, listener.note), communicator, listener)
         on_first_rank(communicator, lambda: _write_result(Path(settings.out), training, identity, digest))
-        predicted = write_predictions(samples, training, communicator, listener.expect)
+        told = [f"result: {settings.out}"]
+        if samples.new is not None and settings.predictions is not None:
+            listener.expect(prediction_seconds(samples.local, samples.new.targets.size))
+            given = settings.predictions, samples.new, samples.local.classes, samples.problem
+            agreement = write_predictions(*given, training, communicator)
+            told.insert(0, f"predictions: {agreement}, in {settings.predictions}")
     timers = communicator.allgather(training.trajectory.timers)
-    lines = list(summary_lines(training, samples.local, timers, str(identity[MACHINE])))
-    lines += [f"predictions: {predicted}, in {settings.predictions}"] if predicted else []
-    return [*lines, f"result: {settings.out}"]
+    return [*summary_lines(training, samples.local, timers, str(identity[MACHINE])), *told]
 
 
 def _begin(

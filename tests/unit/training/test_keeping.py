@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstep_verify.solver.training.checkpoint import Keeper
+from sstep_verify.solver.training.files import Keeper
 from sstep_verify.solver.training.intervals import Place
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.problems import Hinge, LinearKernel, Problem, Ridge
-from sstep_verify.solver.training.samples import as_text, score
+from sstep_verify.solver.training.predictions import as_text, score
 
 
 def test_predictions_as_text_and_their_score():

@@ -7,7 +7,7 @@ import pytest
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.solver.settings import Settings
-from sstep_verify.solver.training.samples import output_files
+from sstep_verify.solver.training.files import output_files
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Samples to train on and to predict: read by all ranks together, their features shared out.
+"""Files of a training: samples, which all ranks read together, what is written, and when.
 
 Durations say how long the longest step of each part may take, from the input alone. They are generous
 guesses for the watchdog, which adds them to its limit: too small a guess ends a slow run, too large a one
@@ -7,10 +7,11 @@ only delays the end of a run that hangs.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,14 +22,12 @@ from sstep_verify.files import Output, write_whole
 from sstep_verify.problems import Problem, RBFKernel
 from sstep_verify.problems.data.datasets import needs_no_file, stored_file
 from sstep_verify.problems.data.svmlight import SUFFIXES
-from sstep_verify.problems.data.svmlight_lines import CLASSES
 from sstep_verify.problems.transforms import with_constant_feature
-from sstep_verify.solver.communicator import Communicator, on_all_ranks, on_first_rank
-from sstep_verify.solver.data.partition import Entries, Partition, padded, with_zeros
+from sstep_verify.solver.communicator import Communicator, on_all_ranks
+from sstep_verify.solver.data.partition import Entries, Partition, padded
 from sstep_verify.solver.data.reading import LocalData, load_local, parse_shares, with_bias
 from sstep_verify.solver.settings import GRAM_ROWS, Options, Settings
-from sstep_verify.solver.training.intervals import PROGRESS_DRAWS, Training
-from sstep_verify.solver.training.monitor import kernel_rows, linear_product
+from sstep_verify.solver.training.intervals import PROGRESS_DRAWS, Place
 
 READING = 1e7
 """Bytes a second of a file that is read, by ranks that share a slow disk."""
@@ -189,81 +188,55 @@ def prediction_seconds(local: LocalData, new: int) -> float:
     return 2.0 * rows * (share + KERNEL * (samples + new)) / WORKING
 
 
-def write_predictions(
-    samples: Samples, training: Training, communicator: Communicator, expect: Callable[[float], None]
-) -> str:
-    """Write the predictions, if there are to be any; how well they agree with the targets.
+def data_digest(problem: Problem, communicator: Communicator) -> str:
+    """SHA-256 over the parts of a problem that the ranks hold (hexadecimal); called by all together."""
+    return hashlib.sha256("".join(communicator.allgather(problem.digest)).encode()).hexdigest()
 
-    `expect` is told how many seconds they may take.
+
+def write_arrays(path: Path, **arrays: Any) -> None:
+    """Write a whole ``.npz`` file of numbers and texts; see `files.write_whole`."""
+    # NumPy would keep any other object by pickle, and has a parameter against that in some versions only.
+    assert all(np.asarray(array).dtype.kind in "biufU" for array in arrays.values())
+    write_whole(path, lambda handle: np.savez(handle, **arrays))
+
+
+class Keeper:
+    """Writes the place that training reached, where that is due; on rank 0.
+
+    The first place is written at once, so that what hinders it is known early, and then one that is reached
+    `seconds` or more after the last attempt. A killed run loses those seconds and the interval under way.
+    A place that cannot be written is no reason to end a training: that is told, and the next is tried.
     """
-    problem, new, settings = samples.problem, samples.new, training.settings
-    file = settings.predictions
-    if new is None or file is None:
-        return ""
-    expect(prediction_seconds(samples.local, new.targets.size))
-    classes = samples.local.classes
-    values = predict(problem, training.alpha, new, settings.rbf, communicator)
-    text = as_text(problem, values, classes)
-    on_first_rank(communicator, lambda: write_whole(file, lambda handle: handle.write(text)))
-    return score(problem, values, new.targets, classes)
 
+    def __init__(
+        self,
+        write: Callable[[Place], None],
+        seconds: float,
+        tell: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self._write, self._seconds, self._tell, self._clock = write, seconds, tell, clock
+        self._due = clock()
+        self._pending: Place | None = None
 
-def predict(
-    problem: Problem, alpha: np.ndarray, new: NewSamples, rbf: str, communicator: Communicator
-) -> np.ndarray:
-    """Values of new samples x: ``sum a_i y_i K(a_i, x)`` (K-SVM), ``sum a_i K(a_i, x) / lambda`` (K-RR).
+    def keep(self, place: Place) -> bool:
+        """Whether the place was written; where not, it is remembered."""
+        self._pending = place
+        if self._clock() < self._due:
+            return False
+        written = self.finish() is not None
+        self._due = self._clock() + self._seconds
+        return written
 
-    Shape (t,), of this rank's columns of what was trained on and of the new samples, by a dual vector of
-    shape (m,). Raises WindowError if a rank could not form its share.
-    """
-    vector = problem.signs * alpha
-    columns: Any = padded(new.data)
-    if columns.shape[1] > problem.data.shape[1]:
-        problem = replace(problem, data=with_zeros(problem.data))
-    used = np.flatnonzero(vector)
-    if problem.kernel.linear:
-        values = linear_product(columns, problem.data, vector, communicator)
-    else:
-        values = np.zeros(columns.shape[0])
-        # One matrix of both, so that the rows of the used samples hold their kernel with the new ones.
-        joined = _joined(problem, used, columns)
-        for some, rows in kernel_rows(joined, rbf, np.arange(used.size), communicator):
-            values += vector[used[some]] @ rows[:, used.size :]
-    return values if problem.is_svm else values / problem.ridge.penalty
-
-
-def _joined(problem: Problem, used: np.ndarray, new: sp.csr_array) -> Problem:
-    """The used samples above the new ones, as a problem whose targets nobody asks for."""
-    own: Any = problem.data[used]
-    data: Any = (
-        sp.vstack([own, new], format="csr") if problem.is_sparse else np.vstack([own, new.toarray()])
-    )
-    return Problem(problem.name, data, np.ones(data.shape[0]), problem.kernel, problem.loss)
-
-
-def score(
-    problem: Problem, values: np.ndarray, targets: np.ndarray, classes: tuple[float, ...] = CLASSES
-) -> str:
-    """How well predicted values, shape (t,), agree with targets, in words.
-
-    The targets of a K-SVM are compared with the classes as training found them, `classes`: what -1 and +1
-    stand for. Where they hold anything else, no agreement can be told.
-    """
-    if not problem.is_svm:
-        return f"root mean square error {np.sqrt(np.mean((values - targets) ** 2)):.6g}"
-    foreign = np.setdiff1d(targets, classes)
-    if foreign.size:
-        known = " and ".join(f"{value:.17g}" for value in classes)
-        return f"accuracy unknown: targets hold {foreign[0]:.17g}, the training set {known}"
-    right = int(np.sum(np.where(values > 0, classes[1], classes[0]) == targets))
-    return f"accuracy {right / targets.size:.2%} ({right} of {targets.size})"
-
-
-def as_text(problem: Problem, values: np.ndarray, classes: tuple[float, ...] = CLASSES) -> bytes:
-    """One line for a new sample: class and decision value (K-SVM), or value (K-RR), in full precision."""
-    if problem.is_svm:
-        names = [f"{label:+.17g}" if classes == CLASSES else f"{label:.17g}" for label in classes]
-        lines = [f"{names[value > 0]} {value!r}" for value in values.tolist()]
-    else:
-        lines = [repr(value) for value in values.tolist()]
-    return ("\n".join(lines) + "\n").encode("ascii")
+    def finish(self) -> int | None:
+        """Write the last place, if that was not done; its iteration, None where nothing was written."""
+        place = self._pending
+        if place is None:
+            return None
+        try:
+            self._write(place)
+        except Exception as error:
+            self._tell(f"warning: no checkpoint of iteration {place.iteration}: {error}")
+            return None
+        self._pending = None
+        return place.iteration
