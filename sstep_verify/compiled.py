@@ -13,8 +13,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+from llvmlite import binding
 from numba.core import event
 from numba.core.options import DefaultOptions
+from numba.core.runtime import _nrt_python  # type: ignore[attr-defined]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -63,7 +65,33 @@ def _made(function: Function, *, counted: bool) -> Function:
     )
     if cacheable:
         _forget_if_older(dispatcher, function)
+        _load_as_kept(dispatcher._cache)
     return cast(Function, dispatcher)
+
+
+RUNTIME: dict[str, int] = getattr(_nrt_python, "c_helpers", {})
+"""Addresses of what compiled functions call to hold memory; empty where numba keeps them elsewhere."""
+
+for _name, _address in RUNTIME.items():
+    binding.add_symbol(_name if _name.startswith("_") else f"NRT_{_name}", _address)
+
+
+def _load_as_kept(cache: Any) -> None:
+    """Let the cache of a function be looked into as it is.
+
+    Numba makes all ready to compile before it looks, which takes 30 MB and a tenth of a second: what it
+    knows of every type, and a runtime that is compiled anew in each process, though what is kept of a
+    function has its own copy. Addresses are all that is needed of it; whatever is not kept is compiled as
+    ever.
+    """
+    if not (RUNTIME and hasattr(cache, "_load_overload")):
+        return
+
+    def load(signature: Any, target: Any) -> Any:
+        with cache._guard_against_spurious_io_errors():
+            return cache._load_overload(signature, target)
+
+    cache.load_overload = load
 
 
 _CALLED: dict[str, frozenset[str]] = {}
