@@ -2,7 +2,8 @@
 
 IEEE semantics throughout: no fast-math flag, so the compiler neither reassociates sums nor assumes
 finite values, and every bound derived for IEEE arithmetic holds for the compiled loop. A division by zero
-gives an infinity or a NaN, as IEEE says, and not an exception.
+gives an infinity or a NaN, as IEEE says, and not an exception. One kind of function has its sums in an
+order that the compiler chooses, as those of a library's products are: see `compiled_sums`.
 """
 
 from __future__ import annotations
@@ -47,7 +48,16 @@ def compiled_borrowing(function: Function) -> Function:
     return _made(function, counted=False)
 
 
-def _made(function: Function, *, counted: bool) -> Function:
+def compiled_sums(function: Function) -> Function:
+    """The same for sums that are bounded in any order, with fused multiplications or without.
+
+    A loop over several sums of many terms is vectorised only where their terms may be added in another
+    order; that is all that is allowed here: no value is assumed to be finite, and none is approximated.
+    """
+    return _made(function, counted=False, fastmath={"reassoc", "contract"})
+
+
+def _made(function: Function, *, counted: bool, **flags: Any) -> Function:
     if not AVAILABLE:
         return function
     # A function made from text in memory has no source file the cache could be keyed on.
@@ -55,7 +65,7 @@ def _made(function: Function, *, counted: bool) -> Function:
     # Numba has no public name for it. It is said either way: a function takes after the one that calls it.
     references: dict[str, Any] = {"_nrt": counted} if hasattr(DefaultOptions, "_nrt") else {}
     decorate = numba.njit(
-        cache=cacheable, nogil=True, error_model="numpy", forceinline=not counted, **references
+        cache=cacheable, nogil=True, error_model="numpy", forceinline=not counted, **references, **flags
     )
     dispatcher = decorate(function)
     template = dispatcher.get_call_template

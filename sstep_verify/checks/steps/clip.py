@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sstep_verify.bounds.step.clip import stored_bound, unclipped_bound
-from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, right_hand_side_error, tell_apart
+from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, right_hand_side_error, row_sums, tell_apart
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
     CLIP_HIGH,
@@ -83,14 +83,16 @@ def judge_clipped_step(rows, state, block, stretch, step, constants, progress, t
     i, logged = stretch.draws[step, 0], stretch.log[step, 0]
     slot = rows.slot[i]
     row, repeats, moved, value = rows.table[slot, ENTRIES], state.drawn[i], state.moved[i], state.alpha[i]
-    product = state.product[0] = state.signs[i] * np.dot(row, state.signed)
+    of_row = row_sums(rows, slot, state)
+    product = state.product[0] = state.signs[i] * of_row.product
+    state.stale[0] = state.signs[i] * of_row.stale
     linear = state.linear[i]
     slope = product - linear + shift * value
     curvature, off = row[i] + shift, rows.table[slot, ERRORS, i]
     # The shift may meet each earlier increment by itself (rounding/sums.py); `repeats` counts this one.
     corrections = (progress.steps + (max(repeats - 2, 0) if shift > 0.0 else 0), 0)
     error, size = right_hand_side_error(
-        rows, slot, state, sums, progress, corrections, abs(linear) + box.threshold, shift * moved
+        rows, slot, state, sums, of_row, progress, corrections, abs(linear) + box.threshold, shift * moved
     )
     # Neither a sum of its terms nor omega overflows, and no term is 0 times a number that did.
     known = size <= sums.largest and shift <= sums.largest

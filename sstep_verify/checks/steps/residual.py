@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.step.residual import factored, solve_errors, solve_underflow
-from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, right_hand_side_error, tell_apart
+from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, right_hand_side_error, row_sums, tell_apart
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.block.factorisation import LU, solve_error, solve_numbers
@@ -120,11 +120,14 @@ def _equations(rows, state, block, drawn, constants, drift, progress, looked):
     for place in range(drawn.size):
         i = drawn[place]
         slot = rows.slot[i]
-        product = np.dot(rows.table[slot, ENTRIES], state.alpha) * scale
-        state.product[place] = product
+        of_row = row_sums(rows, slot, state)
+        product = state.product[place] = of_row.product * scale
+        state.stale[place] = of_row.stale * scale
         block.right[place] = state.linear[i] - samples * state.alpha[i] - product
         size, own_size = abs(state.linear[i]), samples * state.bounded[i]
-        error, terms = right_hand_side_error(rows, slot, state, sums, progress, corrections, size, own_size)
+        error, terms = right_hand_side_error(
+            rows, slot, state, sums, of_row, progress, corrections, size, own_size
+        )
         terms *= max(1.0, 2.0 * constants.penalty)
         block.error[place] = error + samples * state.increment_error[i]
         # The parts of the product, and a row of G, while the kernel row is at hand.

@@ -10,7 +10,7 @@ from sstep_verify.bounds.step.clip import entry_errors
 from sstep_verify.bounds.step.residual import ridge_errors
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.steps.tally import BOUNDARY, KERNEL, SAME, STALE
-from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.compiled import compiled_borrowing, compiled_sums
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
@@ -24,9 +24,6 @@ WHOLE_WORDS = 1 << 25
 
 STRETCH_WORDS = 1 << 22
 """Kernel entries of the rows of a stretch, where the matrix is larger than that."""
-
-LISTED = 8
-"""A listed coordinate takes as long as so many of a product over all."""
 
 ENTRIES, SIZES, ERRORS = range(3)
 """What a coordinate's rows are, in their order in `Rows.table`."""
@@ -121,29 +118,49 @@ class JudgeRows:
         return Rows(table, largest, judge_error, slot)
 
 
+class RowSums(NamedTuple):
+    """What the rows of a coordinate make of a: see `row_sums`."""
+
+    product: float
+    stale: float
+    size: float
+    entry_error: float
+    increment_error: float
+
+
+@compiled_sums
+def row_sums(rows, slot, state):
+    """The sums over a coordinate's rows, in one pass: memory gives these more slowly than they are added.
+
+    They are the products of its entries with a now and at the window's start, the size of their terms, and
+    what the errors of the entries and of the increments so far make of them.
+    """
+    entries, sizes, errors = rows.table[slot, ENTRIES], rows.table[slot, SIZES], rows.table[slot, ERRORS]
+    product = stale = size = entry_error = increment_error = 0.0
+    for place in range(entries.size):
+        product += entries[place] * state.signed[place]
+        stale += entries[place] * state.start[place]
+        size += sizes[place] * state.bounded[place]
+        entry_error += errors[place] * state.bounded[place]
+        increment_error += sizes[place] * state.increment_error[place]
+    return RowSums(product, stale, size, entry_error, increment_error)
+
+
 @compiled_borrowing
-def right_hand_side_error(rows, slot, state, sums, progress, corrections, constant, own_size):
+def right_hand_side_error(rows, slot, state, sums, of_row, progress, corrections, constant, own_size):
     """Bound on the error of a right-hand side with a row's product with a, and the size of its terms.
 
-    It has two terms besides, of the sizes `constant` and `own_size`, whose own errors are not counted here.
-    `corrections` counts the additions that these take, and those of them within one coordinate's
-    increments. The size is that of all terms, errors included that are no roundings of their sum.
+    `of_row` are the row's sums. There are two terms besides, of the sizes `constant` and `own_size`, whose
+    own errors are not counted here. `corrections` counts the additions that these take, and those of them
+    within one coordinate's increments. The size is that of all terms, errors included that are no roundings
+    of their sum.
     """
-    # First what reads a row from end to end: entry by entry it would come from memory more slowly.
-    size, distinct = rows.table[slot, SIZES], progress.distinct
-    total, used = np.dot(size, state.bounded), 0.0
-    if LISTED * distinct > size.size:
-        used = np.dot(size, state.increment_error)
-    else:
-        for place in range(distinct):
-            j = state.listed[place]
-            used += size[j] * state.increment_error[j]
-    error = np.dot(rows.table[slot, ERRORS], state.bounded) + used
+    error = of_row.entry_error + of_row.increment_error
     additions, repeats = corrections
-    total += own_size + constant
+    total = of_row.size + own_size + constant
     rounding = sum_error(sums, progress.support, additions, progress.held) * total
     if sums.ordered and rounding < np.inf:
-        terms = state.terms
+        terms, size = state.terms, rows.table[slot, SIZES]
         for place in range(size.size):
             terms[place] = size[place] * state.bounded[place]
         terms[size.size], terms[size.size + 1] = own_size, constant
@@ -160,7 +177,7 @@ def tell_apart(rows, state, drawn, place, scale, progress):
     """
     effects, i, boundary = state.effects, drawn[place], 0.0
     row, sign, product = rows.table[rows.slot[i], ENTRIES], state.signs[i], state.product[place]
-    stale = sign * np.dot(row, state.start) * scale if progress.moves else product
+    stale = state.stale[place] if progress.moves else product
     same = row[i] * scale * (state.alpha[i] - state.first[i])
     effects[STALE, place], effects[SAME, place] = stale, same
     effects[KERNEL, place] = product - stale - same

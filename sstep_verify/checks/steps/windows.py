@@ -33,14 +33,15 @@ class State(NamedTuple):
         a at the window's start of the coordinates drawn so far.
     terms : ndarray, shape (m + 2,)
         Sizes of a sum's terms.
-    drawn, listed : ndarray of int64, shape (m,)
-        Draws of each coordinate in this window so far; coordinates drawn before, the first ones of it.
+    drawn : ndarray of int64, shape (m,)
+        Draws of each coordinate in this window so far.
     last : ndarray of int64, shape (b,)
         Coordinates of the step before; -1 at the beginning.
     step : ndarray, shape (b,)
         Their increments.
-    product : ndarray, shape (b,)
-        Products of the drawn coordinates' kernel rows with a (K-RR: over lambda).
+    product, stale : ndarray, shape (b,)
+        Products of the drawn coordinates' kernel rows with a, now and at the window's start (K-RR: over
+        lambda).
     effects : ndarray, shape (quantities, b)
         What a relative change of each quantity adds to what is judged of the step, per unit.
     """
@@ -56,10 +57,10 @@ class State(NamedTuple):
     first: np.ndarray
     terms: np.ndarray
     drawn: np.ndarray
-    listed: np.ndarray
     last: np.ndarray
     step: np.ndarray
     product: np.ndarray
+    stale: np.ndarray
     effects: np.ndarray
 
 
@@ -121,11 +122,11 @@ def state_of(problem: Problem, alpha: np.ndarray, block: int) -> State:
     )
     signed = signs * alpha if problem.is_svm else alpha
     error, first = np.zeros((2, alpha.size))
-    drawn, listed = np.zeros((2, alpha.size), dtype=np.int64)
-    step, product = np.zeros((2, block))
+    drawn = np.zeros(alpha.size, dtype=np.int64)
+    step, product, stale = np.zeros((3, block))
     return State(
         signs, linear, alpha, signed, signed.copy(), np.abs(alpha), np.abs(alpha), error, first,
-        np.zeros(alpha.size + 2), drawn, listed, np.full(block, -1, dtype=np.int64), step, product,
+        np.zeros(alpha.size + 2), drawn, np.full(block, -1, dtype=np.int64), step, product, stale,
         np.zeros((len(NAMES), block)),
     )  # fmt: skip
 
@@ -226,9 +227,7 @@ def follow_step(state, sums, stretch, step, progress):
         size = abs(increment)
         error = increment_error(sums, state.drawn[i], state.moved[i], size, value)
         held += int(value != 0.0) - int(state.alpha[i] != 0.0)
-        if state.drawn[i] == 1:
-            state.listed[distinct] = i
-            distinct += 1
+        distinct += int(state.drawn[i] == 1)
         most = max(most, state.drawn[i])
         moves = moves or size > 0.0
         state.alpha[i] = value
