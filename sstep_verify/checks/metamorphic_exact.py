@@ -125,7 +125,7 @@ def _judge_run(
     # The steps of a run that goes on from another are none of a plain run's.
     plain = failed and RESTART not in failed
     until = next(iter(failed.values())).window if plain else Window(0, 0)
-    outcomes = "; ".join(finding.what for finding in (failed or compared).values())
+    outcomes = "; ".join(finding.what for finding in (failed or compared).values()) or "none applies here"
     what = f"runs of the {case.declaration.name} solver that must agree in every bit: {outcomes}"
     largest = max((finding.measured for finding in failed.values()), default=0.0)
     return record(

@@ -126,7 +126,7 @@ def _judge_run(
     chosen = [*((trajectory, window) for window in windows), *screened.notable]
     findings = replayed_windows(case, chosen, screened.flagged, replays, names)
     replayed = len(findings) - len(chosen)
-    findings += replayed_otherwise(case, trajectory, screened.bridge, replays)
+    findings += replayed_otherwise(case, trajectory, screened.bridge, replays, right=not screened.flagged)
     judged = {finding.window.begin for finding in findings if finding.decided and finding.bits}
     judged |= screened.judged
     terms = term_records(names, findings)
@@ -135,7 +135,7 @@ def _judge_run(
         findings.append(screened.flagged[replayed][1])
     within = [screened.within] if screened.within else []
     if not findings and not within:
-        findings.append(unbounded("a run of no steps, of which there is nothing to judge"))
+        findings.append(unbounded("There is nothing to judge: the run is of no steps."))
     decided_by = findings or within  # A screen alone shows of no quantity that it could have been seen.
     status, compared = decisive(promising(decided_by)).status, [*findings, *within]
     largest = decisive([finding for finding in compared if finding.status is status])
@@ -233,6 +233,8 @@ def reason(
     It is about one of its comparisons, be it in the screen. The largest ratio stands there by source, such
     as ``from data``; causes are what ends all diagnosed windows where the solver ended them.
     """
+    if finding.what:
+        return finding.what
     sentences = [_compared(case, finding, sources)]
     if status is Status.FAIL:
         sentences.append(f"{finding.note}." if finding.note else "")
@@ -265,6 +267,12 @@ def _compared(case: Case, finding: Finding, sources: Mapping[str, Mapping]) -> s
     if finding.source == SCREEN:
         against = "the judge's own steps in"
         origin = "of solver and judge together (sstep_verify/bounds/screen.py)"
+    elif not finding.bits:  # Its note says what is wrong, or why nothing is known, before any replay.
+        return (
+            f"{case.declaration.name} solver, window of iterations {finding.window.begin + 1}.."
+            f"{finding.window.end}: measured {finding.measured:.3g}, bound {finding.bound:.3g} (not "
+            "replayed)."
+        )
     return (
         f"{case.declaration.name} solver against {against} the window of iterations "
         f"{finding.window.begin + 1}..{finding.window.end}: measured {finding.measured:.3g}, "

@@ -160,7 +160,9 @@ def grouped_by_class(answer: Answer) -> Iterator[Reading]:
             continue
         which = f"class {first:+.0f} first"
         which += ", the order of first appearance" if labels[0] == first else ""
-        meaning = f"the optimum with the samples grouped by class ({which}), as LIBLINEAR groups them"
+        # LIBLINEAR takes the labels in the order of first appearance; newer ones take +1 first.
+        known = ", as LIBLINEAR groups them" * (first in (1.0, labels[0]))
+        meaning = f"the optimum with the samples grouped by class ({which}){known}"
         reordered = replace(problem, data=problem.data[order], targets=labels[order])
         grouped = as_it_is(replace(answer, problem=reordered), meaning)
         vector = np.empty_like(grouped.vector)

@@ -168,7 +168,7 @@ def verdict_of(
     status = with_planted(finding.status, planted if s > 1 or written else ())
     reason = (
         f"{compared} after {counted(finding.window.end, 'iteration')}: measured {finding.measured:.3g}, "
-        f"bound {finding.bound:.3g} ({origin})."
+        f"bound {finding.bound:.3g}{'' if finding.note else f' ({origin})'}."
     )
     asked = classical is None and case.diagnose and status is Status.FAIL
     mistakes = causes_of(truth, s, run, points, between=right) if asked else []
@@ -180,7 +180,9 @@ def verdict_of(
         again = "" if case.diagnose else NOT_AGAIN
         reason = " ".join(part for part in (reason, finding.note, likely, again) if part)
     elif status is Status.VACUOUS and not math.isfinite(finding.bound):
-        reason += " The bound is infinite: no implementation is promised to come near the exact run."
+        unprinted = known is not None and not truth.seen(known).any()
+        infinite = "The bound is infinite: no implementation is promised to come near the exact run."
+        reason += " No entry that it printed was drawn." if unprinted else f" {infinite}"
     elif status is Status.VACUOUS:
         reason += f" The run could not have shown the planted defect: {unseen(planted)}."
     elif status is Status.INCONCLUSIVE:

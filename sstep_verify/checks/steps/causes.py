@@ -95,23 +95,25 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     elif factors:
         ranges = " or ".join(factor.interval for factor in factors)
         says.append(f"A factor 1 + delta on one quantity explains all of them: {ranges}.")
+    where = f"the wrong windows looked at where the log does: {', '.join(beside)}."
     if beside and pair:
-        says.append(f"No single mistake known here explains them, two at once do: {', '.join(beside)}.")
+        says.append(f"No single mistake known here ends them so, but two at once end {where}")
     elif beside:
-        says.append(f"Mistakes that each end the wrong windows where the log does: {', '.join(beside)}.")
+        says.append(f"Mistakes that each end {where}")
     if not says:
         signs = corrections(judged)
         says.append(
             f"None is the first of its window, so the correction is wrong: {signs[0]}."
             if signs
-            else "Leaving out no single quantity reproduces them, nor does one factor on one of them"
-            + ", nor a mistake known here" * bool(ends)
+            else "Leaving out no single quantity reproduces them, nor can a factor on one of them be told"
+            + ", nor does a mistake known here end their windows"
+            * any(one.status is Status.FAIL for one in ends)
             + (UNNAMED if case.diagnose else f". {NOT_AGAIN}")
         )
     alone = judged.wrong.size == 1
     over = f"{counted(judged.wrong.size, 'step')} {'is over its' if alone else 'are over their'} bound"
-    where = "" if alone else "the first is "
-    note = " ".join([f"{over}, {where}{_step_in_words(judged, first)}.", *says])
+    which = "" if alone else "the first is "
+    note = " ".join([f"{over}, {which}{_step_in_words(judged, first)}.", *says])
     details: dict[str, object] = {NAMED: [*likely, *beside, *([] if names else sized)]}
     placed = replace(
         finding, window=Window(first, first + 1), note=note, signs=tuple(signs), details=details

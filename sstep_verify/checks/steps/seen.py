@@ -162,11 +162,11 @@ def _why_not(name: str, judged: JudgedRun) -> str:
     if name == STALE and trajectory.length <= trajectory.s and not trajectory.alphas[0].any():
         return "the run is a single window from a = 0, where every stale product is 0"
     if name == UPPER and not events[CLIP_HIGH]:
-        return f"no coordinate reaches C = {judged.case.problem.boxed.upper:g}"
+        return f"no step judged goes beyond C = {judged.case.problem.boxed.upper:g}"
     if name == LOWER and not events[CLIP_LOW]:
-        return "no step is clipped at 0"
+        return "no step judged is clipped at 0"
     if name in (SAME, OVERLAP) and not events[REPEATED]:
-        return "no coordinate is drawn twice in a window"
+        return "no coordinate is drawn twice in a window judged"
     if name == TAIL:
         return "no step of the short last window moves its coordinate by more than twice its bound"
     if not judged.tally.acts[NAMES.index(name)]:

@@ -266,15 +266,19 @@ def failed(findings: list[Finding]) -> int:
 
 
 def replayed_otherwise(
-    case: Case, plain: Trajectory, bridge: Finding | None, replays: WindowReplays
+    case: Case, plain: Trajectory, bridge: Finding | None, replays: WindowReplays, *, right: bool
 ) -> list[Finding]:
-    """Where the run made again was another one: what the plain run did there, if that may be wrong."""
+    """Where the run made again was another one: what the plain run did there, if that may be wrong.
+
+    The other one is `right` if none of its windows is beyond the bound of the screen.
+    """
     if bridge is None or not bridge.ratio > 1.0:
         return []
     window = bridge.window
+    unlike = ", and none of its windows is beyond the bound of the screen" * right
     note = (
         f"made again with the end of every window recorded, the run has another a after iteration "
-        f"{window.end}, and only that one is right: what the solver computes depends on what is recorded"
+        f"{window.end}{unlike}: it depends on what is recorded, or is no two times the same"
     )
     if _work(case, window) + case.panel_words(window.end - window.begin) > REPLAY_WORK:
         return [bridge]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -137,23 +136,25 @@ def causes_of(
 
 
 def source_of(findings: Sequence[Finding]) -> str:
-    """Which of the two replays failed, and what is wrong therefore."""
-    parts = [part for finding in findings for part in finding.parts or (finding,)]
-    failed = {part.source for part in parts if part.status is Status.FAIL}
-    bounded = {part.source for part in parts if math.isfinite(part.bound)}
-    if failed == {"data"} and "panel" in bounded:
+    """What the two replays of windows that are wrong tell of each other; empty where none was."""
+    wrong = [finding for finding in findings if finding.status is Status.FAIL and finding.bits]
+    found = {tuple(part.status for part in finding.parts) for finding in wrong if finding.parts}
+    if found == {(Status.FAIL, Status.PASS)}:
         return (
             "Wrong from the data, right from the solver's own panel: the kernel's entries are wrong, the "
             "recurrence is right."
         )
-    if failed == {"panel"} and "data" in bounded:
+    if found == {(Status.PASS, Status.FAIL)}:
         return (
             "Wrong from the solver's own panel, and from the data within a bound that is wider by what the "
             "kernel's entries may be off: the recurrence is wrong, or the panel shown is not the one used."
         )
-    if failed == {"data", "panel"}:
-        return "Wrong from the data and from the solver's own panel too: the recurrence is wrong."
-    return "The run exposed no panel to tell a wrong kernel entry from a wrong recurrence."
+    if any(panel is Status.FAIL for _, panel in found):
+        return (
+            "Wrong from the data and from the solver's own panel too: the recurrence is wrong, or the "
+            "panel shown is not the one used."
+        )
+    return "No panel tells a wrong kernel entry from a wrong recurrence here." if wrong else ""
 
 
 def reproduced(case: Case, findings: Sequence[Finding], causes: Sequence[Candidate]) -> str:
@@ -167,10 +168,11 @@ def reproduced(case: Case, findings: Sequence[Finding], causes: Sequence[Candida
     if causes and len(causes[0].names) > 1:
         return (
             f"No single mistake known here reproduces it. Likely causes, two at once: {named} (each pair "
-            "ends the failed windows there, within the bound)."
+            "ends the failed windows looked at where the run did, within the bound)."
         )
     if causes:
-        return f"Likely causes: {named} (each ends the failed windows there, within the bound)."
+        within = "each ends the failed windows looked at where the run did, within the bound"
+        return f"Likely causes: {named} ({within})."
     return (
         "No mistake known here reproduces it. Likely causes: a quantity off by some factor; the window is "
         "not s steps of this index stream; the kernel or a parameter is not the declared one; the "

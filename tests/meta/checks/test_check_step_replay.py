@@ -133,7 +133,7 @@ def test_an_upper_end_off_by_1e_6_fails_where_it_is_reached_and_is_not_seen_else
     for verdict in planted("upper end 1e-6", seed, loss=Hinge(1e3), kernel=RBFKernel(1.0)).values():
         assert verdict.status is Status.PASS
         assert term(verdict, "upper-end").status is Status.VACUOUS
-        assert "no coordinate reaches C = 1000" in verdict.reason
+        assert "no step judged goes beyond C = 1000" in verdict.reason
 
 
 def test_the_first_wrong_step_is_named():
