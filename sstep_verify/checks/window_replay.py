@@ -289,11 +289,7 @@ DECLARED = Check(
     runs=runs,
     continued=lambda case, trajectories: requests(case, trajectories) if screenable(case) else {},
     judge=judge,
-    bounds=(
-        "bounds/window/svm",
-        "bounds/window/ridge",
-        "bounds/screen",
-    ),
+    bounds=("bounds/window/svm", "bounds/window/ridge", "bounds/screen"),
     level=1,
     affordable=replayable,
     primary=True,
