@@ -25,6 +25,7 @@ from sstep_verify.checks.shared.final_vector import (
     notes,
     out_of_range,
     relative_to,
+    start_of,
     violation_of,
     written_with,
 )
@@ -121,7 +122,7 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
     over = relative_to(gap, (max(optimum.value_lower, 0.0), best))
     violation = violation_of(problem, alpha, values)
     start, limit = problem.hinge.C * problem.samples, bound  # a = 0: the primal is C m, the dual 0.
-    if (first := np.clip(_start(trajectory), 0.0, problem.hinge.upper)).any():
+    if (first := np.clip(start_of(trajectory), 0.0, problem.hinge.upper)).any():
         unmoved = optimum_svm.svm_values(problem, case.declaration, first)
         start, limit = max(unmoved.gap.lower, 0.0), (claimed + unmoved.attainable + written) * OUTWARD
     moved = "" if np.array_equal(point, trajectory.final) else ", moved into the box"
@@ -195,7 +196,7 @@ def _verdict(
         vector = trajectory.final.astype(np.float64)
         hints = explained(Answer(case.problem, vector, written_with(trajectory), optimum, claimed), over[0])
     begin, least, limit = start
-    where = "the start" if _start(trajectory).any() else "the start a = 0"
+    where = "the start" if start_of(trajectory).any() else "the start a = 0"
     planted = planted_term("no step made", least, limit, 1, 1, f"{where} {begin}, within twice its bound")
     return record(
         CHECK,
@@ -210,11 +211,6 @@ def _verdict(
         signs=[hint.sign for hint in hints if hint.sign],
         uncertain=[f"how it was written down (up to {written:.2g})"] * bool(written > bound / 2),
     )
-
-
-def _start(trajectory: Trajectory) -> np.ndarray:
-    """Where a run began; a vector that was handed in is taken to come from 0."""
-    return trajectory.alphas[0].astype(np.float64) * (trajectory.stopped != GIVEN)
 
 
 def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Verdict:
@@ -247,7 +243,7 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
     largest = np.abs(values.entries)
     violation = (float((largest - values.errors).max()), float((largest + values.errors).max()) * OUTWARD)
     start, limit = least, bound
-    if (first := _start(trajectory)).any():
+    if (first := start_of(trajectory)).any():
         solver = optimum_ridge.ridge_values(problem, case.declaration, first).residual.solver_error
         away = norm(first - optimum.alpha)
         error = rounded_up(gamma(m + 8, unit_roundoff("float64")) * away + optimum.error)

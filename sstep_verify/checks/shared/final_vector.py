@@ -32,6 +32,11 @@ def written_with(trajectory: Trajectory) -> np.ndarray:
     return np.zeros(trajectory.final.size) if rounding is None else np.asarray(rounding[-1], np.float64)
 
 
+def start_of(trajectory: Trajectory) -> np.ndarray:
+    """Where a run began; a vector that was handed in is taken to come from 0."""
+    return trajectory.alphas[0].astype(np.float64) * (trajectory.stopped != GIVEN)
+
+
 def relative_to(value: tuple[float, float], whole: tuple[float, float]) -> tuple[float, float]:
     """Enclosure of a value over another, both >= 0 and enclosed; infinite above where that may be 0."""
     low = max(value[0], 0.0) / whole[1] / OUTWARD if whole[1] > 0 else 0.0
