@@ -211,7 +211,8 @@ def _reason(
         words.append(finding.note or within)
     if status is Status.VACUOUS:
         words.append(f"The run could not have shown an error in: {', '.join(hidden)}.")
-    if not_seen := unseen(terms):
+    # What reproduces wrong steps was seen in them, though no right step is certain to show it.
+    if not_seen := unseen(term for term in terms if term.name not in finding.signs):
         words.append(f"Not seen: {not_seen}.")
     return " ".join(words)
 

@@ -30,8 +30,8 @@ OF_A_RUN = (
 class Run(Record):
     """One run of one solver: its s (1 is the classical method), iterations, and why it ended.
 
-    Such as "tolerance reached", "attainable gap reached", "cap reached, gap = ...". `final` is the last
-    value of `measure`; wall time is in seconds.
+    Such as "tolerance reached", "all iterations made, relative gap ...". `final` is the last value of
+    `measure`; wall time is in seconds.
     """
 
     s: int

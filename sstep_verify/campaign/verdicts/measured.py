@@ -164,8 +164,8 @@ class Monitor:
     @property
     def stop(self) -> str:
         """Why the run ended, in words."""
-        last = f"{self.values[-1]:.2g}" if self.values else "not measured"
-        return self.reason or f"cap reached, {self.name} = {last}"
+        last = f"relative {self.name} {self.values[-1]:.2g}" if self.values else f"{self.name} not measured"
+        return self.reason or f"all iterations made, {last}"
 
 
 WORK = 1 << 23

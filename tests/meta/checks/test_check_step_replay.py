@@ -248,6 +248,17 @@ def test_a_wrong_step_is_certain_of_no_label_in_the_increments_of_its_own_coordi
         assert math.isinf(labels.detection_limit)
         assert labels.reason == "no error in it is certain to change any of 3 steps"
 
+    def flipped(trajectory):
+        log, alphas, alpha = np.array(trajectory.log), np.array(trajectory.alphas), 0.0
+        for step in range(3):
+            log[step] = alpha = max(alpha - (-alpha - 1.0 + 0.5 * alpha) / 1.5, 0.0)
+        alphas[-1] = alpha
+        return replace(trajectory, log=log, alphas=alphas)
+
+    (verdict,) = judged(step_replay, case, tested, flipped).values()
+    assert "reproduces them: labels." in verdict.reason
+    assert "labels (no error in it" not in verdict.reason
+
 
 # --- what the solver says of itself -------------------------------------------------------------------
 

@@ -44,7 +44,7 @@ def test_a_run_ends_at_the_attainable_level_only_once_it_no_longer_improves():
 def test_a_stalled_run_above_the_attainable_level_goes_on_to_its_cap():
     monitor, ended = _run([1e-3] * 40, 1e-4)
     assert not any(ended)
-    assert monitor.stop == "cap reached, gap = 0.001"
+    assert monitor.stop == "all iterations made, relative gap 0.001"
 
 
 def test_other_iterations_are_not_measured():

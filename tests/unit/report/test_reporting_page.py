@@ -186,7 +186,7 @@ def test_a_page_says_seen_and_what_a_cap_is(tmp_path):
     assert "visible" not in page
     assert "a FAIL and a quantity that was seen may stand together" in text
     assert "their gaps and errors are relative" in text
-    assert "cap reachedThe run made all iterations that it was asked for" in text
+    assert "all iterations madeThe run reached its cap" in text
 
 
 def test_the_worst_detection_limit_is_that_of_the_run_that_saw_least():
