@@ -161,11 +161,10 @@ class Monitor:
         if iteration in self.iterations:
             self.reason = f"the solver's own tolerance reached, {self.name} = {self.values[-1]:.2g}"
 
-    @property
-    def stop(self) -> str:
-        """Why the run ended, in words."""
+    def stop(self, made: int, asked: int) -> str:
+        """Why the run ended, in words, which made so many of the iterations that it was asked for."""
         last = f"relative {self.name} {self.values[-1]:.2g}" if self.values else f"{self.name} not measured"
-        return self.reason or f"all iterations made, {last}"
+        return self.reason or f"{'all' if made == asked else f'{made} of {asked}'} iterations made, {last}"
 
 
 WORK = 1 << 23

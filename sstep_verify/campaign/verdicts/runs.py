@@ -103,7 +103,8 @@ def make_runs(
         keep(key, trajectory)
         attainable = max(attainable, monitor.attainable)
         last = monitor.values[-1] if monitor.values else None
-        stop = NOTHING_RUN if trajectory.stopped == GIVEN else monitor.stop
+        stop = monitor.stop(trajectory.length, request.iterations)
+        stop = NOTHING_RUN if trajectory.stopped == GIVEN else stop
         name = solvers[""].declaration.name
         runs.append(report.Run(request.s, trajectory.length, stop, seconds, last, reference.name, name))
         if trajectory.stopped != GIVEN:

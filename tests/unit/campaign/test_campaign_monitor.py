@@ -29,7 +29,7 @@ def _run(values, attainable, tolerance=1e-8):
 def test_a_run_ends_at_the_tolerance():
     monitor, ended = _run([1.0, 1e-8], 0.0)
     assert ended == [False, True]
-    assert monitor.stop == "tolerance reached"
+    assert monitor.stop(3, 3) == "tolerance reached"
 
 
 def test_a_run_ends_at_the_attainable_level_only_once_it_no_longer_improves():
@@ -38,13 +38,14 @@ def test_a_run_ends_at_the_attainable_level_only_once_it_no_longer_improves():
     flat = [1e-5] * (PATIENCE + 2)
     monitor, ended = _run(flat, 1e-4)
     assert ended == [False] * PATIENCE + [True, True]
-    assert monitor.stop.startswith("attainable gap")
+    assert monitor.stop(3, 3).startswith("attainable gap")
 
 
 def test_a_stalled_run_above_the_attainable_level_goes_on_to_its_cap():
     monitor, ended = _run([1e-3] * 40, 1e-4)
     assert not any(ended)
-    assert monitor.stop == "all iterations made, relative gap 0.001"
+    assert monitor.stop(40, 40) == "all iterations made, relative gap 0.001"
+    assert monitor.stop(39, 40) == "39 of 40 iterations made, relative gap 0.001"
 
 
 def test_other_iterations_are_not_measured():
@@ -55,7 +56,7 @@ def test_other_iterations_are_not_measured():
 def test_where_a_solver_ends_by_its_own_rule_is_measured_and_told():
     monitor, _ = _run([1.0, 0.5, 0.25], 0.0)
     monitor.close(3, ALPHA)
-    assert (monitor.iterations, monitor.stop) == (
+    assert (monitor.iterations, monitor.stop(3, 3)) == (
         [1, 2, 3],
         "the solver's own tolerance reached, gap = 0.25",
     )
