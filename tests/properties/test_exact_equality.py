@@ -51,11 +51,15 @@ def count_clips(seen: Counter, case: Case, trace: list, loss: str) -> None:
         before = after
 
 
+MANY = pytest.mark.parametrize("draws", [100, pytest.param(250, marks=pytest.mark.nightly)])
+
+
+@MANY
 @pytest.mark.parametrize("loss", ["svm-l1", "svm-l2"])
-def test_sstep_dcd_equals_dcd(loss):
+def test_sstep_dcd_equals_dcd(loss, draws):
     seen: Counter = Counter()
 
-    @settings(max_examples=250)
+    @settings(max_examples=draws)
     @given(cases(blocks_of_one=True))
     def holds(case):
         indices = [i for (i,) in case.blocks]
@@ -79,10 +83,11 @@ def test_sstep_dcd_equals_dcd(loss):
     assert {key for key in expected if seen[key]} == expected, seen
 
 
-def test_sstep_bdcd_equals_bdcd():
+@MANY
+def test_sstep_bdcd_equals_bdcd(draws):
     seen: Counter = Counter()
 
-    @settings(max_examples=250)
+    @settings(max_examples=draws)
     @given(cases(blocks_of_one=False))
     def holds(case):
         H, b = len(case.blocks), len(case.blocks[0])

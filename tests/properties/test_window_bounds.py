@@ -25,26 +25,30 @@ from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.recurrence.mutation import NONE, TERMS
 from sstep_verify.rounding.kernel.entries import kernel_entries
 
+MANY = pytest.mark.parametrize("draws", [50, pytest.param(150, marks=pytest.mark.nightly)])
 
+
+@MANY
 @pytest.mark.parametrize("task", TASKS)
-def test_production_runs_stay_within_the_bound(task):
+def test_production_runs_stay_within_the_bound(task, draws):
     ratios: list[float] = []
 
-    @settings(max_examples=150)
+    @settings(max_examples=draws)
     @given(scenarios(task), production_forms())
     def holds(scenario, form):
         event(f"{form['update']}, {'CSR' if form['sparse'] else 'dense'}, gram {form['keep_gram']}")
         hold_the_bound(scenario, *production_run(scenario, form), ratios)
 
     holds()
-    summary(f"production {task}", ratios, 250)
+    summary(f"production {task}", ratios, 5 * draws // 3)
 
 
+@MANY
 @pytest.mark.parametrize("task", TASKS)
-def test_runs_in_any_order_of_summation_stay_within_the_bound(task):
+def test_runs_in_any_order_of_summation_stay_within_the_bound(task, draws):
     ratios: defaultdict = defaultdict(list)
 
-    @settings(max_examples=120)
+    @settings(max_examples=draws)
     @given(scenarios(task), variants())
     def holds(scenario, variant):
         event(f"{variant.declaration.precision}, {variant.order}, {variant.declaration.update}")
@@ -53,7 +57,7 @@ def test_runs_in_any_order_of_summation_stay_within_the_bound(task):
 
     holds()
     for precision, found in ratios.items():
-        summary(f"{precision} {task}", found, 60)
+        summary(f"{precision} {task}", found, draws // 2)
 
 
 @pytest.mark.parametrize("task", TASKS)

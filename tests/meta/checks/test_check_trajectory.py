@@ -87,7 +87,7 @@ def test_a_correct_run_passes_and_says_what_it_could_have_seen(loss, block, upda
         assert all(term.detection_limit < 1 for term in verdict.terms if term.status is Status.PASS)
 
 
-@pytest.mark.parametrize("iterations", [66, 71, 77])
+@pytest.mark.parametrize("iterations", [pytest.param(66, marks=pytest.mark.nightly), 71, 77])
 @pytest.mark.parametrize(("loss", "block"), LOSSES)
 def test_a_last_window_that_is_not_made_is_seen_or_said_to_be_unseen(loss, block, iterations):
     case, tested = make_case(loss, block, iterations=iterations)
