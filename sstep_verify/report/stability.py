@@ -36,9 +36,13 @@ def stability_sentence(results: Results) -> str:
 
 
 def losses(results: Results) -> SimpleNamespace:
-    """What the page shows of the factors: a sentence, figures and a table."""
-    told = stability_sentence(results)
-    return SimpleNamespace(sentence=told, figures=_figures(results), table=_table(results))
+    """What the page shows of the factors, as of a study (`report.results.part_of`)."""
+    return SimpleNamespace(
+        sentence=stability_sentence(results),
+        figures=_figures(results),
+        tables={"stability": _table(results)},
+        texts={},
+    )
 
 
 def _figures(results: Results) -> list[Figure]:

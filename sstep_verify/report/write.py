@@ -131,36 +131,29 @@ def _write_all(results: Results, folder: Path) -> None:
     results = loads(text)  # So that a report that is made anew is the same, the order of facts included.
     panels = panels_of(results)
     write_tables(results, panels, folder / "tables")
-    studies = {name: part_of(name).drawn(results) for name in results.studies}
-    for study in studies.values():
-        write_files(study.figures, folder / "figures")
-        for name, table in study.tables.items():
+    parts = {name: part_of(name).drawn(results) for name in results.studies}
+    if results.against_classical:
+        parts["losses"] = losses(results)
+    for part in parts.values():
+        write_files(part.figures, folder / "figures")
+        for name, table in part.tables.items():
             if any(column.file for column in table.columns):
                 table.write(folder / "tables" / f"{name}.csv")
-        for name, text in study.texts.items():
+        for name, text in part.texts.items():
             (folder / "tables" / name).write_text(text, encoding="utf-8")
-    beside = losses(results) if results.against_classical else None
-    if beside:
-        write_files(beside.figures, folder / "figures")
-        beside.table.write(folder / "tables" / "stability.csv")
     write_junit(results, folder / "junit.xml")
     figures = {panel.slug: figure(panel) for panel in panels}
     write_files(figures.values(), folder / "figures")
-    page = _page(results, panels, figures, beside, studies)
-    (folder / "index.html").write_text(page, encoding="utf-8")
+    (folder / "index.html").write_text(_page(results, panels, figures, parts), encoding="utf-8")
 
 
 def _page(
-    results: Results,
-    panels: Sequence[Panel],
-    figures: Mapping[str, Figure],
-    beside: Any,
-    studies: Mapping[str, Any],
+    results: Results, panels: Sequence[Panel], figures: Mapping[str, Figure], parts: Mapping[str, Any]
 ) -> str:
-    """The page: one self-contained HTML file, of figures by slug and of what studies have drawn."""
+    """The page: one self-contained HTML file, of figures by slug and of what parts have drawn."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(
-            [TEMPLATES, *(Path(str(part_of(name).__file__)).parent for name in studies)]
+            [TEMPLATES, *(Path(str(part_of(name).__file__)).parent for name in results.studies)]
         ),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -172,7 +165,7 @@ def _page(
     taken: set[str] = set()
     overview = tally(results.verdicts)
     wrong = failures(results)
-    outcomes = next((part_of(name).OUTCOMES for name in studies), OUTCOMES)
+    outcomes = next((part_of(name).OUTCOMES for name in results.studies), OUTCOMES)
     failed = {case.id for failure in wrong for case in failure.cases}
     return environment.get_template("index.html").render(
         style=_static("style.css"),
@@ -200,8 +193,7 @@ def _page(
         explanations=EXPLANATIONS,
         anchors={case.id: "case-" + slug(case.id, taken) for case in results.cases},
         certified=certified_table(results),
-        losses=beside,
-        **{name: studies.get(name) for name in STUDIED},
+        **{name: parts.get(name) for name in ("losses", *STUDIED)},
     )
 
 
