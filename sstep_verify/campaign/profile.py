@@ -239,7 +239,7 @@ def _families(
     task = ""
     if chosen.data:
         data = load_data(chosen.data, None)
-        if program and (misfit := program.fixed_values.misfit(*data.data.shape)):
+        if program and (misfit := program.misfit(*data.data.shape)):
             raise InputError(
                 f"{chosen.data}: the program has fixed {misfit}; leave out --on, or fit its file"
             )

@@ -151,19 +151,19 @@ def require_s(described: ProgramFile) -> None:
 
 def as_fixed(described: ProgramFile, wanted: Wanted) -> Wanted:
     """What is solved, with the parameters that the program has fixed."""
-    fixed, task = described.fixed_values, wanted.loss.task
-    return wanted._replace(kernel=fixed.kernel(wanted.kernel), loss=loss_from(task, *fixed.penalty(task)))
+    loss = loss_from(wanted.loss.task, *described.penalty(wanted.loss.task))
+    return wanted._replace(kernel=described.kernel(wanted.kernel), loss=loss)
 
 
 def require_fixed(described: ProgramFile, problem: Problem, block: int) -> None:
     """Raise InputError for a program that would solve another problem than the one that is timed."""
-    fixed, task, kernel = described.fixed_values, problem.loss.task, problem.kernel.name
+    fixed, task, kernel = described.fixed, problem.loss.task, problem.kernel.name
     wrong = {
-        f"--task {task}": task not in fixed.names("task"),
-        f"--kernel {kernel}": kernel not in fixed.names("kernel"),
-        f"b = {block}": fixed.values.get("b", block) != block,
-        "data of this size": bool(fixed.misfit(problem.samples, problem.features)),
-        "runs of other lengths": "H" in fixed.values,
+        f"--task {task}": task not in described.names("task"),
+        f"--kernel {kernel}": kernel not in described.names("kernel"),
+        f"b = {block}": fixed.get("b", block) != block,
+        "data of this size": bool(described.misfit(problem.samples, problem.features)),
+        "runs of other lengths": "H" in fixed,
     }
     for what, is_wrong in wrong.items():
         if is_wrong:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import shlex
+import sys
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from sstep_verify.adapters.program.tables import LOGGED, WAYS, Draws, Fixed, Printed, Program, refuse_if
+from sstep_verify.adapters.program.tables import LOGGED, WAYS, Draws, Printed, Program, refuse_if
 from sstep_verify.adapters.program.translate import Conventions
 from sstep_verify.declaration import PER_WINDOW, Declaration
 from sstep_verify.errors import InputError, among
 from sstep_verify.files import read_whole
 from sstep_verify.files.records import build, convert, table_from
+from sstep_verify.problems import Kernel
+from sstep_verify.problems.kernels import KERNELS
+from sstep_verify.problems.losses import TASKS
 
 LARGEST = 1 << 16
 """Bytes of the largest program file."""
@@ -32,6 +36,15 @@ FOLLOWS = ("name", "log", "ranks", "level", "panels", "blocks", "probes", "scale
 """Fields of a `Declaration` that follow from what a program does."""
 
 
+WHOLE, ABOVE, FINITE = ("degree", "b", "H", "m", "n"), ("sigma", "C", "lambda"), ("offset",)
+"""Numbers that may be fixed: whole ones from 1, real ones above 0, and any real ones."""
+
+WORDS = {"task": tuple(TASKS), "kernel": tuple(KERNELS)}
+"""Names that may be fixed: one, or a list."""
+
+FIXABLE = (*WORDS, *WHOLE, *ABOVE, *FINITE)
+
+
 @dataclass(frozen=True)
 class ProgramFile:
     """A program file; what does not go together in it is an InputError.
@@ -39,7 +52,9 @@ class ProgramFile:
     `program` is how it is started; `declaration` has fields of a `Declaration` other than `FOLLOWS`, which
     follow from the rest; `final` is where it prints its result, if it does not leave it in the exchange
     folder; `stream` how it draws coordinates, if it does not take them: it then starts from a = 0;
-    `conventions` where its words for a differ from ours; `fixed` what it knows no other values of.
+    `conventions` where its words for a differ from ours; `fixed` what it knows no other values of, such as
+    constants of its source, by the names that stand for these in the braces of a command: only problems
+    that have them are made.
     """
 
     program: Program
@@ -47,12 +62,16 @@ class ProgramFile:
     final: Printed | None = None
     stream: Draws | None = None
     conventions: Conventions = field(default_factory=Conventions)
-    fixed: dict[str, object] = field(default_factory=dict)
+    fixed: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         writes, words, own = self.program.writes, self.conventions, self.stream
         drawn = own.kind if own else ""
-        Fixed(self.fixed)  # refuses
+        for name, value in self.fixed.items():
+            if name not in FIXABLE:
+                raise InputError(f"fixed: {name!r} is unknown{among(name, FIXABLE)}")
+            if wanted := self._wanted(name, value):
+                raise InputError(f"fixed: {name} = {value!r:.40}, but it must be {wanted}")
         refuse_if(
             f"program {self.program.name!r}:",
             (
@@ -81,10 +100,39 @@ class ProgramFile:
             ),
         )
 
-    @property
-    def fixed_values(self) -> Fixed:
-        """What it has fixed."""
-        return Fixed(self.fixed)
+    def _wanted(self, name: str, value: Any) -> str:
+        """What a value that is fixed must be; empty if it is that."""
+        if name in WORDS:
+            right = self.names(name) and set(self.names(name)) <= set(WORDS[name])
+            return "" if right else f"one or several of {', '.join(WORDS[name])}"
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return "a number"
+        if name in WHOLE:
+            return "" if isinstance(value, int) and 0 < value < 2**31 else "a whole number, 1 to 2^31 - 1"
+        if name in ABOVE:
+            return "" if 0 < value <= sys.float_info.max else "a number > 0"
+        return "" if abs(value) <= sys.float_info.max else "a finite number"
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """Tasks or kernels that are fixed; all if none is."""
+        value = self.fixed.get(name, WORDS[name])
+        return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+    def kernel(self, given: Kernel) -> Kernel:
+        """A kernel with the parameters that are fixed."""
+        own = {item.name for item in fields(given)} & {"degree", "offset", "sigma"}
+        return replace(given, **{name: self.fixed[name] for name in own & set(self.fixed)})
+
+    def misfit(self, samples: int, features: int) -> str:
+        """The first size of data that is fixed otherwise, as ``m = 4, not 5``; empty if it fits."""
+        sizes = {"m": samples, "n": features}
+        wrong = [name for name, size in sizes.items() if self.fixed.get(name, size) != size]
+        return f"{wrong[0]} = {self.fixed[wrong[0]]}, not {sizes[wrong[0]]}" if wrong else ""
+
+    def penalty(self, task: str) -> tuple[float, ...]:
+        """C or lambda of a task, if it is fixed."""
+        name = "lambda" if task == "krr" else "C"
+        return (float(self.fixed[name]),) if name in self.fixed else ()
 
     @property
     def from_zero(self) -> bool:

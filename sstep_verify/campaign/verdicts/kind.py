@@ -86,20 +86,20 @@ def made_for(family: Family, described: ProgramFile) -> Family:
 
     One that carries weights has the linear kernel alone.
     """
-    fixed, names = described.fixed_values, described.fixed_values.names("kernel")
-    allowed = set(fixed.names("task")) & set(described.conventions.tasks)
+    fixed, names = described.fixed, described.names("kernel")
+    allowed = set(described.names("task")) & set(described.conventions.tasks)
     tasks = tuple(task for task in family.task if task in allowed)
     kernels = [
-        fixed.kernel(one)
+        described.kernel(one)
         for one in family.kernel
         if one.name in names and (one.linear or not described.carries)
     ]
-    penalty = {fixed.penalty(task) or family.parameter for task in tasks}
-    block = int(fixed.values.get("b", 0))
+    penalty = {described.penalty(task) or family.parameter for task in tasks}
+    block = int(fixed.get("b", 0))
     data = family.data
-    if {"m", "n"} & set(fixed.values):
+    if {"m", "n"} & set(fixed):
         usual = SHAPES["small"]
-        name = sized(fixed.values.get("m", usual.samples), fixed.values.get("n", usual.features))
+        name = sized(fixed.get("m", usual.samples), fixed.get("n", usual.features))
         data = (name + REGRESSION if "krr" in family.task else name,)
     if (block > 1 and "krr" not in tasks) or (edges(family) and data != family.data):
         tasks = ()
@@ -110,7 +110,7 @@ def made_for(family: Family, described: ProgramFile) -> Family:
         data=data,
         parameter=penalty.pop() if penalty else family.parameter,
         block=(block,) if block and "krr" in tasks else family.block,
-        iterations=int(fixed.values.get("H", family.iterations)),
+        iterations=int(fixed.get("H", family.iterations)),
     )
 
 
