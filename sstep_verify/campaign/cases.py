@@ -202,8 +202,6 @@ def command_for(again: str, case_id: str) -> str:
     """The command, or call, that runs one case again, given the one that runs all."""
     if again.endswith(")"):
         return f"{again[:-1]}, only={case_id!r})"
-    if again.startswith("sstep-verify oracle "):
-        return again  # One vector is one case.
     return f"{again} --only {shlex.quote(case_id)}"
 
 

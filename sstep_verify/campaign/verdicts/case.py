@@ -96,7 +96,8 @@ def make_case(
         windows=family.windows,
         replay_limit=family.replay_limit,
         seed=family.seed,
-        replay_command=f"{command_for(again, spec.id)} {options}".strip(),
+        # One vector is one case.
+        replay_command=f"{again if family.is_vector else command_for(again, spec.id)} {options}".strip(),
     )
 
 
