@@ -76,6 +76,17 @@ def test_what_a_borrowing_function_calls_may_make_arrays():
     assert out.tolist() == [2.0, 6.0]
 
 
+def test_sums_in_any_order_take_no_value_to_be_finite():
+    total = inner.compiled_sums(
+        made("def made(values):\n    x = 0.0\n    for v in values:\n        x += v\n    return x\n")
+    )
+    numbers = np.arange(40.0)
+    assert total(numbers) == 780.0
+    for others, expected in (([np.inf], np.inf), ([np.nan], np.nan), ([np.inf, -np.inf], np.nan)):
+        numbers[-len(others) :] = others
+        np.testing.assert_equal(total(numbers), expected)
+
+
 def test_constants_of_callers_are_no_types_of_their_own():
     add = inner.compiled(made("def made(x, y):\n    return x + y\n"))
     several = "def made(x):\n    return add(x, 1) + add(x, THREE) + add(x, 5) + add(x, x > 2)\n"
