@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 import numpy as np
 
 from sstep_verify.problems.problem import fingerprint
@@ -25,8 +22,6 @@ from sstep_verify.solver.windows import (
 )
 from sstep_verify.trajectory import BROADCASTS
 from sstep_verify.trajectory import Panel as UsedPanel
-
-Formed = TypeVar("Formed")
 
 CHUNK_DRAWS = 1 << 9
 """Coordinates whose windows are prepared in one call: amortises Python over many windows."""
@@ -76,14 +71,8 @@ class Run:
         self._tuned = tuned
         self._unkept = np.empty((max(self._chunk, self._chunk_of(1)) if tuned else self._chunk, block))
         self.gram = gram
-        self._exchange: Exchange
-        self._windows: ExchangedWindows | CachedWindows
-        if options.exchange == "allreduce":
-            self._exchange = allreduce = AllreduceExchange(self._panel(Panel), self.packet, most)
-            self._windows = self._windows_of_rows(allreduce, most)
-        else:
-            self._exchange = self._small_exchange(most)
-            self._windows = self._exchanged_windows()
+        self._exchange = self._exchange_of(most)
+        self._windows = self._windows_of(self._exchange, most)
         self._exchange.restart(self.recurrence.vector)
 
     def _payload(self, most: int) -> int:
@@ -102,26 +91,35 @@ class Run:
         self._order = partition.order
         return local_columns(data, partition.columns(self._communicator.rank))
 
-    def _panel(self, kind: Callable[..., Formed]) -> Formed:
-        data, kernel = self._own_columns(), self._request.problem.kernel
-        return kind(data, kernel, self._options.rbf, self._rows, self.packet)
+    def _exchange_of(self, most: int) -> Exchange:
+        """The exchange of windows with at most so many rows; what others need is not loaded."""
+        options, kernel, packet = self._options, self._request.problem.kernel, self.packet
+        data = self._own_columns()
+        if options.exchange == "gram":
+            from sstep_verify.solver.exchanges.gram import GramExchange
 
-    def _small_exchange(self, most: int) -> Exchange:
-        """The exchange of a run in which no rank has whole rows; what the others need is not loaded."""
-        if self.exchange == "reduce-scatter":
-            return ReduceScatterExchange(self._panel(Panel), self.packet, most)
-        if self.exchange == "support":
+            before = self._request.start // self._request.s
+            return GramExchange(data, packet, most, options.recompute, before)
+        given = data, kernel, options.rbf, self._rows, packet
+        if options.exchange == "support":
             from sstep_verify.solver.exchanges.support import SupportExchange, SupportPanel
 
-            return SupportExchange(self._panel(SupportPanel), self.packet, most)
-        from sstep_verify.solver.exchanges.gram import GramExchange
+            return SupportExchange(SupportPanel(*given), packet, most)
+        kind = AllreduceExchange if options.exchange == "allreduce" else ReduceScatterExchange
+        return kind(Panel(*given), packet, most)
 
-        before, recompute = self._request.start // self._request.s, self._options.recompute
-        return GramExchange(self._own_columns(), self.packet, most, recompute, before)
-
-    def _exchanged_windows(self) -> ExchangedWindows:
-        request, recurrence, exchange = self._request, self.recurrence, self._exchange
+    def _windows_of(self, exchange: Exchange, most: int) -> ExchangedWindows | CachedWindows:
+        """How windows are made: from rows that are kept, many in one call, step by step, or one by one."""
+        request, recurrence, options = self._request, self.recurrence, self._options
         samples, block = request.problem.samples, request.stream.block
+        if options.keep_gram or options.cache:
+            assert isinstance(exchange, AllreduceExchange)
+            if options.keep_gram and self.gram is None:
+                self.gram = whole_gram(exchange, samples, self._rows)
+            rows = samples if options.keep_gram else options.cached_rows(samples)
+            return CachedWindows(
+                exchange, recurrence, ColumnCache(samples, rows, most, self.gram), request.s
+            )
         windows, narrow = self._chunk // self._width, CHUNK_DRAWS if self._tuned else 0
         columns = WindowColumns(samples, self._width * block, windows, narrow)
         if self._alone and self.exchange == "gram":
@@ -130,10 +128,9 @@ class Run:
 
             assert isinstance(exchange, GramExchange)
             return LoneGramWindows(exchange, recurrence, columns, request.s, self._communicator)
-        options = self._options
-        alone = self.packet.alone and not (options.separate_timers or options.frozen)
         if (
-            alone
+            self.packet.alone
+            and not (options.separate_timers or options.frozen)
             and block >= options.long_block
             and isinstance(recurrence, RidgeRecurrence)
             and isinstance(exchange, AllreduceExchange)
@@ -142,19 +139,6 @@ class Run:
 
             return StepWindows(exchange, recurrence, columns, request.s, block, request.expose_panels)
         return ExchangedWindows(exchange, recurrence, columns, request.s)
-
-    def _windows_of_rows(self, exchange: AllreduceExchange, most: int) -> ExchangedWindows | CachedWindows:
-        """How windows are made where every rank has whole rows, which it may keep."""
-        samples, options = self._request.problem.samples, self._options
-        if not (options.keep_gram or options.cache):
-            return self._exchanged_windows()
-        rows = options.cached_rows(samples)
-        if options.keep_gram:
-            rows = samples
-            if self.gram is None:
-                self.gram = whole_gram(exchange, samples, self._rows)
-        cache = ColumnCache(samples, rows, most, self.gram)
-        return CachedWindows(exchange, self.recurrence, cache, self._request.s)
 
     @property
     def windows(self) -> int:
