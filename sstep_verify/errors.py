@@ -52,11 +52,11 @@ class ProgramError(InputError):
 
 
 class NoLogError(ProgramError):
-    """A program left no log of its steps, which it is said to write."""
+    """A program left no log of its steps, which it is said to write, or one of another length."""
 
 
 class NoResultError(ProgramError):
-    """A program left no a, which it is said to write."""
+    """A program left no a, which it is said to write, or one of another number of values."""
 
 
 class ResultError(InputError):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sstep_verify.adapters.program.numbers import TEXT_BYTES, shown_numbers
-from sstep_verify.errors import InputError, ProgramError
+from sstep_verify.errors import InputError, ProgramError, counted
 from sstep_verify.files import MALFORMED_ARRAY, read_whole
 from sstep_verify.protocol import Declaration, Observer, RunRequest
 from sstep_verify.trajectory import GIVEN, Trajectory
@@ -47,15 +47,16 @@ def read_vector(
         return _numpy(content, path, samples), np.zeros(samples)
     content = read_whole(place, 2 * TEXT_BYTES * (samples + 1), what)
     words = content.translate(BESIDE).split()
-    if len(words) != samples:
-        raise InputError(
-            f"{path}: holds {len(words)} numbers, but the data have {samples} samples, each with one a_i"
-            + ("; the coefficients of support vectors alone are not enough" if len(words) < samples else "")
-        )
     try:
-        numbers = shown_numbers(words, str(path), (samples,))
+        numbers = shown_numbers(words, str(path), (len(words),))
     except ProgramError as error:
         raise InputError(str(error)) from error
+    if len(words) != samples:
+        raise InputError(
+            f"{path}: holds {counted(len(words), 'number')}, but the data have "
+            f"{counted(samples, 'sample')}, each with one a_i"
+            + ("; the coefficients of support vectors alone are not enough" if len(words) < samples else "")
+        )
     exact = numbers.exact_if_short(ends)
     return numbers.values, np.zeros(samples) if exact else numbers.rounding
 

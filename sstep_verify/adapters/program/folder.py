@@ -18,6 +18,7 @@ from sstep_verify.adapters.program.numbers import (
     OUTWARD,
     Numbers,
     content_of,
+    no_result,
     printed_numbers,
     read_draws,
     read_numbers,
@@ -25,7 +26,7 @@ from sstep_verify.adapters.program.numbers import (
 from sstep_verify.adapters.program.run import Ended
 from sstep_verify.adapters.program.tables import Printed
 from sstep_verify.adapters.program.translate import Translation
-from sstep_verify.errors import NoLogError, NoResultError, ProgramError, RefusedError
+from sstep_verify.errors import NoResultError, ProgramError, RefusedError, counted
 from sstep_verify.files.paths import kind_of
 from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
@@ -125,7 +126,8 @@ def read_printed(
     if name := printed.name(places):
         text = _printed_text(folder, name, count)
         if not printed.after and (found := len(text.split())) != count:
-            raise ProgramError(f"{printed.file}: has {found} words, but it must hold {count} numbers alone")
+            has = f"has {counted(found, 'word')}, but it must hold {counted(count, 'number')} alone"
+            raise NoResultError(f"{printed.file}: {has}")
     values, shown = printed_numbers(text, printed.after, count)
     own = taken.order[:count]
     final, rounding, known = np.zeros(samples), np.zeros(samples), np.zeros(samples, dtype=bool)
@@ -176,7 +178,7 @@ def read_exchanged(
     }
     if kind not in held:
         beside = f" (but {', '.join(held)})" if held else ""
-        raise (NoLogError if kind == "log" else NoResultError)(
+        raise no_result(kind)(
             f"ended with exit code 0 and left no {kind}.bin or {kind}.txt{beside}{ended.last_words}"
         )
     drawn = None

@@ -32,7 +32,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sstep_verify.errors import InputError, ProgramError
+from sstep_verify.errors import InputError, NoLogError, NoResultError, ProgramError, counted
 from sstep_verify.files import read_whole
 from sstep_verify.problems.draws import require_blocks
 
@@ -164,6 +164,11 @@ def content_of(path: Path, most: int, what: str) -> bytes:
         raise ProgramError(f"{path.name}: {str(error).removeprefix(f'{path}: ')}") from error
 
 
+def no_result(name: str) -> type[ProgramError]:
+    """The error of a program that left no result of this name, or one of another number of values."""
+    return {"log": NoLogError, "indices": ProgramError}.get(name, NoResultError)
+
+
 def _one_of(folder: Path, name: str, count: int, kind: str) -> tuple[Path, bytes] | None:
     """The one of ``NAME.bin`` and ``NAME.txt`` that is there, and what it holds; None if neither is."""
     found = [path for end in (".bin", ".txt") if os.path.lexists(path := folder / f"{name}{end}")]
@@ -174,7 +179,7 @@ def _one_of(folder: Path, name: str, count: int, kind: str) -> tuple[Path, bytes
     binary, what = found[0].suffix == ".bin", "integers" if kind == "int64" else "numbers"
     content = content_of(found[0], (8 if binary else TEXT_BYTES) * (count + 1), f"{count} {what}")
     if binary and len(content) != 8 * count:
-        raise ProgramError(f"{name}.bin has {len(content)} bytes, but {count} {kind} have {8 * count}")
+        raise no_result(name)(f"{name}.bin has {len(content)} bytes, but {count} {kind} have {8 * count}")
     return found[0], content
 
 
@@ -192,7 +197,9 @@ def read_numbers(folder: Path, name: str, shape: tuple[int, ...]) -> Numbers | N
         return Numbers(values, np.zeros(shape))
     words = content.split()
     if len(words) != count:
-        raise ProgramError(f"{name}.txt has {len(words)} numbers, but there must be {count}")
+        raise no_result(name)(
+            f"{name}.txt has {counted(len(words), 'word')}, but there must be {count} numbers"
+        )
     return shown_numbers(words, f"{name}.txt", shape)
 
 
@@ -254,9 +261,10 @@ def printed_numbers(output: str, after: str, count: int) -> tuple[np.ndarray, np
     """
     _, found, rest = output.rpartition(after) if after else ("", "all", output)
     if not found:
-        raise ProgramError(f"printed nothing after {after!r}: that text is not in its output")
+        raise NoResultError(f"printed nothing after {after!r}: that text is not in its output")
     words = rest.split()[:count]
     if len(words) < count:
-        raise ProgramError(f"printed {len(words)} words after {after!r}, but there must be {count} numbers")
+        found = f"printed {counted(len(words), 'word')} after {after!r}"
+        raise NoResultError(f"{found}, but there must be {counted(count, 'number')}")
     numbers = shown_numbers([word.encode() for word in words], f"numbers after {after!r}", (count,))
     return numbers.values, numbers.rounding

@@ -21,7 +21,7 @@ from sstep_verify.adapters.program import (
 )
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
-from sstep_verify.errors import InputError, ProgramError, RefusedError
+from sstep_verify.errors import InputError, NoLogError, ProgramError, RefusedError
 from sstep_verify.exchange import write_folder
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, PolynomialKernel, Problem, Ridge
 from sstep_verify.protocol import RunRequest
@@ -84,7 +84,7 @@ def test_a_large_problem_has_no_dense_array(tmp_path):
         ("crash", r"crash: ended by signal 11 \(SIGSEGV\)"),
         ("three", "exit code 3; its last words: a bad thing"),
         ("nothing", "left no log.bin or log.txt; it said nothing"),
-        ("short", "log.txt has 13 numbers, but there must be 14"),
+        ("short", "log.txt has 13 words, but there must be 14 numbers"),
         ("long", "log.bin has 120 bytes, but 14 float64 have 112"),
         ("huge", "of at most 120 bytes"),
         ("word", "log.txt, number 14: 'x' is no number"),
@@ -96,8 +96,9 @@ def test_a_large_problem_has_no_dense_array(tmp_path):
     ],
 )
 def test_every_end_that_is_no_run_has_its_own_reason(mode, words):
-    with pytest.raises(ProgramError, match=words):
+    with pytest.raises(ProgramError, match=words) as raised:
         ending(mode).run(request(log=True))
+    assert isinstance(raised.value, NoLogError) == (mode in ("nothing", "short", "long"))
 
 
 def test_a_program_that_cannot_be_started_says_so():

@@ -17,7 +17,7 @@ from sstep_verify.adapters.program.numbers import (
     read_numbers,
     shown_numbers,
 )
-from sstep_verify.errors import ProgramError, RefusedError
+from sstep_verify.errors import NoResultError, ProgramError, RefusedError
 from sstep_verify.problems import IndexStream
 from sstep_verify.protocol import RunRequest
 
@@ -147,11 +147,12 @@ def test_numbers_printed_after_a_text_carry_half_a_unit_of_their_last_digit(outp
 
 @pytest.mark.parametrize(
     ("output", "words"),
-    [("beta: 1 2", "not in its output"), ("alpha: 1", "printed 1 words"), ("alpha: 1 x", "'x' is no")],
+    [("beta: 1 2", "not in its output"), ("alpha: 1", "printed 1 word "), ("alpha: 1 x", "'x' is no")],
 )
 def test_a_result_that_is_not_there_is_told(output, words):
-    with pytest.raises(ProgramError, match=words):
+    with pytest.raises(ProgramError, match=words) as raised:
         printed_numbers(output, "alpha:", 2)
+    assert isinstance(raised.value, NoResultError) == ("'x'" not in words)
 
 
 @pytest.mark.parametrize("digits", [1, 3, 6, 12, 15, 16, 17, 20])
@@ -188,8 +189,9 @@ def test_a_file_with_a_result_is_read_with_care(tmp_path, text, words):
     tested = leaving(text, RESULT, tmp_path)
     asked = RunRequest(request().problem, IndexStream("cyclic", 6, 1, 4), 2, 4)
     if words:
-        with pytest.raises(ProgramError, match=words):
+        with pytest.raises(ProgramError, match=words) as raised:
             tested.run(asked)
+        assert isinstance(raised.value, NoResultError) == ("has 5 words" in words)
     else:
         assert tested.run(asked).rounding[-1, 0] == math.inf
 

@@ -70,6 +70,9 @@ def test_zeros_that_were_left_out_do_not_widen_the_rounding(tmp_path):
     ("name", "content", "words"),
     [
         ("alpha.txt", b"1 2", "holds 2 numbers, but the data have 3 samples"),
+        ("alpha.txt", b"1", "holds 1 number, but the data have 3 samples"),
+        ("alpha.txt", b"", "holds 0 numbers, but the data have 3 samples"),
+        ("alpha.txt", b"a b", "number 1: 'a' is no number"),
         ("alpha.txt", b"1 2 3 4", "holds 4 numbers"),
         ("alpha.txt", b"1 2 x", "'x' is no number"),
         ("alpha.bin", b"12345678", "3 float64, one for each sample, have 24"),
