@@ -82,10 +82,10 @@ FOLDER = re.compile(rf"[A-Za-z0-9_=+-][A-Za-z0-9._=+-]{{0,150}}-{EVERY}-s0(-\d+)
 
 
 class StatementError(SstepVerifyError):
-    """A statement that is refused: the field or file at fault, and what is wrong with it."""
+    """A statement that is refused: the field or file at fault, empty where the fault names it, and that."""
 
     def __init__(self, where: str, fault: str):
-        super().__init__(f"statement refused: {shortened(where)}: {fault}")
+        super().__init__(f"statement refused: {f'{shortened(where)}: ' if where else ''}{fault}")
 
 
 def check_place(path: str | Path, report: Path) -> None:
@@ -215,6 +215,5 @@ def read_statement(path: str | Path) -> tuple[Statement, Results]:
             if found != badge_of(statement).encode():
                 raise StatementError(BADGE, "is not the badge of this statement")
     except (InputError, OSError) as error:
-        where, named, fault = str(error).removeprefix(f"{folder}{os.sep}").partition(": ")
-        raise StatementError(where if named else "files", fault if named else where) from error
+        raise StatementError("", str(error).removeprefix(f"{folder}{os.sep}")) from error
     return statement, results
