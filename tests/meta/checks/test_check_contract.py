@@ -70,6 +70,15 @@ def with_value(run, place, value):
     return replace(run, alphas=alphas)
 
 
+def raising(error):
+    """A change of a run that ends in an error."""
+
+    def change(run):
+        raise error
+
+    return change
+
+
 PLANTED = {
     "fewer iterations": (lambda run: cut(run, 3), "of 75 iterations made"),
     "no state at all": (lambda run: cut(run, 0), "0 of 75 iterations"),
@@ -232,25 +241,15 @@ def test_overflow_that_a_correct_run_may_have_is_vacuous():
 
 
 def test_ranks_that_end_a_run_because_they_differ_fail_it_and_break_their_own_sentence():
-    def ended(run):
-        raise RunError("after window 3 rank 1 holds another dual vector than most", "IncoherenceError")
-
-    verdict = verdict_of(ended)
-    assert verdict.status is Status.FAIL
+    words = "after window 3 rank 1 holds another dual vector than most"
+    verdict = verdict_of(raising(RunError(words, "IncoherenceError")))
+    assert (verdict.status, verdict.sentences) == (Status.FAIL, ("S-6.3",))
     assert "rank 1 holds another dual vector" in verdict.reason
-    assert verdict.sentences == ("S-6.3",)
-    kind, message = verdict.evidence["raised"][run_key(S)]
-    assert (kind, message) == (
-        "IncoherenceError",
-        "after window 3 rank 1 holds another dual vector than most",
-    )
+    assert verdict.evidence["raised"][run_key(S)] == ["IncoherenceError", words]
 
 
 def test_what_an_error_is_stands_in_a_field_and_not_in_its_words():
-    def ended(run):
-        raise RunError("IncoherenceError: so say only the words")
-
-    verdict = verdict_of(ended)
+    verdict = verdict_of(raising(RunError("IncoherenceError: so say only the words")))
     assert verdict.evidence["raised"][run_key(S)] == ["", "IncoherenceError: so say only the words"]
     assert verdict.sentences == ("S-2.7",)
     assert "Likely causes" not in verdict.reason
@@ -260,21 +259,15 @@ def test_what_an_error_is_stands_in_a_field_and_not_in_its_words():
     "error", [RuntimeError("a defect"), IndexError("7"), DivergedError("the gap is inf")], ids=repr
 )
 def test_any_other_error_of_our_own_solver_fails_its_run(error):
-    def failing(run):
-        raise error
-
-    verdict = verdict_of(failing)
+    verdict = verdict_of(raising(error))
     assert verdict.status is Status.FAIL
     assert f"the solver raised {type(error).__name__}: {error}" in verdict.reason
 
 
 @pytest.mark.parametrize("kind", [InputError, MissingExtraError, MemoryError, NotBegunError])
 def test_an_error_that_says_nothing_of_our_own_run_is_no_verdict(kind):
-    def failing(run):
-        raise kind("not begun")
-
     with pytest.raises(kind, match="not begun"):
-        verdict_of(failing)
+        verdict_of(raising(kind("not begun")))
 
 
 @pytest.mark.parametrize("foreign", [False, True])
