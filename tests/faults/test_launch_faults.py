@@ -94,8 +94,16 @@ def test_an_answer_that_a_rank_gives_by_half(ranks):
     assert caught.value.ranks == (1,)
 
 
-@pytest.mark.parametrize("ranks", [2, 3])
-@pytest.mark.parametrize("fault", faults.ROUND)
+@pytest.mark.parametrize(
+    ("ranks", "fault"),
+    [
+        *((3, fault) for fault in faults.ROUND),
+        (2, "skipped"),
+        (2, "reordered"),
+        pytest.param(2, "extra", marks=pytest.mark.nightly),
+        pytest.param(2, "other length", marks=pytest.mark.nightly),
+    ],
+)
 def test_other_collectives_on_one_rank(ranks, fault):
     """Of two ranks that differ none can be told to be the wrong one."""
     found = outcome(ranks, fault, 1)
@@ -114,7 +122,7 @@ def test_a_wrong_value_on_one_rank_is_shrunk(ranks):
     [
         ("raise", RankError),
         pytest.param("loop", HangError, marks=pytest.mark.nightly),
-        ("skipped", HangError),
+        pytest.param("skipped", HangError, marks=pytest.mark.nightly),
         pytest.param("killed", RankLostError, marks=pytest.mark.nightly),
     ],
 )

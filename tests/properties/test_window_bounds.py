@@ -25,7 +25,7 @@ from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.recurrence.mutation import NONE, TERMS
 from sstep_verify.rounding.kernel.entries import kernel_entries
 
-MANY = pytest.mark.parametrize("draws", [50, pytest.param(150, marks=pytest.mark.nightly)])
+MANY = pytest.mark.parametrize("draws", [50, pytest.param(100, marks=pytest.mark.nightly)])
 
 
 @MANY
