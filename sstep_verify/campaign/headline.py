@@ -16,6 +16,7 @@ from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
 from sstep_verify.checks.shared.final_vector import ALONE, EXPLAINED, OVER
 from sstep_verify.checks.trajectory import CHECK as ENDS
+from sstep_verify.errors import counted
 from sstep_verify.quantities import KERNEL
 from sstep_verify.report.case import Case
 from sstep_verify.report.plain import enclosed, grouped, promised
@@ -133,7 +134,7 @@ def _could_be_seen(verdicts: Sequence[Verdict]) -> list[str]:
     unseen = grouped((key for key, shown in seen.items() if not shown), lambda key: key[0])
     if unseen:
         on = {name: len({case for _, case, _ in keys}) for name, keys in unseen.items()}
-        parts = [f"{name} on {count} problem{'s' * (count > 1)}" for name, count in on.items()]
+        parts = [f"{name} on {counted(count, 'problem')}" for name, count in on.items()]
         words.append(f"not seen somewhere: {', '.join(parts)}")
     return words
 
@@ -228,7 +229,7 @@ def right_in_words(right: Mapping[str, Sequence[int]]) -> list[str]:
     """
     if not right:
         return ["nothing judged"]
-    problems = f"{len(right)} problem{'s' * (len(right) != 1)}"
+    problems = counted(len(right), "problem")
     values = sorted({s for found in right.values() for s in found})
     groups = grouped(values, lambda s: frozenset(name for name, found in right.items() if s in found))
     told = sorted(groups.items(), key=lambda item: (-len(item[0]), item[1]))
@@ -238,4 +239,4 @@ def right_in_words(right: Mapping[str, Sequence[int]]) -> list[str]:
     words = [f"right for {s_in_words(first)} on {len(names)} of {problems}"]
     words += [f"{s_in_words(same)} on {len(names)}" for names, same in rest[: MOST_GROUPS - 1]]
     left = sum(len(same) for _, same in rest[MOST_GROUPS - 1 :])
-    return words + ([f"{left} other values of s on fewer"] if left else [])
+    return words + ([f"{counted(left, 'other value')} of s on fewer"] if left else [])

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from sstep_verify.campaign.artefact.verdicts import REPLAY
 from sstep_verify.campaign.run import SEED, difference, digest
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, counted
 from sstep_verify.files import Output, claim, write_text
 from sstep_verify.files.records import convert
 from sstep_verify.report.write import ARTEFACTS, copy_artefacts
@@ -101,8 +101,8 @@ class Partial:
                     _refuse_another_run(folder, paths, common)
             elif there[self.folder] and not self._force:
                 raise InputError(
-                    f"{self.folder} holds {_problems(len(there[self.folder]))} of an earlier run; go on by "
-                    "--resume, or discard them by --force"
+                    f"{self.folder} holds {counted(len(there[self.folder]), 'finished problem')} of an "
+                    "earlier run; go on by --resume, or discard them by --force"
                 )
             self.folder.mkdir(parents=True, exist_ok=True)
             self._held = held.pop_all()
@@ -165,7 +165,9 @@ class Partial:
         count = len(_files(self.folder))
         if count and self._keeps and not self._stays:
             are = "is" if count == 1 else "are"
-            self._say(f"{_problems(count)} {are} kept in {self.folder}: go on with --resume")
+            self._say(
+                f"{counted(count, 'finished problem')} {are} kept in {self.folder}: go on with --resume"
+            )
         elif not self._stays:
             shutil.rmtree(self.folder, ignore_errors=True)
         self._held.close()
@@ -182,7 +184,11 @@ class Partial:
         if not count:
             return f"--resume: there is nothing to go on from in {where}, so all is run"
         asked = len(self._identities)
-        others = "" if found else f", which holds {_problems(count)}, but none of those asked for"
+        others = (
+            ""
+            if found
+            else f", which holds {counted(count, 'finished problem')}, but none of those asked for"
+        )
         return f"{found} of {asked} problem{'s are' if asked > 1 else ' is'} taken from {where}{others}"
 
     def _read_all(self, kind: type[Outcome]) -> dict[str, Outcome]:
@@ -263,15 +269,11 @@ def _refuse_another_run(folder: Path, there: list[Path], common: Mapping[str, ob
         why = why or (f"{other}; they were made by: {command}" if command else other)
     if why:
         raise InputError(
-            f"{folder} holds {_problems(len(there))} that --resume cannot take: {why}. Go on "
-            "with the command that made them, discard them by --force, or name another --out"
+            f"{folder} holds {counted(len(there), 'finished problem')} that --resume cannot take: {why}. "
+            "Go on with the command that made them, discard them by --force, or name another --out"
         )
 
 
 def _names(text: str) -> set[str]:
     """Names of the artefacts that replay commands and recorded runs name, in JSON as `json` writes it."""
     return set(re.findall(f'{NAMING}({NAME})"', text))
-
-
-def _problems(count: int) -> str:
-    return f"{count} finished problem{'s' * (count > 1)}"

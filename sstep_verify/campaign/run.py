@@ -27,7 +27,7 @@ from sstep_verify.campaign.model import (
 )
 from sstep_verify.campaign.pool import spread
 from sstep_verify.campaign.read import kind_of, units_of
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, counted
 from sstep_verify.provenance import collect, peak_memory
 from sstep_verify.report.results import ERRORS, Campaign, Results
 
@@ -108,7 +108,7 @@ class Shard:
         parts = enough(units, self.count)
         if self.count > len(parts):
             raise InputError(
-                f"--shard {self.words}: the campaign has {len(parts)} problem{'s' * (len(parts) > 1)}, so "
+                f"--shard {self.words}: the campaign has {counted(len(parts), 'problem')}, so "
                 "at most that many shards"
             )
         return parts[self.index - 1 :: self.count]

@@ -18,7 +18,7 @@ from pathlib import Path
 from sstep_verify.campaign.headline import headline, right_at
 from sstep_verify.campaign.model import REFUSED, Definition, State
 from sstep_verify.checks.registry import CHECKS, PRIMARY
-from sstep_verify.errors import InputError, closest
+from sstep_verify.errors import InputError, closest, counted
 from sstep_verify.files import read_whole
 from sstep_verify.files.records import build, table_from
 from sstep_verify.report.case import Case
@@ -183,7 +183,7 @@ def summarise(
     incomplete = [line for case, lines in too_few.items() if case not in met.cases for line in lines]
     incomplete += vacuous_lines(definition, cases, [one for one in verdicts if one.case not in met.cases])
     missing = planned_cases - len(cases)
-    unfinished = f"{missing} of {planned_cases} problem{'s' * (planned_cases > 1)} not finished"
+    unfinished = f"{missing} of {counted(planned_cases, 'problem')} not finished"
     if met.refused:  # These are the problems that are missing, so they are no reason of their own.
         incomplete.insert(0, f"{REFUSED}: {met.refused[0]}" + f" ({unfinished})" * (missing > 0))
     elif missing > met.not_judged:
@@ -196,17 +196,17 @@ def summarise(
     if state.interrupted:
         sentence = f"interrupted: {sentence}"
     if met.lines:
-        sentence += f"; {len(met.lines)} expected failure{'s' * (len(met.lines) > 1)}"
+        sentence += f"; {counted(len(met.lines), 'expected failure')}"
     if met.stale:
         more = f" and {len(met.stale) - 1} more" if met.stale[1:] else ""
         sentence += f"; expected, but not met: {met.stale[0]}{more}"
     if incomplete:
         others = len(incomplete) - 1
-        more = f" (and {others} other reason{'s' * (others > 1)})" if others else ""
+        more = f" (and {counted(others, 'other reason')})" if others else ""
         sentence += f"; incomplete: {incomplete[0]}{more}"
     if count := len(state.internal):
-        sentence += f"; {count} internal error{'s' if count > 1 else ''}"
-    counted = tally(verdicts)
+        sentence += f"; {counted(count, 'internal error')}"
+    tallied = tally(verdicts)
     return Summary(
         sentence=sentence,
         exit_code=code,
@@ -214,8 +214,9 @@ def summarise(
         steps=steps,
         right_at={case.id: list(right_at(case, verdicts)) for case in cases},
         vacuous=tuple(case.id for case in cases if case.status == Status.VACUOUS),
-        counts=counted["counts"],
-        coverage=counted["coverage"],
+        counts=tallied["counts"],
+        coverage=tallied["coverage"],
+        told=met.refused[0] if met.refused else "",
     )
 
 

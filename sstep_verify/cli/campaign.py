@@ -241,7 +241,7 @@ def _tell_errors(results) -> None:
 
     for word, kinds in ((REFUSED, (REFUSED,)), (INTERNAL, (INTERNAL, DISAGREEMENT))):
         for error in results.campaign.errors(*kinds):
-            if f"{word}: {error}" not in results.summary.sentence:
+            if error != results.summary.told:
                 click.echo(f"{word}: {error}", err=True)
 
 

@@ -68,7 +68,7 @@ class Summary(Record):
     primary gate passed a complete window and no check says otherwise. `vacuous`: ids of the cases that are
     VACUOUS, all tolerated unless the sentence says otherwise. `power`: one line on what the checks were
     measured to catch in this campaign (`sstep_verify.power`); empty where that was not measured,
-    or no step was decided.
+    or no step was decided. `told` is the error on what was not judged that the sentence tells, if any.
     """
 
     sentence: str
@@ -83,6 +83,7 @@ class Summary(Record):
     right_at: dict[str, object] = field(default_factory=dict)
     vacuous: tuple[str, ...] = ()
     power: str = ""
+    told: str = ""
 
 
 STUDIED = ("stability", "scaling", "sensitivity")

@@ -242,7 +242,7 @@ def read_ranks(folder: Path, ranks: int, samples: int) -> list[np.ndarray]:
     due = {f"rank-{rank}{end}" for rank in range(ranks) for end in (".bin", ".txt")}
     if others := sorted(left - due):
         raise ProgramError(
-            f"left {others[0]}, but it was started on {ranks} rank{'s' * (ranks > 1)}: rank-R.bin holds "
+            f"left {others[0]}, but it was started on {counted(ranks, 'rank')}: rank-R.bin holds "
             f"the a of rank R, with R from 0 to {ranks - 1}"
         )
     found = [read_numbers(folder, f"rank-{rank}", (samples,)) for rank in range(ranks)]

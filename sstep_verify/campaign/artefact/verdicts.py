@@ -10,7 +10,7 @@ from sstep_verify.campaign.artefact.files import EVERY, MALFORMED, Artefact, wri
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.outcome import right_at_one
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, counted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.report.plain import plain
@@ -152,7 +152,7 @@ def rejudge(artefact: Artefact) -> Rejudged:
 
 def _compare(stored: Sequence[dict], found: Sequence[dict]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if len(stored) != len(found):
-        return (f"{len(stored)} verdicts stored, {len(found)} now",), ()
+        return (f"{counted(len(stored), 'verdict')} stored, {len(found)} now",), ()
     disagreements: list[str] = []
     differences: list[str] = []
     for place, (then, now) in enumerate(zip(stored, found, strict=True), 1):

@@ -19,7 +19,7 @@ from sstep_verify.cli.options import (
     on_command_line,
     words_of,
 )
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, counted
 
 OF_JUDGING = {"runs", "out", "jobs", "xfails"}
 """Options of ``check`` that go with runs that are there already."""
@@ -204,7 +204,7 @@ def batch_of(folder: Path, described, selection, given):
                     f"{folder}: holds no runs ({NAME}); name the program whose runs are to be written"
                 )
             runs = len(export(wanted, folder).runs)
-            click.echo(f"{_runs(runs)} written to {folder}, none judged; make them by: {makes}")
+            click.echo(f"{counted(runs, 'run')} written to {folder}, none judged; make them by: {makes}")
             click.echo(f"then judge them by: {again}")
             return None
         before = read_batch(folder)
@@ -219,15 +219,11 @@ def batch_of(folder: Path, described, selection, given):
     if left := len(unmade(batch, folder)):
         new = len(batch.runs) - len(before.runs)
         click.echo(
-            f"{_runs(left)} not made yet, {new} of them asked for only now: {makes} makes what is missing; "
-            f"then judge again: {again}",
+            f"{counted(left, 'run')} not made yet, {new} of them asked for only now: {makes} makes what is "
+            f"missing; then judge again: {again}",
             err=True,
         )
     return batch
-
-
-def _runs(number: int) -> str:
-    return f"{number} run{'s' * (number != 1)}"
 
 
 def _refuse_others(folder: Path, usable: set[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from sstep_verify.cli.options import folder_option, jobs_option, processors
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, counted
 from sstep_verify.files import Output, check, write_text
 
 
@@ -48,8 +48,7 @@ def _list_failures(document, path) -> None:
     known = read_expected(target, planned_ids(document)) if target.exists() else ()
     text = expected_text(document, known)
     write_text(target, text)
-    found = text.count("[[expected]]")
-    click.echo(f"{path}: {found} failure{'s' * (found != 1)}; give each its reason")
+    click.echo(f"{path}: {counted(text.count('[[expected]]'), 'failure')}; give each its reason")
 
 
 @click.command("statement")
@@ -102,7 +101,7 @@ def _lines(found) -> list[str]:
         f"{found.asked.profile}, P = {ranks}",
         ", ".join(found.right),
         *(
-            f"{outcome}: {len(numbers)} sentence{'s' * (len(numbers) != 1)}"
+            f"{outcome}: {counted(len(numbers), 'sentence')}"
             + (f" ({', '.join(numbers)})" if outcome in ("failed", "inconclusive", "vacuous") else "")
             for outcome, numbers in counts.items()
         ),

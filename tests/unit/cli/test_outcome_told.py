@@ -32,7 +32,9 @@ def test_what_breaks_the_power_of_the_checks_is_named_below_the_sentence(capsys,
 def test_an_error_that_the_sentence_tells_is_not_told_again(capsys, tmp_path):
     campaign = Campaign("small", parameters={ERRORS: {REFUSED: ["a: no memory", "b: it ended"]}})
     summary = Summary(
-        "nothing judged; incomplete: not judged: a: no memory (2 of 2 problems not finished)", 3
+        "nothing judged; incomplete: not judged: a: no memory (2 of 2 problems not finished)",
+        3,
+        told="a: no memory",
     )
     with pytest.raises(SystemExit):
         finish(Results(campaign, summary), tmp_path, tmp_path)
