@@ -24,7 +24,7 @@ from sstep_verify.specification import text_of
 from sstep_verify.verdict import NAMED, Status
 
 DECLARED = Declaration("mistaken", rbf="difference", factorisation="lu")
-INSIDE = ("data, kernel = self._own_columns(), ", "data, kernel = self._own_columns() * self._request.problem.targets[:, None], ")  # fmt: skip
+INSIDE = ("data = self._own_columns()", "data = self._own_columns() * self._request.problem.targets[:, None]")  # fmt: skip
 
 
 def kernel_of(problem, data):
