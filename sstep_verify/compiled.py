@@ -1,9 +1,10 @@
 """Compile an inner loop with numba.
 
-IEEE semantics throughout: no fast-math flag, so the compiler neither reassociates sums nor assumes
-finite values, and every bound derived for IEEE arithmetic holds for the compiled loop. A division by zero
-gives an infinity or a NaN, as IEEE says, and not an exception. One kind of function has its sums in an
-order that the compiler chooses, as those of a library's products are: see `compiled_sums`.
+IEEE semantics: the compiler neither reassociates sums nor assumes finite values, and every bound derived
+for IEEE arithmetic holds for the compiled loop. A division by zero gives an infinity or a NaN, as IEEE
+says, and not an exception. No fast-math flag is set, but for functions of one kind, `compiled_sums`: their
+sums are taken in an order that the compiler chooses, as those of a library's products are, and may fuse a
+product with a sum, which the bounds of sums allow.
 """
 
 from __future__ import annotations
