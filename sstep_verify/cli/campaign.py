@@ -55,7 +55,7 @@ def judge(
     leaves what it finished, for --resume. InputError if options, data or parameters cannot be used, or the
     `statement` that ``check`` asks for, in a folder, cannot be made.
     """
-    from sstep_verify.campaign.artefact.files import EVERY
+    from sstep_verify.campaign.artefact.files import RUNS_OF_A_CASE
     from sstep_verify.campaign.model import Plan
     from sstep_verify.campaign.partial import Partial
     from sstep_verify.campaign.pool import ending
@@ -116,7 +116,7 @@ def judge(
             written = None
         else:
             refused, artefacts = None, partial.artefacts
-            runs = {name for name in partial.named if f"-{EVERY}-s0" in name}
+            runs = set(filter(RUNS_OF_A_CASE.fullmatch, partial.named))
             if statement is not None:
                 refused = state(statement, definition, only, results, artefacts, runs)
             written = write_carefully(results, folder, artefacts, partial.named - runs)

@@ -81,7 +81,7 @@ FAULT = """
 import os
 import sys
 from sstep_verify.cli import work
-from sstep_verify.solver.training import pipeline, samples
+from sstep_verify.solver.training import files, pipeline
 from sstep_verify.errors import InputError
 from sstep_verify.solver.panels.panel import Panel
 work.GRACE = 0.5
@@ -97,9 +97,9 @@ main()
 @pytest.mark.parametrize(
     ("place", "error", "code", "words"),
     [
-        ("samples.Problem", "InputError('no such thing')", 2, "error: rank 1: no such thing"),
+        ("files.Problem", "InputError('no such thing')", 2, "error: rank 1: no such thing"),
         pytest.param(
-            "samples.Problem",
+            "files.Problem",
             "MemoryError('no room')",
             4,
             "rank 1: MemoryError: no room",

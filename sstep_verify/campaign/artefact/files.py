@@ -48,6 +48,9 @@ NEEDED = (DOCUMENT, PROBLEM, TRAJECTORIES)
 EVERY = "every-check"
 """Stands for the check, and 0 for s, where all runs of a case are kept for a statement."""
 
+RUNS_OF_A_CASE = re.compile(rf"[A-Za-z0-9_=+-][A-Za-z0-9._=+-]{{0,150}}-{EVERY}-s0(-\d+)?", re.ASCII)
+"""Names of the folders of these: no separators, not hidden."""
+
 LONGEST_NAME = 160
 """Characters of a folder's name; file systems allow 255."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 from collections.abc import Iterable
 from dataclasses import replace
@@ -18,6 +17,7 @@ from xml.sax.saxutils import escape
 
 from sstep_verify.campaign.artefact.files import (
     EVERY,
+    RUNS_OF_A_CASE,
     SUMS,
     Artefact,
     hold_digests,
@@ -76,9 +76,6 @@ MOST_ARRAYS = 256 << 20
 
 MOST_FOLDER = 256 << 20
 """Bytes of all recorded runs together, as they are stored."""
-
-FOLDER = re.compile(rf"[A-Za-z0-9_=+-][A-Za-z0-9._=+-]{{0,150}}-{EVERY}-s0(-\d+)?", re.ASCII)
-"""Names of folders of recorded runs: no separators, not hidden."""
 
 
 class StatementError(SstepVerifyError):
@@ -154,7 +151,7 @@ def files_of(folder: Path) -> list[str]:
     """The files that the list of digests of a statement names; InputError for what is none of it."""
     with os.scandir(folder / ARTEFACTS) as entries:
         for entry in entries:
-            if not FOLDER.fullmatch(entry.name) or not entry.is_dir(follow_symlinks=False):
+            if not RUNS_OF_A_CASE.fullmatch(entry.name) or not entry.is_dir(follow_symlinks=False):
                 raise InputError(f"{ARTEFACTS}/{shortened(entry.name)}: is no folder of recorded runs")
     runs = sorted(os.listdir(folder / ARTEFACTS))
     return [STATEMENT, RESULTS, *(f"{ARTEFACTS}/{name}/{SUMS}" for name in runs)]
