@@ -8,10 +8,11 @@ machine is read from /proc: they are the processes below the launcher that bear 
 one with such a monitor has come.
 
 first-exit: one on each machine sees which rank ends first, since a launcher kills all ranks once one is
-gone and does not say which it was. The files of a process that ends are closed in the order of their
-numbers, and only then has it ended. The launcher sees its own connection to that process close, and may
-have killed other ranks before the first has ended: so each rank holds a pipe of a lower number than that
-connection, whose closing is seen here before.
+gone and does not say which it was. The files of a process that ends are closed one after the other, from
+the highest number or from the lowest as the kernel has it, and only then has it ended. The launcher sees
+its own connection to that process close, and may have killed other ranks before the first has ended: so
+each rank holds a pipe of a lower and one of a higher number than that connection, and the closing of one of
+them is seen here before.
 """
 
 from __future__ import annotations
@@ -154,22 +155,22 @@ def content(pid: int, name: str) -> bytes:
 def name_first_exit(arguments: list[str]) -> None:
     """Watch processes until the first of them ends, or until a byte arrives on standard input.
 
-    Given is "rank:pid:pipe" for every rank of this machine; the last is the number of a descriptor: the
-    writing end, which only that process holds.
+    Given is "rank:pid:pipe:pipe" for every rank of this machine; the last are numbers of descriptors, of
+    pipes whose writing ends only that process holds.
     """
     with select.epoll() as events:
         events.register(0, select.EPOLLIN)
         ranks: dict[int, tuple[int, int]] = {}
         gone = set()
         for argument in arguments:
-            rank, pid, pipe = map(int, argument.split(":"))
+            rank, pid, *pipes = map(int, argument.split(":"))
             try:
                 watched = {os.pidfd_open(pid): select.EPOLLIN}
-                # Where it may not be opened, the end of the process alone tells.
-                with contextlib.suppress(PermissionError):
-                    watched[os.open(f"/proc/{pid}/fd/{pipe}", os.O_RDONLY | os.O_NONBLOCK)] = (
-                        select.EPOLLHUP
-                    )
+                for pipe in pipes:
+                    # Where it may not be opened, the end of the process alone tells.
+                    with contextlib.suppress(PermissionError):
+                        opened = os.open(f"/proc/{pid}/fd/{pipe}", os.O_RDONLY | os.O_NONBLOCK)
+                        watched[opened] = select.EPOLLHUP
             except (ProcessLookupError, FileNotFoundError):
                 gone.add((rank, pid))
                 continue

@@ -9,6 +9,7 @@ the ranks that name a rank which the ranks themselves cannot.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import functools
 import math
 import os
@@ -211,6 +212,10 @@ GRACE = 1.0
 """Seconds in which the ranks say where they stand, and in which the launcher acts on an abort."""
 
 
+HIGH = 200
+"""Number of a file above that of the launcher's connection, which is among the first that a rank opens."""
+
+
 class Monitor:
     """One of the `monitor_programs` under way, if this rank is given what to tell it."""
 
@@ -234,23 +239,27 @@ def first_exit_monitor(comm: Any, voice: IO[str]) -> Monitor:
     from mpi4py import MPI
 
     machine = comm.Split_type(MPI.COMM_TYPE_SHARED)
-    processes = machine.gather(f"{comm.rank}:{os.getpid()}:{_sign_of_life()}")
+    processes = machine.gather(":".join(map(str, (comm.rank, os.getpid(), *signs_of_life()))))
     machine.Free()
     return Monitor(monitor_programs.FIRST_EXIT, processes, voice)
 
 
 @functools.cache
-def _sign_of_life() -> int:
-    """Open a pipe that closes as the first of what closes when this process ends; its reading end.
+def signs_of_life() -> tuple[int, int]:
+    """Open pipes of which one closes as the first of what closes when this process ends; their reading ends.
 
-    Its writing end gets the lowest number that is free: call this before MPI, and so the launcher's
-    connection, begins.
+    One has its writing end at the lowest number that is free, one at a high number: call this before MPI,
+    and so the launcher's connection, begins.
     """
     lowest, writing = os.pipe()
     reading = os.dup(lowest)
     os.dup2(writing, lowest, inheritable=False)
     os.close(writing)
-    return reading
+    other, writing = os.pipe()
+    with contextlib.suppress(OSError):  # where so many files are not allowed it stays where it is
+        fcntl.fcntl(writing, fcntl.F_DUPFD_CLOEXEC, HIGH)
+        os.close(writing)
+    return reading, other
 
 
 @contextlib.contextmanager
@@ -265,7 +274,7 @@ def start_monitored(limit: float, advice: str, voice: IO[str] | None = None) -> 
     if not 0 < limit < math.inf or promised_size() == 1:
         yield
         return
-    _sign_of_life()
+    signs_of_life()
     place = [promised_rank(), promised_size(), promised_local_size(), rank_variable()]
     told = [str(max(limit, SETTLED)), *map(str, place), advice]
     monitor = Monitor(monitor_programs.START, told, voice or sys.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
 
@@ -73,3 +74,34 @@ def test_a_rank_is_lost_once_its_files_are_closed_before_it_has_ended():
         process.kill()
         process.communicate()
     assert f"lost rank 1 (process {slow.pid}): it ended before all others" in told
+
+
+CONNECTED = """
+import os
+from sstep_verify.ranks.signs import signs_of_life
+signs = signs_of_life()
+print(*signs, os.pipe()[1], flush=True)
+input()
+"""
+
+
+def test_a_sign_of_life_closes_before_the_launchers_connection():
+    """Kernels close the files of a process that ends from the highest number or from the lowest."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", CONNECTED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    *signs, connection = process.stdout.readline().split()
+    with select.epoll() as events:
+        opened = {}
+        for number in (*signs, connection):
+            path = f"/proc/{process.pid}/fd/{number}"
+            opened[os.open(path, os.O_RDONLY | os.O_NONBLOCK)] = number
+            events.register(max(opened), select.EPOLLHUP)
+        assert not events.poll(0)
+        ended(process)
+        closed = [opened[descriptor] for descriptor, _ in events.poll(10)]
+    for descriptor in opened:
+        os.close(descriptor)
+    process.communicate()
+    assert sorted(closed) == sorted(opened.values())
+    assert closed[0] in signs
