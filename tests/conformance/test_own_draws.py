@@ -53,14 +53,14 @@ def test_it_is_told_by_runs_on_other_indices(printing, tmp_path, seed, own):
 @pytest.mark.parametrize("long", [0.0, 1e9])
 def test_how_often_and_how_long_a_program_is_started_is_said_first(printing, tmp_path, monkeypatch, long):
     monkeypatch.setattr(runs, "LONG", long)  # seconds from which on it is said where results are
-    left = ProgramSolver._left
+    started = ProgramSolver._started
 
     def counted(solver, request):
         with open(tmp_path / "made", "a") as made:
             made.write(".")
-        return left(solver, request)
+        return started(solver, request)
 
-    monkeypatch.setattr(ProgramSolver, "_left", counted)
+    monkeypatch.setattr(ProgramSolver, "_started", counted)
     code, out, err = command("check", described(tmp_path, printing), *SMOKE, str(tmp_path / "out"))
     assert code == 0, err
     said = out if long == 0.0 else err
