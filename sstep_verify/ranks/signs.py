@@ -246,7 +246,7 @@ def first_exit_monitor(comm: Any, voice: IO[str]) -> Monitor:
 
 @functools.cache
 def signs_of_life() -> tuple[int, int]:
-    """Open pipes of which one closes as the first of what closes when this process ends; their reading ends.
+    """Reading ends of pipes, one of which closes as the first of what closes when this process ends.
 
     One has its writing end at the lowest number that is free, one at a high number: call this before MPI,
     and so the launcher's connection, begins.
