@@ -42,8 +42,8 @@ class Partial:
     problems there are a reason to refuse. Each line that the user must read is given to `say`. A folder
     that `stays` is itself what is made, as that of a shard is; if it `keeps`, it is left where problems are
     finished and the report is not, for a run that resumes. `named` are the artefacts that finished problems
-    name. From `others`, folders of shards and other runs,
-    a run that resumes takes what is finished too; they stay as they are.
+    name. From `others`, folders of shards and other runs, a run that resumes takes what is finished too;
+    they stay as they are.
     """
 
     def __init__(
