@@ -157,6 +157,7 @@ def compare(comm, cell: Cell, directory: str | None, repeats: int, seconds: floa
             rough[name, s] = min(each(name, s, count) for _ in range(2))
     best = min(rough, key=rough.__getitem__)
     iterations = int(min(max(200 * best[1], seconds / rough[best]), LONGEST))
+    iterations -= iterations % -cell.largest  # whole windows of every s
     rounds, found = [], []
     for _ in range(repeats):
         taken = {one: each(*one, iterations) for one in rough if rough[one] <= 1.5 * rough[best]}
