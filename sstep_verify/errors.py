@@ -52,11 +52,11 @@ class ProgramError(InputError):
 
 
 class NoLogError(ProgramError):
-    """A program left no log of its steps, which it is said to write, or one of another length."""
+    """A program left no log of its steps, no draws, probes or counts that it is to write, or none of use."""
 
 
 class NoResultError(ProgramError):
-    """A program left no a, which it is said to write, or one of another number of values."""
+    """A program left no a, which it is said to write, or none that can be used: it tells of no numbers."""
 
 
 class ResultError(InputError):

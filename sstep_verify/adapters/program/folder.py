@@ -62,11 +62,11 @@ class Room:
                 self.folder.chmod(stat.S_IRWXU)  # The program may have locked it.
                 return
         except OSError as error:
-            raise ProgramError(
+            raise NoResultError(
                 f"moved or removed its folder ({error.strerror}): nothing is read"
             ) from error
         kind = "a link" if stat.S_ISLNK(seen[2]) else kind_of(seen[2])
-        raise ProgramError(f"put {kind} in the place of its folder, so nothing of it is read")
+        raise NoResultError(f"put {kind} in the place of its folder, so nothing of it is read")
 
     def others(self, known: Collection[str]) -> str:
         """Names of what lies in the folder and is not known, for a message; empty if there is nothing."""
@@ -148,8 +148,8 @@ def _printed_text(folder: Path, name: str, count: int) -> str:
     """A file of the exchange folder, which no link may lead out of."""
     path = folder / name
     if not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(folder)):
-        raise ProgramError(f"{name}: lies outside the exchange folder, where a link leads")
-    return content_of(path, OTHER_BYTES + NUMBER_BYTES * count, "a result").decode("utf-8", "replace")
+        raise NoResultError(f"{name}: lies outside the exchange folder, where a link leads")
+    return content_of(path, OTHER_BYTES + NUMBER_BYTES * count, "a result", NoResultError).decode("utf-8", "replace")
 
 
 def read_exchanged(
@@ -232,7 +232,7 @@ def _exact(name: str, numbers: Numbers, others: set[float], end: float) -> np.nd
     rounded = float(f"{end:.{numbers.digits}g}")
     rounds = rounded != end and rounded in numbers.long
     if not numbers.exact or rounds or (numbers.long and not numbers.may_be_shortest(others)):
-        raise ProgramError(
+        raise no_result(name)(
             f"{name} is printed with at most {numbers.digits} significant digits"
             + ", small ones with fewer" * (numbers.digits >= EXACT_DIGITS)
             + ", but bounds are for exact values; print with %.17g or %a, or write float64 to a .bin file"

@@ -94,9 +94,11 @@ class Numbers:
         return self.exact and (self.digits >= EXACT_DIGITS or (held and not self.filled))
 
 
-def shown_numbers(words: list[bytes], where: str, shape: tuple[int, ...]) -> Numbers:
-    """Numbers in text, decimal or hexadecimal, by the rule above."""
-    read = [read_number(word, f"{where}, number {place}") for place, word in enumerate(words, 1)]
+def shown_numbers(
+    words: list[bytes], where: str, shape: tuple[int, ...], wrong: type[ProgramError] = NoResultError
+) -> Numbers:
+    """Numbers in text, decimal or hexadecimal, by the rule above; `wrong` where one is none."""
+    read = [read_number(word, f"{where}, number {place}", wrong) for place, word in enumerate(words, 1)]
     values = np.array([value for value, _ in read])
     most = max((digits for _, digits in read), default=EXACT_DIGITS)
     decimals = {
@@ -141,10 +143,10 @@ def _rounding(
     return found
 
 
-def read_number(word: bytes, where: str) -> tuple[float, int]:
+def read_number(word: bytes, where: str, wrong: type[ProgramError] = NoResultError) -> tuple[float, int]:
     """A number as C prints it, and with how many significant digits; 17 for hexadecimal ones.
 
-    ProgramError if it is none. NaN and infinities are numbers here: what follows from them is a verdict.
+    The error `wrong` if it is none. NaN and infinities are numbers here: what follows from them is a verdict.
     """
     text = word.decode("ascii", "replace")
     try:
@@ -152,21 +154,21 @@ def read_number(word: bytes, where: str) -> tuple[float, int]:
             return float.fromhex(text), EXACT_DIGITS
         value = float(word)
     except (ValueError, OverflowError) as error:
-        raise ProgramError(f"{where}: {text[:40]!r} is no number") from error
+        raise wrong(f"{where}: {text[:40]!r} is no number") from error
     return value, len(re.sub(r"\D", "", text.lower().partition("e")[0]).lstrip("0"))
 
 
-def content_of(path: Path, most: int, what: str) -> bytes:
-    """A file that a program left, of at most so many bytes; ProgramError where it cannot be read."""
+def content_of(path: Path, most: int, what: str, wrong: type[ProgramError] = ProgramError) -> bytes:
+    """A file that a program left, of at most so many bytes; the error `wrong` where it cannot be read."""
     try:
         return read_whole(path, most, what, follow=False)
     except InputError as error:
-        raise ProgramError(f"{path.name}: {str(error).removeprefix(f'{path}: ')}") from error
+        raise wrong(f"{path.name}: {str(error).removeprefix(f'{path}: ')}") from error
 
 
 def no_result(name: str) -> type[ProgramError]:
-    """The error of a program that left no result of this name, or one of another number of values."""
-    return {"log": NoLogError, "indices": ProgramError}.get(name, NoResultError)
+    """The error of a program that left no result of this name, or one that cannot be used."""
+    return NoLogError if name in ("log", "indices") else NoResultError
 
 
 def _one_of(folder: Path, name: str, count: int, kind: str) -> tuple[Path, bytes] | None:
@@ -175,9 +177,9 @@ def _one_of(folder: Path, name: str, count: int, kind: str) -> tuple[Path, bytes
     if not found:
         return None
     if len(found) > 1:
-        raise ProgramError(f"left both {name}.bin and {name}.txt; one of them is wanted")
+        raise no_result(name)(f"left both {name}.bin and {name}.txt; one of them is wanted")
     binary, what = found[0].suffix == ".bin", "integers" if kind == "int64" else "numbers"
-    content = content_of(found[0], (8 if binary else TEXT_BYTES) * (count + 1), f"{count} {what}")
+    content = content_of(found[0], (8 if binary else TEXT_BYTES) * (count + 1), f"{count} {what}", no_result(name))
     if binary and len(content) != 8 * count:
         raise no_result(name)(f"{name}.bin has {len(content)} bytes, but {count} {kind} have {8 * count}")
     return found[0], content
@@ -200,7 +202,7 @@ def read_numbers(folder: Path, name: str, shape: tuple[int, ...]) -> Numbers | N
         raise no_result(name)(
             f"{name}.txt has {counted(len(words), 'word')}, but there must be {count} numbers"
         )
-    return shown_numbers(words, f"{name}.txt", shape)
+    return shown_numbers(words, f"{name}.txt", shape, no_result(name))
 
 
 def read_draws(folder: Path, shape: tuple[int, int], samples: int) -> np.ndarray:
@@ -210,17 +212,17 @@ def read_draws(folder: Path, shape: tuple[int, int], samples: int) -> np.ndarray
     0..m-1, or a block holds one twice.
     """
     if (found := _one_of(folder, "indices", math.prod(shape), "int64")) is None:
-        raise ProgramError("left no indices.bin or indices.txt, the coordinates that it drew")
+        raise NoLogError("left no indices.bin or indices.txt, the coordinates that it drew")
     path, content = found
     if path.suffix == ".bin":
         drawn = np.frombuffer(content, dtype="<i8").astype(np.int64)
     else:
         words = content.split()
         if wrong := [word for word in words if not re.fullmatch(rb"\d{1,18}", word)]:
-            raise ProgramError(f"indices.txt: {wrong[0].decode('ascii', 'replace')[:40]!r} is no index")
+            raise NoLogError(f"indices.txt: {wrong[0].decode('ascii', 'replace')[:40]!r} is no index")
         drawn = np.array([int(word) for word in words], dtype=np.int64)
     if drawn.size != math.prod(shape):
-        raise ProgramError(
+        raise NoLogError(
             f"{path.name} has {drawn.size} coordinates, but there must be {shape[0]} x {shape[1]}"
         )
     try:
@@ -241,13 +243,13 @@ def read_ranks(folder: Path, ranks: int, samples: int) -> list[np.ndarray]:
         return []
     due = {f"rank-{rank}{end}" for rank in range(ranks) for end in (".bin", ".txt")}
     if others := sorted(left - due):
-        raise ProgramError(
+        raise NoResultError(
             f"left {others[0]}, but it was started on {counted(ranks, 'rank')}: rank-R.bin holds "
             f"the a of rank R, with R from 0 to {ranks - 1}"
         )
     found = [read_numbers(folder, f"rank-{rank}", (samples,)) for rank in range(ranks)]
     if None in found:
-        raise ProgramError(
+        raise NoResultError(
             f"rank-{found.index(None)}.bin is not there, but others are: all {ranks} ranks leave their a, "
             "or none"
         )

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sstep_verify.errors import InputError, ProgramError, RefusedError
+from sstep_verify.errors import InputError, NoResultError, RefusedError
 from sstep_verify.problems import Problem
 from sstep_verify.protocol import RunRequest
 
@@ -64,7 +64,7 @@ class Translation:
             with np.errstate(invalid="ignore"):
                 return scaled, np.nan_to_num(np.spacing(np.abs(scaled)), nan=0.0, posinf=0.0)
         if not np.array_equal(_times(scaled, 1 / self.factor), signed, equal_nan=True):
-            raise ProgramError(f"a value times scale = {float(self.factor)!r} leaves the range of float64")
+            raise NoResultError(f"a value times scale = {float(self.factor)!r} leaves the range of float64")
         return scaled, np.zeros(values.shape)
 
     def into(self, other: Translation) -> Translation:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from sstep_verify.adapters.program.numbers import content_of
-from sstep_verify.errors import MissingExtraError, ProgramError, RefusedError
+from sstep_verify.errors import MissingExtraError, NoLogError, ProgramError, RefusedError
 from sstep_verify.problems import Problem
 from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks.interposer import KINDS, NEMESIS, WITNESS, preloaded
@@ -130,12 +130,12 @@ def read_counters(folder: Path) -> dict[str, int]:
     if not os.path.lexists(path):
         return {}
     counts: dict[str, int] = {}
-    for line in content_of(path, 1 << 12, "counts").decode("ascii", "replace").splitlines():
+    for line in content_of(path, 1 << 12, "counts", NoLogError).decode("ascii", "replace").splitlines():
         name, _, count = line.strip().partition(" ")
         if not name:
             continue
         if name not in COUNTERS or not re.fullmatch(r"\d{1,18}", count.strip(), re.ASCII) or name in counts:
-            raise ProgramError(
+            raise NoLogError(
                 f"{COUNTS}: {line.strip()[:60]!r} is not one of {', '.join(COUNTERS)} and a count, each "
                 "once"
             )
@@ -170,21 +170,21 @@ def read_probes(
     # Of each step the kernel rows, b residuals or a gradient, a system, b increments, and four heads.
     most = 8 * drawn.size * (samples + block + 2) + 4 * HEAD.size * (drawn.size + 1)
     found: dict[str, dict[int, np.ndarray]] = {name: {} for name in QUANTITIES}
-    for name, iteration, numbers in _records(content_of(folder / PROBES, most, "probes")):
+    for name, iteration, numbers in _records(content_of(folder / PROBES, most, "probes", NoLogError)):
         allowed = windows if name == "panel" else range(steps)
         if iteration not in allowed or iteration in found[name]:
             where = "where no window begins" if name == "panel" else f"of {steps}"
-            raise ProgramError(f"{PROBES}: record {name} of iteration {iteration}, {where}, or twice")
+            raise NoLogError(f"{PROBES}: record {name} of iteration {iteration}, {where}, or twice")
         found[name][iteration] = numbers
     if missing := [begin for begin in windows if begin not in found["panel"]]:
-        raise ProgramError(f"{PROBES}: holds no panel of the window that begins at iteration {missing[0]}")
+        raise NoLogError(f"{PROBES}: holds no panel of the window that begins at iteration {missing[0]}")
     rows = np.zeros((steps, block, samples))
     panels = {}
     for begin in windows:
         window = slice(begin, begin + request.s)
         own, numbers = rows[window], found["panel"][begin]
         if numbers.size != own.size:
-            raise ProgramError(
+            raise NoLogError(
                 f"{PROBES}: the panel of iteration {begin} has {numbers.size} numbers, but "
                 f"{own.shape[0] * block} rows of {samples} are due"
             )
@@ -213,13 +213,13 @@ def _records(content: bytes) -> list[tuple[str, int, np.ndarray]]:
     found, place = [], 0
     while place < len(content):
         if len(content) - place < HEAD.size:
-            raise ProgramError(f"{PROBES} ends within a record, after {len(content)} bytes")
+            raise NoLogError(f"{PROBES} ends within a record, after {len(content)} bytes")
         padded, iteration, count = HEAD.unpack_from(content, place)
         name, place = padded.rstrip(b"\0").decode("ascii", "replace"), place + HEAD.size
         if name not in QUANTITIES:
-            raise ProgramError(f"{PROBES}: {name!r} is none of {', '.join(QUANTITIES)}")
+            raise NoLogError(f"{PROBES}: {name!r} is none of {', '.join(QUANTITIES)}")
         if not 0 <= 8 * count <= len(content) - place:
-            raise ProgramError(
+            raise NoLogError(
                 f"{PROBES}: {name} of iteration {iteration} says {count} numbers; the file ends"
             )
         found.append((name, iteration, np.frombuffer(content, "<f8", count, place)))
@@ -232,11 +232,11 @@ def _of_steps(name: str, found: dict[int, np.ndarray], shape: tuple[int, ...]) -
     if not found:
         return None
     if missing := [step for step in range(shape[0]) if step not in found]:
-        raise ProgramError(f"{PROBES}: holds no {name} of iteration {missing[0]}, but of others")
+        raise NoLogError(f"{PROBES}: holds no {name} of iteration {missing[0]}, but of others")
     due = int(np.prod(shape[1:]))
     for step, numbers in found.items():
         if numbers.size != due:
-            raise ProgramError(
+            raise NoLogError(
                 f"{PROBES}: the {name} of iteration {step} has {numbers.size} numbers, but {due} are due"
             )
     return np.array([found[step] for step in range(shape[0])], dtype=np.float64).reshape(shape)
@@ -247,5 +247,5 @@ def _panel(begin: int, drawn: np.ndarray, rows: np.ndarray) -> Panel:
     columns, first, own = np.unique(drawn.ravel(), return_index=True, return_inverse=True)
     rows = rows.reshape(drawn.size, -1)
     if not np.array_equal(rows, rows[first][own], equal_nan=True):
-        raise ProgramError(f"{PROBES}: the panel of iteration {begin} has two rows for one coordinate")
+        raise NoLogError(f"{PROBES}: the panel of iteration {begin} has two rows for one coordinate")
     return Panel(columns, rows[first])

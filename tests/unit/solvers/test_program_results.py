@@ -152,7 +152,7 @@ def test_numbers_printed_after_a_text_carry_half_a_unit_of_their_last_digit(outp
 def test_a_result_that_is_not_there_is_told(output, words):
     with pytest.raises(ProgramError, match=words) as raised:
         printed_numbers(output, "alpha:", 2)
-    assert isinstance(raised.value, NoResultError) == ("'x'" not in words)
+    assert isinstance(raised.value, NoResultError)
 
 
 @pytest.mark.parametrize("digits", [1, 3, 6, 12, 15, 16, 17, 20])
@@ -191,7 +191,7 @@ def test_a_file_with_a_result_is_read_with_care(tmp_path, text, words):
     if words:
         with pytest.raises(ProgramError, match=words) as raised:
             tested.run(asked)
-        assert isinstance(raised.value, NoResultError) == ("has 5 words" in words)
+        assert isinstance(raised.value, NoResultError)
     else:
         assert tested.run(asked).rounding[-1, 0] == math.inf
 
