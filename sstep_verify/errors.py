@@ -52,7 +52,7 @@ class ProgramError(InputError):
 
 
 class NoLogError(ProgramError):
-    """A program left no log of its steps, no draws, probes or counts that it is to write, or none of use."""
+    """A program left no log of its steps, draws, probes or counts that it is to write, or none of use."""
 
 
 class NoResultError(ProgramError):

@@ -26,7 +26,7 @@ from sstep_verify.adapters.program.numbers import (
 from sstep_verify.adapters.program.run import Ended
 from sstep_verify.adapters.program.tables import Printed
 from sstep_verify.adapters.program.translate import Translation
-from sstep_verify.errors import NoResultError, ProgramError, RefusedError, counted
+from sstep_verify.errors import NoResultError, RefusedError, counted
 from sstep_verify.files.paths import kind_of
 from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
@@ -149,7 +149,8 @@ def _printed_text(folder: Path, name: str, count: int) -> str:
     path = folder / name
     if not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(folder)):
         raise NoResultError(f"{name}: lies outside the exchange folder, where a link leads")
-    return content_of(path, OTHER_BYTES + NUMBER_BYTES * count, "a result", NoResultError).decode("utf-8", "replace")
+    content = content_of(path, OTHER_BYTES + NUMBER_BYTES * count, "a result", NoResultError)
+    return content.decode("utf-8", "replace")
 
 
 def read_exchanged(

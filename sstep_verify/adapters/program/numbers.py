@@ -146,7 +146,7 @@ def _rounding(
 def read_number(word: bytes, where: str, wrong: type[ProgramError] = NoResultError) -> tuple[float, int]:
     """A number as C prints it, and with how many significant digits; 17 for hexadecimal ones.
 
-    The error `wrong` if it is none. NaN and infinities are numbers here: what follows from them is a verdict.
+    The error `wrong` if it is none. NaN and infinities are numbers here: what follows is a verdict.
     """
     text = word.decode("ascii", "replace")
     try:
@@ -179,7 +179,8 @@ def _one_of(folder: Path, name: str, count: int, kind: str) -> tuple[Path, bytes
     if len(found) > 1:
         raise no_result(name)(f"left both {name}.bin and {name}.txt; one of them is wanted")
     binary, what = found[0].suffix == ".bin", "integers" if kind == "int64" else "numbers"
-    content = content_of(found[0], (8 if binary else TEXT_BYTES) * (count + 1), f"{count} {what}", no_result(name))
+    most = (8 if binary else TEXT_BYTES) * (count + 1)
+    content = content_of(found[0], most, f"{count} {what}", no_result(name))
     if binary and len(content) != 8 * count:
         raise no_result(name)(f"{name}.bin has {len(content)} bytes, but {count} {kind} have {8 * count}")
     return found[0], content
