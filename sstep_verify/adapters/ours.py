@@ -31,8 +31,8 @@ from sstep_verify.ranks.interposer import (
 )
 from sstep_verify.solver.communicator import communicator_of
 from sstep_verify.solver.packet import IncoherenceError
+from sstep_verify.solver.run import ProductionSolver
 from sstep_verify.solver.settings import Options
-from sstep_verify.solver.solver import ProductionSolver
 from sstep_verify.trajectory import AFTER_OTHERS, WITNESSED, Trajectory
 
 

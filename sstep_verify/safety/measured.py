@@ -37,8 +37,8 @@ from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, magnitudes, norm, unit_roundoff
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.solver.packet import WindowError
+from sstep_verify.solver.run import ProductionSolver
 from sstep_verify.solver.settings import Options
-from sstep_verify.solver.solver import ProductionSolver
 
 MOST_WINDOWS = 8
 """Windows that are run for each s, where the stream is long enough for as many."""

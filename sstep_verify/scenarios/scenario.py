@@ -6,20 +6,25 @@ power of two. Prescribed up to rounding: the singular values of the data, off by
 computed factor's distance from orthonormal columns (Weyl; Higham 2002, Lemma 3.1), plus u32 ||A||_F if the
 data are rounded to float32. Not prescribed: the spectrum of data that are made sparse, offset, scaled row
 by row, or have repeated, zero or constant parts.
+
+The text form of a scenario, its id, is ``task,kernel,key=value,...``, values left out where they are the
+default. The keys and the defaults are part of the format: changing one makes ids in old reports mean
+something else.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import Field, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
-from sstep_verify.problems.kernels import Kernel, LinearKernel, parameters_of
+from sstep_verify.errors import InputError
+from sstep_verify.problems.kernels import Kernel, LinearKernel, kernel_from, parameters_of
 from sstep_verify.problems.losses import Loss, loss_from
 from sstep_verify.problems.problem import Problem
 from sstep_verify.problems.streams import IndexStream
-from sstep_verify.scenarios import ids
 from sstep_verify.scenarios.data import data_of, mixed_start, targets_of
 from sstep_verify.scenarios.descent import near_converged
 
@@ -42,6 +47,19 @@ row norms, sums over samples and divisions by lambda.
 """
 
 _LINEAR: Kernel = LinearKernel()
+
+_SHORT = {
+    "samples": "m", "features": "n", "block": "b", "iterations": "H", "ranks": "P", "condition": "cond",
+    "unit_rows": "unit", "duplicates": "dup", "zero_rows": "zero", "constant_features": "const",
+}  # fmt: skip
+SIZES = ("m", "n", "b", "s", "H", "P", "seed")
+"""Keys that every id has."""
+
+_KERNEL_KEYS: dict[str, dict[str, str]] = {
+    "linear": {},
+    "polynomial": {"degree": "degree", "c": "offset"},
+    "rbf": {"sigma": "sigma"},
+}
 
 REALS = ("condition", "offset", "duplicates", "density", "skew", "positive", "parameter")
 """Fields that hold real numbers."""
@@ -123,13 +141,47 @@ class Scenario:
 
     @property
     def id(self) -> str:
-        """Stable text that `from_id` rebuilds the scenario from, such as ``krr,linear,m=4,n=2,...``."""
-        return ids.to_text(self)
+        """Stable text that `from_id` rebuilds the scenario from, such as ``krr,linear,m=4,n=2,...``.
+
+        Floats are written with all the digits that tell them apart.
+        """
+        kernel = self.kernel
+        written = {key: getattr(kernel, name) for key, name in _KERNEL_KEYS[kernel.name].items()}
+        for key, field in _keyed().items():
+            if (value := getattr(self, field.name)) != field.default or key in SIZES:
+                written[key] = value
+        return ",".join([self.task, kernel.name, *(f"{key}={_written(x)}" for key, x in written.items())])
 
     @classmethod
     def from_id(cls, text: str) -> Scenario:
-        """Rebuild a scenario from its id; InputError if the text is none."""
-        return cls(**ids.to_fields(text, cls))
+        """Rebuild a scenario from its id; InputError if a part is malformed, unknown, or there twice."""
+        task, _, rest = text.partition(",")
+        kernel_name, *parts = rest.split(",")
+        if kernel_name not in _KERNEL_KEYS:
+            raise InputError(
+                f"scenario id {text!r}: kernel {kernel_name!r} is unknown; an id begins with a task and "
+                f"one of {', '.join(_KERNEL_KEYS)}, such as 'svm-l1,linear,m=4,n=2'"
+            )
+        parameters, keyed = _KERNEL_KEYS[kernel_name], _keyed()
+        readers = {key: _READERS[field.type] for key, field in keyed.items()}
+        readers |= {key: int if key == "degree" else float for key in parameters}
+        values: dict[str, Any] = {}
+        for part in parts:
+            key, equals, value = part.partition("=")
+            if not equals or key not in readers or key in values:
+                raise InputError(
+                    f"scenario id {text!r}: part {part!r} is not key=value, is unknown, or is there "
+                    f"twice; keys: {', '.join([*parameters, *keyed])}"
+                )
+            try:
+                values[key] = readers[key](value)
+            except ValueError as error:
+                raise InputError(
+                    f"scenario id {text!r}: {value!r} cannot be read as {key}: {error}"
+                ) from error
+        options = {parameters[key]: values.pop(key) for key in parameters if key in values}
+        kernel = kernel_from(kernel_name, **options)
+        return cls(task, kernel, **{keyed[key].name: value for key, value in values.items()})
 
     @property
     def data_exponent(self) -> int:
@@ -145,3 +197,19 @@ class Scenario:
     def positive_labels(self) -> int:
         """Number of labels that are +1, in 1..m-1."""
         return min(max(round(self.positive * self.samples), 1), self.samples - 1)
+
+
+def _keyed() -> dict[str, Field[Any]]:
+    """Fields of a scenario by key, all but task and kernel."""
+    return {_SHORT.get(field.name, field.name): field for field in fields(Scenario)[2:]}
+
+
+def _written(value: object) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+_READERS: dict[Any, Callable[[str], object]] = {
+    "int": int, "float": float, "str": str, "bool": lambda text: bool(("0", "1").index(text)),
+}  # fmt: skip

@@ -1,15 +1,17 @@
-"""One run of the production solver on this rank: set-up, chunks of windows, records."""
+"""The production solver, s iterations per communication over any communicator, and one run on this rank."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from sstep_verify.problems.problem import fingerprint
-from sstep_verify.protocol import RunRequest
+from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.solver.communicator import Communicator, SelfCommunicator
 from sstep_verify.solver.data.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.solver.exchanges.exchange import AllreduceExchange, Exchange, ReduceScatterExchange
-from sstep_verify.solver.packet import CountingCommunicator, Packet
+from sstep_verify.solver.packet import PHASES, CountingCommunicator, Packet
 from sstep_verify.solver.panels.panel import Panel
 from sstep_verify.solver.recurrences import FirstRanks, Recurrence, RidgeRecurrence, recurrence_of
 from sstep_verify.solver.settings import GRAM_ROWS, Options
@@ -20,7 +22,7 @@ from sstep_verify.solver.windows import (
     WindowColumns,
     whole_gram,
 )
-from sstep_verify.trajectory import BROADCASTS
+from sstep_verify.trajectory import BROADCASTS, Trajectory
 from sstep_verify.trajectory import Panel as UsedPanel
 
 CHUNK_DRAWS = 1 << 9
@@ -194,18 +196,98 @@ class Run:
 
     def state(self) -> dict[str, np.ndarray]:
         """What is carried beside a, gathered from all ranks: with exchange gram the weights, (n,)."""
-        return {name: self._gathered(part) for name, part in self._exchange.carried().items()}
-
-    def _gathered(self, part: np.ndarray) -> np.ndarray:
-        """A vector of one number for each feature, of which each rank has those of its columns."""
-        whole = np.concatenate(self._communicator.allgather(part))
-        if self._order is None:
-            return whole
-        by_feature = np.empty_like(whole)
-        by_feature[self._order] = whole
-        return by_feature
+        found = {}
+        for name, part in self._exchange.carried().items():
+            # One number for each feature, of which each rank has those of its columns.
+            whole = np.concatenate(self._communicator.allgather(part))
+            found[name] = np.empty_like(whole)
+            found[name][slice(None) if self._order is None else self._order] = whole
+        return found
 
     def used_panel(self, begin: int, end: int) -> UsedPanel:
         """Copy of the kernel entries of the window just made: whole rows, or those among its draws."""
         start = self._request.start
         return self._windows.used_panel(self._request.stream.blocks(start + begin, start + end))
+
+
+class ProductionSolver:
+    """s-step DCD (K-SVM-L1, K-SVM-L2) and s-step BDCD (K-RR), float64; s = 1 is the classical method.
+
+    Parameters
+    ----------
+    communicator : Communicator, optional
+        The ranks, all of which make the same calls; one process if absent.
+    **options
+        See `sstep_verify.solver.settings.Options`.
+
+    Raises
+    ------
+    InputError
+        If an option is unusable.
+    """
+
+    def __init__(self, communicator: Communicator | None = None, **options: Any):
+        self._communicator = communicator or SelfCommunicator()
+        self._options = Options(**options)
+        self._gram: tuple[str, np.ndarray] | None = None
+        self._room: np.ndarray | None = None
+        self.declaration = self._options.declaration(self._communicator.size)
+
+    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
+        """Make the run; `observe` is called at every recorded iteration and may end it.
+
+        On several ranks it is called on each, and the run ends where any of them says so.
+
+        Raises
+        ------
+        InputError
+            If the problem does not go with the options.
+        WindowError
+            If a rank failed: on all ranks, in the same window.
+        IncoherenceError
+            If the ranks no longer hold the same dual vector.
+        """
+        self._options.refuse(request.problem)
+        # The largest memory of a run is kept for the next: the system takes as long to give out new memory
+        # as a window takes to fill it.
+        room, self._room = self._room, None
+        kept = self._gram is not None and self._gram[0] == request.problem.digest
+        gram = self._gram[1] if self._gram is not None and kept else None
+        run = Run(self._options, self._communicator, request, gram, room=room)
+        if run.gram is not None:
+            self._gram = (request.problem.digest, run.gram)
+        stops, stopped = request.stops, "iterations"
+        alphas = np.empty((len(stops), request.problem.samples))
+        panels: dict[int, UsedPanel] = {}
+        digests: dict[int, tuple[str, ...]] = {}
+        states: list[dict[str, np.ndarray]] = []
+        for place, stop in enumerate(stops):
+            if place:
+                begin = stops[place - 1]
+                run.advance(begin, stop)
+                # Runs are recorded at ends of windows.
+                if request.expose_panels and stop - begin <= request.s:
+                    panels[begin] = run.used_panel(begin, stop)
+            alphas[place] = run.alpha
+            found, ended = run.settle(observe is not None and observe(stop, alphas[place]))
+            if found:
+                digests[stop] = found
+            states.append(run.state())
+            if ended:
+                stopped = "observer"
+                break
+        self._room = run.packet.room
+        made = stops[: len(states)]
+        return Trajectory(
+            s=request.s,
+            start=request.start,
+            iterations=np.array(made, dtype=np.int64),
+            alphas=alphas[: len(made)],
+            counters=run.counters,
+            timers=dict(zip(PHASES, run.clock.seconds, strict=True)),
+            stopped=stopped,
+            panels=panels,
+            state={name: np.array([one[name] for one in states]) for name in states[0]},
+            fingerprints=digests,
+            log=None if run.log is None else run.log[: made[-1]],
+        )

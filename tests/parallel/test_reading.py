@@ -19,8 +19,7 @@ from sstep_verify.problems.data.svmlight import read_block, read_svmlight, text_
 from sstep_verify.ranks import RankError, run
 from sstep_verify.solver.communicator import SelfCommunicator
 from sstep_verify.solver.data.partition import column_nonzeros, partition_of
-from sstep_verify.solver.data.reading import LocalData, load_local
-from sstep_verify.solver.data.scattering import scatter_local
+from sstep_verify.solver.data.reading import load_local
 
 SIZES = (1, 2, 3, 4)
 COMPRESS = {"": bytes, ".bz2": bz2.compress, ".xz": lzma.compress, ".gz": gzip.compress}
@@ -142,9 +141,7 @@ def test_one_process_reads_without_mpi(tmp_path):
     serial = datasets.load(path)
     local = load_local(path, SelfCommunicator())
     agree([local], serial.data, serial.targets)
-    assert (local.task, local.notes) == (serial.task, serial.notes)
-    alone = LocalData(*scatter_local(serial.data, serial.targets, SelfCommunicator()))
-    agree([alone], serial.data, serial.targets)
+    assert local.notes == serial.notes
     with pytest.raises(ValueError, match="read-only"):
         local.targets[0] = 3
 
@@ -230,10 +227,9 @@ def matrix_of(kind: str, samples: int, features: int) -> np.ndarray | sp.csr_arr
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("kind", ["dense", "fortran", "sparse"])
 @pytest.mark.parametrize("shape", [(7, 5), (1, 1), (9, 2), (3, 40)])
-@pytest.mark.parametrize("piece", [1, 6, 1 << 22])
-def test_scattered_columns_are_the_matrix(size, kind, shape, piece):
+def test_columns_of_a_matrix_of_the_first_rank_are_the_matrix(size, kind, shape):
     data, targets = matrix_of(kind, *shape), np.arange(shape[0], dtype=float)
-    agree(run(size, ranks.scatter, data, targets, piece), data, targets)
+    agree(run(size, ranks.load_given, data, targets), data, targets)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -242,7 +238,7 @@ def test_a_named_set_reaches_all_ranks(size, name):
     serial = datasets.load(name)
     local = run(size, ranks.load, name)
     agree(local, serial.data, serial.targets)
-    assert {(part.task, part.notes) for part in local} == {(serial.task, serial.notes)}
+    assert {(part.notes, part.classes) for part in local} == {(serial.notes, serial.classes)}
 
 
 @pytest.mark.parametrize("task", [None, "classification", "regression"])
@@ -252,7 +248,7 @@ def test_a_loaded_file_has_the_targets_of_the_serial_loader(tmp_path, task, cont
     serial = datasets.load(path, task=task)
     local = run(2, ranks.load, path, None, task)
     agree(local, serial.data, serial.targets)
-    assert {(part.task, part.notes) for part in local} == {(serial.task, serial.notes)}
+    assert {(part.notes, part.classes) for part in local} == {(serial.notes, serial.classes)}
 
 
 def test_loading_fails_as_the_serial_loader_does_on_all_ranks(tmp_path):

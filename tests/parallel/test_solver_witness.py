@@ -11,8 +11,8 @@ from sstep_verify.errors import MissingExtraError
 from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks import run
 from sstep_verify.ranks.interposer import build_interposer
+from sstep_verify.solver.run import ProductionSolver
 from sstep_verify.solver.settings import Options
-from sstep_verify.solver.solver import ProductionSolver
 
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
 

@@ -3,7 +3,6 @@
 from sstep_reference.arithmetic.balls import Balls
 from sstep_reference.arithmetic.base import Arithmetic, exact_fraction
 from sstep_reference.arithmetic.floating import Float
-from sstep_reference.arithmetic.multiprecision import Mpmath
-from sstep_reference.arithmetic.rational import Rational
+from sstep_reference.arithmetic.multiprecision import Mpmath, Rational
 
 __all__ = ["Arithmetic", "Balls", "Float", "Mpmath", "Rational", "exact_fraction"]

@@ -130,9 +130,32 @@ def load(
             f"{closest(name_or_path, names())}; known: {', '.join(names())}"
         )
     data, targets = read_svmlight(path)
-    task = task or ("classification" if np.unique(targets).size == 2 else "regression")
-    notes = [CUT] if cut_looks_alike(path) else []
-    return _data_set(path.name, data, targets, task, str(path), _file_sha256(path), notes)
+    task = task or task_for(targets)
+    return _data_set(path.name, data, targets, task, str(path), _file_sha256(path), notes_on(path))
+
+
+def task_for(targets: np.ndarray) -> str:
+    """What the targets of a file, shape (m,), are used for where nothing else is said."""
+    return "classification" if np.unique(targets).size == 2 else "regression"
+
+
+def notes_on(path: Path) -> tuple[str, ...]:
+    """What a reader of a report should know of a file."""
+    return (CUT,) if cut_looks_alike(path) else ()
+
+
+def labelled(
+    targets: np.ndarray, where: str, notes: tuple[str, ...] = ()
+) -> tuple[np.ndarray, tuple[str, ...], tuple[float, ...]]:
+    """Labels made of targets, shape (m,), with what is to be told of them, and what they stand for.
+
+    Raises InputError, which says where they are from, if they are not two classes.
+    """
+    try:
+        labels, mapping = two_classes(targets)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+    return labels, (*notes, *filter(None, [describe_mapping(mapping)])), tuple(mapping)
 
 
 def stored_file(name_or_path: str, directory: str | None) -> Path | None:
@@ -196,12 +219,9 @@ def _pinned_file(pinned: Pinned, path: Path, source: str, task: str | None, way_
     if fault := pinned.mismatch(data, targets):
         raise DataError(f"{path}: is not the data set {pinned.name!r}: {fault}; {way_out}")
     sha256 = _file_sha256(path)
-    notes = [describe_mapping(mapping)]
-    if sha256 in pinned.sha256.values():
-        notes.append("byte for byte LIBSVM's file")
-    return _data_set(
-        pinned.name, data, targets, task or pinned.task, source, sha256, notes, tuple(mapping) or None
-    )
+    exact = ("byte for byte LIBSVM's file",) * (sha256 in pinned.sha256.values())
+    notes = (*filter(None, [describe_mapping(mapping)]), *exact)
+    return _data_set(pinned.name, data, targets, task or pinned.task, source, sha256, notes, tuple(mapping))
 
 
 def _download(pinned: Pinned, attempts: list[str]) -> Path:
@@ -239,26 +259,20 @@ def _data_set(
     task: str,
     source: str,
     sha256: str | None,
-    notes: list[str] | None = None,
-    classes: tuple[float, ...] | None = None,
+    notes: tuple[str, ...] = (),
+    classes: tuple[float, ...] = (),
 ) -> DataSet:
     """Map the labels, choose dense or CSR, and freeze."""
-    notes = list(notes or ())
     if task == "classification" and name != ONE_CLASS:
-        try:
-            targets, mapping = two_classes(targets)
-        except InputError as error:
-            where = source if Path(source).name == name else f"{name} ({source})"
-            raise InputError(f"{where}: {error}") from error
-        notes.append(describe_mapping(mapping))
-        classes = classes or tuple(mapping)
+        where = source if Path(source).name == name else f"{name} ({source})"
+        targets, notes, mapped = labelled(targets, where, notes)
+        classes = classes or mapped
     matrix = _dense_or_sparse(data)
     for part in (matrix.data, matrix.indices, matrix.indptr) if sp.issparse(matrix) else (matrix,):
         part.setflags(write=False)
     targets.setflags(write=False)
     digest = sha256 or values_digest(matrix, targets)
-    about = tuple(filter(None, notes))
-    return DataSet(name, matrix, targets, task, source, digest, about, classes or CLASSES)
+    return DataSet(name, matrix, targets, task, source, digest, notes, classes or CLASSES)
 
 
 def _dense_or_sparse(data: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_array:

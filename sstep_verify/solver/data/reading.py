@@ -21,16 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.errors import DataError, InputError
-from sstep_verify.problems.data.datasets import DENSE_ABOVE, TASKS, knows, load
-from sstep_verify.problems.data.svmlight import (
-    CUT,
-    cut_looks_alike,
-    read_block,
-    require_content,
-    text_length,
-)
-from sstep_verify.problems.data.svmlight_lines import CLASSES, describe_mapping, two_classes
+from sstep_verify.errors import DataError
+from sstep_verify.problems.data.datasets import DENSE_ABOVE, knows, labelled, load, notes_on, task_for
+from sstep_verify.problems.data.svmlight import read_block, require_content, text_length
+from sstep_verify.problems.data.svmlight_lines import CLASSES
 from sstep_verify.problems.transforms import with_constant_feature
 from sstep_verify.solver.communicator import (
     Communicator,
@@ -41,7 +35,6 @@ from sstep_verify.solver.communicator import (
     raise_first,
 )
 from sstep_verify.solver.data.partition import Entries, Partition, column_nonzeros, partition_of
-from sstep_verify.solver.data.scattering import scatter_local
 
 
 class Report(NamedTuple):
@@ -63,18 +56,16 @@ class Report(NamedTuple):
 
 
 class Share(NamedTuple):
-    """A rank's rows of a file, zeros dropped, and what all ranks know of the whole.
+    """A rank's rows of a matrix, zeros dropped, and what all ranks know of the whole.
 
-    `matrix`: the rows, as wide as the largest index met; `first_row`: which row of the file its first one
-    is; `targets`, (m,): those of all samples; `features`: largest index met by any rank; `nonzeros`:
-    values that differ from 0.
+    `matrix`: the rows, as wide as the whole; `first_row`: which row of the whole its first one is;
+    `targets`, (m,): those of all samples; `dense`: whether it is to be held so.
     """
 
     matrix: Any
     first_row: int
     targets: np.ndarray
-    features: int
-    nonzeros: int
+    dense: bool
 
 
 def parse_shares(path: Path, communicator: Communicator) -> Share:
@@ -85,13 +76,14 @@ def parse_shares(path: Path, communicator: Communicator) -> Share:
     file's first.
     """
     begin, end = _share(path, communicator)
-    block, cause = None, None
+    matrix: Any = None
+    cause = None
     try:
         block = read_block(path, begin=begin, end=end)
         matrix, stored = block.matrix, block.matrix.nnz
         matrix.eliminate_zeros()
         digest = _digest(path) if communicator.size > 1 else ""
-        own = Report(digest, block.lines, *matrix.shape, stored, matrix.nnz)
+        own = Report(digest, block.lines, *block.matrix.shape, stored, matrix.nnz)
     except Exception as error:
         own, cause = Report(failure=failure_of(error)), error
     reports = communicator.allgather(own)
@@ -102,15 +94,15 @@ def parse_shares(path: Path, communicator: Communicator) -> Share:
             f"{path}: is not the same file on all ranks, its SHA-256 begins with {listed(digests)}; "
             "put it where all ranks see it"
         )
-    assert block is not None
     samples = sum(report.samples for report in reports)
     require_content(path, sum(r.lines for r in reports), samples, sum(r.stored for r in reports))
+    features = max(report.features for report in reports)
+    matrix.resize((matrix.shape[0], features))
     return Share(
-        block.matrix,
+        matrix,
         sum(report.samples for report in reports[: communicator.rank]),
         np.concatenate(communicator.allgather(block.targets)),
-        max(report.features for report in reports),
-        sum(report.nonzeros for report in reports),
+        sum(report.nonzeros for report in reports) > DENSE_ABOVE * samples * features,
     )
 
 
@@ -135,17 +127,15 @@ class LocalData:
 
     `data`, (m, n_local): this rank's columns of the data (A), float64, C order if dense; read-only;
     `targets`, (m,): labels or targets (y) of all samples, on every rank; read-only; `features`: columns of
-    the whole matrix (n); `partition`: which rank holds which columns; the same on all ranks; `task`, {"",
-    "classification", "regression"}: task the targets are made for; empty if they are as they were found;
-    `notes`: what a reader of a report should know, such as the mapping of labels; `classes`: what the
-    labels -1 and +1 stand for where the set was found; for classification.
+    the whole matrix (n); `partition`: which rank holds which columns; the same on all ranks; `notes`: what
+    a reader of a report should know, such as the mapping of labels; `classes`: what the labels -1 and +1
+    stand for where the set was found; for classification.
     """
 
     data: np.ndarray | sp.csr_array
     targets: np.ndarray
     features: int
     partition: Partition
-    task: str = ""
     notes: tuple[str, ...] = ()
     classes: tuple[float, ...] = CLASSES
 
@@ -172,22 +162,22 @@ def load_local(
     `how`: partition, see `PARTITIONS`; the rest, and on all ranks what is raised, is as of
     `problems.data.datasets.load`.
     """
-    if task is not None and task not in TASKS:
-        raise InputError(f"task {task!r} is unknown; known: {', '.join(TASKS)}")
     named = knows(name_or_path) or not os.path.exists(name_or_path)
     if not communicator.first(named):
         return _for_task(read_local(name_or_path, communicator, how), Path(name_or_path), task)
-    whole: Any = None
-    targets: Any = None
+    data: Any = None
 
-    def loaded() -> dict[str, Any]:
-        nonlocal whole, targets
+    def loaded() -> tuple[int, bool, dict[str, Any]]:
+        nonlocal data
         found = load(name_or_path, directory=directory, task=task)
-        whole, targets = found.data, found.targets
-        return {"task": found.task, "notes": found.notes, "classes": found.classes}
+        data = found.data
+        about = {"targets": found.targets, "notes": found.notes, "classes": found.classes}
+        return data.shape[1], not sp.issparse(data), about
 
-    about = on_first_rank(communicator, loaded)
-    return LocalData(*scatter_local(whole, targets, communicator, how), **about)
+    features, dense, about = on_first_rank(communicator, loaded)
+    # The others have no row of it.
+    matrix = sp.csr_array((0, features) if data is None else data)
+    return replace(_shared_out(Share(matrix, 0, about["targets"], dense), communicator, how), **about)
 
 
 def read_local(path: str | Path, communicator: Communicator, how: str = "work") -> LocalData:
@@ -201,10 +191,14 @@ def read_local(path: str | Path, communicator: Communicator, how: str = "work") 
     the file cannot be used, with the message of the serial reader, or is not the same everywhere, and
     ReadingError if a rank failed for another reason.
     """
-    matrix, first_row, targets, features, nonzeros = parse_shares(Path(path), communicator)
-    samples = targets.size
-    dense = nonzeros > DENSE_ABOVE * samples * features
-    matrix.resize((matrix.shape[0], features))
+    return _shared_out(parse_shares(Path(path), communicator), communicator, how)
+
+
+def _shared_out(share: Share, communicator: Communicator, how: str) -> LocalData:
+    """A rank's columns of a matrix, of which each has some rows."""
+    matrix, first_row, targets, dense = share
+    del share  # What is handed out is dropped before the columns are put together.
+    samples, features = targets.size, matrix.shape[1]
     counts = np.full(features, samples) if dense else _counted(matrix, communicator)
     partition = partition_of(counts, communicator.size, how)
     if communicator.size == 1:
@@ -241,14 +235,8 @@ def _counted(matrix: sp.csr_array, communicator: Communicator) -> np.ndarray:
 
 def _for_task(local: LocalData, path: Path, task: str | None) -> LocalData:
     """The same with targets made for a task, by the rules of `problems.data.datasets.load`."""
-    if task is None:
-        task = "classification" if np.unique(local.targets).size == 2 else "regression"
-    cut = CUT if cut_looks_alike(path) else ""
-    if task == "regression":
-        return replace(local, task=task, notes=tuple(filter(None, [cut])))
-    try:
-        labels, mapping = two_classes(local.targets)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
-    notes = tuple(filter(None, [cut, describe_mapping(mapping)]))
-    return replace(local, targets=labels, task=task, notes=notes, classes=tuple(mapping))
+    notes = notes_on(path)
+    if (task or task_for(local.targets)) == "regression":
+        return replace(local, notes=notes)
+    labels, notes, classes = labelled(local.targets, str(path), notes)
+    return replace(local, targets=labels, notes=notes, classes=classes)

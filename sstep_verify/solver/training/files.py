@@ -136,7 +136,7 @@ def read_new_samples(
     reason.
     """
     own, trained = parse_shares(path, communicator), int(partition.starts[-1])
-    samples, beyond = own.targets.size, norms and own.features > trained
+    samples, beyond = own.targets.size, norms and own.matrix.shape[1] > trained
     matrix = on_all_ranks(communicator, lambda: _narrowed(own.matrix, trained, beyond))
     if beyond:
         partition = partition.with_column(samples)

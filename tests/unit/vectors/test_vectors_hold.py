@@ -17,7 +17,7 @@ from sstep_verify.quantities import QUANTITIES
 from sstep_verify.recurrence.mutants import CATALOGUE
 from sstep_verify.recurrence.mutation import NONE
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.solver.solver import ProductionSolver
+from sstep_verify.solver.run import ProductionSolver
 from sstep_verify.vectors.allowed import any_entries, trajectory_bounds
 from sstep_verify.vectors.make import EFFECTS, MISTAKES, mistaken_states
 
