@@ -9,7 +9,7 @@ import msgspec
 
 
 class Status(StrEnum):
-    """Four outcomes; only FAIL and INCONCLUSIVE stop a campaign from being green."""
+    """Four outcomes; FAIL, INCONCLUSIVE and a VACUOUS case not tolerated keep a campaign from being green."""
 
     PASS = "PASS"
     FAIL = "FAIL"

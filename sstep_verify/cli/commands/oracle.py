@@ -1,4 +1,4 @@
-"""``sstep-verify oracle``: certify an optimum, or prove a certificate anew."""
+"""``sstep-verify oracle``: certify an optimum, prove a certificate anew, or judge a vector by it."""
 
 from __future__ import annotations
 
