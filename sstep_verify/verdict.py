@@ -9,7 +9,7 @@ import msgspec
 
 
 class Status(StrEnum):
-    """Four outcomes; FAIL, INCONCLUSIVE and a VACUOUS case not tolerated keep a campaign from being green."""
+    """Four outcomes; a campaign is not green after FAIL, INCONCLUSIVE or a VACUOUS case not tolerated."""
 
     PASS = "PASS"
     FAIL = "FAIL"

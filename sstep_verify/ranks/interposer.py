@@ -34,7 +34,7 @@ NEMESIS = "SSTEP_VERIFY_NEMESIS"
 NEMESES = {
     "delay": "the last rank comes to every collective a millisecond late",
     "order": "the ranks stand in another order in every blocking allreduce",
-    "ulp": "the last rank receives the first number not 0 of each allreduce, broadcast, allgather one ulp off",
+    "ulp": "the last rank gets one number of each allreduce, broadcast and allgather one ulp off",
 }
 """What it can do to a program: a right one endures the first two, and rank-coherence sees the third."""
 
