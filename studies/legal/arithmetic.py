@@ -1,15 +1,11 @@
-"""What a solver may do as it likes, and by that sums and solves, of single IEEE operations."""
+"""Sums and solves in every order that is legal, of single IEEE operations."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-
-from sstep_verify.declaration import Declaration
-from sstep_verify.recurrence.mutation import NONE, Mutation
 
 ORDERS = ("sequential", "reversed", "shuffled", "ascending", "pairwise", "blocked", "compensated", "fused")
 
@@ -17,31 +13,11 @@ BY_VALUE = ("shuffled", "ascending")
 """Orders that depend on the terms themselves, or on what was summed before: bits may differ."""
 
 
-@dataclass(eq=False)
-class Drawn:
-    """A solver by what it declares, and by what that leaves open.
-
-    Sums are made in one of `ORDERS`, with `products_first` before constants are added; products with a are
-    formed from the samples if `factored`; a quotient may be a product with a `reciprocal`; lambda divides
-    the sum or each product. The recurrence is made in a over `scale`, and a is printed in `decimals`. A
-    mutation may be planted. A run says that it ended by its tolerance where the gap (K-SVM) or residual
-    (K-RR), as the solver evaluates it, is at most that; none does if negative.
-    """
-
-    declaration: Declaration
-    order: str
-    factored: bool = False
-    reciprocal: bool = False
-    divided: str = "product"
-    products_first: bool = False
-    scale: int = 1
-    decimals: bool = False
-    planted: Mutation = NONE
-    tolerance: float = -1.0
-
-
 class Sums:
-    """Sums and inner products in a type of NumPy and one of `ORDERS`; `rng` shuffles."""
+    """Sums, inner products and solves in a type of NumPy and one of `ORDERS`; `rng` shuffles.
+
+    A solve is None where it breaks down.
+    """
 
     def __init__(self, kind: Any, order: str, rng: np.random.Generator) -> None:
         self._kind, self._order, self._rng = kind, order, rng
@@ -76,6 +52,43 @@ class Sums:
                 terms.sort(key=float)  # all negative ones first: the largest cancellation
         return added(self._order, terms, self._kind(0), 3)
 
+    def by_cholesky(self, system: np.ndarray, right: np.ndarray) -> np.ndarray | None:
+        """Solution by a Cholesky factorisation."""
+        size = right.size
+        L, x = np.zeros_like(system), right.copy()
+        for j in range(size):
+            pivot = self.add([system[j, j], *(-L[j, :j] * L[j, :j])])
+            if not pivot > 0:
+                return None
+            L[j, j] = np.sqrt(pivot)
+            for i in range(j + 1, size):
+                L[i, j] = self.add([system[i, j], *(-L[i, :j] * L[j, :j])]) / L[j, j]
+        for j in range(size):
+            x[j] = self.add([x[j], *(-L[j, :j] * x[:j])]) / L[j, j]
+        for j in reversed(range(size)):
+            x[j] = self.add([x[j], *(-L[j + 1 :, j] * x[j + 1 :])]) / L[j, j]
+        return x
+
+    def by_elimination(
+        self, system: np.ndarray, right: np.ndarray, pivoted: bool, reciprocal: bool
+    ) -> np.ndarray | None:
+        """Solution by elimination, with pivots and reciprocals of them or without."""
+        A, x, size = system.copy(), right.copy(), right.size
+        for k in range(size):
+            best = k + int(np.argmax(np.abs(A[k:, k]))) if pivoted else k
+            A[[k, best]], x[[k, best]] = A[[best, k]], x[[best, k]]
+            if A[k, k] == 0:
+                return None
+            for i in range(k + 1, size):
+                factor = A[i, k] * (self._kind(1) / A[k, k]) if reciprocal else A[i, k] / A[k, k]
+                A[i, k + 1 :] -= factor * A[k, k + 1 :]
+                x[i] -= factor * x[k]
+        for k in reversed(range(size)):
+            for j in range(k + 1, size):
+                x[k] = x[k] - A[k, j] * x[j]
+            x[k] = x[k] / A[k, k]
+        return x
+
 
 def added(order: str, terms: list[Any], zero: Any = 0, width: int = 1) -> Any:
     """Sum of numbers, or of arrays of one shape, in one of `ORDERS`; any other name: as they stand.
@@ -99,46 +112,3 @@ def added(order: str, terms: list[Any], zero: Any = 0, width: int = 1) -> Any:
                 total, lost = larger, lost + ((total - (larger - part)) + (term - part))
             return total + lost
     return sum(terms[1:], terms[0]) if terms else zero
-
-
-def solved(drawn: Drawn, sums: Sums, kind: Any, system: np.ndarray, right: np.ndarray) -> np.ndarray | None:
-    """Solution by the declared factorisation, None where it breaks down."""
-    if drawn.declaration.factorisation == "cholesky":
-        return _by_cholesky(sums, system, right)
-    return _by_elimination(drawn, kind, system, right)
-
-
-def _by_cholesky(sums: Sums, system: np.ndarray, right: np.ndarray) -> np.ndarray | None:
-    size = right.size
-    L, x = np.zeros_like(system), right.copy()
-    for j in range(size):
-        pivot = sums.add([system[j, j], *(-L[j, :j] * L[j, :j])])
-        if not pivot > 0:
-            return None
-        L[j, j] = np.sqrt(pivot)
-        for i in range(j + 1, size):
-            L[i, j] = sums.add([system[i, j], *(-L[i, :j] * L[j, :j])]) / L[j, j]
-    for j in range(size):
-        x[j] = sums.add([x[j], *(-L[j, :j] * x[:j])]) / L[j, j]
-    for j in reversed(range(size)):
-        x[j] = sums.add([x[j], *(-L[j + 1 :, j] * x[j + 1 :])]) / L[j, j]
-    return x
-
-
-def _by_elimination(drawn: Drawn, kind: Any, system: np.ndarray, right: np.ndarray) -> np.ndarray | None:
-    pivoted = drawn.declaration.factorisation == "lu"
-    A, x, size = system.copy(), right.copy(), right.size
-    for k in range(size):
-        best = k + int(np.argmax(np.abs(A[k:, k]))) if pivoted else k
-        A[[k, best]], x[[k, best]] = A[[best, k]], x[[best, k]]
-        if A[k, k] == 0:
-            return None
-        for i in range(k + 1, size):
-            factor = A[i, k] * (kind(1) / A[k, k]) if drawn.reciprocal else A[i, k] / A[k, k]
-            A[i, k + 1 :] -= factor * A[k, k + 1 :]
-            x[i] -= factor * x[k]
-    for k in reversed(range(size)):
-        for j in range(k + 1, size):
-            x[k] = x[k] - A[k, j] * x[j]
-        x[k] = x[k] / A[k, k]
-    return x

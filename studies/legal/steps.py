@@ -5,14 +5,17 @@ Nothing here is fast or shares code with what it tests.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sstep_verify.adapters.callable import kept
 from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
 from sstep_verify.recurrence.mutation import NONE
-from studies.legal.arithmetic import Drawn, Sums, solved
+from studies.legal.arithmetic import Sums
+
+if TYPE_CHECKING:
+    from studies.legal.solver import LegalSolver
 
 Terms = tuple[list[Any], list[Any]]
 """Terms of a row's product with a, and of its corrections."""
@@ -34,7 +37,7 @@ class Steps:
     of a K-RR.
     """
 
-    def __init__(self, drawn: Drawn, problem: Problem) -> None:
+    def __init__(self, drawn: LegalSolver, problem: Problem) -> None:
         self.drawn, self.declared, self.problem = drawn, drawn.declaration, problem
         kind: Any = np.dtype(self.declared.precision).type
         self.kind = kind
@@ -181,12 +184,17 @@ class Steps:
 
     def _solved(self, block: list[int], now: list[Any], right: list[Any]) -> Step | None:
         """K-RR: the step of a block; None where a factorisation fails."""
-        kind = self.kind
+        kind, drawn, way = self.kind, self.drawn, self.declared.factorisation
         system = np.array([[self.scaled[i, j] / self.penalty for j in block] for i in block], dtype=kind)
         system += self.shift * np.eye(len(block), dtype=kind)
-        if self.drawn.planted is not NONE:
-            system = system * kind(float(self.drawn.planted.curvature))
-        change = solved(self.drawn, self.sums, kind, system, np.array(right, dtype=kind))
+        if drawn.planted is not NONE:
+            system = system * kind(float(drawn.planted.curvature))
+        given = system, np.array(right, dtype=kind)
+        change = (
+            self.sums.by_cholesky(*given)
+            if way == "cholesky"
+            else self.sums.by_elimination(*given, pivoted=way == "lu", reciprocal=drawn.reciprocal)
+        )
         if change is None:
             return None
         return Step([x + step for x, step in zip(now, change, strict=True)], right, system, change)

@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from sstep_verify import quantities
-from sstep_verify.report.plain import grouped
+from sstep_verify.report.plain import finite, grouped
 from studies.limits.runs import JUDGES, is_switch
 from studies.report.sensitivity.limits import (
     OURS,
@@ -115,9 +115,9 @@ def _limit_row(parts: Sequence[ActingRuns], task: str, kernel: str, samples: int
         share_low=low,
         share_high=high,
         rank=rank,
-        limit=_told(limit),
-        median=_median(sizes),
-        largest=_told(max(sizes, default=None)),
+        limit=finite(limit),
+        median=finite(median(sizes or [math.inf])),
+        largest=finite(max(sizes, default=None)),
         seen=sum(part.seen for part in parts),
     )
 
@@ -149,9 +149,9 @@ def _dose_row(trials: Sequence[DoseTrial], quantity: str) -> DoseRow:
         quantity=quantity,
         trials=len(resolved),
         within=sum(trial.within for trial in resolved),
-        smallest=_told(ratios[0] if ratios else None),
-        median=_median(ratios),
-        largest=_told(ratios[-1] if ratios else None),
+        smallest=finite(ratios[0] if ratios else None),
+        median=finite(median(ratios or [math.inf])),
+        largest=finite(ratios[-1] if ratios else None),
         unresolved=len(trials) - len(resolved),
         certain=sum(trial.certain for trial in trials),
         missed=sum(trial.missed for trial in trials),
@@ -184,8 +184,8 @@ def _rival_row(name: str, precision: str, quantity: str, told: Sequence[RivalDos
         alarms=len(told) - len(sizes),
         never=sum(not math.isfinite(size) for size in sizes),
         rank=rank,
-        limit=_told(limit),
-        median=_median(sizes),
+        limit=finite(limit),
+        median=finite(median(sizes or [math.inf])),
     )
 
 
@@ -196,12 +196,3 @@ def _by_quantity(item: Any) -> Key:
 def _groups(items: Iterable[Any], key: Callable[[Any], Key]) -> list[list[Any]]:
     """Items of the same key, in the order of keys."""
     return [items for _, items in sorted(grouped(items, key).items())]
-
-
-def _median(sizes: Sequence[float]) -> float | None:
-    return _told(median(sizes) if sizes else None)
-
-
-def _told(value: float | None) -> float | None:
-    """A finite value; None of one that is not there or infinite."""
-    return value if value is not None and math.isfinite(value) else None
