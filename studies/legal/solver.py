@@ -135,9 +135,13 @@ class LegalSolver:
     planted: Mutation = NONE
     tolerance: float = -1.0
 
+    def steps(self, problem: Problem) -> Steps:
+        """What makes its steps."""
+        return Steps(self, problem)
+
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Make the run; InputError if a factorisation fails."""
-        own, declared, scale = Steps(self, request.problem), self.declaration, self.scale
+        own, declared, scale = self.steps(request.problem), self.declaration, self.scale
         initial, steps = start_vector(request, declared.precision), list[Step]()
         carried = Carried(own, initial.astype(own.kind)) if declared.state else None
         states = [carried.values] if carried else []

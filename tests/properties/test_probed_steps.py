@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from probing import MISTAKES, ORDERS, ProbingSolver
+from probing import MISTAKES, ProbingSolver
 
 from sstep_verify.checks.recorded import phases
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import IndexStream, LinearKernel, PolynomialKernel, Problem, RBFKernel, loss_from
 from sstep_verify.verdict import Status
+from studies.legal.arithmetic import ORDERS
 
 EXAMPLES = int(os.environ.get("SSTEP_VERIFY_DRAWS", "150"))
 
@@ -81,5 +82,5 @@ def test_the_first_quantity_out_of_its_bound_names_the_mistake(mistake, update, 
 
 
 def judged_mistake(mistake, update, task):
-    solver = ProbingSolver("pairs", mistake, update=update, rbf="difference", factorisation="lu")
+    solver = ProbingSolver("pairwise", mistake, update=update, rbf="difference", factorisation="lu")
     return judged(solver, drawn_case(solver, task, LinearKernel(), block=3, iterations=60))

@@ -186,7 +186,7 @@ def test_where_nothing_has_a_bound_nothing_is_said_to_be_within_it():
     """Data whose squares overflow: no kernel entry is promised to be a number."""
     solver = ProbingSolver()
     huge = np.random.default_rng(0).standard_normal((9, 4)) * 1e300
-    verdict = judged(solver, case_of(solver, data=huge))
+    verdict = judged(solver, case_of(solver, data=huge, initial=np.full(9, 0.5)))
     assert (verdict.status, verdict.executed) == (Status.VACUOUS, 0)
     assert "None has a finite bound." in verdict.reason
     assert "within their bounds" not in verdict.reason
