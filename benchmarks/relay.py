@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,9 @@ from grid import Report
 
 from sstep_verify.errors import MissingExtraError
 from sstep_verify.problems import kernel_from, loss_from
-from sstep_verify.ranks import run
 from sstep_verify.ranks.environment import implementation
-from sstep_verify.ranks.interposer import build_interposer
-from sstep_verify.timing import ranks
 from sstep_verify.timing.measure import Delay
+from sstep_verify.timing.ranks import OurSolver, Wanted
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "--repeats": {"default": 9},
@@ -46,7 +44,6 @@ COLUMNS = ()
 
 ADDRESSES = ("10.77.0.1", "10.77.0.2")
 DEVICE, NAMESPACES = "eth0", "/run/netns/"
-LIMIT = 300.0
 TUNSETIFF, IFF_TAP, IFF_NO_PI = 0x400454CA, 0x0002, 0x1000
 CLONE_NEWNET = 0x40000000
 PR_SET_TIMERSLACK = 29
@@ -152,33 +149,26 @@ def _ip(*words: str) -> None:
     subprocess.run(["ip", *words], check=True)
 
 
-CALLS, WINDOWS = 200, {1: 500, 8: 250, 32: 100, 256: 20}
-"""Collectives alone; windows of a stretch by s."""
+STEPS, SECONDS = (1, 8, 32, 256), 0.25
+"""The s that are timed; the length of a stretch, about."""
 
 
-def found(wanted: ranks.Wanted, repeats: int, variables: dict[str, str]) -> dict[str, np.ndarray]:
-    """What `perf latency` times, by two ranks that are started with these variables.
+def found(ours: OurSolver, repeats: int) -> dict[str, np.ndarray]:
+    """What `perf latency` times, of two ranks.
 
     Of a collective of one word the seconds; of each s, for every repeat, seconds and collectives of an
     iteration, and seconds of a collective of as many words as a window has on average.
     """
+    asked: dict[str, Any] = {"ranks": 2, "delay": Delay(), "seconds": SECONDS}
 
-    def on_ranks(function: Callable[..., Any], *given: object) -> list[Any]:
-        return run(2, function, *given, limit=LIMIT, variables=variables)
+    def of(s: int) -> tuple[float, float, float]:
+        seconds, calls, words = ours.sample(s, **asked)
+        return seconds, calls, ours.collective(**asked, words=round(words / calls))
 
-    def of(s: int, windows: int) -> tuple[float, float, float]:
-        (one, calls, words), (other, *_) = on_ranks(ranks.stretch, s, "allreduce", windows, Delay())
-        alone = max(on_ranks(ranks.alone, Delay(), CALLS, words // calls))
-        return max(one, other) / (windows * s), calls / (windows * s), alone
-
-    on_ranks(ranks.load, wanted)
-    taken: dict[str, list] = {"1 word": [], **{str(s): [] for s in WINDOWS}}
-    for _ in range(repeats + 1):
-        taken["1 word"].append(max(on_ranks(ranks.alone, Delay(), CALLS)))
-        for s, windows in WINDOWS.items():
-            taken[str(s)].append(of(s, windows))
-    # The first compiles.
-    return {name: np.array(values[1:]) for name, values in taken.items()}
+    rounds = [
+        {"1 word": ours.collective(**asked), **{str(s): of(s) for s in STEPS}} for _ in range(repeats)
+    ]
+    return {name: np.array([one[name] for one in rounds]) for name in rounds[0]}
 
 
 def lines(near: dict, far: dict, microseconds: float) -> Iterator[str]:
@@ -207,16 +197,14 @@ def measure(report: Report) -> None:
     if reason := missing():
         report.skip("relay", reason)
         return
-    wanted = ranks.Wanted(chosen.set, chosen.data, kernel_from("rbf"), loss_from("svm-l1"))
-    with tempfile.TemporaryDirectory() as room:
-        try:
-            variables = {"LD_PRELOAD": str(build_interposer(Path(room)))}
-        except MissingExtraError as error:
-            report.skip("relay", error)
-            return
-        near = found(wanted, chosen.repeats, variables)
-        with linked(chosen.delay) as link:
-            far = found(wanted, chosen.repeats, variables | link)
+    wanted = Wanted(chosen.set, chosen.data, kernel_from("rbf"), loss_from("svm-l1"))
+    try:
+        near = found(OurSolver(wanted), chosen.repeats)
+    except MissingExtraError as error:
+        report.skip("relay", error)
+        return
+    with linked(chosen.delay) as link:
+        far = found(OurSolver(wanted, **link), chosen.repeats)
     for place, times in (("near", near), ("far", far)):
         report.document[place] = {s: taken.tolist() for s, taken in times.items()}
     report.say("\n".join([f"{chosen.set}, K-SVM-L1, RBF kernel", *lines(near, far, chosen.delay)]))

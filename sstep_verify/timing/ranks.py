@@ -142,13 +142,14 @@ def alone(comm: Any, delay: Delay, calls: int, words: int = 1) -> float:
 class OurSolver:
     """The production solver with an exchange; rows are formed anew in every window, none is kept.
 
+    Its ranks are started with these variables of the environment, beside that of the interposer.
     MissingExtraError if the interposer cannot be built.
     """
 
-    def __init__(self, wanted: Wanted, exchange: str = "allreduce"):
+    def __init__(self, wanted: Wanted, exchange: str = "allreduce", **variables: str):
         self.name, self._wanted, self._exchange = f"our solver, exchange {exchange}", wanted, exchange
         self._room = tempfile.TemporaryDirectory(prefix="sstep-verify-timing-")
-        self._variables = {"LD_PRELOAD": str(build_interposer(Path(self._room.name)))}
+        self._variables = variables | {"LD_PRELOAD": str(build_interposer(Path(self._room.name)))}
         self._about: dict[int, dict[str, Any]] = {}
         self._seconds: dict[tuple[int, int, str], float] = {}
 
@@ -179,7 +180,7 @@ class OurSolver:
         of_ranks = self._run(ranks, stretch, s, exchange, windows, delay)
         return Sample(*(max(one) / (windows * s) for one in zip(*of_ranks, strict=True)))
 
-    def collective(self, ranks: int, delay: Delay, seconds: float) -> float:
-        """Seconds of a collective of one word, nothing else being done."""
+    def collective(self, ranks: int, delay: Delay, seconds: float, words: int = 1) -> float:
+        """Seconds of a collective of some words, nothing else being done."""
         calls = max(CALLS, math.ceil(seconds / (delay.microseconds * 1e-6 + 1e-4)))
-        return max(self._run(ranks, alone, delay, calls))
+        return max(self._run(ranks, alone, delay, calls, words))

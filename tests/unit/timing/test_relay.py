@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sstep_verify.timing import ranks as timing_ranks
+
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 
 
@@ -37,18 +39,21 @@ def test_ranks_are_asked_for_what_they_can_do(relay, monkeypatch):
     """Of a window of 8 iterations there are 2 collectives of 10 words, and one of as many is timed alone."""
     alone = []
 
-    def run(ranks, function, *given, **_):
-        asked = inspect.signature(function).bind(None, *given)
-        if function is relay.ranks.alone:
-            asked.apply_defaults()
-            alone.append(asked.arguments["words"])
-        windows = asked.arguments.get("windows", 1)
-        return [(1e-3, 2 * windows, 20 * windows) if "windows" in asked.arguments else 1e-6] * ranks
+    def run(ranks, function, *given, variables, **_):
+        assert variables.keys() == {"LD_PRELOAD", "UCX_TLS"}
+        asked = inspect.signature(function).bind(None, *given).arguments
+        if function is timing_ranks.alone:
+            alone.append(asked["words"])
+        windows = asked.get("windows", 1)
+        return [(1e-3, 2 * windows, 20 * windows) if "windows" in asked else 1e-6] * ranks
 
-    monkeypatch.setattr(relay, "run", run)
-    found = relay.found(None, 2, {})
-    assert alone == 3 * [1, *[10] * len(relay.WINDOWS)]
-    assert found["8"].tolist() == 2 * [[1e-3 / (relay.WINDOWS[8] * 8), 2 / 8, 1e-6]]
+    monkeypatch.setattr(timing_ranks, "run", run)
+    monkeypatch.setattr(timing_ranks, "load", lambda comm, wanted: None)
+    monkeypatch.setattr(timing_ranks, "build_interposer", lambda folder: folder)
+    found = relay.found(relay.OurSolver(None, UCX_TLS="tcp"), 2)
+    assert alone == 2 * [1, *[10] * len(relay.STEPS)]
+    assert found["8"].shape == (2, 3)
+    assert found["8"][:, 1:].tolist() == 2 * [[2 / 8, 1e-6]]
 
 
 def test_the_prediction_is_that_of_collectives_counted(relay):
