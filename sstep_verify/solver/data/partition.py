@@ -133,7 +133,7 @@ def balanced_partition(nonzeros: np.ndarray, ranks: int) -> Partition:
     shares of what is left as it allows, so that the last rank does not get the remnants.
 
     `nonzeros`, (n,): nonzeros of each column; `ranks`: number of runs (P), >= 1; may exceed n, and then
-    some runs are empty. Returns . Raises InputError if `ranks` < 1 or a count is negative.
+    some runs are empty. Raises InputError if `ranks` < 1 or a count is negative.
     """
     counts = _counts(nonzeros, ranks)
     before = np.concatenate([[0], np.cumsum(counts)])
