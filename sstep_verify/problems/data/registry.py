@@ -3,7 +3,7 @@
 The digest is taken over parsed values, not over bytes: copies of one data set differ in compression,
 layout and in whether zeros are written out, and none of that matters to a solver.
 
-Compressed files as streams of bytes, in which nothing follows that is no part of them.
+Compressed files are read as streams of bytes; what follows and is no such stream is refused.
 """
 
 from __future__ import annotations
