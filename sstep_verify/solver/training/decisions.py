@@ -46,7 +46,7 @@ START_S = 16
 
 LARGEST_S, LARGEST_DRAWS = 256, 1024
 """Largest s, and for K-RR largest s b, where nothing else is said: below all that `safe-s` certified in
-float64 on the data sets of docs/safe-s.md (1,024 for each K-SVM; s b = 868, 1,552, 1,792 for K-RR)."""
+float64 on the data sets of docs/safe-s.md (1,024 for each K-SVM; s b = 867, 1,544, 1,792 for K-RR)."""
 
 LARGEST_PANEL = 1 << 24
 """Words of the largest panel (s b m) where nothing else is said."""
