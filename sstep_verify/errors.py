@@ -38,6 +38,9 @@ class LineError(DataError):
         self.path, self.line, self.fault = path, line, fault
         super().__init__(f"{path}, line {line}: {fault}")
 
+    def __reduce__(self) -> tuple[type[LineError], tuple[Path, int, str]]:
+        return type(self), (self.path, self.line, self.fault)
+
 
 class FailedError(SstepVerifyError, AssertionError):
     """A solver under test failed, or nothing could be said of it; the message holds every reason."""

@@ -8,7 +8,7 @@ interposer between it and the solver, for the reductions that each rank entered.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -78,46 +78,33 @@ def of_ranks(error: RankError) -> Exception:
 
 
 def whole_run(ranks: int, function: Callable[..., Trajectory], *arguments: Any, limit: float) -> Trajectory:
-    """The run that the ranks make together: that of rank 0, with the timers and alterations of all.
-
-    Parameters and errors are those of `run_watched`, and the latter as `of_ranks` tells them.
-    """
-    try:
-        found = run_watched(ranks, function, *arguments, limit=limit)
-    except RankError as error:
-        raise of_ranks(error) from error
-    altered = {word for one in found for word in one.altered}
-    timers = over_ranks([one.timers for one in found])
-    return replace(found[0], timers=timers, altered=tuple(sorted(altered)))
-
-
-def over_ranks(timers: Sequence[dict[str, float]]) -> dict[str, float]:
-    """Largest seconds of each phase over the ranks; mean and smallest under names that say so."""
-    merged: dict[str, float] = {}
-    for phase in timers[0]:
-        seconds = [one[phase] for one in timers]
-        merged[phase] = max(seconds)
-        merged[f"{phase}, mean"] = float(np.mean(seconds))
-        merged[f"{phase}, min"] = min(seconds)
-    return merged
-
-
-def run_watched(
-    ranks: int, function: Callable[..., Trajectory], *arguments: Any, limit: float
-) -> list[Trajectory]:
     """Make a run on P ranks by a function of a communicator and the arguments, within `limit` seconds.
 
-    Trajectories by rank; that of rank 0 has a digest of every rank, and what was seen among its counters.
-    RankError, RankLostError, HangError or MismatchError as of `ranks.run`.
+    It is that of rank 0, with the alterations and timers of all: of each phase the largest seconds, and
+    mean and smallest under names that say so; with digests of all, and what was seen as counters.
+    Errors are those of `DistributedSolver.run`.
     """
     # A rank that is alone counts what it would send.
     variables = {} if ranks == 1 or promised_size() > 1 else _witness()
-    found: list[Trajectory] = run(ranks, on_rank, function, *arguments, limit=limit, variables=variables)
-    whole = found[0]
+    try:
+        found = run(ranks, on_rank, function, *arguments, limit=limit, variables=variables)
+    except RankError as error:
+        raise of_ranks(error) from error
+    whole: Trajectory = found[0]
     digests = {k: tuple("".join(one.fingerprints.get(k, ())) for one in found) for k in whole.fingerprints}
     seen = {*WITNESSED.values(), AFTER_OTHERS} & whole.counters.keys()
-    counters = {**whole.counters, **{name: max(one.counters[name] for one in found) for name in seen}}
-    return [replace(whole, fingerprints=digests, counters=counters), *found[1:]]
+    timers: dict[str, float] = {}
+    for phase in whole.timers:
+        seconds = [one.timers[phase] for one in found]
+        more = {f"{phase}, mean": float(np.mean(seconds)), f"{phase}, min": min(seconds)}
+        timers |= {phase: max(seconds), **more}
+    return replace(
+        whole,
+        fingerprints=digests,
+        counters={**whole.counters, **{name: max(one.counters[name] for one in found) for name in seen}},
+        timers=timers,
+        altered=tuple(sorted({word for one in found for word in one.altered})),
+    )
 
 
 def on_rank(comm: Any, function: Callable[..., Trajectory], *arguments: Any) -> Trajectory:

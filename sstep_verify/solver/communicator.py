@@ -10,8 +10,7 @@ import functools
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -202,46 +201,28 @@ class ReadingError(SstepVerifyError, RuntimeError):
     """A rank failed for a reason that is not the input's, such as its memory; raised on all ranks."""
 
 
-class Failure(NamedTuple):
-    """Why a rank could not go on, in a form that travels.
-
-    `kind`: error to raise; `text`: its message; `place`: file and line at fault, the line counted from the
-    first of the rank's share.
-    """
-
-    kind: type[SstepVerifyError]
-    text: str
-    place: tuple[Path, int] | None = None
-
-    def error(self, *, lines_before: int = 0, prefix: str = "") -> SstepVerifyError:
-        """The error to raise, with the line counted from the file's first."""
-        if self.place is None:
-            return self.kind(prefix + self.text)
-        path, line = self.place
-        return LineError(path, lines_before + line, self.text)
-
-
-def failure_of(error: Exception) -> Failure:
-    """The form of an error that the other ranks are told."""
+def failure_of(error: Exception) -> SstepVerifyError:
+    """The error that the other ranks are told; what is not the input's fault is a ReadingError."""
     if isinstance(error, LineError):
-        return Failure(LineError, error.fault, (error.path, error.line))
-    for kind in (DataError, InputError, MissingExtraError):
-        if isinstance(error, kind):
-            return Failure(kind, str(error))
-    return Failure(ReadingError, f"{type(error).__name__}: {error}")
+        return error
+    kinds = (kind for kind in (DataError, InputError, MissingExtraError) if isinstance(error, kind))
+    kind = next(kinds, None)
+    return kind(str(error)) if kind else ReadingError(f"{type(error).__name__}: {error}")
 
 
 def raise_first(
-    failures: Sequence[Failure | None], cause: Exception | None, lines: Sequence[int] = ()
+    failures: Sequence[SstepVerifyError | None], cause: Exception | None, lines: Sequence[int] = ()
 ) -> None:
     """Raise the first failure of any rank, with its rank where the others met another or none.
 
     `lines`: how many of a file each rank has read, from which those of later ranks are counted.
     """
     for rank, failure in enumerate(failures):
+        if isinstance(failure, LineError):
+            raise LineError(failure.path, sum(lines[:rank]) + failure.line, failure.fault) from cause
         if failure is not None:
-            prefix = "" if all(other == failure for other in failures) else f"rank {rank}: "
-            raise failure.error(lines_before=sum(lines[:rank]), prefix=prefix) from cause
+            alike = all(repr(other) == repr(failure) for other in failures)
+            raise type(failure)(f"{'' if alike else f'rank {rank}: '}{failure}") from cause
 
 
 def on_all_ranks(communicator: Communicator, function: Callable[[], Value]) -> Value:
@@ -261,8 +242,7 @@ def on_first_rank(communicator: Communicator, function: Callable[[], Value]) -> 
     """
     value, failure, cause = _attempted(function) if communicator.rank == 0 else (None, None, None)
     value, failure = communicator.first((value, failure))
-    if failure is not None:
-        raise failure.error() from cause
+    raise_first([failure], cause)
     return value
 
 
@@ -275,7 +255,9 @@ def held_by_first_rank(
         yield on_first_rank(communicator, lambda: held.enter_context(manager()))
 
 
-def _attempted(function: Callable[[], Value]) -> tuple[Value | None, Failure | None, Exception | None]:
+def _attempted(
+    function: Callable[[], Value],
+) -> tuple[Value | None, SstepVerifyError | None, Exception | None]:
     """Result, failure and error of a call; one of them at least is None."""
     try:
         return function(), None, None

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from plant import plant
 
-from sstep_verify.adapters.ours import run_on_rank, run_watched
+from sstep_verify.adapters.ours import run_on_rank, whole_run
+from sstep_verify.errors import RunError
 from sstep_verify.problems import IndexStream
 from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks import LIMIT
@@ -59,4 +60,7 @@ class PlantedSolver:
         self.declaration = self._options.declaration(ranks)
 
     def run(self, request: RunRequest, observe=None) -> Trajectory:
-        return run_watched(self._ranks, planted_run, request, self._options, *self._planted, limit=LIMIT)[0]
+        try:
+            return whole_run(self._ranks, planted_run, request, self._options, *self._planted, limit=LIMIT)
+        except RunError as error:
+            raise error.__cause__ from None  # What the ranks raised.

@@ -16,7 +16,15 @@ from sstep_verify.adapters.program.numbers import read_ranks
 from sstep_verify.adapters.program.run import REFUSED, TAIL, Ended, execute
 from sstep_verify.adapters.program.tables import places_of
 from sstep_verify.adapters.program.translate import Translation
-from sstep_verify.adapters.program.witness import COUNTS, PROBES, Witness, read_counters, read_probes
+from sstep_verify.adapters.program.witness import (
+    COUNTS,
+    PROBES,
+    read_counters,
+    read_places,
+    read_probes,
+    read_witness,
+    witness_variables,
+)
 from sstep_verify.errors import ProgramError, RefusedError
 from sstep_verify.exchange import write_folder
 from sstep_verify.problems.problem import fingerprint
@@ -40,7 +48,6 @@ class ProgramSolver:
     def __init__(self, described: ProgramFile, ranks: int = 1):
         self.described, self._program, self._ranks = described, described.program, ranks
         self.declaration = described.declared(ranks)
-        self._built: Witness | None = None
         self._given_up: dict[int, ProgramError] = {}
         self.remarks: dict[str, None] = {}
         self._long: dict[str, set[float]] = {}
@@ -93,8 +100,8 @@ class ProgramSolver:
             ours = os.listdir(folder)
             places = places_of(request, folder, self._ranks, counted)
             words, variables = self._program.words(**places), self._program.variables(**places)
-            if self._witness:
-                variables |= self._witness.variables(folder)
+            if wrapper := self._program.witness:
+                variables |= witness_variables(wrapper, self._program.nemesis, folder)
             tail = TAIL + NUMBER_BYTES * request.problem.samples
             ended = self._executed(folder, words, variables, tail)
             if ended.escaped:
@@ -138,7 +145,7 @@ class ProgramSolver:
         """Names of all files that a run may leave and that are read."""
         ranks = range(self._ranks)
         numbers = ["log", "trace", "final", "indices", *(f"rank-{rank}" for rank in ranks)]
-        seen = ("witness-{}.txt", "place-{}.txt", "received-{}.bin") if self._witness else ()
+        seen = ("witness-{}.txt", "place-{}.txt", "received-{}.bin") if self._program.witness else ()
         return {
             *(f"{name}{end}" for name in numbers for end in (".bin", ".txt")),
             *(name.format(rank) for name in seen for rank in ranks),
@@ -176,19 +183,12 @@ class ProgramSolver:
                 f"of {stream.kind}, seed {stream.seed}"
             )
 
-    @property
-    def _witness(self) -> Witness | None:
-        """The witness, built when it is first wanted."""
-        if self._built is None and self._program.witness:
-            self._built = Witness(self._program.witness, self._program.nemesis)
-        return self._built
-
     def _counted(self, folder: Path) -> tuple[dict[str, int], np.ndarray | None]:
         """Counts that the program wrote down, or those of the witness, which must not contradict them."""
         told = read_counters(folder)
-        if self._witness is None:
+        if not self._program.witness:
             return told, None
-        seen, received = self._witness.seen(folder, self._ranks)
+        seen, received = read_witness(folder, self._ranks)
         for name, count in seen.items():
             if told.get(name, count) != count:
                 raise ProgramError(
@@ -202,7 +202,8 @@ class ProgramSolver:
             return
         if ended.code == REFUSED and not ended.timed_out:
             raise RefusedError(ended.reason + ended.last_words)
-        places = f"; {Witness.places(folder, self._ranks)}" if ended.timed_out and self._witness else ""
+        witnessed = ended.timed_out and self._program.witness
+        places = f"; {read_places(folder, self._ranks)}" if witnessed else ""
         error = ProgramError(ended.reason + places + ended.last_words)
         if ended.timed_out or not ended.started:
             self._given_up[s if ended.started else ANY] = error

@@ -32,56 +32,50 @@ MOST_RECEIVED = 1 << 26
 """Bytes of the digests of one rank that are read."""
 
 
-class Witness:
-    """The interposer, built once in a process for every compiler wrapper of an MPI.
+def witness_variables(wrapper: str, nemesis: str, folder: Path) -> dict[str, str]:
+    """Environment variables by which the interposer looks at a program, and leaves what it saw in a folder.
 
-    What it does to the program, `nemesis`, is one of `ranks.interposer.NEMESES`; nothing if empty.
-    RefusedError if it cannot be built.
+    It is built once in a process for every compiler wrapper of an MPI. What it does to the program,
+    `nemesis`, is one of `ranks.interposer.NEMESES`; nothing if empty. RefusedError if it cannot be built.
     """
+    try:
+        loaded = preloaded(shutil.which(wrapper) or wrapper)
+    except MissingExtraError as error:
+        raise RefusedError(f"witness = {wrapper!r}: {error}") from error
+    return {**loaded, WITNESS: str(folder), NEMESIS: nemesis}
 
-    def __init__(self, wrapper: str, nemesis: str = ""):
-        self._nemesis = nemesis
-        try:
-            self._preloaded = preloaded(shutil.which(wrapper) or wrapper)
-        except MissingExtraError as error:
-            raise RefusedError(f"witness = {wrapper!r}: {error}") from error
 
-    def variables(self, folder: Path) -> dict[str, str]:
-        """Environment variables that let it look, and leave what it saw in a folder."""
-        return {**self._preloaded, WITNESS: str(folder), NEMESIS: self._nemesis}
+def read_witness(folder: Path, ranks: int) -> tuple[dict[str, int], np.ndarray]:
+    """What the interposer left of a run that ended.
 
-    @staticmethod
-    def seen(folder: Path, ranks: int) -> tuple[dict[str, int], np.ndarray]:
-        """What it left of a run that ended.
+    First collectives, and words of 8 bytes handed to them, of the rank that had most; then what was
+    received (uint64, (P, c)) as in a `Trajectory`: a rank with fewer collectives than another has 0 in
+    their place. RefusedError if it saw nothing, ProgramError if ranks are missing.
+    """
+    files = sorted(folder.glob("witness-*.txt"))
+    if not files:
+        raise RefusedError(
+            "the witness saw no MPI_Finalize: the program uses no MPI, is linked statically (then it "
+            "cannot be witnessed), or has another MPI than the compiler wrapper; leave witness out, or "
+            "name the mpicc of its MPI"
+        )
+    found = [_read(file) for file in files]
+    worlds = {size for size, _ in found}
+    if worlds != {ranks} or len(files) != ranks:
+        raise ProgramError(
+            f"{ranks} ranks were started, but {len(files)} ended in worlds of {sorted(worlds)}: a "
+            "launcher of another MPI starts every rank in a world of its own"
+        )
+    counters = {
+        "collectives": max(sum(calls for calls, _ in kinds) for _, kinds in found),
+        "words": max(sum(size for _, size in kinds) // 8 for _, kinds in found),
+    }
+    return counters, _received(folder, ranks)
 
-        First collectives, and words of 8 bytes handed to them, of the rank that had most; then what was
-        received (uint64, (P, c)) as in a `Trajectory`: a rank with fewer collectives than another has 0 in
-        their place. RefusedError if it saw nothing, ProgramError if ranks are missing.
-        """
-        files = sorted(folder.glob("witness-*.txt"))
-        if not files:
-            raise RefusedError(
-                "the witness saw no MPI_Finalize: the program uses no MPI, is linked statically (then it "
-                "cannot be witnessed), or has another MPI than the compiler wrapper; leave witness out, or "
-                "name the mpicc of its MPI"
-            )
-        found = [_read(file) for file in files]
-        worlds = {size for size, _ in found}
-        if worlds != {ranks} or len(files) != ranks:
-            raise ProgramError(
-                f"{ranks} ranks were started, but {len(files)} ended in worlds of {sorted(worlds)}: a "
-                "launcher of another MPI starts every rank in a world of its own"
-            )
-        counters = {
-            "collectives": max(sum(calls for calls, _ in kinds) for _, kinds in found),
-            "words": max(sum(size for _, size in kinds) // 8 for _, kinds in found),
-        }
-        return counters, _received(folder, ranks)
 
-    @staticmethod
-    def places(folder: Path, ranks: int) -> str:
-        """Where every rank was at the end, for messages: its last collective, and whether it was in it."""
-        return "; ".join(f"rank {rank} {_place(folder / f'place-{rank}.txt')}" for rank in range(ranks))
+def read_places(folder: Path, ranks: int) -> str:
+    """Where every rank was at the end, for messages: its last collective, and whether it was in it."""
+    return "; ".join(f"rank {rank} {_place(folder / f'place-{rank}.txt')}" for rank in range(ranks))
 
 
 def _place(path: Path) -> str:

@@ -131,7 +131,7 @@ def load(
         )
     data, targets = read_svmlight(path)
     task = task or task_for(targets)
-    return _data_set(path.name, data, targets, task, str(path), _file_sha256(path), notes_on(path))
+    return _data_set(path.name, data, targets, task, str(path), file_sha256(path), notes_on(path))
 
 
 def task_for(targets: np.ndarray) -> str:
@@ -218,7 +218,7 @@ def _pinned_file(pinned: Pinned, path: Path, source: str, task: str | None, way_
         raise DataError(f"{path}: is not the data set {pinned.name!r}: {error}; {way_out}") from error
     if fault := pinned.mismatch(data, targets):
         raise DataError(f"{path}: is not the data set {pinned.name!r}: {fault}; {way_out}")
-    sha256 = _file_sha256(path)
+    sha256 = file_sha256(path)
     exact = ("byte for byte LIBSVM's file",) * (sha256 in pinned.sha256.values())
     notes = (*filter(None, [describe_mapping(mapping)]), *exact)
     return _data_set(pinned.name, data, targets, task or pinned.task, source, sha256, notes, tuple(mapping))
@@ -284,6 +284,7 @@ def _dense_or_sparse(data: np.ndarray | sp.csr_array) -> np.ndarray | sp.csr_arr
     return data.toarray() if data.nnz > DENSE_ABOVE * m * n else data
 
 
-def _file_sha256(path: Path) -> str:
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file as it is stored (hexadecimal)."""
     with open(path, "rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()

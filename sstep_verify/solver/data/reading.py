@@ -12,7 +12,6 @@ the longest line, and some words for each column of the whole matrix while colum
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,14 +20,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.errors import DataError
-from sstep_verify.problems.data.datasets import DENSE_ABOVE, knows, labelled, load, notes_on, task_for
+from sstep_verify.errors import DataError, SstepVerifyError
+from sstep_verify.problems.data.datasets import (
+    DENSE_ABOVE,
+    file_sha256,
+    knows,
+    labelled,
+    load,
+    notes_on,
+    task_for,
+)
 from sstep_verify.problems.data.svmlight import read_block, require_content, text_length
 from sstep_verify.problems.data.svmlight_lines import CLASSES
 from sstep_verify.problems.transforms import with_constant_feature
 from sstep_verify.solver.communicator import (
     Communicator,
-    Failure,
     failure_of,
     listed,
     on_first_rank,
@@ -52,7 +58,7 @@ class Report(NamedTuple):
     features: int = 0
     stored: int = 0
     nonzeros: int = 0
-    failure: Failure | None = None
+    failure: SstepVerifyError | None = None
 
 
 class Share(NamedTuple):
@@ -82,7 +88,7 @@ def parse_shares(path: Path, communicator: Communicator) -> Share:
         block = read_block(path, begin=begin, end=end)
         matrix, stored = block.matrix, block.matrix.nnz
         matrix.eliminate_zeros()
-        digest = _digest(path) if communicator.size > 1 else ""
+        digest = file_sha256(path) if communicator.size > 1 else ""
         own = Report(digest, block.lines, *block.matrix.shape, stored, matrix.nnz)
     except Exception as error:
         own, cause = Report(failure=failure_of(error)), error
@@ -106,11 +112,6 @@ def parse_shares(path: Path, communicator: Communicator) -> Share:
     )
 
 
-def _digest(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _share(path: Path, communicator: Communicator) -> tuple[int, int | None]:
     """First byte of this rank's share of the text, and the first after it."""
     rank, size = communicator.rank, communicator.size
@@ -125,11 +126,11 @@ def _share(path: Path, communicator: Communicator) -> tuple[int, int | None]:
 class LocalData:
     """One rank's part of a data set.
 
-    `data`, (m, n_local): this rank's columns of the data (A), float64, C order if dense; read-only;
-    `targets`, (m,): labels or targets (y) of all samples, on every rank; read-only; `features`: columns of
-    the whole matrix (n); `partition`: which rank holds which columns; the same on all ranks; `notes`: what
-    a reader of a report should know, such as the mapping of labels; `classes`: what the labels -1 and +1
-    stand for where the set was found; for classification.
+    `data`, (m, n_local): this rank's columns of the data (A), float64, C order if dense; `targets`, (m,):
+    labels or targets (y) of all samples, on every rank; `features`: columns of the whole matrix (n);
+    `partition`: which rank holds which columns; the same on all ranks; `notes`: what a reader of a report
+    should know, such as the mapping of labels; `classes`: what the labels -1 and +1 stand for where the set
+    was found; for classification.
     """
 
     data: np.ndarray | sp.csr_array
@@ -138,12 +139,6 @@ class LocalData:
     partition: Partition
     notes: tuple[str, ...] = ()
     classes: tuple[float, ...] = CLASSES
-
-    def __post_init__(self):
-        matrix = self.data
-        for part in (matrix.data, matrix.indices, matrix.indptr) if sp.issparse(matrix) else (matrix,):
-            part.setflags(write=False)
-        self.targets.setflags(write=False)
 
 
 def load_local(

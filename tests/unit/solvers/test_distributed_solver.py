@@ -27,7 +27,8 @@ def failing(monkeypatch):
         def run(*arguments, **options):
             raise raised
 
-        monkeypatch.setattr(ours, "run_watched", run)
+        monkeypatch.setattr(ours, "run", run)
+        monkeypatch.setattr(ours, "_witness", dict)
         monkeypatch.setattr(ours, "refuse_too_many", lambda ranks: None)
         return ours.DistributedSolver(3), raised
 

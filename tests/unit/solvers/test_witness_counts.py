@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sstep_verify.adapters.program.witness import Witness
+from sstep_verify.adapters.program.witness import read_witness
 from sstep_verify.ranks.interposer import KINDS
 
 
@@ -19,5 +19,5 @@ def test_collectives_and_words_are_the_largest_of_a_rank(tmp_path, seed):
         lines = [f"{n} {8 * size}" for n, size in zip(calls[rank], words[rank], strict=True)]
         (tmp_path / f"witness-{rank}.txt").write_text("\n".join([f"ranks {ranks}", *lines]) + "\n")
         (tmp_path / f"received-{rank}.bin").write_bytes(b"")
-    counters, _ = Witness.seen(tmp_path, ranks)
+    counters, _ = read_witness(tmp_path, ranks)
     assert counters == {"collectives": calls.sum(axis=1).max(), "words": words.sum(axis=1).max()}
