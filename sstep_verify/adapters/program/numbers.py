@@ -171,8 +171,8 @@ def no_result(name: str) -> type[ProgramError]:
     return NoLogError if name in ("log", "indices") else NoResultError
 
 
-def _one_of(folder: Path, name: str, count: int, kind: str) -> tuple[Path, bytes] | None:
-    """The one of ``NAME.bin`` and ``NAME.txt`` that is there, and what it holds; None if neither is."""
+def _one_of(folder: Path, name: str, count: int, kind: str) -> bytes | list[bytes] | None:
+    """What ``NAME.bin`` holds, or the words of ``NAME.txt``, so many numbers; None if neither is there."""
     found = [path for end in (".bin", ".txt") if os.path.lexists(path := folder / f"{name}{end}")]
     if not found:
         return None
@@ -183,7 +183,13 @@ def _one_of(folder: Path, name: str, count: int, kind: str) -> tuple[Path, bytes
     content = content_of(found[0], most, f"{count} {what}", no_result(name))
     if binary and len(content) != 8 * count:
         raise no_result(name)(f"{name}.bin has {len(content)} bytes, but {count} {kind} have {8 * count}")
-    return found[0], content
+    if binary:
+        return content
+    if len(words := content.split()) != count:
+        raise no_result(name)(
+            f"{name}.txt has {counted(len(words), 'word')}, but there must be {count} {what}"
+        )
+    return words
 
 
 def read_numbers(folder: Path, name: str, shape: tuple[int, ...]) -> Numbers | None:
@@ -191,19 +197,12 @@ def read_numbers(folder: Path, name: str, shape: tuple[int, ...]) -> Numbers | N
 
     ProgramError if both are there, there are too few or too many, or something is no number.
     """
-    count = math.prod(shape)
-    if (found := _one_of(folder, name, count, "float64")) is None:
+    found = _one_of(folder, name, math.prod(shape), "float64")
+    if isinstance(found, list):
+        return shown_numbers(found, f"{name}.txt", shape, no_result(name))
+    if found is None:
         return None
-    path, content = found
-    if path.suffix == ".bin":
-        values = np.frombuffer(content, dtype="<f8").astype(np.float64).reshape(shape)
-        return Numbers(values, np.zeros(shape))
-    words = content.split()
-    if len(words) != count:
-        raise no_result(name)(
-            f"{name}.txt has {counted(len(words), 'word')}, but there must be {count} numbers"
-        )
-    return shown_numbers(words, f"{name}.txt", shape, no_result(name))
+    return Numbers(np.frombuffer(found, dtype="<f8").astype(np.float64).reshape(shape), np.zeros(shape))
 
 
 def read_draws(folder: Path, shape: tuple[int, int], samples: int) -> np.ndarray:
@@ -212,25 +211,20 @@ def read_draws(folder: Path, shape: tuple[int, int], samples: int) -> np.ndarray
     ProgramError if neither or both are there, there are too few or too many, something is no integer in
     0..m-1, or a block holds one twice.
     """
-    if (found := _one_of(folder, "indices", math.prod(shape), "int64")) is None:
+    found, name = _one_of(folder, "indices", math.prod(shape), "int64"), "indices.bin"
+    if found is None:
         raise NoLogError("left no indices.bin or indices.txt, the coordinates that it drew")
-    path, content = found
-    if path.suffix == ".bin":
-        drawn = np.frombuffer(content, dtype="<i8").astype(np.int64)
+    if isinstance(found, list):
+        name = "indices.txt"
+        if wrong := [word for word in found if not re.fullmatch(rb"\d{1,18}", word)]:
+            raise NoLogError(f"{name}: {wrong[0].decode('ascii', 'replace')[:40]!r} is no index")
+        drawn = np.array([int(word) for word in found], dtype=np.int64)
     else:
-        words = content.split()
-        if wrong := [word for word in words if not re.fullmatch(rb"\d{1,18}", word)]:
-            raise NoLogError(f"indices.txt: {wrong[0].decode('ascii', 'replace')[:40]!r} is no index")
-        drawn = np.array([int(word) for word in words], dtype=np.int64)
-    if drawn.size != math.prod(shape):
-        raise NoLogError(
-            f"{path.name} has {drawn.size} coordinates, but there must be {shape[0]} x {shape[1]}"
-        )
+        drawn = np.frombuffer(found, dtype="<i8").astype(np.int64)
     try:
-        require_blocks(drawn.reshape(shape), samples, path.name)
+        return require_blocks(drawn.reshape(shape), samples, name)
     except InputError as error:
         raise ProgramError(f"{error} (S-2.5)") from error
-    return drawn.reshape(shape)
 
 
 def read_ranks(folder: Path, ranks: int, samples: int) -> list[np.ndarray]:

@@ -213,7 +213,7 @@ def test_more_entries_than_there_are_are_refused(tmp_path):
     ("indices", "words"),
     [
         (None, "left no indices.bin or indices.txt"),
-        ("0 1 2", "has 3 coordinates, but there must be 4 x 1"),
+        ("0 1 2", "has 3 words, but there must be 4 integers"),
         ("0 1 2 6", "holds index 6, outside 0..5"),
         ("0 1 2 -1", "'-1' is no index"),
         ("0 1 2 1.0", "'1.0' is no index"),
