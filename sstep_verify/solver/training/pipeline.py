@@ -14,6 +14,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from sstep_verify.compiled import compile_seconds
+from sstep_verify.errors import counted
 from sstep_verify.files import claim
 from sstep_verify.problems import Problem
 from sstep_verify.provenance import THREAD_VARIABLES
@@ -215,34 +216,30 @@ def summary_lines(
 ) -> Iterator[str]:
     """Say what was done, what it took, and how it ended: timers and machines are those of all ranks."""
     problem, settings, made = training.problem, training.settings, training.counters
-    ranks = f"{len(timers)} rank{'s' * (len(timers) > 1)}"
-    yield f"{problem.label}: {problem.samples} samples, {local.features} features, {ranks}"
+    shape = f"{counted(problem.samples, 'sample')}, {counted(local.features, 'feature')}"
+    yield f"{problem.label}: {shape}, {counted(len(timers), 'rank')}"
     yield from _shares(local.partition, timers)
     yield from local.notes
     kept = "; all kernel rows kept" if settings.keep_gram else ""
-    kept = f"; {settings.cached_rows(problem.samples)} kernel rows kept" if settings.cache else kept
+    if settings.cache:
+        kept = f"; {counted(settings.cached_rows(problem.samples), 'kernel row')} kept"
     if not problem.is_svm:
         yield f"block {settings.block}: {settings.block_reason}"
     yield f"exchange {settings.exchange}{kept}: {settings.exchange_reason}"
     if made:
-        most = f"{'up to ' * settings.tuned}{settings.width}"
         yield (
-            f"windows: {made['windows']} of {most} iterations, {made['panel columns']} kernel "
-            f"rows, {made['collectives']} collectives, {made['words']} words handed over by a rank "
-            "(set-up of every interval included)"
+            f"windows: {made['windows']} of up to {counted(settings.width, 'iteration')}, {_moved(made)} "
+            "handed over by a rank (set-up of every interval included)"
         )
     if "broadcasts" in made:
         yield (
             f"the ranks are of different kinds: after every exchange all took rank 0's numbers, by "
-            f"{made['broadcasts']} broadcasts; {machines}"
+            f"{counted(made['broadcasts'], 'broadcast')}; {machines}"
         )
     if training.schedule is not None:
         yield from training.schedule.lines(settings.exchanges, settings.width)
-    seen = training.monitor.counters
-    yield (
-        f"monitoring: every {settings.interval} iterations, {seen['panel columns']} kernel rows, "
-        f"{seen['collectives']} collectives, {seen['words']} words"
-    )
+    every = counted(settings.interval, "iteration")
+    yield f"monitoring: first, every {every} and last, {_moved(training.monitor.counters)}"
     yield f"{'seconds':<16}{'max':>10}{'mean':>10}{'min':>10}   over ranks"
     for phase in PHASES:
         seconds = [one[phase] for one in timers]
@@ -251,6 +248,12 @@ def summary_lines(
             yield f"{phase:<16}" + "".join(f"{value:>10.4f}" for value in figures)
     yield from _compiling()
     yield _ending(problem, training)
+
+
+def _moved(counters: Mapping[str, int]) -> str:
+    """Kernel rows, collectives and words, in words."""
+    names = {"panel columns": "kernel row", "collectives": "collective", "words": "word"}
+    return ", ".join(counted(counters[key], name) for key, name in names.items())
 
 
 def _shares(partition: Partition, timers: Sequence[Mapping[str, float]]) -> Iterator[str]:
@@ -286,4 +289,4 @@ def _ending(problem: Problem, training: Training) -> str:
     told = f"{measure_of(problem)} = {values.relative:.6g}, gap = {values.gap:.6g}"
     if not problem.is_svm:
         told += f", residual = {values.residual:.6g}"
-    return f"{reason}, {told}, after {training.iteration} iterations"
+    return f"{reason}, {told}, after {counted(training.iteration, 'iteration')}"
