@@ -57,10 +57,8 @@ def open_regular(path: str | Path, what: str, follow: bool = True) -> BufferedRe
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
-        kind = kind_of(mode)
-        raise InputError(
-            f"{where}: it is not a regular file but {kind}; write the data into a file and name that"
-        )
+        way = "name a file in it" if stat.S_ISDIR(mode) else "write what it gives into a file and name that"
+        raise InputError(f"{where}: it is not a regular file but {kind_of(mode)}; {way}")
     return open(descriptor, "rb")
 
 

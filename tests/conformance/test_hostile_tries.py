@@ -34,7 +34,7 @@ def test_a_wrong_optimal_value_is_told_from_a_right_one(statements, task):
         right, gap = statements._descended(signed * np.outer(targets, targets), task, 0.5)
         assert gap < 1e-6
     for value, wrong in ((right, False), (right * (1 + 1e-4), True), (right * (1 - 1e-4), True)):
-        said = f"  optimal value {float(value)!r}... with radius 1E-9"
+        said = f"  optimal value {float(value)!r} (rounded) with radius 1E-9"
         assert bool(statements.wrong_optimum(said, *problem)) is wrong
 
 

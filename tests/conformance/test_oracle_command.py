@@ -53,7 +53,28 @@ def test_certify_and_prove_anew(toy, options):
     proved = _run("--verify", out, toy)
     assert proved.exit_code == 0, proved.output
     assert "every statement was proved anew" in proved.output
-    assert "DATA --verify" in str(_run("--verify", out).exception)
+    assert f"sstep-verify oracle toy --verify {out}" in str(_run("--verify", out).exception)
+
+
+@pytest.mark.parametrize(
+    ("lines", "value", "support"),
+    [
+        # A value that ends: nothing is rounded; and no coordinate is known to be above 0.
+        ("1 1:1\n-1 2:1\n", f"1.{'0' * 29} with", "support vectors at most 2 of 2: "),
+        # 25/9, whose thirtieth digit is rounded.
+        (
+            "0 1:1 2:2\n1 1:2 2:1\n0 1:-1\n1 2:3\n",
+            "2." + "7" * 28 + "8 (rounded) with",
+            "support vectors 4 of 4: ",
+        ),
+    ],
+)
+def test_what_is_rounded_and_what_is_not_known_is_said(toy, lines, value, support):
+    toy.write_text(lines)
+    printed = _run(toy, "--task", "svm-l1").output
+    assert f"optimal value {value} radius " in printed
+    assert support in printed
+    assert "..." not in printed
 
 
 @pytest.mark.parametrize("scale", ["1e-308", "5e-324", "1e308"])

@@ -71,6 +71,23 @@ def test_one_process_reaches_the_librarys_vector_and_says_how(folder):
 
 
 @pytest.mark.nightly
+def test_one_of_a_thing_is_told_in_the_singular_and_a_window_is_no_longer_than_it_was(folder):
+    (folder / "one").write_text("2 1:3\n", encoding="ascii")
+    options = "--task", "krr", "--iterations", "1", "--exchange", "allreduce", "--out", "r.npz"
+    lines = solve(folder, "one", *options).stdout.splitlines()
+    assert lines[0] == "one / linear / krr lambda=1: 1 sample, 1 feature, 1 rank"
+    assert any(line.startswith("windows: 1 of up to 16 iterations, 1 kernel row, 1 coll") for line in lines)
+    assert any(line.startswith("monitoring: first, every 1008 iterations and last, ") for line in lines)
+    assert lines[-2].endswith(", after 1 iteration")
+
+
+def test_targets_that_are_too_large_are_told_from_kernel_entries(folder):
+    (folder / "large").write_text("1e308 1:1\n-1e308 2:1\n", encoding="ascii")
+    done = solve(folder, "large", "--task", "krr", "--out", "r.npz")
+    assert done.returncode == 2
+    assert "gap is inf: targets, kernel entries or the dual vector are so large that" in done.stderr
+
+
 def test_it_works_without_mpi4py(folder):
     hide = "import sys; sys.modules['mpi4py'] = None; from sstep_verify.cli.main import main; main()"
     done = solve(

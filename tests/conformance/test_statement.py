@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import sys
 from dataclasses import replace
@@ -41,7 +42,10 @@ def test_a_right_solvers_statement_says_what_was_shown_and_is_proved(right_state
     )
     code, out, err = command("statement", str(right_statement))
     assert (code, err) == (0, "")
-    assert "not proved yet" in out
+    assert (
+        f"not proved yet: {shlex.join(['sstep-verify', 'statement', str(right_statement), '--verify'])}"
+        in out
+    )
     assert "right for s = 7 on 1 of 1 problem<" in (right_statement / "badge.svg").read_text("utf-8")
 
 

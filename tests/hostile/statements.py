@@ -91,7 +91,7 @@ def wrong_optimum(
     Held against the solve of the K-RR system, and against plain dual coordinate descent in float64, whose
     value is below the optimum: where it has not come near after many passes, only a value below it is wrong.
     """
-    claimed = float(re.search(r"optimal value (\S+?)\.\.\. with radius", said)[1])
+    claimed = float(re.search(r"optimal value (\S+?)(?: \(rounded\))? with radius", said)[1])
     with np.errstate(all="ignore"):
         matrix = kernel_matrix(data, data, kernel)
         if task == "krr":

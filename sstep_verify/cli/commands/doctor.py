@@ -21,7 +21,7 @@ from typing import Any
 import click
 
 from sstep_verify.cli.mpi import Finding, mpi_findings
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, counted
 
 SECONDS = 30.0
 """Seconds that a program may take to say its version."""
@@ -98,7 +98,7 @@ def blas() -> Finding:
             "its threads cannot be limited from here", "export OMP_NUM_THREADS=1",
         )  # fmt: skip
     told = [
-        f"{item['internal_api']} {item.get('version') or '?'}, {item['num_threads']} threads"
+        f"{item['internal_api']} {item.get('version') or '?'}, {counted(item['num_threads'], 'thread')}"
         for item in found
     ]
     many = max(item["num_threads"] for item in found) > 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections import Counter
 from dataclasses import asdict, replace
@@ -199,7 +200,8 @@ def _show(problem, certificate) -> None:
     if problem.is_svm:
         counts = Counter(certificate.statuses)
         kinds = ", ".join(f"{counts[status]} {words}" for status, words in _STATUS_WORDS.items())
-        click.echo(f"  support vectors {len(certificate.support)} of {problem.samples}: {kinds}")
+        most = "at most " * bool(counts["undecided"])
+        click.echo(f"  support vectors {most}{len(certificate.support)} of {problem.samples}: {kinds}")
         uniqueness = "proved unique" if certificate.unique else "uniqueness not proved"
         click.echo(f"  optimum {uniqueness}: matrix on the remaining coordinates {certificate.remaining}")
     if certificate.radius:
@@ -211,13 +213,14 @@ _STATUS_WORDS = {"zero": "proved 0", "upper": "proved C", "free": "proved free",
 
 
 def _short(interval) -> str:
-    """Leading digits of the middle, which are for reading, and the radius about the whole of it."""
-    from decimal import ROUND_HALF_EVEN
+    """The middle, rounded where it has more digits than are read, and the radius about the whole of it."""
+    from decimal import ROUND_HALF_EVEN, Decimal
 
     from sstep_verify.report.plain import shortened
 
     middle = shortened(interval.middle, SHOWN, ROUND_HALF_EVEN)
-    return f"{middle}... with radius {shortened(interval.radius)}"
+    rounded = " (rounded)" if Decimal(middle) != Decimal(interval.middle) else ""
+    return f"{middle}{rounded} with radius {shortened(interval.radius)}"
 
 
 DRAWN = 18
@@ -250,8 +253,8 @@ def _verify(file, data, directory, as_json) -> None:
         subject = certificate.subject
         if data is None and subject.data not in names():
             raise InputError(
-                f"{file}: speaks of the file {subject.data!r}; "
-                f"give it: sstep-verify oracle DATA --verify FILE"
+                f"{file}: speaks of a file {subject.data!r}; say where it lies: "
+                f"{shlex.join(['sstep-verify', 'oracle', subject.data, '--verify', file])}"
             )
         loaded = loaded_for(data or subject.data, subject.task, directory)
         problem = verify_certificate(certificate, loaded.data, loaded.targets)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -42,13 +43,15 @@ def report(results, out, xfails):
 
 def _list_failures(document, path) -> None:
     """Write what failed as a list of expected failures, with the reasons that a list there gives."""
-    from sstep_verify.campaign.summary import expected_text, planned_ids, read_expected
+    from sstep_verify.campaign.summary import UNFILLED, expected_text, planned_ids, read_expected
 
     target = check(Output("--xfails", path, replace=True))
     known = read_expected(target, planned_ids(document)) if target.exists() else ()
     text = expected_text(document, known)
     write_text(target, text)
-    click.echo(f"{path}: {counted(text.count('[[expected]]'), 'failure')}; give each its reason")
+    lacking = text.count(f'reason = "{UNFILLED}"')
+    todo = f"; {lacking} without a reason: write it there" if lacking else ""
+    click.echo(f"{path}: {counted(text.count('[[expected]]'), 'failure')}{todo}")
 
 
 @click.command("statement")
@@ -81,7 +84,11 @@ def statement(folder, verify, directory, jobs):
         sys.exit(1)
     for line in (*_lines(found), *differences):
         click.echo(line)
-    click.echo(_PROVED if verify else f"not proved yet: sstep-verify statement {folder} --verify")
+    click.echo(
+        _PROVED
+        if verify
+        else f"not proved yet: {shlex.join(['sstep-verify', 'statement', folder, '--verify'])}"
+    )
 
 
 _PROVED = (

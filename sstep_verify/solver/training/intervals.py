@@ -158,10 +158,13 @@ class Training:
     def _measure(self) -> None:
         values = self.monitor.measure(self.alpha, self._gram)
         if not math.isfinite(values.gap):
+            large, scaled = "kernel entries", "the data"
+            if not self.problem.is_svm:
+                large, scaled = f"targets, {large}", f"the targets or {scaled}"
             raise DivergedError(
                 f"{self.problem.label}: at iteration {self.reached} the duality gap is {values.gap}: "
-                "kernel entries or the dual vector overflow float64; scale the data, or choose another "
-                "kernel"
+                f"{large} or the dual vector are so large that float64 overflows; scale {scaled}, or "
+                "choose another kernel"
             )
         self.history.append(Measured(self.reached, values))
 

@@ -245,7 +245,7 @@ def test_threads_of_blas_are_told_and_advised_on(monkeypatch, threads, advised):
     item = {"user_api": "blas", "internal_api": "openblas", "version": "0.3", "num_threads": threads}
     monkeypatch.setattr(threadpoolctl, "threadpool_info", lambda: [item])
     found = doctor.blas()
-    assert (found.state, found.found) == ("ok", f"openblas 0.3, {threads} threads")
+    assert (found.state, found.found) == ("ok", f"openblas 0.3, {threads} thread{'s' * advised}")
     assert bool(found.advice) == advised
 
 

@@ -92,6 +92,7 @@ def test_only_regular_files_are_read(tmp_path, monkeypatch, kind):
     with pytest.raises(DataError, match=f"not a regular file but a {kind}") as caught:
         read_svmlight(path)
     assert str(path) in str(caught.value)
+    assert ("name a file in it" in str(caught.value)) == (kind == "folder")
     if kind == "socket":
         keep.close()
 
