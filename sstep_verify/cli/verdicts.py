@@ -9,13 +9,13 @@ WIDTH = 100
 
 MEANS = {
     "PASS": "no error was found, and the errors named below would have been",
-    "FAIL": "the run is further from the truth than any correct implementation can be",
+    "FAIL": "the claim below does not hold: no correct implementation can be off by as much",
     "VACUOUS": "no error was found, but the error that this check plants would not have been found either",
     "INCONCLUSIVE": "neither right nor wrong could be shown",
 }
 
 OF_A_VECTOR = {
-    "PASS": "the vector is what it should be, up to the tolerance that was stated",
+    "PASS": "the vector is what it should be, up to the tolerance named below",
     "FAIL": "the vector is not what it should be, by more than the tolerance and all rounding allow",
 }
 """The same of a vector that was handed over, where nothing was run."""
@@ -60,7 +60,8 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
         yield filled(f"{NOT_COMPARED[RAISED in verdict['evidence']]}.")
         yield f"Claim\n{filled(claim)}\nReason\n{filled(verdict['reason'])}"
         return
-    means = MEANS | (OF_A_VECTOR if verdict["evidence"].get(ALONE) else {})
+    alone = verdict["evidence"].get(ALONE, False)
+    means = MEANS | (OF_A_VECTOR if alone else {})
     yield filled(f"{means[verdict['status']]}.")
     measured, bound, ratio = (number(verdict[name]) for name in ("measured", "bound", "ratio"))
     sections = {
@@ -71,7 +72,8 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
     }
     for title, text in sections.items():
         yield f"{title}\n{filled(text)}"
-    yield "Errors that this run would have shown, by quantity of a step"
+    one = "vector would have shown" if alone else "run would have shown, by quantity of a step"
+    yield f"Errors that this {one}"
     for term in verdict["terms"]:
         yield filled(f"{term['name']}: {_visible(term)}", "    ")
 

@@ -96,7 +96,9 @@ def test_the_commands_of_a_wrong_vector_work(run):
     assert lines["run it again"] == again
     code, explained, _ = command(*shlex.split(lines["judge it again"])[1:])
     assert code == 1
-    assert f"with the solver: {again}\n" in explained
+    assert f"with the vector: {again}\n" in explained
+    told = command("explain", shlex.split(lines["judge it again"])[-1])[1]
+    assert "Errors that this vector would have shown\n" in told
     assert command(*shlex.split(again)[1:])[0] == 1
 
 

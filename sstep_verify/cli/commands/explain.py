@@ -107,7 +107,7 @@ def _explain_artefact(kept, folder: str, in_full: bool, as_json: bool) -> None:
     if in_full:
         click.echo()
     click.echo(f"Again\n  offline: {replay}")
-    click.echo(f"  with the solver: {kept.case.replay_command or 'no command was kept'}")
+    click.echo(f"  {_with(kept)}")
     if not in_full:
         for line in glossary() if kept.check != CONTRACT else ():
             click.echo(line)
@@ -161,8 +161,17 @@ def _judge_again(kept, as_json: bool) -> None:
     click.echo(f"stored verdict (version {kept.version}): {stored}; the new verdict {agreement}")
     for line in (*rejudged.disagreements, *rejudged.differences):
         click.echo(f"  {line}")
-    click.echo(f"with the solver: {kept.case.replay_command or 'no command was kept'}")
+    click.echo(_with(kept))
     sys.exit(rejudged.exit_code)
+
+
+def _with(kept) -> str:
+    """How what was judged is made or read again, in words and as a command."""
+    from sstep_verify.checks.shared.final_vector import ALONE
+
+    alone = any(verdict["evidence"].get(ALONE) for verdict in kept.verdicts)
+    command = kept.case.replay_command or "no command was kept"
+    return f"with the {'vector' if alone else 'solver'}: {command}"
 
 
 def _head(kept) -> dict[str, object]:
