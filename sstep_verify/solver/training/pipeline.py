@@ -238,7 +238,7 @@ def summary_lines(
         )
     if training.schedule is not None:
         yield from training.schedule.lines(settings.exchanges, settings.width)
-    every = counted(settings.interval, "iteration")
+    every = counted(settings.interval or 0, "iteration")
     yield f"monitoring: first, every {every} and last, {_moved(training.monitor.counters)}"
     yield f"{'seconds':<16}{'max':>10}{'mean':>10}{'min':>10}   over ranks"
     for phase in PHASES:
