@@ -146,38 +146,23 @@ def among(name: object, known: Collection[str]) -> str:
 def positive(owner: str, name: str, value: object) -> float:
     """A positive parameter as a float; messages name owner and name: ``RBF kernel``, ``sigma``.
 
-    Raises
-    ------
-    InputError
-        If it is not a real number, not finite, or not positive.
+    InputError if it is not a real number, not finite, or not positive.
     """
-    number = _real(owner, name, value)
-    if not (math.isfinite(number) and number > 0):
-        raise InputError(f"{owner}: {name} = {shown(value)}, but it must be finite and > 0")
-    return number
+    return _real(owner, name, value, "> 0")
 
 
 def not_negative(owner: str, name: str, value: object, why: str) -> float:
     """A parameter that may be 0, as a float; `why` says what a negative one would break.
 
-    Raises
-    ------
-    InputError
-        If it is not a real number, not finite, or negative.
+    InputError if it is not a real number, not finite, or negative.
     """
-    number = _real(owner, name, value)
-    if not (math.isfinite(number) and number >= 0):
-        raise InputError(f"{owner}: {name} = {shown(value)}, but it must be finite and >= 0 ({why})")
-    return number
+    return _real(owner, name, value, f">= 0 ({why})")
 
 
 def integer(owner: str, name: str, value: object, lower: int, upper: int, why: str) -> int:
     """An integer parameter; integral floats, which command lines may hand in, are taken.
 
-    Raises
-    ------
-    InputError
-        If it is not an integer in ``lower..upper``; `why` gives the reason for the range.
+    InputError if it is not an integer in ``lower..upper``; `why` gives the reason for the range.
     """
     whole = isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
     if isinstance(value, bool) or not whole or not lower <= value <= upper:  # type: ignore[operator]
@@ -209,10 +194,14 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
 
 
-def _real(owner: str, name: str, value: object) -> float:
+def _real(owner: str, name: str, value: object, needed: str) -> float:
+    """A finite number that is > 0 or >= 0, as what is `needed` begins."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError(f"{owner}: {name} = {shown(value)}, but it must be a number")
     try:
-        return float(value)
+        number = float(value)
     except OverflowError:
-        return math.inf
+        number = math.inf
+    if not math.isfinite(number) or number < 0 or (number == 0 and needed == "> 0"):
+        raise InputError(f"{owner}: {name} = {shown(value)}, but it must be finite and {needed}")
+    return number

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,17 +17,9 @@ from sstep_verify.numerics import KernelSums, dual_value, duality_gap, primal_va
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import norm, unit_roundoff
 
-
-class Recorded(Protocol):
-    """What a trajectory must have: recorded iterations, shape (k,), and dual vectors, shape (k, m)."""
-
-    @property
-    def iterations(self) -> np.ndarray:
-        """Recorded iterations, ascending."""
-
-    @property
-    def alphas(self) -> np.ndarray:
-        """Dual vectors at those iterations."""
+if TYPE_CHECKING:
+    from sstep_verify.oracle.trajectories import EnclosedTrajectory
+    from sstep_verify.trajectory import Trajectory
 
 
 def relative_error(alpha: np.ndarray, exact: np.ndarray) -> float:
@@ -38,7 +30,7 @@ def relative_error(alpha: np.ndarray, exact: np.ndarray) -> float:
     return distance / size
 
 
-def drift(trajectory: Recorded, exact: Recorded, at: Sequence[int] = ()) -> dict[int, float]:
+def drift(trajectory: Trajectory, exact: EnclosedTrajectory, at: Sequence[int] = ()) -> dict[int, float]:
     """`relative_error` of a trajectory by iteration, ascending, wherever the exact one was recorded too.
 
     The exact vector is held in float64, so values below about 2**-53 mean "none that float64 can show".
@@ -64,7 +56,7 @@ def drift(trajectory: Recorded, exact: Recorded, at: Sequence[int] = ()) -> dict
     )
 
 
-def _range(recorded: Recorded) -> str:
+def _range(recorded: Trajectory | EnclosedTrajectory) -> str:
     if recorded.iterations.size == 0:
         return "none"
     return f"{recorded.iterations.size} iterations in {recorded.iterations[0]}..{recorded.iterations[-1]}"

@@ -35,21 +35,14 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sstep_verify.files import csv_text
-from sstep_verify.timing.measure import (
-    SUBJECT,
-    Baseline,
-    Delay,
-    Key,
-    Measured,
-    Plan,
-    Subject,
-    Tell,
-    quartiles,
-    spread,
-)
+from sstep_verify.timing.measure import SUBJECT, Delay, Key, Measured, Plan, Tell, quartiles, spread
+
+if TYPE_CHECKING:
+    from sstep_verify.timing.programs import SomeProgram
+    from sstep_verify.timing.ranks import OurSolver
 
 WIDTH = 110
 
@@ -101,8 +94,8 @@ def factors(
 
 
 def study(
-    subject: Subject | None,
-    ours: Baseline,
+    subject: SomeProgram | None,
+    ours: OurSolver,
     problem: str,
     plan: Plan,
     exchanges: tuple[str, ...],

@@ -14,23 +14,15 @@ the errors show how far that holds.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sstep_verify.files import csv_text
 from sstep_verify.report.chart import AgainstS, draw_against_s, standalone
-from sstep_verify.timing.measure import (
-    SUBJECT,
-    Baseline,
-    Cell,
-    Delay,
-    Key,
-    Measured,
-    Plan,
-    Subject,
-    Tell,
-    levels,
-    quartiles,
-)
+from sstep_verify.timing.measure import SUBJECT, Cell, Delay, Key, Measured, Plan, Tell, levels, quartiles
+
+if TYPE_CHECKING:
+    from sstep_verify.timing.programs import SomeProgram
+    from sstep_verify.timing.ranks import OurSolver
 
 COLUMNS = (
     "delay", "s", "measured", "lower quartile", "upper quartile", "predicted", "error", "speed-up",
@@ -44,7 +36,7 @@ UNITS = (
 
 
 def study(
-    subject: Subject | None, ours: Baseline, problem: str, plan: Plan, tell: Tell = lambda _: None
+    subject: SomeProgram | None, ours: OurSolver, problem: str, plan: Plan, tell: Tell = lambda _: None
 ) -> Latency:
     """Measure every s at every delay; see `Measured.of`."""
     keys = [Key(SUBJECT, s, plan.ranks, delay) for delay in plan.delays for s in plan.s]

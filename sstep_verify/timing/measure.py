@@ -7,13 +7,17 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from sstep_verify.errors import InputError
 from sstep_verify.files import whole_folder, write_text
 from sstep_verify.provenance import collect
+
+if TYPE_CHECKING:
+    from sstep_verify.timing.programs import SomeProgram
+    from sstep_verify.timing.ranks import OurSolver
 
 QUARTILES = (0.25, 0.5, 0.75)
 
@@ -66,30 +70,6 @@ class Key(NamedTuple):
     delay: Delay
 
 
-class Subject(Protocol):
-    """What is measured."""
-
-    name: str
-
-    def sample(self, s: int, ranks: int, delay: Delay, seconds: float) -> Sample:
-        """One stretch of about so many seconds."""
-        ...
-
-
-class Baseline(Subject, Protocol):
-    """Our solver: the classical baseline, whose ranks time a collective alone too."""
-
-    def sample(
-        self, s: int, ranks: int, delay: Delay, seconds: float, exchange: str | None = None
-    ) -> Sample:
-        """One stretch of about so many seconds, with an exchange in place of its own."""
-        ...
-
-    def collective(self, ranks: int, delay: Delay, seconds: float) -> float:
-        """Seconds of a collective of one word, nothing else being done."""
-        ...
-
-
 class Plan(NamedTuple):
     """How a study is made: s, 1 among them, and delays, 0 among them, both ascending; P, at least 2;
     stretches of each cell, and their length, as far as whole windows allow.
@@ -119,8 +99,8 @@ class Measured:
     @classmethod
     def of(
         cls,
-        subject: Subject | None,
-        ours: Baseline,
+        subject: SomeProgram | None,
+        ours: OurSolver,
         problem: str,
         plan: Plan,
         keys: Sequence[Key],
@@ -129,8 +109,9 @@ class Measured:
     ) -> Self:
         """Measure all cells in turn, again and again, and between them a collective alone, at some delays.
 
-        Without a subject our own solver is measured. `tell` is told how far it is. InputError if there is
-        nothing to compare, or a difference of two runs is lost in what their start-ups vary by.
+        `ours` is the classical baseline; without a subject it is what is measured, too. `tell` is told how
+        far it is. InputError if there is nothing to compare, or a difference of two runs is lost in what
+        their start-ups vary by.
         """
         if 1 not in plan.s or len(plan.s) < 2:
             raise InputError(
