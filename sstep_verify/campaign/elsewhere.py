@@ -144,9 +144,7 @@ class Batch:
 
 
 def read_batch(folder: Path) -> Batch:
-    """Read the manifest of a folder; InputError if there is none, or it cannot be used."""
-    if not (folder / NAME).exists():
-        raise InputError(f"{folder}: holds no {NAME}; name a folder that sstep-verify check --runs wrote")
+    """Read the manifest of a folder; InputError if it cannot be used."""
     where = str(folder / NAME)
     values = decode(read_whole(folder / NAME, MOST_BYTES, "a manifest", follow=False), where)
     return build(values, Batch, where)

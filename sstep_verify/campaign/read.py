@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from importlib import import_module
-from pathlib import Path
 
 from sstep_verify.campaign import shipped
 from sstep_verify.campaign.cases import OneOf
 from sstep_verify.campaign.model import Definition, Head, Kind, Unit
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.errors import InputError, closest, has_studies
+from sstep_verify.files import read_whole
 from sstep_verify.files.records import build, convert, table_from
 
 STUDIES = {
@@ -53,30 +54,15 @@ def read_definition(name_or_path: str) -> Definition:
     known = shipped()
     if name_or_path in known:
         return parse_definition(known[name_or_path].read_text("utf-8"), name_or_path)
-    path = Path(name_or_path)
-    try:
-        if path.suffix != ".toml" and not path.exists():
-            raise InputError(
-                f"campaign {name_or_path!r} is unknown{closest(name_or_path, known)}; shipped: "
-                f"{', '.join(known)}; any other must be the path of a .toml file"
-                f"{_elsewhere()}"
-            )
-        if path.exists() and not path.is_file():
-            raise InputError(f"{path}: is no regular file, which a campaign file must be")
-        if path.stat().st_size > LARGEST:
-            raise InputError(
-                f"{path}: has {path.stat().st_size} bytes, but a campaign file has at most {LARGEST}"
-            )
-        text = path.read_text("utf-8")
-    except InputError:
-        raise
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name, bytes that are no text
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{name_or_path:.200}: cannot be read as a campaign file: {reason}") from error
-    return parse_definition(text, name_or_path)
+    if not name_or_path.endswith(".toml") and not os.path.exists(name_or_path):
+        raise InputError(
+            f"campaign {name_or_path!r} is unknown{closest(name_or_path, known)}; shipped: "
+            f"{', '.join(known)}; any other must be the path of a .toml file{_elsewhere()}"
+        )
+    return parse_definition(read_whole(name_or_path, LARGEST, "a campaign file"), name_or_path)
 
 
-def parse_definition(text: str, source: str) -> Definition:
+def parse_definition(text: str | bytes, source: str) -> Definition:
     """The campaign of a file's text; InputError as of `read_definition`."""
     table = table_from(text, source, "a campaign file")
     where, given = f"{source}: [campaign]", table.pop("campaign", {})

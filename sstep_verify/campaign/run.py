@@ -133,8 +133,6 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
     if plan.shard:
         units = plan.shard.of(units)
     prepared = kind.prepare(plan, units)
-    if plan.remark:
-        plan.say(plan.remark)
     units = prepared.units
     state = State()
     kept: dict[str, object] = {}

@@ -95,7 +95,7 @@ def judge(
     name = f"{definition.name}-part" if only else definition.name
     if part:
         folder = Path(out or Path("sstep-verify-out") / f"{name}.shard-{part.index}-of-{part.count}")
-        partial = Partial(folder, resume, _say, force=force, stays=True, others=others)
+        written = beside = folder
     else:
         folder = check_destination(out or Path("sstep-verify-out") / name)
         if statement is not None:
@@ -103,8 +103,8 @@ def judge(
 
             check_place(statement, folder)
         beside = folder.with_name(f"{folder.name}.partial" if keeps else f".{folder.name}.judged")
-        forced = force or not keeps
-        partial = Partial(beside, resume, _say, force=forced, keeps=keeps, others=others)
+    again = {"resume": resume, "force": force or not keeps, "others": others}
+    partial = Partial(beside, say=_say, stays=bool(part), keeps=keeps, **again)
     hung_up = [signal.SIGHUP] if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN else []
     try:
         kept = partial.seed() if resume and (draws or others) else None
@@ -112,20 +112,16 @@ def judge(
         definition = plan.definition
         with ended_by(ending, signal.SIGTERM, *hung_up), of_problems() as progress:
             results = run_campaign(replace(plan, partial=partial, artefacts=partial.artefacts), progress)
-        if part:
-            written = None
-        else:
-            refused, artefacts = None, partial.artefacts
-            runs = set(filter(RUNS_OF_A_CASE.fullmatch, partial.named))
-            if statement is not None:
-                refused = state(statement, definition, only, results, artefacts, runs)
+        refused, artefacts = None, partial.artefacts
+        runs = set(filter(RUNS_OF_A_CASE.fullmatch, partial.named))
+        if statement is not None:
+            refused = state(statement, definition, only, results, artefacts, runs)
+        if not part:
             written = write_carefully(results, folder, artefacts, partial.named - runs)
             if written:
                 partial.reported(tried=not results.summary.interrupted and results.summary.exit_code != 4)
     finally:
         partial.close()
-    if part:
-        finish_shard(results, folder)
     if refused and results.summary.exit_code == 0:
         raise refused
     if refused:
@@ -154,14 +150,11 @@ def _seeded(plan, given, kept, draws: bool):
     from sstep_verify.campaign import profile
 
     seed = profile.new_seed() if seed is None else seed
-    definition = profile.with_further_s(plan.definition, seed)
-    if definition.seed is None:
+    plan = replace(plan, definition=profile.with_further_s(plan.definition, seed))
+    if plan.definition.seed is None or given is not None:
         return plan
-    if given is not None:
-        return replace(plan, definition=definition)
-    remark = f"seed {seed}, from which further s are drawn: --seed {seed} draws the same"
-    command = (*plan.command, "--seed", str(seed))
-    return replace(plan, definition=definition, command=command, remark=remark)
+    _say(f"seed {seed}, from which further s are drawn: --seed {seed} draws the same")
+    return replace(plan, command=(*plan.command, "--seed", str(seed)))
 
 
 def _say(line: str) -> None:
@@ -205,13 +198,13 @@ def _is_whole(folder: Path) -> bool:
 def finish(results, written, named: str | Path) -> None:
     """Say what was shown, and end with its exit code.
 
-    `written` is the folder of the report, None if an interruption has left things as they were; `named` is
-    it as its user named it, for commands that work where the user stands.
+    `written` is the folder of the report, or of a shard, None if an interruption has left things as they
+    were; `named` is it as its user named it, for commands that work where the user stands.
     """
     from sstep_verify.report.case import PREDICTED
 
-    summary = results.summary
-    click.echo(f"{results.campaign.name}: {summary.sentence}")
+    summary, shard = results.summary, results.campaign.parameters.get("shard")
+    click.echo(f"{results.campaign.name}{f', shard {shard}' if shard else ''}: {summary.sentence}")
     for line in (line for part in results.studies.values() for line in part.broken):
         click.echo(f"  {line}")
     for case in results.cases:
@@ -232,7 +225,7 @@ def finish(results, written, named: str | Path) -> None:
         click.echo(stability_sentence(results))
     if summary.power:
         click.echo(summary.power)
-    click.echo(str(written))
+    click.echo(str(written.resolve()))
     sys.exit(summary.exit_code)
 
 
@@ -256,12 +249,3 @@ def _again(verdicts, status: str, folder: Path) -> list[str]:
     lines = [f"judge it again: {shlex.join([*words, str(folder / last)])}"]
     again = verdict["evidence"].get("run again")
     return [*lines, f"run it again: {again}"] if again else lines
-
-
-def finish_shard(results, folder: Path) -> None:
-    """Say what a shard showed and where it is, and end with its exit code."""
-    summary = results.summary
-    click.echo(f"{results.campaign.name}, shard {results.campaign.parameters['shard']}: {summary.sentence}")
-    _tell_errors(results)
-    click.echo(str(folder.resolve()))
-    sys.exit(summary.exit_code)

@@ -152,7 +152,7 @@ def require_distinct(outputs: Iterable[Output], inputs: Iterable[tuple[str, str 
         If an output is an input, another output or its lock, or a folder that an input lies in.
     """
     taken: dict[Any, str] = {}
-    read = [(words, os.path.realpath(path)) for words, path in inputs if path and _exists(path)]
+    read = [(words, os.path.realpath(path)) for words, path in inputs if path and os.path.exists(path)]
     for words, real in read:
         taken.update(dict.fromkeys(_identities(real), f"{words} {shortened(real)}, which is read"))
     for output in outputs:
@@ -201,13 +201,6 @@ def _identities(real: str) -> list[Any]:
         found = os.stat(real)
         return [real, (found.st_dev, found.st_ino)]
     return [real]
-
-
-def _exists(path: str | Path) -> bool:
-    try:
-        return os.path.exists(path)
-    except ValueError:
-        return False
 
 
 def _mode(path: Path) -> int | None:

@@ -84,7 +84,13 @@ def _open_lock(path: Path) -> int:
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise OSError(0, "it is no file")
-            if _lock(descriptor) and os.fstat(descriptor).st_nlink == 0:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise
+            except OSError:  # A file system without locks is no reason not to run.
+                pass
+            if os.fstat(descriptor).st_nlink == 0:
                 os.close(descriptor)
                 continue
             os.ftruncate(descriptor, 0)
@@ -93,17 +99,6 @@ def _open_lock(path: Path) -> int:
         except BaseException:
             os.close(descriptor)
             raise
-
-
-def _lock(descriptor: int) -> bool:
-    """Lock an open file; False where the file system has no locks, which is no reason not to run."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise
-    except OSError:
-        return False
-    return True
 
 
 def _holder(path: Path) -> str:

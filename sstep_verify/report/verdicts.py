@@ -64,18 +64,11 @@ class Failure:
         return any(case.of_runs for case in self.cases)
 
 
-def by_case(results: Results) -> dict[str, list[dict]]:
-    """Verdicts of each case, in the order of the document."""
-    found: dict[str, list[dict]] = {case.id: [] for case in results.cases}
-    return found | grouped(results.verdicts, lambda verdict: verdict["case"])
-
-
 def failures(results: Results) -> list[Failure]:
     """The first failure of each case, alike ones together."""
-    verdicts = by_case(results)
     alike: dict[tuple[str, int, tuple[str, ...], tuple[str, ...]], list[tuple[Case, list[dict]]]] = {}
     for case in results.cases:
-        wrong = [verdict for verdict in verdicts[case.id] if verdict["status"] == Status.FAIL]
+        wrong = [verdict for verdict in results.verdicts_of(case.id) if verdict["status"] == Status.FAIL]
         if wrong:
             s = min(verdict["s"] for verdict in wrong)
             here = [verdict for verdict in wrong if verdict["s"] == s]

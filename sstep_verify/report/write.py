@@ -23,7 +23,6 @@ from sstep_verify.report.stability import losses
 from sstep_verify.report.tables import certified_table, of, runs_of, write_tables
 from sstep_verify.report.verdicts import (
     CHECKS,
-    by_case,
     failures,
     ratio_of,
     settled_last,
@@ -178,7 +177,7 @@ def _page(
         others=[case for case in results.cases if case.id not in failed],
         rows=verdict_table(results),
         runs_of=runs_of,
-        verdicts=by_case(results),
+        verdicts={case.id: results.verdicts_of(case.id) for case in results.cases},
         overview=overview,
         seen={
             check: visibility([verdict for verdict in results.verdicts if verdict["check"] == check])

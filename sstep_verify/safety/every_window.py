@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -154,11 +154,11 @@ class EveryWindow:
         width = width or s
         # A window that does not begin at `alpha` itself may find other coordinates moved.
         support = self._support if width == s else min(self._support + s * self._block, self._samples)
-        constants, box = self._constants(support, width), self._box(s)
+        box = self._box(s)
         moved = min(math.sqrt(2.0 * s * self._gap) * OUTWARD, box)
         longest = self._longest(math.sqrt(2.0 * self._gap), 0.0)
         for _ in range(ROUNDS):
-            step, error = self._step(constants, width, moved, longest)
+            step, error = self._step(support, width, moved, longest)
             loss = float(rounded_up(s * step))
             if not loss < math.inf:
                 return math.inf
@@ -170,10 +170,6 @@ class EveryWindow:
             moved, longest = follows * GROWTH, single * GROWTH
         return math.inf
 
-    def _constants(self, support: int, width: int) -> Any:
-        """Constants of the bound of one step in a window of so many, p values of a nonzero."""
-        raise NotImplementedError
-
     def _box(self, s: int) -> float:
         """Bound on the weighted sum of all increments that holds whatever they are."""
         return math.inf
@@ -182,9 +178,10 @@ class EveryWindow:
         """Largest weighted size of one increment, f having fallen by ``fallen^2 / 2``; 0 where unused."""
         return 0.0
 
-    def _step(self, constants: Any, width: int, moved: float, longest: float) -> tuple[float, float]:
+    def _step(self, support: int, width: int, moved: float, longest: float) -> tuple[float, float]:
         """Largest loss of a step and largest weighted error of an unclipped value.
 
-        Increments of weighted size `moved` are made before it, the largest of them of size `longest`.
+        It is one in a window of so many; `support` values of a are no 0. Increments of weighted size
+        `moved` are made before it, the largest of them of size `longest`.
         """
         raise NotImplementedError

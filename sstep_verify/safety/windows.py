@@ -68,8 +68,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.bounds.step.clip import ClipConstants, clip_constants, unclipped_bound
-from sstep_verify.bounds.step.residual import SolveConstants, solve_constants, solve_underflow
+from sstep_verify.bounds.step.clip import clip_constants, unclipped_bound
+from sstep_verify.bounds.step.residual import solve_constants, solve_underflow
 from sstep_verify.compiled import compiled
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
@@ -102,22 +102,18 @@ class RidgeWindows(EveryWindow):
         self._rows = _over(row_sizes(problem, declaration, alpha, self._weights, block), self._penalty)
         self._targets = np.abs(problem.targets)
 
-    def _constants(self, support: int, width: int) -> SolveConstants:
-        solved = self._block, self._penalty
-        return solve_constants(self._declaration, self._samples, support, width, *solved, judge=False)
-
     def _longest(self, fallen: float, error: float) -> float:
         return (fallen + error) * OUTWARD
 
-    def _step(
-        self, constants: SolveConstants, width: int, moved: float, longest: float
-    ) -> tuple[float, float]:
-        left = self._left(constants, width, moved, longest)
+    def _step(self, support: int, width: int, moved: float, longest: float) -> tuple[float, float]:
+        left = self._left(support, width, moved, longest)
         return left * left / (2.0 * self._samples), left / math.sqrt(self._samples) * OUTWARD
 
     @np.errstate(over="ignore", under="ignore", invalid="ignore")
-    def _left(self, constants: SolveConstants, width: int, moved: float, longest: float) -> float:
+    def _left(self, support: int, width: int, moved: float, longest: float) -> float:
         """Most that a step leaves of its right-hand side; `longest` bounds the M-norm of one increment."""
+        solved = self._block, self._penalty
+        constants = solve_constants(self._declaration, self._samples, support, width, *solved, judge=False)
         sizes, errors, block = self._rows.sizes, self._rows.errors, self._block
         samples, size = float(self._samples), self._start + self._weights * moved
         terms = sizes.product + sizes.reach * moved + self._targets + samples * size
@@ -185,19 +181,15 @@ class SvmWindows(EveryWindow):
         """Sum of the sizes of all margins' terms, ``sum_ij |Q_ij| |a_j|``; see `row_sizes`."""
         return float(np.sum(self._rows.sizes.product))
 
-    def _constants(self, support: int, width: int) -> ClipConstants:
-        dual = Dual(self._shift, self._upper)
-        return clip_constants(self._declaration, self._samples, support, width, dual, judge=False)
-
     def _box(self, s: int) -> float:
         if self._upper == math.inf:
             return math.inf
         return s * self._upper * math.sqrt(float(self._largest.max())) * OUTWARD
 
     @np.errstate(over="ignore", under="ignore", invalid="ignore")
-    def _step(
-        self, constants: ClipConstants, width: int, moved: float, longest: float
-    ) -> tuple[float, float]:
+    def _step(self, support: int, width: int, moved: float, longest: float) -> tuple[float, float]:
+        dual = Dual(self._shift, self._upper)
+        constants = clip_constants(self._declaration, self._samples, support, width, dual, judge=False)
         sizes, errors, u = self._rows.sizes, self._rows.errors, unit_roundoff(self._declaration.precision)
         size = self._start + self._weights * moved
         if self._upper < math.inf:

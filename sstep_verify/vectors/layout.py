@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from sstep_verify.errors import InputError
-from sstep_verify.exchange import write_folder
+from sstep_verify.exchange import described, write_folder
 from sstep_verify.files import Output, claim, shortened, whole_folder
 from sstep_verify.protocol import RunRequest
 from sstep_verify.specification import broken_by
@@ -46,6 +46,9 @@ ID = re.compile(r"\d{3}(-[a-z0-9]+)+", re.ASCII)
 """Names of folders: no separators, no dots."""
 
 LONGEST_ID = 60
+
+OF_THE_RUN = ("task", "kernel", "samples", "features", "s", "iterations", "block")
+"""Fields of ``problem.json`` that stand in the index too."""
 
 Progress = Callable[[int], object]
 """Called with 1 after each vector."""
@@ -94,17 +97,11 @@ def digest(files: dict[str, bytes]) -> str:
 
 def entry(request: RunRequest, expected: Expected, files: dict[str, bytes]) -> Entry:
     """The line of a vector in the index."""
-    problem = request.problem
+    run = described(request, log=False)
     return Entry(
         id=expected.id,
         digest=digest(files),
-        task=problem.loss.task,
-        kernel=problem.kernel.name,
-        samples=problem.samples,
-        features=problem.features,
-        s=request.s,
-        iterations=request.iterations,
-        block=request.stream.block,
+        **{name: getattr(run, name) for name in OF_THE_RUN},
         has=expected.has,
         flags=tuple(shown.flag for shown in expected.flags),
     )

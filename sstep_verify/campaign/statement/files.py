@@ -188,13 +188,8 @@ def read_statement(path: str | Path) -> tuple[Statement, Results]:
     """
     folder = Path(path)
     if folder.is_file():
-        if folder.suffix != ".json":
-            raise InputError(
-                f"{path}: is a file, but a statement is a folder, as check --statement FOLDER writes it"
-            )
         raise InputError(
-            f"{path}: a statement is a folder; read a file NAME.json, of schema 2, with the version of "
-            "sstep-verify that wrote it"
+            f"{path}: is a file, but a statement is a folder, as check --statement FOLDER writes it"
         )
     if not os.path.lexists(folder):
         raise InputError(f"{path}: no such folder")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -112,29 +113,24 @@ def command(solver, command_line, settings, statement, runs, **given):
     from sstep_verify.campaign.verdicts.measured import with_stability
 
     selection = selection_of(given)
+    if runs is not None and solver is None and command_line is None:
+        described = None
+    else:
+        described = solver_of(solver, command_line, settings)
     if runs is not None:
-        named = solver is not None or command_line is not None
-        described = solver_of(solver, command_line, settings) if named else None
-        _judge_runs(Path(runs), described, selection, given)
+        batch = batch_of(Path(runs), described, selection, given)
+        if batch is not None:
+            definition = batch.definition(Path(runs))
+            # The report of a check has the plain name; what it keeps for --resume is not ours to take.
+            out = given["out"] or Path("sstep-verify-out") / f"{definition.name}-judged"
+            judge(definition, given | {"out": out, "only": batch.only}, keeps=False)
         return
-    described = solver_of(solver, command_line, settings)
     definition = profile_of(given["profile"], described, selection, command_again())
     if given["stability"]:
         definition = with_stability(definition)
     if statement is not None and given["xfails"]:
         raise InputError("a statement says what failed, expected or not: leave out --xfails")
     judge(definition, given, draws=not given["s_values"], statement=statement)
-
-
-def _judge_runs(folder, described, selection, given) -> None:
-    """Write the runs of a folder, or judge those that were made."""
-    batch = batch_of(folder, described, selection, given)
-    if batch is None:
-        return
-    definition = batch.definition(folder)
-    # The report of a check has the plain name, and what it keeps for --resume is not for us to take.
-    out = given["out"] or Path("sstep-verify-out") / f"{definition.name}-judged"
-    judge(definition, given | {"out": out, "only": batch.only}, keeps=False)
 
 
 def command_again():
@@ -208,9 +204,7 @@ def batch_of(folder: Path, described, selection, given):
             click.echo(f"then judge them by: {again}")
             return None
         before = read_batch(folder)
-        if wanted and (before.profile, before.selection, before.only, before.program) != (
-            wanted.profile, wanted.selection, wanted.only, wanted.program,
-        ):  # fmt: skip
+        if wanted and replace(before, runs=()) != wanted:
             raise InputError(
                 f"{folder}: holds runs of another program, or of other problems; judge those by: {again}, "
                 "or name another folder"

@@ -16,6 +16,7 @@ from sstep_verify.cli.options import (
     data_sets,
     folder_option,
     kernel_option,
+    loaded_for,
     numbers,
     print_json,
     shape,
@@ -99,13 +100,10 @@ def _profile(data, given):
 
     size, counts = given["shape"], given["counts"]
     if data is not None:
-        from sstep_verify.problems.data.datasets import load
-
         for option, value in (("--shape", size), ("--counts", counts)):
             if value is not None:
                 raise InputError(f"DATA and {option}: give one of them")
-        task = "regression" if given["task"] == "krr" else "classification"
-        loaded = load(data, directory=given["directory"], task=task)
+        loaded = loaded_for(data, given["task"], given["directory"])
         return matrix_profile(loaded.name, loaded.data)
     if size is None or (len(size) == 1) == (counts is None):
         raise InputError("give DATA, or --shape M,N[,NONZEROS], or --shape M and --counts FILE")

@@ -17,9 +17,11 @@ from sstep_verify.cli.options import (
     delays,
     folder_option,
     kernel_option,
+    loaded_for,
     numbers,
     stepped,
     with_options,
+    words_of,
 )
 from sstep_verify.errors import InputError
 
@@ -150,9 +152,7 @@ def _program(wanted, line: str | None, settings: tuple[str, ...]):
             raise InputError(f"--set {settings[0]} is for the program of --exec")
         return wanted, None
     from sstep_verify.adapters.program import program_from, read_program
-    from sstep_verify.cli.options import words_of
     from sstep_verify.problems import Problem
-    from sstep_verify.problems.data.datasets import load
     from sstep_verify.protocol import is_program
     from sstep_verify.timing.programs import SomeProgram, as_fixed, require_s
 
@@ -162,7 +162,7 @@ def _program(wanted, line: str | None, settings: tuple[str, ...]):
         described = program_from(words_of("--exec", line), ("writes=final", "time_limit=600", *settings))
     require_s(described)
     wanted = as_fixed(described, wanted)
-    loaded = load(wanted.data, directory=wanted.directory, task=wanted.task)
+    loaded = loaded_for(wanted.data, wanted.loss.task, wanted.directory)
     problem = Problem(loaded.name, loaded.data, loaded.targets, wanted.kernel, wanted.loss)
     return wanted, SomeProgram(described, problem, wanted.block)
 
