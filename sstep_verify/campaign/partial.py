@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from sstep_verify.campaign.artefact.verdicts import REPLAY
 from sstep_verify.campaign.run import SEED, difference, digest
 from sstep_verify.errors import InputError, counted
-from sstep_verify.files import Output, claim, write_text
+from sstep_verify.files import Output, claim, remove, write_text
 from sstep_verify.files.records import convert
 from sstep_verify.report.write import ARTEFACTS, copy_artefacts
 
@@ -233,10 +233,7 @@ class Partial:
         needed = {name for text in texts for name in _names(text)}
         hidden = self.folder.glob(".*")
         for entry in [*hidden, *(kept for kept in self.artefacts.glob("*") if kept.name not in needed)]:
-            if entry.is_dir():
-                shutil.rmtree(entry, ignore_errors=True)
-            else:
-                entry.unlink(missing_ok=True)
+            remove(entry)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -192,14 +192,15 @@ def clear_leftovers(target: Path) -> None:
                     os.rename(entry.path, target)
                 elif any(is_hidden_path(entry.name, target, ending) for ending in ("old", "partial")):
                     with flocked(entry.path):
-                        _remove(entry)
+                        remove(Path(entry.path))
 
 
-def _remove(entry: os.DirEntry[str]) -> None:
-    if entry.is_dir(follow_symlinks=False):
-        shutil.rmtree(entry.path, ignore_errors=True)
+def remove(path: Path) -> None:
+    """Remove a file, a link or a whole folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
     else:
-        os.unlink(entry.path)
+        path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

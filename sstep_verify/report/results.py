@@ -114,7 +114,21 @@ class Results(Record):
 
     def __post_init__(self):
         super().__post_init__()
-        self._refuse_inconsistent()
+        known: set[str] = set()
+        for case in self.cases:
+            if case.id in known:
+                raise InputError(f"two cases have the id {case.id!r}; ids must be unique")
+            known.add(case.id)
+        for place, verdict in enumerate(self.verdicts):
+            convert(verdict, VERDICT, f"verdicts[{place}]")
+        named = [(f"verdicts[{place}]", verdict["case"]) for place, verdict in enumerate(self.verdicts)]
+        named += [("a certified row", row.case) for row in (self.certified.rows if self.certified else ())]
+        named += [("a run beside the classical one", row.case) for row in self.against_classical]
+        for part in self.studies.values():
+            named += part.named
+        for who, case_id in named:
+            if case_id not in known:
+                raise InputError(f"{who} names the case {case_id!r}, which is not there")
 
     @property
     def studies(self) -> dict[str, Any]:
@@ -137,24 +151,6 @@ class Results(Record):
     def verdicts_of(self, case: str) -> list[dict]:
         """Verdicts of one case, in the order of the document."""
         return [verdict for verdict in self.verdicts if verdict["case"] == case]
-
-    def _refuse_inconsistent(self) -> None:
-        """Refuse what no single record can see: ids that are not unique, names of unknown cases."""
-        known: set[str] = set()
-        for case in self.cases:
-            if case.id in known:
-                raise InputError(f"two cases have the id {case.id!r}; ids must be unique")
-            known.add(case.id)
-        for place, verdict in enumerate(self.verdicts):
-            convert(verdict, VERDICT, f"verdicts[{place}]")
-        named = [(f"verdicts[{place}]", verdict["case"]) for place, verdict in enumerate(self.verdicts)]
-        named += [("a certified row", row.case) for row in (self.certified.rows if self.certified else ())]
-        named += [("a run beside the classical one", row.case) for row in self.against_classical]
-        for part in self.studies.values():
-            named += part.named
-        for who, case_id in named:
-            if case_id not in known:
-                raise InputError(f"{who} names the case {case_id!r}, which is not there")
 
 
 def part_of(name: str) -> ModuleType:

@@ -163,6 +163,7 @@ def _page(
     environment.filters.update(**shown, settled=settled_last, ratio=ratio_of)
     taken: set[str] = set()
     overview = tally(results.verdicts)
+    named = {term["name"] for verdict in results.verdicts for term in verdict["terms"]}
     wrong = failures(results)
     outcomes = next((part_of(name).OUTCOMES for name in results.studies), OUTCOMES)
     failed = {case.id for failure in wrong for case in failure.cases}
@@ -184,7 +185,7 @@ def _page(
             for check in overview["counts"]
         },
         checks=CHECKS,
-        quantities=_quantities(results),
+        quantities={item.name: item.meaning for item in QUANTITIES if item.name in named},
         text_of=text_of,
         statuses=[status.value for status in Status],
         panels=grouped(panels, lambda panel: panel.measure),
@@ -199,12 +200,6 @@ def _page(
 def _static(name: str) -> str:
     """A file that stands in the page as it is."""
     return (TEMPLATES / name).read_text("utf-8").rstrip("\n")
-
-
-def _quantities(results: Results) -> dict[str, str]:
-    """The quantities of a step that verdicts of the document speak of, with what they mean."""
-    named = {term["name"] for verdict in results.verdicts for term in verdict["terms"]}
-    return {item.name: item.meaning for item in QUANTITIES if item.name in named}
 
 
 def outcome_of(results: Results, outcomes: Mapping[int, tuple[str, str]]) -> tuple[str, str]:

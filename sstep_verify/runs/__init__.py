@@ -118,7 +118,8 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     except BaseException as error:
         run_error = error if isinstance(error, RunError) and not isinstance(error, InputError) else None
         passed = isinstance(error, RefusedError) or _is_interrupt(error) or error in observing
-        if passed or not (foreign or run_error or _of_the_run(error)):
+        wrong = isinstance(error, Exception) and not isinstance(error, NOT_OF_THE_RUN)
+        if passed or not (foreign or wrong or isinstance(error, RunError)):
             raise
         kind, said = type(error).__name__, str(error)
         if run_error:
@@ -155,13 +156,6 @@ class SharedState:
                     replaced.append(f"{module.__name__}.{name}")
                     setattr(module, name, value)
         return tuple(replaced)
-
-
-def _of_the_run(error: BaseException) -> bool:
-    """Whether an error of a shipped solver shows that the solver is wrong."""
-    if isinstance(error, RunError):
-        return True
-    return isinstance(error, Exception) and not isinstance(error, NOT_OF_THE_RUN)
 
 
 def _is_interrupt(error: BaseException) -> bool:

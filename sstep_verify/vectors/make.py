@@ -141,7 +141,8 @@ def prove(request: RunRequest, bits: int = BITS) -> Proved:
         for end, values in allowed(request, exact, name, apart).items():
             if not np.isfinite(values).all():
                 raise InputError(f"{problem.label}: no finite bound for {name} after {end} iterations")
-            by_end[end] = np.where(values > 0, np.maximum(values, _least(enclosures[end][0])), 0.0)
+            smallest = LEAST * (float(np.max(np.abs(nearest(enclosures[end][0])))) or 1.0)
+            by_end[end] = np.where(values > 0, np.maximum(values, smallest), 0.0)
     return Proved(classical, enclosures, exact, bounds, kernel)
 
 
@@ -243,8 +244,3 @@ def _apart(
     norms = (problem.dense * problem.dense).sum(axis=1)
     trace = float(problem.kernel.diagonal(norms).sum()) / problem.ridge.penalty + problem.samples**2
     return single, math.sqrt(2 * trace) * norm(own) * 2
-
-
-def _least(middles: tuple[str, ...]) -> float:
-    largest = float(np.max(np.abs(nearest(middles))))
-    return LEAST * (largest or 1.0)
