@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import numpy as np
 
-from sstep_verify.errors import InputError, closest
+from sstep_verify.errors import InputError, closest, shown
 from sstep_verify.files.records import convert, strict
 from sstep_verify.problems import Kernel, Problem, kernel_from, losses
 from sstep_verify.problems.data.datasets import DataSet, knows, load
@@ -45,7 +45,7 @@ class Range:
     def refuse(self, where: str, key: str, value: float) -> None:
         """Raise InputError for a number outside."""
         if not (self.least <= value <= self.most) or (self.open and value == self.least):
-            raise InputError(f"{where}: {key} = {_short(value)}, but it must be {self}")
+            raise InputError(f"{where}: {key} = {shown(value)}, but it must be {self}")
 
     def __str__(self) -> str:
         least = f"{'>' if self.open else '>='} {self.least:g}"
@@ -152,12 +152,7 @@ def _refuse_list(where: str, key: str, found: tuple) -> None:
         )
     for place, value in enumerate(found):
         if value in found[:place]:
-            raise InputError(f"{where}: {key} holds {_short(value)} twice")
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:20]}... ({len(text)} digits)"
+            raise InputError(f"{where}: {key} holds {shown(value)} twice")
 
 
 def matches(text: str, case_id: str) -> bool:
@@ -173,15 +168,9 @@ def matches(text: str, case_id: str) -> bool:
     return re.search(before + re.escape(text) + after, case_id) is not None
 
 
-def selected(text: str, case_ids: Iterable[str]) -> set[str]:
-    """Ids that a text selects: the one that it is, or else all that it is part of."""
-    known = set(case_ids)
-    return {text} if text in known else {case_id for case_id in known if matches(text, case_id)}
-
-
 def chosen(text: str, case_ids: Collection[str]) -> set[str]:
-    """Ids that a text selects, as `selected`; InputError if there is none."""
-    found = selected(text, case_ids)
+    """Ids that a text selects: the one that it is, or else all that it is part of; InputError if none."""
+    found = {text} if text in case_ids else {one for one in case_ids if matches(text, one)}
     if not found:
         near = closest(text, case_ids) or f"; ids look like {next(iter(case_ids))!r}"
         raise InputError(f"no case has an id that contains {text!r:.100}{near}; --list shows them all")

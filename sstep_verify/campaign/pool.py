@@ -25,13 +25,12 @@ from sstep_verify.campaign.model import (
     attempted,
     heard_by,
 )
+from sstep_verify.provenance import THREAD_VARIABLES
 
 POLL_SECONDS = 0.2
 GRACE_SECONDS = 5.0
 CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
 """Signals by which a process ends for what it did itself."""
-
-THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 Heard = Callable[[Step], None]
 

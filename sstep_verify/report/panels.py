@@ -101,7 +101,7 @@ def _panels(results: Results, measure: str, taken: set[str]):
 def _key(case: Case, measure: str) -> tuple[str, ...]:
     if measure not in (GAP, ERROR):
         return (case.problem, f"b = {case.block}" if case.task == "krr" else "", _shared_out(case))
-    parameters = ", ".join(f"{name} = {_short(value)}" for name, value in sorted(case.parameters.items()))
+    parameters = ", ".join(f"{name} = {value:g}" for name, value in sorted(case.parameters.items()))
     return (case.dataset, case.kernel, parameters)
 
 
@@ -140,7 +140,3 @@ def _lines(curves: list[Curve], measure: str):
         if len(variants) == len(total):
             variants = ["" if len(total) > 1 else variants[0]]
         yield from ((variant, Line(name, y, measure)) for variant in variants)
-
-
-def _short(value) -> str:
-    return f"{value:g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
