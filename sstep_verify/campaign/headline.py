@@ -23,11 +23,6 @@ from sstep_verify.report.plain import enclosed, grouped, promised
 from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import UNSETTLED, Status, Verdict, worst
 
-WORDS = (
-    (Status.FAIL, "wrong on"),
-    (Status.INCONCLUSIVE, "inconclusive on"),
-)
-
 MOST_GROUPS = 8
 """Numbers of problems that are told apart in one sentence, by the s that are right on them."""
 
@@ -50,15 +45,12 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     ends = sum(gates_of(v for v in verdicts if v.case == case.id) != PRIMARY for case in cases)
     if ends:
         words.append(f"{ends} of them judged by the ends of runs alone")
-    for status, word in WORDS:
-        named = [case.id for case in cases if case.status == status]
-        if named:
-            listed = ""
-            if status is Status.FAIL:
-                wrong = [one.s for one in verdicts if one.case in named and one.status is Status.FAIL]
-                listed = f" (first at s = {min(wrong)})" if wrong else ""
-                listed += _right_on_fewer_ranks(named, cases, verdicts)
-            words.append(f"{word} {len(named)}{listed}")
+    if failed := [case.id for case in cases if case.status == Status.FAIL]:
+        wrong = [one.s for one in verdicts if one.case in failed and one.status is Status.FAIL]
+        first = f" (first at s = {min(wrong)})" if wrong else ""
+        words.append(f"wrong on {len(failed)}{first}{_right_on_fewer_ranks(failed, cases, verdicts)}")
+    if undecided := sum(case.status == Status.INCONCLUSIVE for case in cases):
+        words.append(f"inconclusive on {undecided}")
     words += _vacuous(cases, verdicts)
     return "; ".join([", ".join(words), *_could_be_seen(verdicts)])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import functools
 import gc
 import importlib
 import json
@@ -102,12 +101,6 @@ def is_silent() -> bool:
     return is_silent_rank()
 
 
-def _parsed_quietly(make: Callable[..., click.Context], *arguments: Any, **extra: Any) -> click.Context:
-    """Parse a command line without a word: what is printed meanwhile is help."""
-    with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
-        return make(*arguments, **extra)
-
-
 def _refuse(code: int, show: Callable[[], None]) -> NoReturn:
     """End with a message, which rank 0 of a job prints for all; the others leave it the time to."""
     if is_silent():
@@ -141,9 +134,6 @@ class LazyGroup(click.Group):
         place = PLACES.get(cmd_name, cmd_name.replace("-", "_"))
         module = importlib.import_module(f"sstep_verify.cli.commands.{place}")
         command: click.Command = getattr(module, cmd_name if cmd_name in PLACES else "command")
-        if is_silent():
-            quietly = functools.partial(_parsed_quietly, command.make_context)
-            command.make_context = quietly  # type: ignore[method-assign]
         return command
 
     def resolve_command(
@@ -159,15 +149,6 @@ class LazyGroup(click.Group):
             meant |= {own: own for own in self._known}
             ctx.fail(f"no such command {name!r}{closest(name, meant, meant)}; known: {known}")
         return super().resolve_command(ctx, args)
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        """Parse what stands before the name of a command."""
-        make = super().make_context
-        if is_silent():
-            return _parsed_quietly(make, info_name, args, parent, **extra)
-        return make(info_name, args, parent, **extra)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without loading them."""
@@ -219,7 +200,7 @@ def escaping() -> Iterator[None]:
 def main() -> None:
     """Run the command line; errors of the user's input end it with one message and exit code 2.
 
-    Of the processes that a launcher started together, the one of rank 0 prints help and refusals.
+    Of the processes that a launcher started together, the one of rank 0 prints results, help and refusals.
     """
     # Nearly all of the 120,000 objects that loading makes live to the end. To look through them again and
     # again for garbage, and once more when all is over, took a third of a short run.
@@ -228,7 +209,11 @@ def main() -> None:
     try:
         if spoilt := [word for word in sys.argv if "\0" in word]:
             raise InputError(f"the argument {shortened(spoilt[0])} holds a NUL, which no name or text may")
-        cli.main(standalone_mode=False)
+        with contextlib.ExitStack() as held:
+            if is_silent():
+                nowhere = held.enter_context(open(os.devnull, "w", encoding="utf-8"))
+                held.enter_context(contextlib.redirect_stdout(nowhere))
+            cli.main(standalone_mode=False)
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except click.Abort:
