@@ -98,7 +98,7 @@ def test_attainable_gap_is_its_formula():
     assert panels.largest_off_diagonal() == KernelSums(problem).largest_off_diagonal()
     off_diagonal = kernel_matrix(problem) * (1 - np.eye(9))
     assert panels.largest_off_diagonal() == np.abs(off_diagonal).max()
-    with pytest.raises(InputError, match="K-SVM only"):
+    with pytest.raises(InputError, match="only of svm-l1 and svm-l2"):
         GapMeasure(_problem(LinearKernel(), Ridge()), panels).attainable(alpha)
 
 
@@ -139,14 +139,6 @@ def test_drift_at_common_iterations():
 def test_drift_from_an_exact_zero_is_infinite():
     found = drift(Recorded(np.array([1]), np.ones((1, 2))), Recorded(np.array([1]), np.zeros((1, 2))))
     assert found == {1: np.inf}
-
-
-def test_drift_refuses_what_has_nothing_in_common():
-    one = Recorded(np.array([1]), np.ones((1, 2)))
-    with pytest.raises(InputError, match="no common iteration"):
-        drift(one, Recorded(np.array([2]), np.ones((1, 2))))
-    with pytest.raises(InputError, match="different problems"):
-        drift(one, Recorded(np.array([1]), np.ones((1, 3))))
 
 
 def test_relative_error():
