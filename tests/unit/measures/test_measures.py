@@ -98,7 +98,7 @@ def test_attainable_gap_is_its_formula():
     assert panels.largest_off_diagonal() == KernelSums(problem).largest_off_diagonal()
     off_diagonal = kernel_matrix(problem) * (1 - np.eye(9))
     assert panels.largest_off_diagonal() == np.abs(off_diagonal).max()
-    with pytest.raises(InputError, match="only of svm-l1 and svm-l2"):
+    with pytest.raises(InputError, match="a K-SVM is needed"):
         GapMeasure(_problem(LinearKernel(), Ridge()), panels).attainable(alpha)
 
 
