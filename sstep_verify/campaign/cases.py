@@ -187,11 +187,11 @@ def chosen_units(units: Iterable[Unit], text: str, table: str) -> list[Unit]:
     return [unit for case, unit in found.items() if case in wanted]
 
 
-def command_for(again: str, case_id: str) -> str:
-    """The command, or call, that runs one case again, given the one that runs all."""
+def command_for(again: str, value: str | int, option: str = "only") -> str:
+    """The command, or call, that runs one case again, or takes another option, given the one for all."""
     if again.endswith(")"):
-        return f"{again[:-1]}, only={case_id!r})"
-    return f"{again} --only {shlex.quote(case_id)}"
+        return f"{again[:-1]}, {option}={value!r})"
+    return f"{again} --{option} {shlex.quote(str(value))}"
 
 
 def case_id(data: str, kernel: Kernel, task: str, parameter: float, *more: str) -> str:

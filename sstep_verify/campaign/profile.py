@@ -20,7 +20,7 @@ import numpy as np
 
 from sstep_verify.adapters.program import ProgramFile, read_program
 from sstep_verify.campaign import PROFILES
-from sstep_verify.campaign.cases import OneOf, load_data, refuse_beyond
+from sstep_verify.campaign.cases import OneOf, command_for, load_data, refuse_beyond
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.family import Family, Source
@@ -73,12 +73,8 @@ def with_further_s(definition: Definition, seed: int | None) -> Definition:
         if cut.selection.s:
             return definition
         cut = replace(cut, selection=replace(cut.selection, seed=seed))
-    if again.endswith(")"):
-        named = f"{again[:-1]}, seed={seed})"
-    else:
-        options = again.split()
-        told = ("--seed", str(seed)) in itertools.pairwise(options)
-        named = again if told else f"{again} --seed {seed}"
+    told = ("--seed", str(seed)) in itertools.pairwise(again.split())
+    named = again if told else command_for(again, seed, "seed")
     families = tuple(replace(one, further=further_s(one, seed)) for one in definition.families)
     return replace(definition, families=families, seed=seed, cut=cut, command=named)
 
