@@ -19,8 +19,9 @@ from typing import Any, TypeVar
 from sstep_verify.campaign.artefact.verdicts import REPLAY
 from sstep_verify.campaign.run import SEED, difference, digest
 from sstep_verify.errors import InputError, counted
-from sstep_verify.files import Output, claim, remove, write_text
+from sstep_verify.files import Output, claim, write_text
 from sstep_verify.files.records import convert
+from sstep_verify.files.writing import remove
 from sstep_verify.report.write import ARTEFACTS, copy_artefacts
 
 Outcome = TypeVar("Outcome")

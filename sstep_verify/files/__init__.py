@@ -17,17 +17,9 @@ tells the dead from the living.
 """
 
 from sstep_verify.files.paths import MALFORMED_ARRAY, Output, check, open_regular, read_whole, shortened
-from sstep_verify.files.writing import (
-    claim,
-    csv_text,
-    remove,
-    whole_folder,
-    write_table,
-    write_text,
-    write_whole,
-)
+from sstep_verify.files.writing import claim, csv_text, whole_folder, write_table, write_text, write_whole
 
 __all__ = [
-    "MALFORMED_ARRAY", "Output", "check", "claim", "csv_text", "open_regular", "read_whole", "remove",
-    "shortened", "whole_folder", "write_table", "write_text", "write_whole",
+    "MALFORMED_ARRAY", "Output", "check", "claim", "csv_text", "open_regular", "read_whole", "shortened",
+    "whole_folder", "write_table", "write_text", "write_whole",
 ]  # fmt: skip
