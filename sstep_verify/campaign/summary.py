@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -115,54 +115,6 @@ def _is_of(error: str, case: str) -> bool:
     return error.startswith((f"{case}: ", f"{case}, check "))
 
 
-@dataclass(frozen=True)
-class Met:
-    """What of a run was expected.
-
-    `statuses` are those that were not: of cases, or of single verdicts of a case with others that were.
-    `cases` are the ids of those with an expected failure; what is missing for it is missing of them.
-    `not_judged` cases are expected not to be judged, and were not; `refused` are the errors of others.
-    `lines` has every failure that was met as expected, with its reason, `stale` every entry that was not
-    met.
-    """
-
-    statuses: set[Status]
-    cases: set[str] = field(default_factory=set)
-    not_judged: int = 0
-    refused: list[str] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
-    stale: list[str] = field(default_factory=list)
-
-
-def meet(
-    expected: Sequence[ExpectedFailure], cases: Sequence[Case], verdicts: Sequence[Verdict], state: State
-) -> Met:
-    """Hold what was found against what was expected of the cases that were to be run.
-
-    Of an interrupted run nothing is stale.
-    """
-    wanted = {(one.id, one.kind) for one in expected}
-    errors = state.errors[REFUSED]
-    unjudged = [
-        one.id for one in expected if one.kind == REFUSED and any(_is_of(e, one.id) for e in errors)
-    ]
-    unsettled = [one for one in verdicts if one.status in UNSETTLED]
-    found = {(one.case, f"{one.check}: {one.status}") for one in unsettled}
-    found |= {(case, REFUSED) for case in unjudged}
-    excused = {case for case, _ in found & wanted}
-    statuses = {Status(case.status) for case in cases if case.id not in excused}
-    statuses |= {one.status for one in unsettled if (one.case, f"{one.check}: {one.status}") not in wanted}
-    lines = [(f"{one.id}, {one.kind}: {one.reason}", (one.id, one.kind) in found) for one in expected]
-    return Met(
-        statuses,
-        excused,
-        len(unjudged),
-        [error for error in errors if not any(_is_of(error, case) for case in unjudged)],
-        [line for line, met in lines if met],
-        [line for line, met in lines if not met and not state.interrupted],
-    )
-
-
 def summarise(
     definition: Definition,
     cases: Sequence[Case],
@@ -177,29 +129,43 @@ def summarise(
 
     `steps` are the iterations made by all runs whose s the campaign speaks of; `too_few` has lines on
     checks and runs with fewer executed comparisons than their minimum, by case, those of none under an
-    empty id.
+    empty id. An expected failure that was not met is stale; of an interrupted run none is. What is missing
+    for a case that has one that was met is missing of it.
     """
-    met = meet(definition.expected, cases, verdicts, state)
-    incomplete = [line for case, lines in too_few.items() if case not in met.cases for line in lines]
-    incomplete += vacuous_lines(definition, cases, [one for one in verdicts if one.case not in met.cases])
+    expected, errors = definition.expected, state.errors[REFUSED]
+    wanted = {(one.id, one.kind) for one in expected}
+    unjudged = [case for case, kind in wanted if kind == REFUSED and any(_is_of(e, case) for e in errors)]
+    refused = [error for error in errors if not any(_is_of(error, case) for case in unjudged)]
+    unsettled = [one for one in verdicts if one.status in UNSETTLED]
+    found = {(one.case, f"{one.check}: {one.status}") for one in unsettled}
+    found |= {(case, REFUSED) for case in unjudged}
+    excused = {case for case, _ in found & wanted}
+    # Of cases with a failure that was expected, single verdicts count that were not.
+    statuses = {Status(case.status) for case in cases if case.id not in excused}
+    statuses |= {one.status for one in unsettled if (one.case, f"{one.check}: {one.status}") not in wanted}
+    met = [one for one in expected if (one.id, one.kind) in found]
+    stale = [f"{one.id}, {one.kind}: {one.reason}" for one in expected if one not in met]
+    stale = [] if state.interrupted else stale
+    incomplete = [line for case, lines in too_few.items() if case not in excused for line in lines]
+    incomplete += vacuous_lines(definition, cases, [one for one in verdicts if one.case not in excused])
     missing = planned_cases - len(cases)
     unfinished = f"{missing} of {counted(planned_cases, 'problem')} not finished"
-    if met.refused:  # These are the problems that are missing, so they are no reason of their own.
-        incomplete.insert(0, f"{REFUSED}: {met.refused[0]}" + f" ({unfinished})" * (missing > 0))
-    elif missing > met.not_judged:
+    if refused:  # These are the problems that are missing, so they are no reason of their own.
+        incomplete.insert(0, f"{REFUSED}: {refused[0]}" + f" ({unfinished})" * (missing > 0))
+    elif missing > len(unjudged):
         incomplete.append(unfinished)
     code = state.exit_code(
-        failed=Status.FAIL in met.statuses or bool(met.stale),
-        incomplete=Status.INCONCLUSIVE in met.statuses or bool(incomplete),
+        failed=Status.FAIL in statuses or bool(stale),
+        incomplete=Status.INCONCLUSIVE in statuses or bool(incomplete),
     )
     sentence = headline(cases, verdicts)
     if state.interrupted:
         sentence = f"interrupted: {sentence}"
-    if met.lines:
-        sentence += f"; {counted(len(met.lines), 'expected failure')}"
-    if met.stale:
-        more = f" and {len(met.stale) - 1} more" if met.stale[1:] else ""
-        sentence += f"; expected, but not met: {met.stale[0]}{more}"
+    if met:
+        sentence += f"; {counted(len(met), 'expected failure')}"
+    if stale:
+        more = f" and {len(stale) - 1} more" if stale[1:] else ""
+        sentence += f"; expected, but not met: {stale[0]}{more}"
     if incomplete:
         others = len(incomplete) - 1
         more = f" (and {counted(others, 'other reason')})" if others else ""
@@ -216,7 +182,7 @@ def summarise(
         vacuous=tuple(case.id for case in cases if case.status == Status.VACUOUS),
         counts=tallied["counts"],
         coverage=tallied["coverage"],
-        told=met.refused[0] if met.refused else "",
+        told=refused[0] if refused else "",
     )
 
 
