@@ -209,16 +209,6 @@ def _part(chosen: Selection) -> str:
     return f"A part of the profile, chosen by {' and '.join(named)}; the whole is: " if named else ""
 
 
-def _known_s(family: Family, program: ProgramFile | None, chosen: Selection) -> tuple[int, ...]:
-    """The values of s that are run: those asked for, else those that the program knows."""
-    known = program.program.s if program else ()
-    if unknown := [s for s in chosen.s if known and s not in known]:
-        raise InputError(
-            f"s = {unknown[0]} is asked for, but the program knows s = {', '.join(map(str, known))} only"
-        )
-    return chosen.s or known or family.s
-
-
 def _names(solver: Solver | ProgramFile | str) -> tuple[str, str]:
     """Name of a solver, and one that folders and ids may have."""
     if isinstance(solver, ProgramFile):
@@ -232,7 +222,11 @@ def _names(solver: Solver | ProgramFile | str) -> tuple[str, str]:
 def _families(
     given: tuple[Family, ...], chosen: Selection, program: ProgramFile | None
 ) -> Iterator[Family]:
-    task = ""
+    task, known = "", program.program.s if program else ()
+    if unknown := [s for s in chosen.s if known and s not in known]:
+        raise InputError(
+            f"s = {unknown[0]} is asked for, but the program knows s = {', '.join(map(str, known))} only"
+        )
     if chosen.data:
         data = load_data(chosen.data, None)
         if program and (misfit := program.misfit(*data.data.shape)):
@@ -247,7 +241,7 @@ def _families(
         apart = chosen.data and (edges(family) or (task == "regression") != ("krr" in tasks))
         if not tasks or not kernels or apart:
             continue
-        family = replace(family, task=tasks, kernel=kernels, s=_known_s(family, program, chosen))
+        family = replace(family, task=tasks, kernel=kernels, s=chosen.s or known or family.s)
         family = replace(family, data=(chosen.data,)) if chosen.data else family
         for place, ranks in enumerate(chosen.ranks):
             checks = tuple(

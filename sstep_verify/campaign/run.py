@@ -169,21 +169,12 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
     except KeyboardInterrupt:
         state.interrupted = True
     seconds = time.perf_counter() - begin
-    used = prepared.data | prepared.code
-    return summed_up(plan, units, used, state, seconds)
-
-
-def summed_up(plan: Plan, units: list[Unit], data: dict[str, str], state: State, seconds: float) -> Results:
-    """The document of what has been found: units finished or not, outcomes and errors in any order.
-
-    `data` has SHA-256 of data sets and solvers by name; `seconds` is the wall time.
-    """
-    definition, kind = plan.definition, kind_of(plan.definition.kind)
     order = {key: place for place, key in enumerate(key for unit in units for key in unit.keys)}
     state.outcomes.sort(key=lambda outcome: order[kind.key(outcome)])
     made = kind.assemble(plan, units, state)
     refused = (f"{REFUSED}: {line}" for line in state.errors[REFUSED])
     internal = (f"{INTERNAL}: {line}" for line in state.internal)
+    definition = plan.definition
     notes = (*definition.notes, *made.notes, *state.errors[NOTED], *refused, *internal)
     parameters = {**made.parameters, "processes": plan.jobs, "only": plan.only}
     if errors := {name: lines for name, lines in state.errors.items() if lines}:
@@ -198,7 +189,7 @@ def summed_up(plan: Plan, units: list[Unit], data: dict[str, str], state: State,
             interrupted=state.interrupted,
             peak_memory_bytes=sum(state.memory.values()) or peak_memory(),
         ),
-        provenance=collect(plan.command, made.seeds, data),
+        provenance=collect(plan.command, made.seeds, prepared.data | prepared.code),
         cases=tuple(made.cases),
         verdicts=tuple(verdict.as_dict() for verdict in made.verdicts),
         **made.documents,

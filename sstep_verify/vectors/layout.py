@@ -136,24 +136,17 @@ def write_vectors(
         _refuse_foreign(target)
         with whole_folder(target) as partial:
             entries = []
-            for number in range(count):
-                entries.append(write_vector(number, partial))
+            for id, request in map(choose, range(count)):
+                expected = expected_of(id, request, prove(request))
+                files = problem_files(request) | expected_files(expected)
+                (partial / id).mkdir()
+                for name, content in files.items():
+                    (partial / id / name).write_bytes(content)
+                entries.append(entry(request, expected, files))
                 progress(1)
             (partial / INDEX_NAME).write_bytes(index_file(entries))
             (partial / README_NAME).write_bytes(readme())
     return entries
-
-
-def write_vector(number: int, parent: Path) -> Entry:
-    """Make one vector and write its folder; returns its line of the index."""
-    id, request = choose(number)
-    expected = expected_of(id, request, prove(request))
-    folder = parent / id
-    folder.mkdir()
-    files = problem_files(request) | expected_files(expected)
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
-    return entry(request, expected, files)
 
 
 def _refuse_foreign(target: Path) -> None:
