@@ -109,10 +109,16 @@ def command(solver, command_line, settings, statement, runs, **given):
 
     The report, its last line and the exit codes are those of ``sstep-verify run``.
     """  # noqa: D301
-    from sstep_verify.campaign.profile import profile_of
+    from sstep_verify.campaign.profile import Selection, profile_of
     from sstep_verify.campaign.verdicts.measured import with_stability
 
-    selection = selection_of(given)
+    level, s_values = given["level"], given["s_values"] or ()
+    if s_values and given["stability"]:
+        s_values = tuple(sorted({1, *s_values}))
+    selection = Selection(
+        given["ranks"], s_values, given["data"] or "", given["tasks"], given["kernels"],
+        level=int(level[1]) if level else None, shrink=given["shrink"] or 0.0,
+    )  # fmt: skip
     if runs is not None and solver is None and command_line is None:
         described = None
     else:
@@ -158,19 +164,6 @@ def solver_of(solver, command_line, settings):
             "(docs/api.md); how long a run may take, by time_limit in a campaign file (docs/campaigns.md)"
         )
     return solver
-
-
-def selection_of(given):
-    """What a solver is for, by the values of the options of ``check``."""
-    from sstep_verify.campaign.profile import Selection
-
-    level, s_values = given["level"], given["s_values"] or ()
-    if s_values and given["stability"]:
-        s_values = tuple(sorted({1, *s_values}))
-    return Selection(
-        given["ranks"], s_values, given["data"] or "", given["tasks"], given["kernels"],
-        level=int(level[1]) if level else None, shrink=given["shrink"] or 0.0,
-    )  # fmt: skip
 
 
 def batch_of(folder: Path, described, selection, given):
