@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstep_verify.campaign.cases import matches, selected
+from sstep_verify.campaign.cases import chosen, matches
 from sstep_verify.problems.kernels import (
     LinearKernel,
     PolynomialKernel,
@@ -43,8 +43,8 @@ def test_a_number_is_whole_or_does_not_match(text, case_id, expected):
 
 def test_a_whole_id_selects_its_case_alone():
     ids = ["duke/linear/svm-l1/C=1", "duke/linear/svm-l1/C=1/csr"]
-    assert selected(ids[0], ids) == {ids[0]}
-    assert selected("svm-l1/C=1", ids) == set(ids)
+    assert chosen(ids[0], ids) == {ids[0]}
+    assert chosen("svm-l1/C=1", ids) == set(ids)
 
 
 @given(POSITIVE, POSITIVE)
