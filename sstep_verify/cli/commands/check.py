@@ -6,6 +6,7 @@ import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -119,10 +120,8 @@ def command(solver, command_line, settings, statement, runs, **given):
         given["ranks"], s_values, given["data"] or "", given["tasks"], given["kernels"],
         level=int(level[1]) if level else None, shrink=given["shrink"] or 0.0,
     )  # fmt: skip
-    if runs is not None and solver is None and command_line is None:
-        described = None
-    else:
-        described = solver_of(solver, command_line, settings)
+    named = runs is None or solver is not None or command_line is not None
+    described: Any = solver_of(solver, command_line, settings) if named else None
     if runs is not None:
         batch = batch_of(Path(runs), described, selection, given)
         if batch is not None:
