@@ -74,7 +74,8 @@ def _shares(profile: Profile, ranks: int, balanced: bool) -> Shares:
 def uniform_profile(name: str, samples: int, features: int, nonzeros: float) -> Profile:
     """Every column as full as the others; InputError if there are more nonzeros than entries, or none."""
     if not 0 < nonzeros <= samples * features:
-        raise InputError(f"{nonzeros:g} nonzeros of {samples} x {features} entries; give 1 to m n")
+        given = f"{nonzeros:g} nonzero{'s' * (nonzeros != 1)} of {samples} x {features} entries"
+        raise InputError(f"{given}; give 1 to {samples * features}")
     return Profile(name, samples, np.full(features, nonzeros / features))
 
 

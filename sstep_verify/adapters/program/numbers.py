@@ -224,7 +224,7 @@ def read_draws(folder: Path, shape: tuple[int, int], samples: int) -> np.ndarray
     try:
         return require_blocks(drawn.reshape(shape), samples, name)
     except InputError as error:
-        raise ProgramError(f"{error} (S-2.5)") from error
+        raise NoLogError(f"{error} (S-2.5)") from error
 
 
 def read_ranks(folder: Path, ranks: int, samples: int) -> list[np.ndarray]:

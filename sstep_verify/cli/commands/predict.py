@@ -22,7 +22,7 @@ from sstep_verify.cli.options import (
     shape,
     stepped,
 )
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, counted
 from sstep_verify.files import Output, claim
 
 
@@ -73,6 +73,11 @@ def predict(data, steps, ranks, program, **given):
     machine = prediction.read(given["machine"])
     profile = _profile(data, given)
     method = prediction.Method(given["exchange"], kernel.name, given["task"] != "krr", given["block"])
+    if given["block"] > profile.samples:
+        raise InputError(
+            f"--block {given['block']}: a block holds distinct coordinates, of which {profile.name} has "
+            f"{profile.samples}; take that many at most"
+        )
     rows = prediction.predict(machine, profile, method, ranks, steps, program)
     best = {p: min((row for row in rows if row["P"] == p), key=lambda row: row["total"]) for p in ranks}
     if given["as_json"]:
@@ -83,7 +88,8 @@ def predict(data, steps, ranks, program, **given):
         }  # fmt: skip
         print_json(told)
         return
-    click.echo(f"{profile.name}: {profile.samples} x {profile.features}, {profile.nonzeros:.0f} nonzeros")
+    nonzeros = counted(round(profile.nonzeros), "nonzero")
+    click.echo(f"{profile.name}: {profile.samples} x {profile.features}, {nonzeros}")
     click.echo(f"{machine.name} ({machine.source}), {program} program; microseconds per iteration")
     click.echo(" ".join(f"{name:>10}" for name in rows[0]))
     for row in rows:

@@ -74,7 +74,11 @@ def test_data_set_by_its_file(tmp_path):
         ),
         ("one coordinate", (*SIZES, "--block", "2")),
         ("no machine file", (*SIZES, "--machine", "nowhere")),
-        ("nonzeros of 400 x 600", ("--shape", "400,600,1e9")),
+        ("nonzeros of 400 x 600 entries; give 1 to 240000", ("--shape", "400,600,1e9")),
+        (
+            "distinct coordinates, of which drawn has 3;",
+            ("--shape", "3,2", "--task", "krr", "--block", "4"),
+        ),
     ],
 )
 def test_refusals(message, arguments):
