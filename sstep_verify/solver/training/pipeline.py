@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from sstep_verify.compiled import compile_seconds
 from sstep_verify.errors import counted
-from sstep_verify.files import claim
+from sstep_verify.files import claim, write_whole
 from sstep_verify.problems import Problem
 from sstep_verify.provenance import THREAD_VARIABLES
 from sstep_verify.solver.communicator import Communicator, held_by_first_rank, listed, on_first_rank
@@ -52,7 +52,7 @@ from sstep_verify.solver.training.files import (
     write_arrays,
 )
 from sstep_verify.solver.training.intervals import Place, Training
-from sstep_verify.solver.training.predictions import write_predictions
+from sstep_verify.solver.training.predictions import as_text, predict, score
 from sstep_verify.solver.training.schedule import Stretch, numbers_of
 
 
@@ -105,10 +105,13 @@ def solve(settings: Settings, communicator: Communicator, listener: Listener) ->
         on_first_rank(communicator, lambda: _write_result(Path(settings.out), training, identity, digest))
         told = [f"result: {settings.out}"]
         if samples.new is not None and settings.predictions is not None:
+            problem, file, classes = samples.problem, settings.predictions, samples.local.classes
             listener.expect(prediction_seconds(samples.local, samples.new.targets.size))
-            given = settings.predictions, samples.new, samples.local.classes, samples.problem
-            agreement = write_predictions(*given, training, communicator)
-            told.insert(0, f"predictions: {agreement}, in {settings.predictions}")
+            values = predict(problem, training.alpha, samples.new, settings.rbf, communicator)
+            text = as_text(problem, values, classes)
+            on_first_rank(communicator, lambda: write_whole(file, lambda handle: handle.write(text)))
+            agreement = score(problem, values, samples.new.targets, classes)
+            told.insert(0, f"predictions: {agreement}, in {file}")
     timers = communicator.allgather(training.trajectory.timers)
     return [*summary_lines(training, samples.local, timers, str(identity[MACHINE])), *told]
 
@@ -164,7 +167,8 @@ def _train(training: Training, keeper: Keeper, communicator: Communicator, liste
                 if not measured:
                     listener.step(training.reached)
                     continue
-                listener.measured(training.iteration, history_line(training))
+                line = f"{measure_of(training.problem)} {training.values.relative:.3g}"
+                listener.measured(training.iteration, line)
                 if training.settings.is_end(training.iteration) and on_first_rank(
                     communicator, lambda: keeper.keep(training.place)
                 ):
@@ -199,11 +203,6 @@ def _one_thread(communicator: Communicator) -> AbstractContextManager[object]:
     """Several ranks on a machine share its cores: one BLAS thread each, unless the user said otherwise."""
     alone = communicator.size == 1 or any(name in os.environ for name in THREAD_VARIABLES)
     return contextlib.nullcontext() if alone else threadpool_limits(1)
-
-
-def history_line(training: Training) -> str:
-    """The last measurement in few words."""
-    return f"{measure_of(training.problem)} {training.values.relative:.3g}"
 
 
 def measure_of(problem: Problem) -> str:

@@ -8,29 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.files import write_whole
 from sstep_verify.problems import Problem
 from sstep_verify.problems.data.svmlight_lines import CLASSES
-from sstep_verify.solver.communicator import Communicator, on_first_rank
+from sstep_verify.solver.communicator import Communicator
 from sstep_verify.solver.data.partition import padded, with_zeros
 from sstep_verify.solver.training.files import NewSamples
-from sstep_verify.solver.training.intervals import Training
 from sstep_verify.solver.training.monitor import kernel_rows, linear_product
-
-
-def write_predictions(
-    file: str,
-    new: NewSamples,
-    classes: tuple[float, ...],
-    problem: Problem,
-    training: Training,
-    communicator: Communicator,
-) -> str:
-    """Write the predictions of new samples to a file; in words, how well they agree with the targets."""
-    values = predict(problem, training.alpha, new, training.settings.rbf, communicator)
-    text = as_text(problem, values, classes)
-    on_first_rank(communicator, lambda: write_whole(file, lambda handle: handle.write(text)))
-    return score(problem, values, new.targets, classes)
 
 
 def predict(
