@@ -27,7 +27,7 @@ from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import finite_promised, planted_term, record
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.declaration import Declaration
-from sstep_verify.errors import NoLogError, NoResultError, ResultError, counted
+from sstep_verify.errors import NoLogError, NoResultError, ProgramError, ResultError, counted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.rounding.arithmetic import TYPES
 from sstep_verify.runs import asked_of
@@ -67,6 +67,9 @@ OF_ERROR = {"IncoherenceError": "coherence", NoLogError.__name__: "no step log"}
     (ResultError.__name__, NoResultError.__name__), "shape"
 )
 """Stands for the item `stop reason` where an error says that ranks differ, or what of a result is wrong."""
+
+QUOTED = [one.__name__ for one in (ResultError, ProgramError, NoLogError, NoResultError)]
+"""Errors that are ours and say what is wrong with a run; its solver raised none of them itself."""
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
@@ -267,7 +270,7 @@ def _stop(trajectory: Trajectory, asked: Asked) -> str:
     reason, length = trajectory.stopped, trajectory.length
     if trajectory.raised:
         kind, message = trajectory.raised.kind, trajectory.raised.message
-        if kind == ResultError.__name__:  # It raised nothing itself.
+        if kind in QUOTED:
             return message
         return f"the solver {RAISED} {kind}{': ' * bool(kind)}{message}"
     if reason not in STOPS:

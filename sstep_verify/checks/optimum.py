@@ -209,6 +209,7 @@ def _verdict(
         terms=(planted,),
         evidence={"iterations": trajectory.length, **evidence, **notes(trajectory, hints)},
         signs=[hint.sign for hint in hints if hint.sign],
+        claimed=not given,  # A vector that was handed over says nothing of itself.
         uncertain=[f"how it was written down (up to {written:.2g})"] * bool(written > bound / 2),
     )
 
@@ -282,6 +283,7 @@ def _not_finite(case: Case, s: int, trajectory: Trajectory) -> Verdict:
         CHECK, case, s, wrong(what), units="absolute", planned=1, executed=1,
         origin="a is a vector of numbers",
         causes="a division by 0, a number out of range, an increment that was not formed",
+        claimed=trajectory.stopped != GIVEN,
         evidence={"iterations": trajectory.length, **notes(trajectory, [])},
     )  # fmt: skip
 

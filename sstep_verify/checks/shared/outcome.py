@@ -160,7 +160,7 @@ def verdict_on(
     each : bool
         Whether each of them was found wrong, not one of them or another.
     claimed : bool
-        Whether a FAIL without such names breaks what the check claims.
+        Whether a FAIL of which no such name is known breaks what the check claims.
     uncertain : iterable of str
         What makes most of the bound and is no rounding of the run, in words; what the check's bound has of
         the declaration and the input is added.
@@ -172,8 +172,9 @@ def verdict_on(
     if status is Status.FAIL and finding.window.end:
         evidence = {PLACE: [finding.window.begin, finding.window.end], **(evidence or {})}
     failed, signs = status is Status.FAIL, tuple(signs)
-    about = claimed or signs or not failed
-    sentences = of_verdict(check, case.problem.loss.task, signs if failed else ()) if about else ()
+    sentences = of_verdict(check, case.problem.loss.task, signs if failed else ())
+    if failed and not claimed:
+        sentences = tuple(one for one in sentences if not set(signs).isdisjoint(one.signs))
     if failed:
         reason += breaks([one.number for one in sentences], each=each)
     return Verdict(

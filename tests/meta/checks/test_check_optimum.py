@@ -71,6 +71,27 @@ def test_a_run_that_claims_more_than_it_reached_fails(loss, block):
     assert given.status is Status.FAIL
     assert ", allowed " in given.reason
     assert not any(word in given.reason for word in ("claimed", "stopping rule measures", "is stale"))
+    assert given.sentences == ()  # It says nothing of itself, so that it breaks no sentence on claims.
+    assert "Breaks" not in given.reason
+
+
+def test_a_vector_that_is_handed_over_breaks_no_sentence_but_one_that_explains_it():
+    case, tested, observe = _converging(Hinge(0.5), 1)
+
+    def not_finite(run):
+        return dataclasses.replace(run, stopped=GIVEN, alphas=run.alphas * np.nan)
+
+    assert judged(check, case, tested, not_finite, observe)[4].sentences == ()
+
+    def with_the_labels_inside(run):
+        inside = case.problem.targets[:, None] * case.problem.dense
+        other = dataclasses.replace(case.problem, data=inside)
+        exact = Oracle(other).svm_optimum(other).alpha
+        return dataclasses.replace(run, stopped=GIVEN, alphas=exact[None], iterations=run.iterations[-1:])
+
+    found = judged(check, case, tested, with_the_labels_inside, observe)[4]
+    assert found.status is Status.FAIL
+    assert found.sentences == ()
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from judged import small_case
 from sstep_verify.adapters import CallableSolver
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import plain_request, run_key
+from sstep_verify.errors import NoLogError, NoResultError, ProgramError
 from sstep_verify.problems import Hinge, RBFKernel
 from sstep_verify.protocol import Declaration, ForeignSolver
 from sstep_verify.runs import asked_of, make_run, unmade
@@ -38,6 +39,15 @@ def test_what_a_program_did_not_leave_is_named(kind, sentence):
     run = unmade(asked_of(plain_request(case, S)), Raised(kind, "left nothing"))
     (verdict,) = contract.judge(case, {run_key(S): run}, None)
     assert verdict.sentences == (sentence,)
+
+
+@pytest.mark.parametrize("kind", [NoLogError, NoResultError, ProgramError])
+def test_a_program_is_quoted_and_not_said_to_have_raised_an_error_of_ours(kind):
+    case, _ = small_case(Hinge(C=1.0), RBFKernel(sigma=0.5), s_values=(S,))
+    run = unmade(asked_of(plain_request(case, S)), Raised(kind.__name__, "log.txt has 3 words"))
+    (verdict,) = contract.judge(case, {run_key(S): run}, None)
+    assert "run s=4: log.txt has 3 words; " in verdict.reason
+    assert "raised" not in verdict.reason
 
 
 def test_a_process_that_was_ended_quotes_no_error_and_is_told_no_cause():
