@@ -1,7 +1,8 @@
 """Largest distance by which rounding may take a correct K-SVM run out of the box ``0 <= a <= nu``.
 
 Updated in place, a drawn coordinate is set to the clipped value itself: 0, nu, or a number between. The
-solver's nu may be off (`end_error` of rounding/inputs.py), which is added to the upper end in every form.
+solver's nu may be off (`end_error` of rounding/rows_and_clip.py), which is added to the upper end in every
+form.
 
 Frozen within the window, a coordinate drawn k times in it lands on ``a + theta_1 + ... + theta_k``, where
 each ``theta_t`` was formed as (clipped value) - (a + theta_1 + ... + theta_{t-1}). In exact arithmetic the
@@ -53,8 +54,8 @@ from sstep_verify.bounds.optimum.svm import largest_curvatures
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem, SquaredHinge
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
-from sstep_verify.rounding.inputs import end_error, some_rows
 from sstep_verify.rounding.kernel.entries import kernel_entries
+from sstep_verify.rounding.rows_and_clip import end_error, some_rows
 
 
 def box_bounds(

@@ -53,8 +53,8 @@ from sstep_verify.problems import Problem, SquaredHinge
 from sstep_verify.problems.kernels import parameters_of
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, unit_roundoff
 from sstep_verify.rounding.block.factorisation import solve_bound
-from sstep_verify.rounding.inputs import some_rows
 from sstep_verify.rounding.kernel.entries import kernel_entries
+from sstep_verify.rounding.rows_and_clip import some_rows
 
 
 def largest_number(problem: Problem, declaration: Declaration, s: int, block: int, largest: float) -> float:
@@ -77,9 +77,8 @@ def largest_number(problem: Problem, declaration: Declaration, s: int, block: in
         Infinite where none can be derived.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        degree = problem.kernel.factors
-        roundings = degree * (problem.features + 2) + problem.samples + 2 * s * block + block + 16
-        if gamma(roundings, unit_roundoff(declaration.precision)) > 1.0:
+        rounded = gamma(_roundings(problem, s, block), unit_roundoff(declaration.precision))
+        if rounded > 1.0:
             return np.inf
         if problem.is_svm:
             found = _gradient(problem, declaration, s, largest)
@@ -88,9 +87,9 @@ def largest_number(problem: Problem, declaration: Declaration, s: int, block: in
                 and declaration.rbf == "norm-expansion"
                 and not declaration.clamped
             ):
-                found *= np.exp(gamma(roundings, unit_roundoff(declaration.precision)) * _entry(problem)[1])
+                found *= np.exp(rounded * _entry(problem)[1])
         else:
-            found = _RidgeStep(problem, declaration, s, block, largest, roundings).largest
+            found = _RidgeStep(problem, declaration, s, block, largest).largest
         found = max(found, largest, _entry(problem)[1], *_parameters(problem)) * 2 * OUTWARD
         return float(found) if np.isfinite(found) else np.inf
 
@@ -103,6 +102,12 @@ def largest_value(
         size = _largest_svm if problem.is_svm else _largest_ridge
         found = size(problem, declaration, s, block, iterations, initial)
         return float(found) if np.isfinite(found) else np.inf
+
+
+def _roundings(problem: Problem, s: int, block: int) -> int:
+    """Roundings of a product in any number of a step (N)."""
+    factors, drawn = problem.kernel.factors, 2 * s * block
+    return factors * (problem.features + 2) + problem.samples + drawn + block + 16
 
 
 def _entry(problem: Problem) -> tuple[float, float]:
@@ -151,12 +156,10 @@ def _largest_svm(problem, declaration, s, block, iterations, initial) -> float:
 
 def _largest_ridge(problem, declaration, s, block, iterations, initial) -> float:
     samples = problem.samples
-    degree = problem.kernel.factors
-    roundings = degree * (problem.features + 2) + samples + 2 * s * block + block + 16
     highest = samples * (_entry(problem)[0] / problem.ridge.penalty + 1)
     targets, start = norm(problem.targets), norm(initial)
     near = 2 * targets / samples + (np.sqrt(highest / samples) + 1) * start
-    step = _RidgeStep(problem, declaration, s, block, 2 * near, roundings)
+    step = _RidgeStep(problem, declaration, s, block, 2 * near)
     moved = iterations * np.sqrt(highest) * step.local * OUTWARD
     return 2 * near if moved <= np.sqrt(samples) * near else np.inf
 
@@ -164,14 +167,17 @@ def _largest_ridge(problem, declaration, s, block, iterations, initial) -> float
 class _RidgeStep:
     """Sizes of a block step of K-RR: its largest number, and what it errs by in the 2-norm."""
 
-    def __init__(self, problem, declaration, s: int, block: int, largest: float, roundings: int):
+    def __init__(self, problem, declaration, s: int, block: int, largest: float):
         samples, penalty = problem.samples, problem.ridge.penalty
         u, root, entry = unit_roundoff(declaration.precision), np.sqrt(block), _entry(problem)[0]
         drawn = 2 * s * block
         right = norm(problem.targets) + samples * largest
         right += 2 * (samples + drawn) * entry * largest / penalty
         off = largest_entry_error(problem, declaration)
-        error = gamma(roundings, u) * right + 2 * (samples + drawn) * largest * off / penalty
+        error = (
+            gamma(_roundings(problem, s, block), u) * right
+            + 2 * (samples + drawn) * largest * off / penalty
+        )
         system = np.full((block, block), entry / penalty) + samples * np.eye(block)
         given = block * (off / penalty + 3 * u * (entry / penalty + samples))
         solve = solve_bound(system, given, samples, declaration)

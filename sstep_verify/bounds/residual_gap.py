@@ -39,7 +39,7 @@ from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, smallest_subn
 from sstep_verify.rounding.block.energy import largest_energy
 from sstep_verify.rounding.block.factorisation import solve_bound
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.rounding.right_hand_side import NO_QUOTIENT, CarriedSamples, Quotient, quotients
+from sstep_verify.rounding.right_hand_side import CarriedSamples, Quotient, quotients
 
 ROUNDS = 64
 """Trials of a larger Theta before giving up: each is at least a thousandth larger."""
@@ -117,7 +117,7 @@ class DriftBound:
             raise InputError(f"{problem.label}: a state {name!r} cannot be judged; known here: {known}")
         self._problem, self._declaration = problem, declaration
         self._u = unit_roundoff(declaration.precision)
-        quotient = NO_QUOTIENT
+        quotient = Quotient()
         if not problem.is_svm:
             quotient = Quotient(problem.ridge.penalty, smallest_subnormal(declaration.precision))
         self._penalty, self._samples = quotient.penalty, None

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.bounds.optimum.reported import EXACT, written_gap
-from sstep_verify.bounds.optimum.svm import svm_values
+from sstep_verify.bounds.optimum.reported import written_gap
+from sstep_verify.bounds.optimum.svm import FLOAT64, svm_values
 from sstep_verify.diagnosis import conventions, other_problems
 from sstep_verify.diagnosis.conventions import Answer, Reading, as_it_is
 from sstep_verify.diagnosis.other_problems import Other
@@ -58,7 +58,7 @@ def _svm(reading: Reading) -> tuple[float, float]:
     size = float(np.abs(vector).max())
     if not float(np.abs(vector - point).max()) <= NEAR * size + reading.rounding:
         return math.inf, 0.0
-    values = svm_values(problem, EXACT, point)
+    values = svm_values(problem, FLOAT64, point)
     gap, dual = values.gap.upper, values.dual.lower
     if reading.free_bias:
         if not abs(float(problem.targets @ point)) <= NEAR * float(point.sum()):

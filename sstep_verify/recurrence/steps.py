@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from sstep_verify.problems import Problem
 from sstep_verify.recurrence.mutation import NONE, LocalWindow, Mutation, Scalar, Vector, weighted_by
@@ -24,23 +24,6 @@ Finish = Callable[[int, list[tuple[Scalar, Scalar]], list, Vector], tuple[Sequen
 """Ends step j: from the products of kernel rows, what own increments add to each, the values of the block
 before the step and the increments of all coordinates so far, to the increments of the block and what a log
 keeps of the step."""
-
-
-class Finisher(Protocol):
-    """What a loss makes of the sums of a step.
-
-    Attributes
-    ----------
-    signed : bool
-        Whether kernel rows multiply labels times a.
-    """
-
-    @property
-    def signed(self) -> bool:
-        """Whether kernel rows multiply labels times a."""
-
-    def begun(self, arithmetic: Any, window: LocalWindow, mutation: Mutation) -> Finish:
-        """The finisher of the steps of one window."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +165,11 @@ class Solve:
         return finish
 
 
-def finisher_of(problem: Problem, arithmetic: Any) -> Clip | Solve:
+Finisher = Clip | Solve
+"""What a loss makes of the sums of a step."""
+
+
+def finisher_of(problem: Problem, arithmetic: Any) -> Finisher:
     """The finisher of a problem's steps, its parameters taken exactly."""
     if problem.is_svm:
         loss, number = problem.boxed, arithmetic.number

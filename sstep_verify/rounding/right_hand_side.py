@@ -67,9 +67,6 @@ class Quotient(NamedTuple):
     underflow_error: float = 0.0
 
 
-NO_QUOTIENT = Quotient()
-
-
 @dataclass(frozen=True)
 class RightHandSides:
     """Terms and errors of the right-hand sides of c coordinates; roundings of sums are left out.
@@ -99,7 +96,7 @@ def right_hand_sides(
     sizes: np.ndarray,
     drawn: int,
     declaration: Declaration,
-    quotient: Quotient = NO_QUOTIENT,
+    quotient: Quotient,
     carried: CarriedTerms | None = None,
 ) -> RightHandSides:
     """Right-hand sides of a window's distinct coordinates `places`, of which these are the kernel rows.

@@ -34,8 +34,8 @@ from sstep_verify.rounding.arithmetic import (
     smallest_subnormal,
     unit_roundoff,
 )
-from sstep_verify.rounding.inputs import some_rows
 from sstep_verify.rounding.kernel.entries import kernel_entries
+from sstep_verify.rounding.rows_and_clip import some_rows
 
 
 class Sums(NamedTuple):

@@ -41,8 +41,8 @@ from sstep_verify.problems import Problem
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import SvmSteps
 from sstep_verify.rounding.arithmetic import OUTWARD
-from sstep_verify.rounding.inputs import KernelEntries
 from sstep_verify.rounding.kernel.entries import kernel_entries
+from sstep_verify.rounding.rows_and_clip import KernelEntries
 
 DIGITS = 30
 """Decimal digits of a vector's largest coordinate, most of them beyond what float64 holds."""

@@ -23,7 +23,7 @@ from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from sstep_verify.rounding.inputs import panel_entries
+from sstep_verify.rounding.rows_and_clip import panel_entries
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.trajectory import Panel
 

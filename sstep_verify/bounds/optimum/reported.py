@@ -39,7 +39,7 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.bounds.optimum.ridge import ridge_inputs
-from sstep_verify.bounds.optimum.svm import Evaluated, SvmValues
+from sstep_verify.bounds.optimum.svm import FLOAT64, Evaluated, SvmValues
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, largest_normal, unit_roundoff
@@ -79,9 +79,6 @@ def predictions(problem: Problem, declaration: Declaration, alpha: np.ndarray) -
     return [Evaluated(*row) for row in rows]
 
 
-EXACT = Declaration("float64 entries")
-
-
 def written_gap(problem: Problem, alpha: np.ndarray, rounding: np.ndarray, values: SvmValues) -> float:
     """Bound on ``|gap(a) - gap(v)|`` of a K-SVM for every a within the rounding of what was written down.
 
@@ -92,7 +89,7 @@ def written_gap(problem: Problem, alpha: np.ndarray, rounding: np.ndarray, value
         return 0.0
     loss, u = problem.hinge, unit_roundoff("float64")
     with np.errstate(over="ignore", invalid="ignore"):
-        moved = kernel_products(problem, EXACT, rounding).magnitude
+        moved = kernel_products(problem, FLOAT64, rounding).magnitude
         error = values.slope_errors
         slopes = 2 * np.abs(values.slopes) + 2 * error + 1 + loss.shift * np.abs(alpha)
         smooth = float(rounding @ (slopes + moved + loss.shift / 2 * rounding))

@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.bounds.optimum.svm import Evaluated, outward
+from sstep_verify.bounds.optimum.svm import FLOAT64, Evaluated, outward
 from sstep_verify.declaration import Declaration
 from sstep_verify.numerics import dual_value, primal_value
 from sstep_verify.problems import Problem
@@ -78,10 +78,6 @@ def ridge_inputs(problem: Problem, precision: str) -> RidgeInputs:
     with np.errstate(invalid="ignore"):
         errors = np.abs(stored(problem.targets, precision) - problem.targets) * OUTWARD
         return RidgeInputs(lower, change, errors)
-
-
-FLOAT64 = Declaration("the judge")
-"""Of the evaluation at hand."""
 
 
 @dataclass(frozen=True)

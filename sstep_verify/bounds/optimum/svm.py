@@ -41,7 +41,10 @@ from sstep_verify.numerics import dual_value, duality_gap, primal_value
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, smallest_subnormal, stored, unit_roundoff
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.rounding.kernel.products import kernel_products
+from sstep_verify.rounding.kernel.products import KernelProducts, kernel_products
+
+FLOAT64 = Declaration("the judge")
+"""Of the evaluation at hand, in float64."""
 
 
 @dataclass(frozen=True)
@@ -65,20 +68,16 @@ class Evaluated:
     @property
     def lower(self) -> float:
         """Lower end of the enclosure of the exact value."""
-        return (
-            self.value - self.judge_error * OUTWARD
-            if np.isfinite(self.value + self.judge_error)
-            else -np.inf
-        )
+        return self._end(-1.0)
 
     @property
     def upper(self) -> float:
         """Upper end of the enclosure of the exact value."""
-        return (
-            self.value + self.judge_error * OUTWARD
-            if np.isfinite(self.value + self.judge_error)
-            else np.inf
-        )
+        return self._end(1.0)
+
+    def _end(self, sign: float) -> float:
+        bounded = np.isfinite(self.value + self.judge_error)
+        return self.value + sign * self.judge_error * OUTWARD if bounded else sign * np.inf
 
 
 @dataclass(frozen=True)
@@ -114,47 +113,38 @@ def svm_values(problem: Problem, declaration: Declaration, alpha: np.ndarray) ->
     products = kernel_products(problem, declaration, labels * alpha)
     margins = labels * products.values
     with np.errstate(over="ignore", invalid="ignore"):
-        judge_error = _errors(
-            problem,
-            alpha,
-            margins,
-            products.magnitude,
-            products.judge_error,
-            products.judge_error,
-            "float64",
+        judge, solver = (
+            _errors(problem, alpha, margins, products, error, precision)
+            for error, precision in (
+                (products.judge_error, FLOAT64.precision),
+                (products.solver_error, declaration.precision),
+            )
         )
-        solver_error = _errors(
-            problem,
-            alpha,
-            margins,
-            products.magnitude,
-            products.judge_error,
-            products.solver_error,
-            declaration.precision,
-        )
-        values = [f(problem, margins, alpha) for f in (duality_gap, primal_value, dual_value)]
-    gap, primal, dual = (
-        Evaluated(float(value), one, other)
-        for value, one, other in zip(values, judge_error, solver_error, strict=True)
-    )
+        values = (float(f(problem, margins, alpha)) for f in (duality_gap, primal_value, dual_value))
+        gap, primal, dual = (Evaluated(*row) for row in zip(values, judge, solver, strict=True))
     plateau = problem.hinge.C * unit_roundoff(declaration.precision) * float(products.magnitude.sum())
     slope_errors = (products.judge_error + unit_roundoff("float64") * (1.0 + products.magnitude)) * OUTWARD
     return SvmValues(gap, primal, dual, (gap.solver_error + plateau) * OUTWARD, margins - 1.0, slope_errors)
 
 
 def _errors(
-    problem, alpha, margins, magnitude, judge_error, products, precision
+    problem: Problem,
+    alpha: np.ndarray,
+    margins: np.ndarray,
+    products: KernelProducts,
+    products_error: np.ndarray,
+    precision: str,
 ) -> tuple[float, float, float]:
-    """Bounds on the errors of gap, primal and dual evaluated in a precision, products erring as given."""
-    loss, u = problem.hinge, unit_roundoff(precision)
+    """Bounds on the errors of gap, primal and dual evaluated in a precision, of products that are off."""
+    loss, u, magnitude = problem.hinge, unit_roundoff(precision), products.magnitude
     if not abs(float(stored(loss.C, precision)) - loss.C) <= u * loss.C:
         # C over- or underflows in the solver's precision: nothing can be promised.
         return np.inf, np.inf, np.inf
     power, k = loss.power, gamma(2 * problem.samples + 16, u)
     absolute = np.abs(alpha)
-    error = products + u * (1.0 + magnitude)
-    short = np.maximum(1.0 - margins, 0.0) + judge_error + u * (1.0 + magnitude) + error
-    half = float(absolute @ products) / 2
+    error = products_error + u * (1.0 + magnitude)
+    short = np.maximum(1.0 - margins, 0.0) + products.judge_error + u * (1.0 + magnitude) + error
+    half = float(absolute @ products_error) / 2
     square = float(absolute @ magnitude) / 2
     losses = loss.C * float((short**power).sum())
     primal = half + loss.C * float((power * short ** (power - 1) * error).sum()) + k * (square + losses)
@@ -202,13 +192,12 @@ def uniqueness(problem: Problem, values: SvmValues) -> str:
     """
     if problem.hinge.shift:
         return "unique: the dual of K-SVM-L2 is strongly convex"
-    exact = Declaration("float64 entries")
     reach = seminorm_bound(values.gap.upper) * np.sqrt(largest_curvatures(problem)) * OUTWARD
     undecided = np.flatnonzero(~(np.abs(values.slopes) > reach + values.slope_errors))
     size = undecided.size
     if size == 0:
         return "unique: every coordinate is held by its gradient"
-    entries = kernel_entries(problem, exact, undecided)
+    entries = kernel_entries(problem, FLOAT64, undecided)
     matrix, judge_error = entries.values[:, undecided], entries.judge_error[:, undecided]
     factor = gamma(size + 3, unit_roundoff("float64"))
     trace = float(np.trace(matrix))

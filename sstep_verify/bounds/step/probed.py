@@ -27,8 +27,8 @@ the place of the gradient's and the curvature's), the clip is 1-Lipschitz, and t
 difference of the clipped value and a_i: ``u (|change| + error)`` more. Where a is frozen in a window, the
 a_i that is stepped from is within 2 A_r of the logged one (rounding/sums.py); the map from it to the
 increment is 1-Lipschitz, the one to the clipped value too. Where eta^ = 0 the new value is the end that the
-linear term p names (rounding/inputs.py); promised only where -g^ names the same, as it does of a row that
-is 0: of another one eta^ underflowed, and g^ may point anywhere.
+linear term p names (rounding/rows_and_clip.py); promised only where -g^ names the same, as it does of a
+row that is 0: of another one eta^ underflowed, and g^ may point anywhere.
 K-RR: the computed D^ solves ``(G^ + dG) D^ = r^ + dr`` with dG the backward error of the declared
 factorisation, so
 
@@ -56,7 +56,7 @@ from sstep_verify.bounds.step.residual import SolveConstants, solve_underflow
 from sstep_verify.compiled import compiled
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm_upper, unit_roundoff
 from sstep_verify.rounding.block.factorisation import solve_error, solve_numbers
-from sstep_verify.rounding.inputs import finish, finish_flat, soft
+from sstep_verify.rounding.rows_and_clip import finish, finish_flat, soft
 from sstep_verify.rounding.sums import IN_PLACE, accumulation_error
 
 OWN = unit_roundoff("float64")

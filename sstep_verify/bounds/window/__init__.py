@@ -26,6 +26,6 @@ class TrajectoryBound:
     """
 
     radius: np.ndarray
-    amplification: float
-    undecided: int
+    amplification: float = 1.0
+    undecided: int = 0
     written: np.ndarray | float = 0.0

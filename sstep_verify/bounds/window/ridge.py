@@ -177,7 +177,7 @@ def ridge_trajectory_bound(
     root, u64 = np.sqrt(start.size), unit_roundoff("float64")
     size = magnitudes(start)
     reached, moved = start[places].astype(np.float64), size[places]
-    total, bounds = 0.0, {end: TrajectoryBound(np.array([np.inf]), 1.0, 0) for end in ends}
+    total, bounds = 0.0, {end: TrajectoryBound(np.array([np.inf])) for end in ends}
     for begin in range(0, max(ends, default=0), s):
         end = min(begin + s, steps.draws.shape[0])
         proven = float(np.sum(errors[:end]))
@@ -204,7 +204,7 @@ def ridge_trajectory_bound(
         np.add.at(reached, blocks, increments)
         np.add.at(moved, blocks, np.abs(increments))
         if end in bounds:
-            bounds[end] = TrajectoryBound(np.array([(total + proven) * OUTWARD]), 1.0, 0)
+            bounds[end] = TrajectoryBound(np.array([(total + proven) * OUTWARD]))
     return bounds
 
 

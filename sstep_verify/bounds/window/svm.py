@@ -43,8 +43,8 @@ the division by eta. Overflow: where a sum of terms, a weight, eta or the quotie
 `largest_normal`, nothing is promised.
 
 Of a loss with another linear term than 1, or with a threshold, the constant 1 above is
-``|p_i| + threshold``, and the clip the monotone 1-Lipschitz map of rounding/inputs.py, free between two
-corners.
+``|p_i| + threshold``, and the clip the monotone 1-Lipschitz map of rounding/rows_and_clip.py, free between
+two corners.
 
 Bound C: how far a whole run may be from the exact trajectory of the same stream. Bound B follows the error
 through one window: every local error is a symbol, the error of each coordinate a signed combination of
@@ -90,8 +90,8 @@ from sstep_verify.rounding.arithmetic import (
     stale_roundings,
     unit_roundoff,
 )
-from sstep_verify.rounding.inputs import Box, KernelEntries, box_of, compiled_rows, end_error
 from sstep_verify.rounding.right_hand_side import CarriedTerms
+from sstep_verify.rounding.rows_and_clip import Box, KernelEntries, box_of, compiled_rows, end_error
 from sstep_verify.rounding.sums import FORMS
 
 
@@ -237,6 +237,8 @@ def svm_trajectory_bound(
     The rest is as for `svm_window_bound`, of the whole run.
     """
     length, sizes = steps.draws.size, magnitudes(start)
+    drift = carried if isinstance(carried, CarriedWeights) else None
+    terms = None if isinstance(carried, CarriedWeights) else carried
     rows = compiled_rows(entries, declaration.precision, min(s, length), dual)
     place = np.ascontiguousarray(places, dtype=np.int64)
     state = new_state(np.empty(sizes.size), np.empty(sizes.size), place, np.arange(place.size), 2 * length)
@@ -246,9 +248,9 @@ def svm_trajectory_bound(
         draws, found = np.ascontiguousarray(steps.draws[part], dtype=np.int64), errors[part] * OUTWARD
         exact = [step[part] for step in (steps.value, steps.increment, steps.lower, steps.upper)]
         sizes[places] = (reached + state.radius) * OUTWARD
-        if isinstance(carried, CarriedWeights):
-            carried.restart(sizes)
-        terms = carried.begin(sizes, draws.size) if isinstance(carried, CarriedWeights) else carried
+        if drift is not None:
+            drift.restart(sizes)
+            terms = drift.begin(sizes, draws.size)
         solver = svm_arithmetic(entries, draws.size, dual, declaration, terms, windows)
         solver = solver._replace(**(emphasis or {}))
         if terms is not None:
@@ -256,8 +258,8 @@ def svm_trajectory_bound(
             if terms.products is not None and begin == 0:
                 rows.terms[:, places] = np.maximum(terms.products, rows.terms[:, places])
         bounded = bounded and carry(rows, solver, np.array([*exact, found]), sizes, draws, state)
-        if isinstance(carried, CarriedWeights):
-            carried.end(state.moved, state.drawn, (sizes[places] + state.moved) * OUTWARD)
+        if drift is not None:
+            drift.end(state.moved, state.drawn, (sizes[places] + state.moved) * OUTWARD)
         # Of a coordinate drawn more than once the last value holds.
         reached[draws] = np.maximum(
             np.minimum(np.maximum(exact[3], 0.0) + found, dual.upper),

@@ -105,7 +105,7 @@ class ShortRun:
     ) -> bool:
         radii, run = self._radii(problem, truth, entries, states), self.run
         for point in self._points(truth):
-            bound = truth.widened(TrajectoryBound(radii[point], 1.0, 0), run.rounding_at(point), run.known)
+            bound = truth.widened(TrajectoryBound(radii[point]), run.rounding_at(point), run.known)
             exact = None if states is None else states[point]
             high = truth.distance(point, run.at(point), run.known, exact)[1]
             if not (high <= bound.radius).all():

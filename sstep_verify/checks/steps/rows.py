@@ -15,8 +15,8 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import raise_smallest
-from sstep_verify.rounding.inputs import longest_sample, may_factor
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
+from sstep_verify.rounding.rows_and_clip import largest_sample_sizes, may_factor
 from sstep_verify.rounding.sums import NOT_FACTORED, Factored, sorted_sum_error, sum_error
 
 WHOLE_WORDS = 1 << 25
@@ -76,7 +76,7 @@ class JudgeRows:
         self.whole = problem.samples**2 <= WHOLE_WORDS
         self.factored = NOT_FACTORED
         if may_factor(problem, declaration):
-            self.factored = Factored(problem.features, *longest_sample(problem))
+            self.factored = Factored(problem.features, *largest_sample_sizes(problem))
         self._every: Rows | None = None
 
     @property

@@ -48,7 +48,7 @@ from sstep_verify.diagnosis.kernel_rows import hides_a_defect
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.window import Replay
 from sstep_verify.quantities import TAIL, WRITE_BACK
-from sstep_verify.rounding.inputs import may_factor
+from sstep_verify.rounding.rows_and_clip import may_factor
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status
 

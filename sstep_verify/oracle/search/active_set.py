@@ -46,8 +46,8 @@ class BallDual:
     def products(self, alpha: list) -> list:
         """Enclosures of ``Q a``, m balls."""
         with self.arithmetic.working():
-            column = arb_mat(len(alpha), 1, signed(self.problem, alpha))
-            return signed(self.problem, (self.matrix * column).entries())
+            images, _ = self.kernel.image(signed(self.problem, alpha))
+            return signed(self.problem, images)
 
     def gradient(self, alpha: list) -> list:
         """Enclosures of the gradient of the minimised dual, ``Qa - 1 + omega a``."""
@@ -62,7 +62,7 @@ class BallDual:
             system = arb_mat([[self.matrix[i, j] * (signs[i] * signs[j]) for j in places] for i in places])
             return shifted(system, self.shift)
 
-    def signed(self, places: list[int]) -> np.ndarray:
+    def rounded_system(self, places: list[int]) -> np.ndarray:
         """``Q + omega I`` on some coordinates, rounded to float64."""
         rows = [[float(self.matrix[i, j]) for j in places] for i in places]
         labels = np.array([self.labels[i] for i in places], dtype=np.float64)
@@ -135,7 +135,7 @@ class Polisher:
         places = np.flatnonzero(free).tolist()
         if not places:
             return
-        matrix = self._dual.signed(places)
+        matrix = self._dual.rounded_system(places)
         few = self._low_rank_solver(places)
         for solver in (few, _cholesky(matrix), self._ball_solver(places), _truncated(matrix)):
             if solver is not None and self._refine(places, solver):

@@ -37,9 +37,9 @@ from sstep_verify.rounding.arithmetic import (
     smallest_subnormal,
 )
 from sstep_verify.rounding.block.factorisation import solve_bound
-from sstep_verify.rounding.inputs import KernelEntries
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.rounding.right_hand_side import right_hand_sides
+from sstep_verify.rounding.right_hand_side import Quotient, right_hand_sides
+from sstep_verify.rounding.rows_and_clip import KernelEntries
 
 
 @pytest.mark.parametrize("field", ["precision", "update", "products", "increments", "rbf", "power"])
@@ -155,7 +155,9 @@ def test_nothing_is_promised_where_a_bound_would_sum_more_terms_than_it_is_raise
         counts = (
             clip_constants(Declaration("any"), 2, 2, drawn, dual).sums.others,
             svm_arithmetic(known, drawn, dual, Declaration("any")).others,
-            right_hand_sides(known, np.arange(2), np.ones(2), drawn, Declaration("any")).roundings,
+            right_hand_sides(
+                known, np.arange(2), np.ones(2), drawn, Declaration("any"), Quotient()
+            ).roundings,
         )
         assert [gamma(count, 2.0**-53) < np.inf for count in counts] == [promised] * 3
 

@@ -8,7 +8,7 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Hinge, LinearKernel, Problem
 from sstep_verify.rounding.arithmetic import gamma, smallest_subnormal, stored, unit_roundoff
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.rounding.right_hand_side import NO_QUOTIENT, Quotient, RightHandSides, right_hand_sides
+from sstep_verify.rounding.right_hand_side import Quotient, RightHandSides, right_hand_sides
 
 PENALTY = 1.0 + 0.9 * 2.0**-24  # float32 rounds it by nearly u
 FLOAT32 = Declaration("float32", precision="float32")
@@ -17,7 +17,7 @@ U = unit_roundoff("float32")
 
 def right_hand_side(problem: Problem, alpha: np.ndarray) -> RightHandSides:
     """Of the first sample, for a solver in float32."""
-    places, quotient = np.array([0]), NO_QUOTIENT
+    places, quotient = np.array([0]), Quotient()
     if not problem.is_svm:
         quotient = Quotient(problem.ridge.penalty, smallest_subnormal("float32"))
     rows = kernel_entries(problem, FLOAT32, places)

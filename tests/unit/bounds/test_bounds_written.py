@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sstep_verify.bounds.optimum.reported import EXACT, written_gap
-from sstep_verify.bounds.optimum.svm import svm_values
+from sstep_verify.bounds.optimum.reported import written_gap
+from sstep_verify.bounds.optimum.svm import FLOAT64, svm_values
 from sstep_verify.oracle.balls.objectives import exact_values
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, SquaredHinge
 from sstep_verify.problems.data.embedded import read
@@ -24,7 +24,7 @@ def test_no_vector_within_the_rounding_has_a_gap_beyond_the_bound(loss, kernel, 
     near = [shown + rounding * generator.choice([-1, 1], labels.size) for _ in range(6)]
     points = [np.clip(one, 0, loss.upper) for one in near]
     found = [one["gap"] for one in exact_values(problem, [shown, *points])]
-    values = svm_values(problem, EXACT, shown)
+    values = svm_values(problem, FLOAT64, shown)
     bound = written_gap(problem, shown, rounding, values)
     moved = max(max(low - found[0][1], found[0][0] - high) for low, high in found[1:])
     assert moved <= bound

@@ -108,7 +108,7 @@ def may_factor(problem: Problem, declaration: Declaration) -> bool:
     return problem.kernel.linear and not rows
 
 
-def longest_sample(problem: Problem) -> tuple[float, float]:
+def largest_sample_sizes(problem: Problem) -> tuple[float, float]:
     """Largest ``sum_k |x_ik|`` and ``|x_ik|`` of the samples."""
     data = np.abs(problem.dense)
     with np.errstate(over="ignore", invalid="ignore"):
