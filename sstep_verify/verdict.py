@@ -30,6 +30,9 @@ PLACE = "place"
 NAMED = "likely causes"
 """Key of a FAIL's evidence: the class of mistakes that explain it, equally where there are several."""
 
+TRIED = "mistakes tried"
+"""Key of a FAIL's evidence: whether there are wrong windows in which all mistakes known here were tried."""
+
 SEVERITY = (Status.FAIL, Status.INCONCLUSIVE, Status.VACUOUS, Status.PASS)
 
 UNSETTLED = SEVERITY[:2]

@@ -19,7 +19,15 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, loggable, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding, Window, decisive, unbounded, wrong
-from sstep_verify.checks.shared.outcome import RARE, TOO_MANY, missed, right_at_one, unseen, verdict_on
+from sstep_verify.checks.shared.outcome import (
+    RARE,
+    TOO_MANY,
+    TWO_RUNS,
+    missed,
+    right_at_one,
+    unseen,
+    verdict_on,
+)
 from sstep_verify.checks.steps.causes import NO_LOG, diagnosed, of_recorded
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.seen import exact_steps, step_terms
@@ -121,7 +129,11 @@ def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
         alpha[draws.ravel()] = log[position:iteration].ravel()
         position = iteration
         if not np.array_equal(alpha, recorded, equal_nan=True):
-            return _broken_at(iteration, alpha, recorded, draws, log)
+            broken = _broken_at(iteration, alpha, recorded, draws, log)
+            if case.declaration.level < 2 and iteration < trajectory.length and NO_LOG not in broken.signs:
+                called = TWO_RUNS.format(iteration, trajectory.length)
+                broken = replace(broken, what=f"{broken.what}; or, {called}")
+            return broken
     return None
 
 
@@ -150,7 +162,12 @@ def _broken_at(
         f"the run recorded {float(recorded[place])!r} there"
     )
     why, signs = "it was not stored as logged, or another coordinate was", ["step log", STREAM]
-    if undrawn.size:
+    if np.array_equal(alpha.astype(np.float64), recorded.astype(np.float64), equal_nan=True):
+        why = (
+            f"the same in float64, which a log is in, but a is in {recorded.dtype} and not the value logged"
+        )
+        signs = [NO_LOG]
+    elif undrawn.size:
         why, signs = "no step since the a before drew it", [STREAM, WRITE_BACK]
     elif np.isnan(alpha[place]):
         why, signs = _not_numbers(log), [NO_LOG]

@@ -35,7 +35,7 @@ from sstep_verify.checks.window.choose import (
     replayed_windows,
     screenable,
 )
-from sstep_verify.checks.window.ends import causes_of, reproduced, source_of
+from sstep_verify.checks.window.ends import any_tried, causes_of, reproduced, source_of
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.checks.window.screen import SCREEN, Screen, requests, screen
 from sstep_verify.diagnosis.candidates import Candidate
@@ -44,7 +44,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import core
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import NAMED, Status, Term, Verdict
+from sstep_verify.verdict import NAMED, TRIED, Status, Term, Verdict
 
 CHECK = "window-replay"
 
@@ -125,14 +125,15 @@ def _judge_run(
     screened = screen(case, s, trajectory, trajectories) if screenable(case) else Screen()
     chosen = [*((trajectory, window) for window in windows), *screened.notable]
     findings = replayed_windows(case, chosen, screened.flagged, replays, names)
-    replayed = len(findings) - len(chosen)
+    tried = len(findings) - len(chosen)
+    replayed = sum(finding.bits > 0 for finding in findings[len(chosen) :])
     findings += replayed_otherwise(case, trajectory, screened.bridge, replays, right=not screened.flagged)
     judged = {finding.window.begin for finding in findings if finding.decided and finding.bits}
     judged |= screened.judged
     terms = term_records(names, findings)
-    if replayed < len(screened.flagged) and not failed(findings):
+    if tried < len(screened.flagged) and not failed(findings):
         # Beyond a bound that decides nothing: that is neither right nor wrong.
-        findings.append(screened.flagged[replayed][1])
+        findings.append(screened.flagged[tried][1])
     within = [screened.within] if screened.within else []
     if not findings and not within:
         findings.append(unbounded("There is nothing to judge: the run is of no steps."))
@@ -172,7 +173,7 @@ def _judge_run(
                 "unlike the plain run": screened.unlike,
                 "replayed": replayed,
             },
-            **({NAMED: named} if case.diagnose else {}),
+            **({NAMED: named, TRIED: any_tried(findings)} if case.diagnose else {}),
             "windows": [finding.evidence() for finding in findings],
         },
         signs=[name for cause in causes for name in cause.names] or largest.signs,

@@ -19,7 +19,7 @@ import numpy as np
 from sstep_reference import Float, Gram
 
 from sstep_verify.declaration import Declaration
-from sstep_verify.diagnosis.candidates import Candidate, suspects_of
+from sstep_verify.diagnosis.candidates import PAIR, Candidate, suspects_of
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.errors import InputError, RefusedError
 from sstep_verify.problems import IndexStream, Problem, RBFKernel, Ridge
@@ -27,7 +27,7 @@ from sstep_verify.recurrence.mutants import run_mutant
 from sstep_verify.recurrence.mutation import TERMS, off_by
 from sstep_verify.recurrence.steps import finisher_of
 from sstep_verify.specification import OFF, breaks, of_verdict
-from sstep_verify.verdict import NAMED, Status, Verdict
+from sstep_verify.verdict import NAMED, TRIED, Status, Verdict
 
 CHECKS = "step-replay", "window-replay", "trajectory"
 """Checks whose verdicts name mistakes in runs."""
@@ -68,9 +68,12 @@ def told_apart(verdict: Verdict, problem: Problem, declaration: Declaration, jud
     and judges it. The verdict is itself unless it names several mistakes, or none, and a further run tells
     more; status, ratio and bound stay.
     """
-    s, left = verdict.s, _named(verdict)
+    s, left, refuted = verdict.s, _named(verdict), set[str]()
     if verdict.check not in CHECKS or len(left) == 1:
         return verdict
+    if verdict.evidence.get(TRIED) and not left:
+        suspects = suspects_of(problem, declaration.update, s, verdict.block).alone()
+        refuted = {candidate.words for candidate in suspects}
     runs, until = list[str](), time.monotonic() + SECONDS
     trials = _trials(problem, declaration, s, verdict.block, left)
     for other, stream in trials:
@@ -85,8 +88,14 @@ def told_apart(verdict: Verdict, problem: Problem, declaration: Declaration, jud
             break
         more = _named(further)
         size = f"m = {other.samples}, n = {other.features}, H = {stream.length}, s = {s}"
-        runs.append(_said(size, further.status, left.copy(), more))
-        left[:] = [name for name in left if name in more] or left or more
+        # What was tried where the first run is wrong, and does not explain that, is not what is wrong.
+        new = (
+            []
+            if left
+            else [name for name in more if name not in refuted and not (refuted and PAIR in name)]
+        )
+        runs.append(_said(size, further.status, left.copy(), more, new))
+        left[:] = [name for name in left if name in more] or left or new
         if len(left) == 1 or len(runs) == RUNS:
             break
     return _with(verdict, problem.loss.task, left, runs) if runs else verdict
@@ -98,13 +107,16 @@ def _named(verdict: Verdict) -> list[str]:
     return [str(name) for name in named] if isinstance(named, list) else []
 
 
-def _said(size: str, status: Status, before: Sequence[str], more: Sequence[str]) -> str:
-    """What a further run told."""
+def _said(size: str, status: Status, before: Sequence[str], more: Sequence[str], new: Sequence[str]) -> str:
+    """What a further run told, by which of it `new` is named where nothing was before."""
     both = [name for name in before if name in more]
     if status is not Status.FAIL:
         return f"A further run ({size}) is no FAIL and tells nothing of this one."
     if not before:
-        return f"A further run ({size}) fails too: {' or '.join(more) or 'nothing known here'} explains it."
+        words = (
+            f"A further run ({size}) fails too: {' or '.join(new or more) or 'nothing known here'} explains"
+        )
+        return f"{words} it." if new or not more else f"{words} it, but not this one."
     if not both or len(both) == len(before):
         return f"A further run ({size}) does not tell them apart."
     others = " or ".join(name for name in before if name not in both)
@@ -113,10 +125,11 @@ def _said(size: str, status: Status, before: Sequence[str], more: Sequence[str])
 
 def _with(verdict: Verdict, task: str, left: list[str], runs: list[str]) -> Verdict:
     """The verdict with what further runs told, and the sentences that what is left breaks."""
-    signs = [sign for name in left for part in name.split(" together with ") for sign in _signs(part)]
+    signs = [sign for name in left for part in name.split(PAIR) for sign in _signs(part)]
     sentences = of_verdict(verdict.check, task, signs)
     each = len(left) == 1
-    numbers = tuple(sentence.number for sentence in sentences)
+    # Where nothing is named, what the verdict itself says is broken stands.
+    numbers = tuple(sentence.number for sentence in sentences) if left else verdict.sentences
     words = verdict.reason
     for way in (False, True):
         words = words.removesuffix(breaks(verdict.sentences, each=way))

@@ -59,6 +59,10 @@ BETWEEN = {
 """What relates the steps of a window: fields of a mutation that change nothing where it is a single one."""
 
 
+PAIR = " together with "
+"""What stands between the names of two mistakes at once."""
+
+
 @dataclass(frozen=True, eq=False)
 class Candidate:
     """One way to be wrong: what is solved, from which kernel rows, by which recurrence.
@@ -102,7 +106,7 @@ class Candidate:
     @property
     def words(self) -> str:
         """The mistakes in words."""
-        return " together with ".join(self.names)
+        return PAIR.join(self.names)
 
 
 def of_correction(mutation: Mutation) -> bool:

@@ -39,6 +39,12 @@ RARE = 1e-3
 NOT_AGAIN = "What explains it was not looked for again: see what the checks before this one found."
 """Said of a failure where nothing was looked for, as another check has told enough (`Case.diagnose`)."""
 
+TWO_RUNS = (
+    "where these are the results of two runs, of {} and of {} iterations, the one is not how the other "
+    "begins, to the last bit, so that a run continued from the first is not the rest of the second (S-2.8)"
+)
+"""Said of what two recorded a contradict, of a solver that may be run anew for each of them."""
+
 TOO_MANY = f"a sum has {MOST_TERMS} terms or more, which bounds are not evaluated for"
 """Why a bound may be infinite though nothing is beyond a precision, in words."""
 

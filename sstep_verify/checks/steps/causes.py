@@ -14,7 +14,7 @@ from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import NOT_AGAIN
 from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.tally import NAMES
-from sstep_verify.checks.window.ends import causes_of, reproduced
+from sstep_verify.checks.window.ends import any_tried, causes_of, reproduced
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.diagnosis.factors import off_by_a_factor
 from sstep_verify.diagnosis.search import RIGHT
@@ -25,7 +25,7 @@ from sstep_verify.problems import Problem
 from sstep_verify.quantities import KERNEL, SAME
 from sstep_verify.specification import LEFT_OUT
 from sstep_verify.trajectory import Panel, Trajectory
-from sstep_verify.verdict import NAMED, Status
+from sstep_verify.verdict import NAMED, TRIED, Status
 
 SHARE = 0.9
 """Share of the wrong steps that a mistake must reproduce to be named."""
@@ -106,15 +106,17 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
             f"None is the first of its window, so the correction is wrong: {signs[0]}."
             if signs
             else "Leaving out no single quantity reproduces them, nor can a factor on one of them be told"
-            + ", nor does a mistake known here end their windows"
-            * any(one.status is Status.FAIL for one in ends)
+            + ", nor does a mistake known here end their windows" * any_tried(ends)
             + (UNNAMED if case.diagnose else f". {NOT_AGAIN}")
         )
     alone = judged.wrong.size == 1
     over = f"{counted(judged.wrong.size, 'step')} {'is over its' if alone else 'are over their'} bound"
     which = "" if alone else "the first is "
     note = " ".join([f"{over}, {which}{_step_in_words(judged, first)}.", *says])
-    details: dict[str, object] = {NAMED: [*likely, *beside, *([] if names else sized)]}
+    details: dict[str, object] = {
+        NAMED: [*likely, *beside, *([] if names else sized)],
+        TRIED: any_tried(ends),
+    }
     placed = replace(
         finding, window=Window(first, first + 1), note=note, signs=tuple(signs), details=details
     )

@@ -12,6 +12,7 @@ from sstep_verify.bounds.window.ridge import ridge_component_bound, ridge_panel_
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, ratios, wrong
+from sstep_verify.checks.shared.outcome import TWO_RUNS
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.window import Replay
 from sstep_verify.quantities import STREAM, WRITE_BACK, SvmSteps
@@ -188,13 +189,18 @@ def compare(
     )
 
 
-def moved_undrawn(window: Window, begin, end, draws: np.ndarray) -> Finding | None:
-    """A coordinate that the window does not draw and that moved all the same."""
+def moved_undrawn(window: Window, begin, end, draws: np.ndarray, *, apart: bool = False) -> Finding | None:
+    """A coordinate that the window does not draw and that moved all the same.
+
+    Where the two ends may be the results of runs `apart`, that these differ is another reason.
+    """
     outside = np.ones(begin.size, dtype=bool)
     outside[draws] = False
     if np.array_equal(begin[outside], end[outside]):
         return None
     moved = int(np.flatnonzero(outside & (begin != end))[0])
     note = f"coordinate {moved}, not drawn in this window, went from {begin[moved]!s} to {end[moved]!s}"
+    if apart:
+        note += f"; or, {TWO_RUNS.format(window.begin, window.end)}"
     size = float(abs(end[moved] - begin[moved]))
     return wrong("", size, window=window, note=note, signs=(STREAM, WRITE_BACK))

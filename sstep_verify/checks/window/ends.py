@@ -19,7 +19,7 @@ from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.search import explanations, mistaken_reach
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.window import Replay
-from sstep_verify.quantities import WRITE_BACK, SvmSteps
+from sstep_verify.quantities import STREAM, WRITE_BACK, SvmSteps
 from sstep_verify.recurrence.mutation import NONE, left_out
 from sstep_verify.rounding.arithmetic import held_problem
 from sstep_verify.rounding.kernel.entries import kernel_entries
@@ -132,7 +132,10 @@ def causes_of(
     suspects = suspects_of(
         case.problem, case.declaration.update, s, case.stream.block, between=between, ends=ends
     )
-    return explanations(suspects, places, right, pairs=pairs)
+    causes = explanations(suspects, places, right, pairs=pairs)
+    # No step moves what its window does not draw: only other draws explain windows in which that happened.
+    moved = any(STREAM in finding.signs and finding.status is Status.FAIL for finding in findings)
+    return [cause for cause in causes if cause.mutation.early] if moved else causes
 
 
 def source_of(findings: Sequence[Finding]) -> str:
@@ -157,12 +160,17 @@ def source_of(findings: Sequence[Finding]) -> str:
     return "No panel tells a wrong kernel entry from a wrong recurrence here." if wrong else ""
 
 
+def any_tried(findings: Sequence[Finding]) -> bool:
+    """Whether there is a failed window in which mistakes are tried."""
+    parts = [part for finding in findings for part in finding.parts or (finding,)]
+    return any(part.status is Status.FAIL and part.end is not None for part in parts)
+
+
 def reproduced(case: Case, findings: Sequence[Finding], causes: Sequence[Candidate]) -> str:
     """What explains a failure; nothing where no mistakes were tried, as its note alone tells it."""
     if not case.diagnose:
         return NOT_AGAIN
-    parts = [part for finding in findings for part in finding.parts or (finding,)]
-    if not any(part.status is Status.FAIL and part.end is not None for part in parts):
+    if not any_tried(findings):
         return ""
     named = ", ".join(sorted(cause.words for cause in causes))
     if causes and len(causes[0].names) > 1:

@@ -99,7 +99,7 @@ class WindowReplays:
         recorded = RunWindow(window, begin, end, draws, carried, trajectory.s, before)
         if not np.isfinite(end).all():
             return self._not_finite(recorded, "a is not finite at its end")
-        moved = moved_undrawn(window, begin, end, draws)
+        moved = moved_undrawn(window, begin, end, draws, apart=case.declaration.level < 2)
         if moved is not None:
             return moved
         finding = self._compared(recorded, None, names, diagnose=diagnose)

@@ -1,0 +1,109 @@
+"""What reasons say of solvers whose mistake no catalogue holds: nothing that a window or a run contradicts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sstep_verify import judge
+from sstep_verify.adapters import CallableSolver
+from sstep_verify.declaration import Declaration
+from sstep_verify.diagnosis import apart
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
+from sstep_verify.verdict import NAMED, Status
+
+GENERATOR = np.random.Generator(np.random.PCG64(11))
+SAMPLES, S = 16, 5
+LABELS = np.where(GENERATOR.random(SAMPLES) < 0.5, -1.0, 1.0)
+PROBLEM = Problem("odd", GENERATOR.standard_normal((SAMPLES, 4)), LABELS, LinearKernel(), Hinge(2.0))
+STREAM = IndexStream("uniform", SAMPLES, 1, 73, seed=3)
+TWO_RUNS = "the one is not how the other begins"
+
+
+def solver_of(*, log, last=1.0, shifted=False, labels=1.0, precision=np.float64):
+    """A K-SVM-L1 whose correction is times `last` in the last window of a run.
+
+    Its entries are those of the place before in the window where `shifted`. The product of a row is with a
+    times `labels` where the label is -1.
+    """
+
+    def solve(problem, blocks, s, a0, steps=None):
+        data, y = problem.dense.astype(precision), problem.targets.astype(precision)
+        matrix, alpha = (data @ data.T) * y * y[:, None], a0.astype(precision)
+        for begin in range(0, len(blocks), s):
+            drawn, increments = blocks[begin : begin + s, 0], []
+            factor = last if begin + s >= len(blocks) else 1.0
+            seen = np.where(y < 0, labels * alpha, alpha)
+            for place, i in enumerate(drawn):
+                gradient = matrix[i] @ seen - 1
+                for t, increment in enumerate(increments):
+                    other = drawn[max(t - shifted, 0)]
+                    gradient += factor * matrix[i, other] * increment
+                new = min(max(alpha[i] - gradient / matrix[i, i], precision(0)), precision(2))
+                increments.append(new - alpha[i])
+                alpha[i] = new
+                if steps is not None:
+                    steps[begin + place, 0] = new
+        return alpha
+
+    return CallableSolver(solve, Declaration("odd", log=log))
+
+
+def test_no_mistake_in_steps_explains_what_moved_undrawn():
+    verdict = judge(solver_of(log=False, last=-1.0), PROBLEM, STREAM, S)[-1]
+    assert verdict.status is Status.FAIL
+    assert "not drawn in this window" in verdict.reason
+    assert "Likely causes, two at once" not in verdict.reason
+    assert f"of 70 and of 73 iterations, {TWO_RUNS}" in verdict.reason
+    assert set(verdict.sentences) == {"S-2.2", "S-3.12"}
+
+
+def test_windows_that_were_not_replayed_are_not_told_as_replayed():
+    verdict = judge(solver_of(log=False, last=-1.0), PROBLEM, STREAM, S)[-1]
+    windows, told = verdict.evidence["windows"], verdict.evidence["screen"]["replayed"]
+    assert told <= sum(window["bits"] > 0 for window in windows)
+    assert f"{told} of them replayed exactly" in verdict.reason
+
+
+def test_a_log_of_a_run_that_does_not_begin_as_the_shorter_one_is_told_so():
+    verdict = judge(solver_of(log=True, last=-1.0), PROBLEM, STREAM, S)[-1]
+    assert verdict.status is Status.FAIL
+    assert f"of 70 and of 73 iterations, {TWO_RUNS}" in verdict.reason
+
+
+def test_a_longdouble_that_a_log_cannot_hold_is_told_so():
+    if np.finfo(np.longdouble).nmant == np.finfo(np.float64).nmant:
+        pytest.skip("longdouble is float64 here, and a log holds it")
+    verdict = judge(solver_of(log=True, precision=np.longdouble), PROBLEM, STREAM, S)[-1]
+    assert verdict.status is Status.FAIL
+    assert "the same in float64, which a log is in" in verdict.reason
+    assert verdict.sentences == ("S-5.2",)
+
+
+def test_where_a_further_run_explains_nothing_the_sentence_of_the_first_stands():
+    verdict = judge(solver_of(log=True, shifted=True), PROBLEM, STREAM, S)[-1]
+    assert "so the correction is wrong: kernel-correction" in verdict.reason
+    assert "nothing known here explains it" in verdict.reason
+    assert verdict.sentences == ("S-3.5",)
+
+
+def test_what_the_first_run_refutes_a_further_one_does_not_name():
+    solver = solver_of(log=False, labels=0.5)
+    first = judge(solver, PROBLEM, STREAM, S)[-1]
+    assert first.status is Status.FAIL
+    assert first.evidence[NAMED] == []
+    named = [
+        "labels left out together with correction-dropped",
+        "correction-dropped",
+        "size off by a factor",
+    ]
+    further = replace(first, evidence={NAMED: named[:2]})
+    told = apart.told_apart(first, PROBLEM, solver.declaration, lambda *_: [further])
+    assert told.evidence[NAMED] == []
+    assert told.sentences == first.sentences
+    assert f"{' or '.join(named[:2])} explains it, but not this one." in told.reason
+    further = replace(first, evidence={NAMED: named})
+    told = apart.told_apart(first, PROBLEM, solver.declaration, lambda *_: [further])
+    assert told.evidence[NAMED] == named[2:]
