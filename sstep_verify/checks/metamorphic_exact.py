@@ -23,29 +23,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
-from sstep_verify.checks.metamorphic.exact import (
+import numpy as np
+
+from sstep_verify.checks.metamorphic.relations import (
     RESTART,
     Relation,
-    blind,
-    compare_bits,
     metamorphic_key,
     original_request,
-    relations,
     restart,
+    same_bits,
     seen_first,
 )
 from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.finding import Finding, Window, term_of, wrong
 from sstep_verify.checks.shared.outcome import record
+from sstep_verify.errors import counted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
-from sstep_verify.rounding.arithmetic import unit_roundoff
+from sstep_verify.rounding.arithmetic import smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Term, Verdict
 
 CHECK = "metamorphic-exact"
+
+ROWS_LOOKED_AT = 64
+"""Drawn samples among which the RBF kernel is searched for an entry off the diagonal."""
 
 CAUSES = (
     "an absolute threshold or constant; a bias; something beside a that a restart does not restore; a lost "
@@ -56,15 +60,12 @@ CAUSES = (
 def runs(case: Case) -> dict[str, RunRequest]:
     """The short run of every s, and the same on every transformed problem."""
     wanted = {}
-    known = [relation for relation in relations(case) if not relation.reason]
+    related = [relation for relation in same_bits(case) if not relation.reason]
     for s in case.s_values:
         request = original_request(case, s)
         wanted[metamorphic_key(s)] = request
-        for relation in known:
-            changed = relation.transformed
-            wanted[metamorphic_key(s, relation.name)] = replace(
-                request, problem=changed.problem, stream=changed.stream
-            )
+        for relation in related:
+            wanted[metamorphic_key(s, relation.name)] = relation.request(request, 0, request.iterations)
     return wanted
 
 
@@ -73,14 +74,11 @@ def continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, R
     wanted = {}
     for s in case.s_values:
         request = original_request(case, s)
-        again = restart(case, request)
+        again, original = restart(case, request), trajectories[metamorphic_key(s)]
         if not again.reason:
-            wanted[metamorphic_key(s, again.name)] = replace(
-                request,
-                iterations=request.iterations - again.begin,
-                start=again.begin,
-                initial=trajectories[metamorphic_key(s)].at(again.begin),
-                record=tuple(point - again.begin for point in request.record if point >= again.begin),
+            state = original.at(again.begin)
+            wanted[metamorphic_key(s, RESTART)] = again.request(
+                request, again.begin, request.iterations, state
             )
     return wanted
 
@@ -95,20 +93,20 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     list of Verdict
         One per s, with one term per relation.
     """
-    wanted = relations(case)
-    return [_judge_run(case, s, trajectories, wanted) for s in case.s_values]
+    related = same_bits(case)
+    return [_judge_run(case, s, trajectories, related) for s in case.s_values]
 
 
 def _judge_run(
-    case: Case, s: int, trajectories: Mapping[str, Trajectory], wanted: Sequence[Relation]
+    case: Case, s: int, trajectories: Mapping[str, Trajectory], related: Sequence[Relation]
 ) -> Verdict:
     original = trajectories[metamorphic_key(s)]
     terms: list[Term] = []
     compared: dict[str, Finding] = {}
     claims: dict[str, str] = {}
-    for relation in (*wanted, restart(case, original_request(case, s))):
+    for relation in (*related, restart(case, original_request(case, s))):
         changed, name = relation.transformed, relation.name
-        reason = relation.reason or relation.no_room_for_states(case, original.alphas)
+        reason = relation.reason or relation.no_room_for(case, original.alphas)
         if reason:
             planned = original.iterations.size - 1
             terms.append(term_of(name, math.inf, planned, 0, 0, f"not applicable: {reason}"))
@@ -143,6 +141,54 @@ def _judge_run(
         signs=list(failed),
         each=True,
     )
+
+
+def compare_bits(
+    what: str, original: Trajectory, iterations: np.ndarray, states: list[np.ndarray]
+) -> Finding:
+    """Compare the states of a run, mapped back, with those of the original one, bit by bit."""
+    largest, note, first = 0.0, "", 0
+    for iteration, state in zip(iterations.tolist(), states, strict=True):
+        expected = original.at(iteration)
+        if np.array_equal(expected, state, equal_nan=True):
+            continue
+        with np.errstate(invalid="ignore"):
+            difference = np.abs(expected - state)
+        difference = np.where(np.isfinite(difference), difference, math.inf)
+        difference[(expected == state) | (np.isnan(expected) & np.isnan(state))] = 0.0
+        place = int(np.argmax(difference))
+        # A difference of longdouble numbers may be 0 as a float64, and is one all the same.
+        largest = max(largest, float(difference[place]) or smallest_subnormal("float64"))
+        first = first or iteration
+        note = note or (
+            f"differs, first at iteration {iteration} in "
+            f"{counted(int(np.count_nonzero(difference)), 'coordinate')}: number {place} is "
+            f"{expected[place]!s} and, mapped back, {state[place]!s}"
+        )
+    return wrong(f"{what} {note}".rstrip(), largest, window=Window(0, first), note=note)
+
+
+def blind(case: Case, relation: Relation, original: Trajectory) -> str:
+    """Why a planted defect of this relation would not show on this run; empty if it would."""
+    if relation.name == RESTART:
+        state, begin = original.at(relation.begin), relation.begin
+        if not state.any():
+            return f"a is 0 at iteration {begin}"
+        still = np.array_equal(state, original.final, equal_nan=True)
+        return f"a does not change after iteration {begin}" if still else ""
+    # A recorded coordinate shows the outcome of a step: any of K-RR, a free one of K-SVM.
+    svm, states = case.problem.is_svm, original.alphas
+    shows = (states > 0) & (states < case.problem.hinge.upper) if svm else states != 0
+    if not shows.any():
+        return "every recorded coordinate lies on the box or is 0, where no constant can show"
+    if relation.name.startswith("data") and case.problem.kernel.of_distance:
+        draws = np.unique(case.stream.blocks(0, original.length))[:ROWS_LOOKED_AT]
+        entries = kernel_entries(case.problem, case.declaration, draws).values
+        entries[np.arange(draws.size), draws] = 0.0
+        largest = float(entries.max())
+        if largest * case.problem.samples < unit_roundoff(case.declaration.precision):
+            return f"no off-diagonal kernel entry looked at exceeds {largest:.3g}: distances do not act"
+    return ""
 
 
 DECLARED = Check(

@@ -7,9 +7,8 @@ from metamorphic_runs import judged, make_case, make_runs
 from plant import plant
 
 from sstep_verify.checks import metamorphic_bounded
-from sstep_verify.checks.metamorphic import bounded as metamorphic
-from sstep_verify.checks.metamorphic.bounded import affordable_steps
-from sstep_verify.checks.metamorphic.exact import metamorphic_key
+from sstep_verify.checks.metamorphic.relations import metamorphic_key
+from sstep_verify.checks.metamorphic_bounded import affordable_steps
 from sstep_verify.problems import Hinge, RBFKernel, Ridge
 from sstep_verify.solver import ridge_window
 from sstep_verify.verdict import Status
@@ -21,7 +20,7 @@ LIMIT = 7 * (SAMPLES + 7)
 
 @pytest.fixture
 def limited(monkeypatch):
-    monkeypatch.setattr(metamorphic, "WINDOW_WORK", LIMIT)
+    monkeypatch.setattr(metamorphic_bounded, "WINDOW_WORK", LIMIT)
 
 
 def test_the_limit_is_the_largest_number_of_steps_within_the_work():
@@ -29,7 +28,7 @@ def test_the_limit_is_the_largest_number_of_steps_within_the_work():
         case = make_case(Ridge(0.05) if block > 1 else Hinge(0.5), block=block)
         for work in (LIMIT, SAMPLES * SAMPLES, 10 * SAMPLES * SAMPLES):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(metamorphic, "WINDOW_WORK", work)
+                patch.setattr(metamorphic_bounded, "WINDOW_WORK", work)
                 steps = affordable_steps(case)
 
             def needed(count, b=block):

@@ -10,7 +10,7 @@ from metamorphic_runs import judged, make_case, make_runs, statuses
 from plant import plant
 
 from sstep_verify.checks import metamorphic_bounded, metamorphic_exact
-from sstep_verify.checks.metamorphic.exact import metamorphic_key
+from sstep_verify.checks.metamorphic.relations import metamorphic_key
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
     Hinge,

@@ -13,8 +13,9 @@ from metamorphic_runs import S_VALUES, judged, make_case, make_runs, statuses
 from plant import plant
 
 from sstep_verify.checks import metamorphic_exact
-from sstep_verify.checks.metamorphic import exact, scaling_range
-from sstep_verify.checks.metamorphic.exact import compare_bits, metamorphic_key
+from sstep_verify.checks.metamorphic import relations, scaling_range
+from sstep_verify.checks.metamorphic.relations import metamorphic_key
+from sstep_verify.checks.metamorphic_exact import compare_bits
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.problems.transforms import scale_data
 from sstep_verify.protocol import RunRequest
@@ -185,9 +186,9 @@ def test_smaller_powers_are_chosen_where_the_range_is_short():
     short = dataclasses.replace(
         case, declaration=dataclasses.replace(case.declaration, precision="float32")
     )
-    claims = {item.name: item.claim for item in exact.relations(short)}
+    claims = {item.name: item.claim for item in relations.same_bits(short)}
     assert claims["data-up"] == "data times 2**4"
-    claims = {item.name: item.claim for item in exact.relations(case)}
+    claims = {item.name: item.claim for item in relations.same_bits(case)}
     assert claims["data-down"] == "data times 2**-32"
 
 

@@ -11,7 +11,7 @@ from judged import judged, named_case
 from production_runs import KERNELS, problem_of
 
 from sstep_verify.checks import box, contract, optimum
-from sstep_verify.checks.metamorphic import exact
+from sstep_verify.checks.metamorphic import relations
 from sstep_verify.checks.metamorphic.scaling_range import kernel_span
 from sstep_verify.checks.shared.case import plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding, decisive, wrong
@@ -150,7 +150,7 @@ def test_a_factor_is_told_where_it_is_none_of_the_known_ones(factor, told):
 @pytest.mark.parametrize("loss", [Hinge(0.5), Ridge(0.05)])
 def test_what_is_scaled_up_is_larger_and_what_is_scaled_down_smaller(loss, kernel):
     case, _ = named_case(loss, kernel, s_values=(4,))
-    found = {one.name: one for one in exact.relations(case)}
+    found = {one.name: one for one in relations.same_bits(case)}
     for part in ("data", "targets") if isinstance(loss, Ridge) else ("data",):
         for way, sign in (("up", 1), ("down", -1)):
             relation = found[f"{part}-{way}"]

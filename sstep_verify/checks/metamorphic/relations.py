@@ -1,30 +1,44 @@
-"""Runs of a case that must end in the same bits: on transformed problems that fit, or begun again.
+"""Relations of a case, as data: what is changed, how a follows from a, and the run that must show it.
 
-Two are compared bit by bit, and where no defect would show on them it is said why.
+Of two runs either every bit agrees (`same_bits`, `restart`), or their ends are within the sum of their
+bounds (`within_bounds`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sstep_verify.checks.metamorphic import scaling_range
-from sstep_verify.checks.metamorphic.scaling_range import Span
+from sstep_verify.checks.determinism import AGAIN
+from sstep_verify.checks.metamorphic.scaling_range import (
+    Span,
+    formula_does_not_scale,
+    kernel_span,
+    no_room,
+    no_room_for_states,
+)
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, Window, wrong
 from sstep_verify.errors import InputError, counted
-from sstep_verify.problems.transforms import Transformed, flip_labels, scale_data, scale_targets
+from sstep_verify.problems.transforms import (
+    Transformed,
+    append_zero_columns,
+    flip_labels,
+    permute_features,
+    relabel,
+    scale_data,
+    scale_targets,
+)
 from sstep_verify.protocol import RunRequest
-from sstep_verify.rounding.arithmetic import TYPES, smallest_subnormal, unit_roundoff
-from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.trajectory import Trajectory
+from sstep_verify.rounding.arithmetic import TYPES, held_problem
 from sstep_verify.verdict import Status, Term
 
 POWERS = (32, 16, 8, 4, 2, 1)
 """Powers of two tried, the largest first: a large one brings absolute constants to light."""
+
+POW_POWERS = (5, -5, 1, -1)
+"""Powers of two tried where the polynomial is raised by pow."""
 
 WAYS = {"up": 1, "down": -1}
 """Sign of the powers, by the way in which numbers are scaled."""
@@ -40,9 +54,8 @@ OF_HISTORY = {
 SHARE_FOR_KERNEL = 4
 """A power may move kernel entries by this part of the range of exponents: a short one is not used up."""
 
-
-ROWS_LOOKED_AT = 64
-"""Drawn samples among which the RBF kernel is searched for an entry off the diagonal."""
+ZERO_COLUMNS = 7
+"""Columns appended: no multiple of a vector's width, so that sums are cut elsewhere."""
 
 SAMPLED_WINDOWS = 8
 """Windows of a short run, evenly spread, that are recorded beside the first two and the last two."""
@@ -99,29 +112,42 @@ class Relation:
     begin: int = 0
     variant: str = ""
 
-    def no_room_for_states(self, case: Case, states: np.ndarray) -> str:
-        """Why the recorded states of the original run, shape (k, m), leave no room; empty if they do."""
+    def request(
+        self, original: RunRequest, begin: int, end: int, state: np.ndarray | None = None
+    ) -> RunRequest:
+        """The run that stands beside iterations begin + 1..end of the original one, from its a there."""
         changed = self.transformed
+        return replace(
+            original,
+            problem=changed.problem,
+            stream=changed.stream,
+            iterations=end - begin,
+            start=begin,
+            initial=None if state is None else changed.forward(state),
+            record=tuple(point - begin for point in original.record if begin < point < end),
+            variant=self.variant,
+        )
+
+    def no_room_for(self, case: Case, states: np.ndarray) -> str:
+        """Why the recorded states of the original run, shape (k, m), leave no room; empty if they do."""
+        changed, declared = self.transformed, case.declaration
         if self.name in (LABELS, RESTART):  # labels enter as signs only
             return ""
         if not np.isfinite(states).all():
             return "a of the original run is not finite: what overflows at one scale need not at another"
         moved = np.array([changed.forward(state) for state in states])
-        return scaling_range.no_room_for_states(
-            case.problem, case.declaration, self.kernel, states
-        ) or scaling_range.no_room_for_states(
-            changed.problem, case.declaration, _moved(self.kernel, changed), moved
+        return no_room_for_states(case.problem, declared, self.kernel, states) or no_room_for_states(
+            changed.problem, declared, _moved(self.kernel, changed), moved
         )
 
 
-def relations(case: Case) -> tuple[Relation, ...]:
-    """The relations between runs on two problems; the restart is not among them."""
-    problem, declaration = case.problem, case.declaration
-    same_kernel = problem.kernel.of_distance
+def same_bits(case: Case) -> tuple[Relation, ...]:
+    """The relations between runs on two problems that must agree in every bit."""
+    problem, same_kernel = case.problem, case.problem.kernel.of_distance
     kernel = None
     if not (same_kernel and problem.is_svm):
         draws = np.unique(case.stream.blocks(0, min(case.short, case.iterations)))
-        kernel = scaling_range.kernel_span(problem, declaration, draws)
+        kernel = kernel_span(problem, case.declaration, draws)
     entries = None if same_kernel else kernel
     related = [_scaling(case, f"data-{way}", scale_data, sign, entries) for way, sign in WAYS.items()]
     if problem.is_svm:
@@ -147,6 +173,32 @@ def restart(case: Case, request: RunRequest) -> Relation:
     return Relation(RESTART, f"continued from a at iteration {begin}", same, reason=reason, begin=begin)
 
 
+def within_bounds(case: Case) -> tuple[Relation, ...]:
+    """The relations between runs that rounding may tell apart."""
+    problem, stream, seed = case.problem, case.stream, case.seed
+    transformed = {
+        "relabelling": (relabel(problem, stream, seed), f"samples numbered anew (seed {seed})"),
+        "zero-columns": (
+            append_zero_columns(problem, stream, ZERO_COLUMNS),
+            f"{ZERO_COLUMNS} columns of zeros appended",
+        ),
+        "features": (permute_features(problem, stream, seed), f"features reordered (seed {seed})"),
+    }
+    same, plain = "the transformed problem equals the original", Transformed(problem, stream)
+    return (
+        *(
+            Relation(name, claim, changed, reason=same * (changed.problem.digest == problem.digest))
+            for name, (changed, claim) in transformed.items()
+        ),
+        *(_scaled(case) if formula_does_not_scale(problem, case.declaration) else ()),
+        *(
+            Relation(f"variant-{name}", f"solver variant {name}", plain, variant=name)
+            for name in case.variants
+            if name not in AGAIN
+        ),
+    )
+
+
 def _scaling(
     case: Case, name: str, transform: Callable[..., Transformed], sign: int, kernel: Span | None
 ) -> Relation:
@@ -156,8 +208,8 @@ def _scaling(
     most = np.finfo(TYPES[declaration.precision]).maxexp // SHARE_FOR_KERNEL
     what, fault = "targets times -", ""
     if transform is scale_data:
-        what, fault = "data times ", scaling_range.formula_does_not_scale(problem, declaration)
-    if fault := fault or scaling_range.no_room(problem, declaration, kernel):
+        what, fault = "data times ", formula_does_not_scale(problem, declaration)
+    if fault := fault or no_room(problem, declaration, kernel):
         return Relation(name, "", same, reason=fault)
     fault = f"every power of two tried moves the kernel entries by more than 2**{most}"
     for power in POWERS:
@@ -168,7 +220,7 @@ def _scaling(
             continue
         if abs(changed.kernel_exponent) > most:
             continue
-        fault = scaling_range.no_room(changed.problem, declaration, _moved(kernel, changed))
+        fault = no_room(changed.problem, declaration, _moved(kernel, changed))
         if not fault:
             return Relation(name, f"{what}2**{sign * power}", changed, kernel)
     return Relation(name, "", same, reason=fault)
@@ -180,49 +232,23 @@ def _moved(kernel: Span | None, changed: Transformed) -> Span | None:
     return None if kernel is None else Span(kernel.low + grown - 1, kernel.high + grown)
 
 
-def compare_bits(
-    what: str, original: Trajectory, iterations: np.ndarray, states: list[np.ndarray]
-) -> Finding:
-    """Compare the states of a run, mapped back, with those of the original one, bit by bit."""
-    largest, note, first = 0.0, "", 0
-    for iteration, state in zip(iterations.tolist(), states, strict=True):
-        expected = original.at(iteration)
-        if np.array_equal(expected, state, equal_nan=True):
+def _scaled(case: Case) -> list[Relation]:
+    """Data times a power of two, for a formula that does not commute with it; none if none fits.
+
+    Scaling must leave numbers of the precision what they are, so that it and rounding commute. What a
+    solver uses as it is has to stay a number of its precision, or no a can hold it.
+    """
+    declared, held = case.declaration, held_problem(case.problem, case.declaration)
+    for power in POW_POWERS if held is not None else ():
+        try:
+            changed = scale_data(case.problem, case.stream, power)
+            scaled = scale_data(held, case.stream, power).problem
+            rounded = declared.data_rounding
+            fits = (
+                held_problem(scaled, declared) is scaled if rounded else not no_room(scaled, declared, None)
+            )
+        except InputError:
             continue
-        with np.errstate(invalid="ignore"):
-            difference = np.abs(expected - state)
-        difference = np.where(np.isfinite(difference), difference, math.inf)
-        difference[(expected == state) | (np.isnan(expected) & np.isnan(state))] = 0.0
-        place = int(np.argmax(difference))
-        # A difference of longdouble numbers may be 0 as a float64, and is one all the same.
-        largest = max(largest, float(difference[place]) or smallest_subnormal("float64"))
-        first = first or iteration
-        note = note or (
-            f"differs, first at iteration {iteration} in "
-            f"{counted(int(np.count_nonzero(difference)), 'coordinate')}: number {place} is "
-            f"{expected[place]!s} and, mapped back, {state[place]!s}"
-        )
-    return wrong(f"{what} {note}".rstrip(), largest, window=Window(0, first), note=note)
-
-
-def blind(case: Case, relation: Relation, original: Trajectory) -> str:
-    """Why a planted defect of this relation would not show on this run; empty if it would."""
-    if relation.name == RESTART:
-        state, begin = original.at(relation.begin), relation.begin
-        if not state.any():
-            return f"a is 0 at iteration {begin}"
-        still = np.array_equal(state, original.final, equal_nan=True)
-        return f"a does not change after iteration {begin}" if still else ""
-    # A recorded coordinate shows the outcome of a step: any of K-RR, a free one of K-SVM.
-    svm, states = case.problem.is_svm, original.alphas
-    shows = (states > 0) & (states < case.problem.hinge.upper) if svm else states != 0
-    if not shows.any():
-        return "every recorded coordinate lies on the box or is 0, where no constant can show"
-    if relation.name.startswith("data") and case.problem.kernel.of_distance:
-        draws = np.unique(case.stream.blocks(0, original.length))[:ROWS_LOOKED_AT]
-        entries = kernel_entries(case.problem, case.declaration, draws).values
-        entries[np.arange(draws.size), draws] = 0.0
-        largest = float(entries.max())
-        if largest * case.problem.samples < unit_roundoff(case.declaration.precision):
-            return f"no off-diagonal kernel entry looked at exceeds {largest:.3g}: distances do not act"
-    return ""
+        if fits:
+            return [Relation("data-scaled", f"data times 2**{power}", changed)]
+    return []
