@@ -24,7 +24,7 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, plain_request, plain_run, run_key
 from sstep_verify.checks.shared.finding import Finding, Window
-from sstep_verify.checks.shared.outcome import finite_promised, planted_term, record
+from sstep_verify.checks.shared.outcome import NO_LOG, finite_promised, planted_term, record
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import NoLogError, NoResultError, ProgramError, ResultError, counted
@@ -63,7 +63,7 @@ CAUSES = {
 }
 """Likely causes of what is wrong, by item, where it does not say them itself, as an error does."""
 
-OF_ERROR = {"IncoherenceError": "coherence", NoLogError.__name__: "no step log"} | dict.fromkeys(
+OF_ERROR = {"IncoherenceError": "coherence", NoLogError.__name__: NO_LOG} | dict.fromkeys(
     (ResultError.__name__, NoResultError.__name__), "shape"
 )
 """Stands for the item `stop reason` where an error says that ranks differ, or what of a result is wrong."""

@@ -14,6 +14,8 @@ Q-seminorm and the decision values, does not depend on that, and whether a* is p
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sstep_verify.bounds.optimum import ridge as optimum_ridge
@@ -31,9 +33,6 @@ from sstep_verify.checks.shared.final_vector import (
 )
 from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import planted_term, record
-from sstep_verify.diagnosis.conventions import Answer, Reading
-from sstep_verify.diagnosis.hints import MOST_SAMPLES as MOST_READ
-from sstep_verify.diagnosis.hints import explained, in_words
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.objectives import MOST_SAMPLES, exact_values
 from sstep_verify.oracle.facade import Oracle
@@ -58,8 +57,6 @@ GIVEN_CAUSES = (
     "{}; it is of a run that had not converged, or of another problem ({}); where its solver stops at a "
     "tolerance, say which (--tolerance)"
 )
-UNEXPLAINED = "none of the known conventions and other problems explains it"
-UNTRIED = f"what explains it is looked for up to m = {MOST_READ} alone"
 
 ORIGIN = {
     True: (
@@ -184,17 +181,22 @@ def _verdict(
     or the norm of a*, `over` encloses what was measured over that, and `words` tell of it and of the
     largest violation of the optimality rules.
     """
-    svm, given, hints = case.problem.is_svm, trajectory.stopped == GIVEN, list[Reading]()
+    svm, given, hints = case.problem.is_svm, trajectory.stopped == GIVEN, list[Any]()
     causes, tolerance = CAUSES.format(PROBLEM[svm]), case.claims.get("tolerance")
     if given:  # Nothing of a run.
         what += f", {words[0]} (tolerance {tolerance or 0.0:g}), {words[1]}"
-        tried = UNEXPLAINED if case.problem.samples <= MOST_READ else UNTRIED
-        causes = GIVEN_CAUSES.format(tried, PROBLEM[svm])
     finding = Finding(what, *enclosure, bound)
     if finding.status is Status.FAIL:
+        from sstep_verify.diagnosis.conventions import Answer
+        from sstep_verify.diagnosis.hints import explained, in_words, unexplained
+
         claimed = (bound / whole if whole > 0 else 0.0) if tolerance is None else tolerance
         vector = trajectory.final.astype(np.float64)
         hints = explained(Answer(case.problem, vector, written_with(trajectory), optimum, claimed), over[0])
+        if hints:
+            causes = in_words(hints)
+        elif given:
+            causes = GIVEN_CAUSES.format(unexplained(case.problem), PROBLEM[svm])
     begin, least, limit = start
     where = "the start" if start_of(trajectory).any() else "the start a = 0"
     planted = planted_term("no step made", least, limit, 1, 1, f"{where} {begin}, within twice its bound")
@@ -205,7 +207,7 @@ def _verdict(
         finding,
         units="gap" if svm else "2-norm",
         origin=ORIGIN[svm].format(_word(trajectory)),
-        causes=in_words(hints) if hints else causes,
+        causes=causes,
         terms=(planted,),
         evidence={"iterations": trajectory.length, **evidence, **notes(trajectory, hints)},
         signs=[hint.sign for hint in hints if hint.sign],

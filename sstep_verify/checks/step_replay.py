@@ -20,6 +20,7 @@ import numpy as np
 from sstep_verify.checks.shared.case import Case, Check, loggable, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding, Window, decisive, unbounded, wrong
 from sstep_verify.checks.shared.outcome import (
+    NO_LOG,
     RARE,
     TOO_MANY,
     TWO_RUNS,
@@ -28,7 +29,6 @@ from sstep_verify.checks.shared.outcome import (
     unseen,
     verdict_on,
 )
-from sstep_verify.checks.steps.causes import NO_LOG, diagnosed, of_recorded
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.seen import exact_steps, step_terms
 from sstep_verify.checks.steps.tally import EVENTS
@@ -75,6 +75,8 @@ def _judge_run(
     length = trajectory.length
     evidence: dict[str, object] = {"steps": {"judged": 0, "of": length}}
     if broken := broken_chain(case, trajectory):
+        from sstep_verify.checks.steps.causes import of_recorded
+
         replays = WindowReplays(case, step_judge.oracle)
         broken, each = of_recorded(broken, case, trajectory, replays, between=between)
         reason = f"{broken.what}. {broken.note}".rstrip()
@@ -99,6 +101,8 @@ def _judge_run(
     worst = [_worded(judged, judged.worst)] if judged.worst else []
     finding, each = decisive([*worst, *exact]), False
     if judged.wrong.size:
+        from sstep_verify.checks.steps.causes import diagnosed
+
         finding, each = diagnosed(finding, judged, between=between)
     exact_ratios = [f"{step.what}: ratio {step.ratio:.3g}" for step in exact]
     evidence |= finding.details | {"exact steps": exact_ratios}

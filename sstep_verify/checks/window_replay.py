@@ -19,7 +19,14 @@ from dataclasses import replace
 from functools import partial
 
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
-from sstep_verify.checks.shared.finding import Finding, decisive, promising, term_records, unbounded
+from sstep_verify.checks.shared.finding import (
+    Finding,
+    any_tried,
+    decisive,
+    promising,
+    term_records,
+    unbounded,
+)
 from sstep_verify.checks.shared.outcome import (
     RARE,
     TOO_MANY,
@@ -35,10 +42,8 @@ from sstep_verify.checks.window.choose import (
     replayed_windows,
     screenable,
 )
-from sstep_verify.checks.window.ends import any_tried, causes_of, reproduced, source_of
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.checks.window.screen import SCREEN, Screen, requests, screen
-from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.errors import counted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
@@ -144,7 +149,12 @@ def _judge_run(
         status = Status.VACUOUS
     planned = -(-trajectory.length // s)
     steps = sum(min(begin + s, trajectory.length) - begin for begin in judged)
-    causes = causes_of(case, width, findings, between=between) if status is Status.FAIL else []
+    causes, explained = [], []
+    if status is Status.FAIL:
+        from sstep_verify.checks.window.ends import causes_of, reproduced, source_of
+
+        causes = causes_of(case, width, findings, between=between)
+        explained = [source_of(findings), reproduced(case, findings, causes)]
     named = sorted(cause.words for cause in causes) or list(largest.signs)
     sources, covered = _sources(compared), coverage(planned, len(judged), screened, replayed)
     beyond = [finding for _, finding in screened.flagged]
@@ -155,7 +165,7 @@ def _judge_run(
         s,
         status,
         largest,
-        reason(case, width, status, decided_by, largest, terms, sources, covered, causes),
+        reason(case, width, status, decided_by, largest, terms, sources, covered, explained),
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm, or largest coordinate",
         planned=planned,
         executed=len(judged),
@@ -227,19 +237,19 @@ def reason(
     terms: Sequence[Term],
     sources: Mapping[str, Mapping],
     covered: str,
-    causes: Sequence[Candidate],
+    explained: Sequence[str],
 ) -> str:
     """The reason of a verdict on a run with windows of s iterations, at most those of the run.
 
     It is about one of its comparisons, be it in the screen. The largest ratio stands there by source, such
-    as ``from data``; causes are what ends all diagnosed windows where the solver ended them.
+    as ``from data``; of a failure it says what ends all diagnosed windows where the solver ended them.
     """
     if finding.what:
         return finding.what
     sentences = [_compared(case, finding, sources)]
     if status is Status.FAIL:
         sentences.append(f"{finding.note}." if finding.note else "")
-        sentences += [source_of(findings), reproduced(case, findings, causes)]
+        sentences += explained
         if case.problem.kernel.linear and not case.declaration.state:
             sentences.append(UNDECLARED)
     elif status is Status.INCONCLUSIVE and finding.source == SCREEN:

@@ -197,3 +197,10 @@ def in_words(causes: list[Reading]) -> str:
     meanings = "; or ".join(cause.words for cause in causes)
     near = max(cause.near for cause in causes)
     return f"it is {meanings}: so read, the vector is the optimum to {near:.1g}"
+
+
+def unexplained(problem: Problem) -> str:
+    """What is said of a failure that nothing explains, for its reason."""
+    if problem.samples > MOST_SAMPLES:
+        return f"what explains it is looked for up to m = {MOST_SAMPLES} alone"
+    return "none of the known conventions and other problems explains it"

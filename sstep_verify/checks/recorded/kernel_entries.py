@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,9 +21,7 @@ from sstep_verify.checks.shared.case import Case, check_of_each_s
 from sstep_verify.checks.shared.finding import Finding, decisive, unknown
 from sstep_verify.checks.shared.outcome import planted_term, record, worst_entry
 from sstep_verify.checks.window_replay import replayable
-from sstep_verify.diagnosis.candidates import Candidate, Suspects
 from sstep_verify.diagnosis.kernel_rows import differs, panel_defects, rows_of, shown
-from sstep_verify.diagnosis.search import explanations
 from sstep_verify.oracle.balls.exact_kernel import magnitude_interval
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.protocol import RunRequest
@@ -31,6 +30,9 @@ from sstep_verify.rounding.arithmetic import OUTWARD, unit_roundoff
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import NAMED, Status, Term, Verdict
+
+if TYPE_CHECKING:
+    from sstep_verify.diagnosis.candidates import Candidate
 
 CHECK = "kernel-entries"
 
@@ -115,6 +117,9 @@ def _terms(
 
 def _suspects(case: Case, judged: list[PanelRows]) -> list[Candidate]:
     """What reproduces all compared entries; of candidates that have the same entries the first."""
+    from sstep_verify.diagnosis.candidates import Suspects
+    from sstep_verify.diagnosis.search import explanations
+
     # Single ones cost little: they are looked for though another check has told a cause.
     named = explanations(Suspects(case.problem, ()), judged, pairs=case.diagnose)
     same = {

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sstep_verify.bounds.optimum.svm import SvmValues
-from sstep_verify.diagnosis.conventions import Reading
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, unit_roundoff
 from sstep_verify.trajectory import GIVEN, Trajectory
+
+if TYPE_CHECKING:
+    from sstep_verify.diagnosis.conventions import Reading
 
 ALONE = "judged by its final a alone"
 """Key of the evidence on a vector that was handed over: nothing was run, and no step can be judged."""

@@ -62,8 +62,8 @@ class Finding:
         Whether the kernel of the replay is that of the data or the solver's own panel.
     parts : tuple of Finding
         The two findings that this one joins; empty where there is only one.
-    end : object or None
-        Of a window, where it ended, for diagnosis; None where none is wanted.
+    end : tuple or None
+        Of a window, where it ended, for diagnosis (`window.ends.WindowEnd`); None where none is wanted.
     details : dict of str to object
         Further plain values for the report.
     signs : tuple of str
@@ -166,6 +166,12 @@ def decisive(findings: Sequence[Finding]) -> Finding:
 def promising(findings: Sequence[Finding]) -> Sequence[Finding]:
     """Those of which something is promised; all of them where nothing is of any."""
     return [finding for finding in findings if finding.status is not Status.VACUOUS] or findings
+
+
+def any_tried(findings: Sequence[Finding]) -> bool:
+    """Whether there is a failed window in which mistakes are tried."""
+    parts = [part for finding in findings for part in finding.parts or (finding,)]
+    return any(part.status is Status.FAIL and part.end is not None for part in parts)
 
 
 def term_of(name: str, limit: float, planned: int, decided: int, seen: int, why_not: str) -> Term:

@@ -45,6 +45,9 @@ TWO_RUNS = (
 )
 """Said of what two recorded a contradict, of a solver that may be run anew for each of them."""
 
+NO_LOG = "no step log"
+"""Sign of a log that was left out, is of another shape or was not filled: it contradicts nothing."""
+
 TOO_MANY = f"a sum has {MOST_TERMS} terms or more, which bounds are not evaluated for"
 """Why a bound may be infinite though nothing is beyond a precision, in words."""
 

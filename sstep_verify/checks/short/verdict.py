@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from sstep_verify.checks.shared.finding import (
     wrong,
 )
 from sstep_verify.checks.shared.outcome import NOT_AGAIN, unseen, verdict_on, with_planted
-from sstep_verify.checks.short.ends import causes_of
 from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
 from sstep_verify.checks.window.compare import compare, resolution
 from sstep_verify.errors import counted
@@ -27,6 +26,9 @@ from sstep_verify.oracle.window import Replay
 from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, TAIL, WRITE_BACK
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import NAMED, Status, Verdict
+
+if TYPE_CHECKING:
+    from sstep_verify.diagnosis.candidates import Candidate
 
 WRITTEN = "rounding of what was written, where that is most of the bound"
 """Key of the largest rounding that exceeds all of the run's own at a point; for how many values, of all."""
@@ -171,7 +173,11 @@ def verdict_of(
         f"bound {finding.bound:.3g}{'' if finding.note else f' ({origin})'}."
     )
     asked = classical is None and case.diagnose and status is Status.FAIL
-    mistakes = causes_of(truth, s, run, points, between=right) if asked else []
+    mistakes: list[Candidate] = []
+    if asked:
+        from sstep_verify.checks.short.ends import causes_of
+
+        mistakes = causes_of(truth, s, run, points, between=right)
     named = [mistake.words for mistake in mistakes]
     if status is Status.FAIL:
         said = f"{' or '.join(named)} ({REPRODUCES[len(mistakes[0].names)]} the run)" if mistakes else ""

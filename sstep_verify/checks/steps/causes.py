@@ -10,11 +10,11 @@ from sstep_reference import InvalidInputError, SingularSystemError
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, Window
-from sstep_verify.checks.shared.outcome import NOT_AGAIN
+from sstep_verify.checks.shared.finding import Finding, Window, any_tried
+from sstep_verify.checks.shared.outcome import NO_LOG, NOT_AGAIN
 from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.tally import NAMES
-from sstep_verify.checks.window.ends import any_tried, causes_of, reproduced
+from sstep_verify.checks.window.ends import causes_of, reproduced
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.diagnosis.factors import off_by_a_factor
 from sstep_verify.diagnosis.search import RIGHT
@@ -41,10 +41,6 @@ WRONG = 8
 
 UNNAMED = ": another kernel, another order of draws or another precision than declared may."
 """Said where nothing reproduces wrong steps, of what was not tried."""
-
-
-NO_LOG = "no step log"
-"""Sign of a log that was left out, is of another shape or was not filled: it contradicts nothing."""
 
 
 def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Finding, bool]:

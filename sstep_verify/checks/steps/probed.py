@@ -10,7 +10,6 @@ from functools import cached_property
 import numpy as np
 
 from sstep_verify.checks.shared.finding import Finding, distance_ratios
-from sstep_verify.checks.steps.causes import never_first
 from sstep_verify.errors import counted
 from sstep_verify.verdict import SEEN
 
@@ -192,6 +191,8 @@ def _cause(first: Compared, step: int, steps: int, width: int) -> str:
             "no correction acts in the first step of a window, so the product with a, or what is added "
             "to it, is wrong"
         )
+    from sstep_verify.checks.steps.causes import never_first
+
     if never_first(first.wrong, width):
         windows = -(-steps // width)
         return f"those of the first steps of all {windows} windows are not out, so the correction is wrong"

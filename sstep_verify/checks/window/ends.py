@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 from sstep_reference import SingularSystemError
 
 from sstep_verify.bounds.window.split import ridge_window_split, svm_window_split
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.finding import Finding, any_tried
 from sstep_verify.checks.shared.outcome import NOT_AGAIN
 from sstep_verify.checks.window.compare import RunWindow
+from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.diagnosis.candidates import Candidate, suspects_of
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.search import explanations, mistaken_reach
@@ -25,9 +25,6 @@ from sstep_verify.rounding.arithmetic import held_problem
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status
-
-if TYPE_CHECKING:
-    from sstep_verify.checks.window.replays import WindowReplays
 
 NOT_STORED = left_out(WRITE_BACK)
 """What a lost tail is, seen from the last window: its new values are not stored."""
@@ -126,8 +123,10 @@ def causes_of(
     for finding in findings:
         parts = [part for part in finding.parts or (finding,) if part.end is not None]
         wrong = [part.end for part in parts if part.status is Status.FAIL]
-        places += [replace(end, alone=len(wrong) == 1) for end in wrong]
-        right += [part.end for part in parts if part.status is Status.PASS and part.source == "data"]
+        places += [WindowEnd(*end, alone=len(wrong) == 1) for end in wrong]
+        right += [
+            WindowEnd(*part.end) for part in parts if part.status is Status.PASS and part.source == "data"
+        ]
     ends = [place.window.end for place in places]
     suspects = suspects_of(
         case.problem, case.declaration.update, s, case.stream.block, between=between, ends=ends
@@ -158,12 +157,6 @@ def source_of(findings: Sequence[Finding]) -> str:
             "panel shown is not the one used."
         )
     return "No panel tells a wrong kernel entry from a wrong recurrence here." if wrong else ""
-
-
-def any_tried(findings: Sequence[Finding]) -> bool:
-    """Whether there is a failed window in which mistakes are tried."""
-    parts = [part for finding in findings for part in finding.parts or (finding,)]
-    return any(part.status is Status.FAIL and part.end is not None for part in parts)
 
 
 def reproduced(case: Case, findings: Sequence[Finding], causes: Sequence[Candidate]) -> str:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,8 +43,6 @@ from sstep_verify.checks.window.compare import (
     settled,
     wide,
 )
-from sstep_verify.checks.window.ends import WindowEnd
-from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.diagnosis.kernel_rows import hides_a_defect
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.window import Replay
@@ -51,6 +50,9 @@ from sstep_verify.quantities import TAIL, WRITE_BACK
 from sstep_verify.rounding.rows_and_clip import may_factor
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status
+
+if TYPE_CHECKING:
+    from sstep_verify.diagnosis.candidates import Candidate
 
 
 class WindowReplays:
@@ -177,7 +179,7 @@ class WindowReplays:
             # A tail that is not made leaves a as it was, as one whose new values are not stored does.
             finding.dropped[TAIL] = finding.dropped[WRITE_BACK]
             finding.detection_limit[TAIL] = finding.detection_limit[WRITE_BACK]
-        end = WindowEnd(self, recorded, panel) if diagnose else None
+        end = (self, recorded, panel) if diagnose else None
         return replace(finding, source=source, end=end)
 
     def replayed(self, recorded: RunWindow, panel: Panel | None) -> tuple[Replay, np.ndarray] | None:
