@@ -239,7 +239,9 @@ def _scaled(case: Case) -> list[Relation]:
     solver uses as it is has to stay a number of its precision, or no a can hold it.
     """
     declared, held = case.declaration, held_problem(case.problem, case.declaration)
-    for power in POW_POWERS if held is not None else ():
+    if held is None:
+        return []
+    for power in POW_POWERS:
         try:
             changed = scale_data(case.problem, case.stream, power)
             scaled = scale_data(held, case.stream, power).problem
