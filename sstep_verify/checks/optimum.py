@@ -193,10 +193,9 @@ def _verdict(
         claimed = (bound / whole if whole > 0 else 0.0) if tolerance is None else tolerance
         vector = trajectory.final.astype(np.float64)
         hints = explained(Answer(case.problem, vector, written_with(trajectory), optimum, claimed), over[0])
-        if hints:
-            causes = in_words(hints)
-        elif given:
+        if given:
             causes = GIVEN_CAUSES.format(unexplained(case.problem), PROBLEM[svm])
+        causes = in_words(hints) if hints else causes
     begin, least, limit = start
     where = "the start" if start_of(trajectory).any() else "the start a = 0"
     planted = planted_term("no step made", least, limit, 1, 1, f"{where} {begin}, within twice its bound")

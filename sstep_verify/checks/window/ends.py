@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sstep_reference import SingularSystemError
@@ -123,7 +123,7 @@ def causes_of(
     for finding in findings:
         parts = [part for part in finding.parts or (finding,) if part.end is not None]
         wrong = [part.end for part in parts if part.status is Status.FAIL]
-        places += [WindowEnd(*end, len(wrong) == 1) for end in wrong]
+        places += [replace(WindowEnd(*end), alone=len(wrong) == 1) for end in wrong]
         right += [
             WindowEnd(*part.end) for part in parts if part.status is Status.PASS and part.source == "data"
         ]
