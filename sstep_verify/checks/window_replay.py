@@ -27,14 +27,7 @@ from sstep_verify.checks.shared.finding import (
     term_records,
     unbounded,
 )
-from sstep_verify.checks.shared.outcome import (
-    RARE,
-    TOO_MANY,
-    missed,
-    right_at_one,
-    unseen,
-    verdict_on,
-)
+from sstep_verify.checks.shared.outcome import RARE, TOO_MANY, missed, right_at_one, unseen, verdict_on
 from sstep_verify.checks.window.choose import (
     choose_windows,
     failed,
@@ -248,8 +241,7 @@ def reason(
         return finding.what
     sentences = [_compared(case, finding, sources)]
     if status is Status.FAIL:
-        sentences.append(f"{finding.note}." if finding.note else "")
-        sentences += explained
+        sentences += [f"{finding.note}." if finding.note else "", *explained]
         if case.problem.kernel.linear and not case.declaration.state:
             sentences.append(UNDECLARED)
     elif status is Status.INCONCLUSIVE and finding.source == SCREEN:
