@@ -25,7 +25,7 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.protocol import RunRequest
-from sstep_verify.solver import ridge_window, solver, svm_window, windows
+from sstep_verify.solver import ridge_window, svm_window, windows
 from sstep_verify.solver import run as run_module
 
 # Two full windows and a short one, long enough that coordinates drawn again are clipped: where such a
@@ -147,7 +147,7 @@ def test_a_planted_defect_is_red_where_the_unplanted_solver_is_green(task, updat
 @pytest.mark.parametrize("task", LOSSES)
 def test_an_edit_that_changes_nothing_stays_green(task, update):
     nothing = ("from __future__ import annotations\n", "from __future__ import annotations\n\n")
-    for module in (svm_window, ridge_window, solver, run_module, windows):
+    for module in (svm_window, ridge_window, run_module, windows):
         with plant(module, nothing):
             assert judged(task, KERNELS[2], update).green
             assert judged(task, KERNELS[0], update, keep_gram=True).green

@@ -95,7 +95,7 @@ def test_other_labels_are_told_from_a_lost_one():
 
 def test_further_runs_are_few_small_and_end_with_the_time_for_them(monkeypatch):
     asked = []
-    monkeypatch.setattr(apart, "_said", lambda size, status, before, more: more.extend(before) or "")
+    monkeypatch.setattr(apart, "_said", lambda size, status, before, more, new: more.extend(before) or "")
     judge(ridge_of(LAMBDAS[0][0], asked), HALF, STREAM, 1)
     others = {problem.digest: problem for problem in asked if problem.digest != HALF.digest}
     assert len(others) == apart.RUNS

@@ -22,7 +22,8 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.protocol import RunRequest
-from sstep_verify.solver import ProductionSolver, ridge_window, solver, svm_window
+from sstep_verify.solver import ProductionSolver, ridge_window, svm_window
+from sstep_verify.solver import run as run_module
 from sstep_verify.solver.panels import panel as kernel_functions
 from sstep_verify.solver.panels import products
 from sstep_verify.verdict import Status
@@ -118,8 +119,8 @@ def test_a_cache_filled_by_another_problem_is_seen():
         return kept
 
     assert judged(metamorphic_bounded, case, variants={"gram": used_before})[4].status is Status.PASS
-    with plant(solver, (" and self._gram[0] == request.problem.digest", "")):
-        kept = solver.ProductionSolver
+    with plant(run_module, (" and self._gram[0] == request.problem.digest", "")):
+        kept = run_module.ProductionSolver
 
         def used_before_planted():
             made = kept(keep_gram=True)
