@@ -62,6 +62,8 @@ def read_vector(
 
 
 def _numpy(content: bytes, path: str | Path, samples: int) -> np.ndarray:
+    if not content.startswith(np.lib.format.MAGIC_PREFIX):  # NumPy takes any other for pickled objects.
+        raise InputError(f"{path}: cannot be read as a .npy file: it does not begin as one")
     try:
         found = np.load(io.BytesIO(content), allow_pickle=False)
     except (*MALFORMED_ARRAY, OSError, MemoryError) as error:

@@ -78,6 +78,11 @@ def test_a_killed_run_goes_on_and_what_was_made_is_made_again_to_the_last_bit(mo
     assert arrays("s.npz")["alpha"].tobytes() == resumed["alpha"].tobytes()
 
 
+def test_an_s_that_is_not_found_yet_is_none_that_is_best_so_far():
+    told = done(*AUTO, "--iterations", "48", "--tolerance", "0", "--out", "r.npz")
+    assert "s not found yet, exploring from: 16 with allreduce; explored because training began" in told
+
+
 def test_no_s_beyond_the_largest_asked_for():
     done(*AUTO, *LONG, "--s", "auto:5", "--out", "r.npz")
     assert set(arrays("r.npz")["sequence"][:, 1].tolist()) <= {1, 2, 4}
@@ -89,7 +94,9 @@ def test_what_does_not_go_together_is_refused():
         code, out, err = command(*fixed, "--s", steps)
         assert (code, out, "'--s'" in err) == (2, "", True), steps
     assert "a K-SVM steps one coordinate at a time" in refused(*fixed, "--block", "2")
-    assert "holds no sequence of s" in refused(*AUTO, "--out", "r.npz", "--s", "F")
+    assert "no sequence of s of sstep-verify solve (it is no .npz" in refused(
+        *AUTO, "--out", "r.npz", "--s", "F"
+    )
     done(*fixed, "--iterations", "32", "--interval", "16")
     assert "its s was not tuned" in refused(*AUTO, "--out", "t.npz", "--s", "r.npz")
     done(*AUTO, *LONG, "--out", "t.npz")

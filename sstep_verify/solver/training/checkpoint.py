@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.errors import InputError
-from sstep_verify.files import MALFORMED_ARRAY
+from sstep_verify.files import MALFORMED_ARRAY, open_regular
 from sstep_verify.problems import Problem
 from sstep_verify.solver.settings import EXCHANGES
 from sstep_verify.solver.training.decisions import MACHINE
@@ -118,6 +118,7 @@ def read_sequence(path: Path) -> tuple[tuple[Stretch, ...], dict[str, Any]]:
     Raises InputError if the file cannot be read, or its s was not tuned.
     """
     try:
+        _require_archive(path)
         with np.load(path, allow_pickle=False) as file:
             options = json.loads(str(file["options"]))
             tuned = isinstance(options, dict) and options.get("s") == "auto"
@@ -166,6 +167,12 @@ def refuse_impossible(path: Path, found: Checkpoint, problem: Problem) -> None:
         raise InputError(
             f"{path}: its dual vector is {faults}; the file was changed: remove it and run without --resume"
         )
+
+
+def _require_archive(path: Path) -> None:
+    """ValueError unless a file is regular and an archive: NumPy takes any other for pickled objects."""
+    with open_regular(path, "a result or checkpoint") as content:
+        _require(zipfile.is_zipfile(content), "it is no .npz file")
 
 
 def _parts(path: Path) -> dict[str, Any]:

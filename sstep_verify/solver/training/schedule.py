@@ -93,7 +93,7 @@ class Schedule:
                 yield f"s tried with {exchange}, us an iteration when last tried: {told}"
         reasons = Counter(tuner.explored)
         why = ", ".join(f"{why} ({count})" if count > 1 else why for why, count in reasons.items())
-        state = "still exploring, best so far" if tuner.exploring else "found"
+        state = "not found yet, exploring from" if tuner.exploring else "found"
         yield f"s {state}: {best.s} with {best.exchange}; explored because {why}; s at most {width}"
         shares: Counter[tuple[str, int]] = Counter()
         begin = 0

@@ -76,7 +76,7 @@ def test_zeros_that_were_left_out_do_not_widen_the_rounding(tmp_path):
         ("alpha.txt", b"1 2 3 4", "holds 4 numbers"),
         ("alpha.txt", b"1 2 x", "'x' is no number"),
         ("alpha.bin", b"12345678", "3 float64, one for each sample, have 24"),
-        ("alpha.npy", b"nonsense", r"cannot be read as a \.npy file"),
+        ("alpha.npy", b"nonsense", r"cannot be read as a \.npy file: it does not begin as one"),
         *[("alpha.npy", with_header(text), r"cannot be read as a \.npy file") for text in HEADERS.values()],
     ],
 )
