@@ -108,8 +108,8 @@ class Plan:
     of every FAIL and INCONCLUSIVE is collected in `artefacts` (None for nowhere) and, if `runs`, all runs,
     for a statement. In `partial` (`campaign.partial.Partial`) finished outcomes are kept, and may be
     found: keys of these are `finished`, and not wanted again. `say` is called with a line of text before
-    the work begins, `announce` with one that is to be read even where only results are. `shard`
-    (`campaign.run.Shard`) is the part of the campaign that is run, all of it if None.
+    the work begins, such as the `remark`, `announce` with one that is to be read even where only results
+    are. `shard` (`campaign.run.Shard`) is the part of the campaign that is run, all of it if None.
     """
 
     definition: Definition
@@ -123,6 +123,7 @@ class Plan:
     announce: Callable[[str], None] = silent
     shard: Any = None
     runs: bool = False
+    remark: str = ""
     finished: frozenset[str] = frozenset()
 
 

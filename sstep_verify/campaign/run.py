@@ -133,6 +133,8 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
     if plan.shard:
         units = plan.shard.of(units)
     prepared = kind.prepare(plan, units)
+    if plan.remark:  # What is refused is not run, and nothing is to be told of it.
+        plan.say(plan.remark)
     units = prepared.units
     state = State()
     kept: dict[str, object] = {}

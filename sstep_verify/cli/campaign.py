@@ -153,8 +153,8 @@ def _seeded(plan, given, kept, draws: bool):
     plan = replace(plan, definition=profile.with_further_s(plan.definition, seed))
     if plan.definition.seed is None or given is not None:
         return plan
-    _say(f"seed {seed}, from which further s are drawn: --seed {seed} draws the same")
-    return replace(plan, command=(*plan.command, "--seed", str(seed)))
+    remark = f"seed {seed}, from which further s are drawn: --seed {seed} draws the same"
+    return replace(plan, command=(*plan.command, "--seed", str(seed)), remark=remark)
 
 
 def _say(line: str) -> None:
