@@ -128,6 +128,10 @@ def read_sequence(path: Path) -> tuple[tuple[Stretch, ...], dict[str, Any]]:
         raise InputError(f"{path}: holds no sequence of s of sstep-verify solve ({error})") from error
 
 
+OPTIONS = {"loss": "--task and --C or --lambda", "kernel": "--kernel"}
+"""Options that say what is kept under another name."""
+
+
 def refuse_other_run(path: Path, found: Checkpoint, options: Mapping[str, Any], data: str) -> None:
     """Refuse a checkpoint of another run than one of these options and data.
 
@@ -140,7 +144,7 @@ def refuse_other_run(path: Path, found: Checkpoint, options: Mapping[str, Any], 
         if theirs != ours:
             raise InputError(
                 f"{path}: was made with {name} = {theirs!s:.80}, but this run has {name} = {ours}; "
-                f"resume with {theirs!s:.80}, or run with another --out"
+                f"give {OPTIONS.get(name, f'the {name}')} of that run, or another --out"
             )
     if found.data != data:
         raise InputError(

@@ -158,9 +158,13 @@ def test_an_array_whose_header_is_damaged_is_refused(tmp_path, kind):
 
 def test_another_run_is_refused_with_both_values(tmp_path):
     refuse_other_run(tmp_path, KEPT, dict(KEPT.options), KEPT.data)
-    with pytest.raises(InputError, match=r"made with s = 4, but this run has s = 8; resume with 4"):
+    with pytest.raises(
+        InputError, match=r"made with s = 4, but this run has s = 8; give the s of that run"
+    ):
         refuse_other_run(tmp_path, KEPT, {"s": 8, "kernel": "x"}, KEPT.data)
-    with pytest.raises(InputError, match="kernel = x, but this run has kernel = not set"):
+    with pytest.raises(
+        InputError, match="kernel = x, but this run has kernel = not set; give --kernel of that"
+    ):
         refuse_other_run(tmp_path, KEPT, {"s": 4}, KEPT.data)
     with pytest.raises(InputError, match="digest abababababababab, but this run's have cdcdcdcdcdcdcdcd"):
         refuse_other_run(tmp_path, KEPT, dict(KEPT.options), "cd" * 32)
