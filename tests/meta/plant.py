@@ -6,10 +6,13 @@ originals wherever a module of this project refers to them. Nothing is written t
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import pkgutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import ModuleType
 from unittest import mock
 
@@ -76,6 +79,7 @@ def plant(module: ModuleType, *edits: tuple[str, str]) -> Iterator[ModuleType]:
     PlantError
         If an old text is not there exactly once.
     """
+    _import_all()
     planted = edited_module(module, list(edits))
     replaced = {id(original): vars(planted)[name] for name, original in _own(module).items()}
     restore: list[tuple[ModuleType, str, object]] = []
@@ -92,6 +96,15 @@ def plant(module: ModuleType, *edits: tuple[str, str]) -> Iterator[ModuleType]:
     finally:
         for holder, attribute, value in reversed(restore):
             setattr(holder, attribute, value)
+
+
+@cache
+def _import_all() -> None:
+    """Import all modules of the project: one that is first imported within a block would keep its defect."""
+    for package in map(importlib.import_module, PROJECT):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith(".__main__"):
+                importlib.import_module(module.name)
 
 
 def _held() -> list[tuple[ModuleType, str, object]]:
