@@ -15,6 +15,7 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.diagnosis.candidates import Candidate, Suspects
 from sstep_verify.diagnosis.other_problems import SOLVED_INSTEAD
 from sstep_verify.problems import Problem
+from sstep_verify.recurrence.mutation import NONE, Mutation
 from sstep_verify.rounding.arithmetic import gamma, unit_roundoff
 from sstep_verify.rounding.kernel.entries import KernelEntries
 
@@ -23,6 +24,9 @@ PAIR_WORK = 1 << 24
 
 RIGHT = 3
 """Right places that are asked, where several candidates explain the wrong ones."""
+
+NOTHING = Mutation("nothing is wrong")
+"""Right steps, allowed what steps with a mistake are."""
 
 
 class Place(Protocol):
@@ -42,7 +46,8 @@ def explanations(
 
     Pairs are tried if `pairs`. Places are what the solver did where it is wrong; where there is nothing,
     nothing explains it. Of several candidates those stand that end as it did where it is right too; all of
-    them where none does, since a mistake may act in a part of a run.
+    them where none does, since a mistake may act in a part of a run. None is a mistake in the steps where
+    right steps would end everywhere as near as such a mistake is allowed to.
     """
     alone = suspects.alone()
     if not places or not alone:
@@ -51,6 +56,10 @@ def explanations(
     explaining = _explaining(alone, ordered)
     if pairs and not explaining:
         explaining = _explaining(_affordable(suspects.in_pairs(), ordered[0]), ordered)
+    # Steps with a mistake are allowed more than right ones: where these stay within that, it tells nothing.
+    right_steps = Candidate((), alone[0].problem, mutation=NOTHING)
+    if any(one.mutation is not NONE for one in explaining) and _explaining([right_steps], ordered):
+        explaining = [one for one in explaining if one.mutation is NONE]
     if len(explaining) > 1:
         explaining = _explaining(explaining, right[:RIGHT]) or explaining
     # One of each name; few runs look by chance like right steps on another problem, which goes first.

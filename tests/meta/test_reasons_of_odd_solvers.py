@@ -22,8 +22,8 @@ STREAM = IndexStream("uniform", SAMPLES, 1, 73, seed=3)
 TWO_RUNS = "the one is not how the other begins"
 
 
-def solver_of(*, log, last=1.0, shifted=False, labels=1.0, precision=np.float64):
-    """A K-SVM-L1 whose correction is times `last` in the last window of a run.
+def solver_of(*, log, last=1.0, shifted=False, labels=1.0, precision=np.float64, end=2.0):
+    """A K-SVM-L1 whose correction is times `last` in the last window of a run, and whose C is `end`.
 
     Its entries are those of the place before in the window where `shifted`. The product of a row is with a
     times `labels` where the label is -1.
@@ -41,7 +41,7 @@ def solver_of(*, log, last=1.0, shifted=False, labels=1.0, precision=np.float64)
                 for t, increment in enumerate(increments):
                     other = drawn[max(t - shifted, 0)]
                     gradient += factor * matrix[i, other] * increment
-                new = min(max(alpha[i] - gradient / matrix[i, i], precision(0)), precision(2))
+                new = min(max(alpha[i] - gradient / matrix[i, i], precision(0)), precision(end))
                 increments.append(new - alpha[i])
                 alpha[i] = new
                 if steps is not None:
@@ -107,3 +107,11 @@ def test_what_the_first_run_refutes_a_further_one_does_not_name():
     further = replace(first, evidence={NAMED: named})
     told = apart.told_apart(first, PROBLEM, solver.declaration, lambda *_: [further])
     assert told.evidence[NAMED] == named[2:]
+
+
+@pytest.mark.parametrize("log", [True, False])
+def test_what_right_steps_would_explain_as_well_names_no_mistake(log):
+    verdict = judge(solver_of(log=log, end=2.0 + 2.0**-51), PROBLEM, STREAM, S)[-1]
+    assert verdict.status is Status.FAIL
+    assert not verdict.evidence.get(NAMED)
+    assert verdict.sentences == ("S-3.1",)

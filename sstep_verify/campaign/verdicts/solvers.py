@@ -92,7 +92,7 @@ def make_solvers(asked: SolverTable) -> dict[str, Solver]:
     if name not in NAMES:
         raise InputError(
             f"solver {name!r} is unknown{closest(name, NAMES)}; known: {', '.join(NAMES)}, and any of your "
-            'own as "module:object"'
+            'own as "module:object", or as a program file "FILE.toml"'
         )
     if (name in TRAINING) != bool(interval):
         raise InputError(
