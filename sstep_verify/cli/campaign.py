@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import click
 
@@ -239,10 +241,15 @@ def _tell_errors(results) -> None:
 
 
 def _again(verdicts, status: str, folder: Path) -> list[str]:
-    """Commands that judge the first unsettled verdict of a case again, and that run its solver again."""
-    verdict = next((one for one in verdicts if one["status"] == status), None)
-    if verdict is None or status == "VACUOUS":
+    """Commands that judge again the verdict that a case is told by, and that run its solver again."""
+    from sstep_verify.campaign.headline import telling
+
+    found: Any = [
+        SimpleNamespace(**{"sentences": (), **one}) for one in verdicts if one["status"] == status
+    ]
+    if not found or status == "VACUOUS":
         return []
+    verdict = vars(telling(found))
     *words, last = shlex.split(verdict["replay"])
     if words[1:] != ["explain", "--again"]:
         return [f"run it again: {verdict['replay']}"]

@@ -6,7 +6,9 @@ import pytest
 
 from sstep_verify.campaign.model import INTERRUPTED, REFUSED
 from sstep_verify.cli.campaign import finish
+from sstep_verify.report.case import Case
 from sstep_verify.report.results import ERRORS, Campaign, Results, Summary
+from sstep_verify.verdict import Status, Verdict
 from studies.report.sensitivity.alarms import AlarmsDocument
 from studies.report.sensitivity.part import Sensitivity
 
@@ -50,3 +52,24 @@ def test_an_interruption_says_whether_there_is_something_to_go_on_with(capsys, t
     code, _, err = told(capsys, tmp_path, made, written=False)
     assert code == INTERRUPTED
     assert err.endswith(f"{words}\n")
+
+
+def test_what_is_judged_again_is_the_verdict_whose_reason_is_told(capsys, tmp_path):
+    """The first that failed has no sentence on a part of a step; the second names one."""
+    numbers = "absolute", 1, 1
+    failed = tuple(
+        Verdict("step-replay", "a", "p", s, 1, Status.FAIL, 2.0, 2.0, 1.0, *numbers,
+            replay=f"sstep-verify explain --again a-s{s}", sentences=sentences)
+        for s, sentences in ((1, ("S-3.1",)), (54, ("S-3.5",)))
+    )  # fmt: skip
+    case = Case(
+        "a", "p", "d", "linear", "svm", "svm-l1", 3, 2, 1, "FAIL", reason="step-replay, s = 54: wrong"
+    )
+    with pytest.raises(SystemExit):
+        finish(
+            Results(Campaign("c"), Summary("one", 1), cases=(case,), verdicts=failed),
+            tmp_path,
+            tmp_path,
+        )
+    out = capsys.readouterr().out
+    assert f"judge it again: sstep-verify explain --again {tmp_path / 'a-s54'}" in out
