@@ -199,8 +199,8 @@ class Problem:
         if not math.isfinite(largest):
             row = int(norms.argmax())
             raise InputError(
-                f"{self.label}: sample {row} (from 0) has a squared norm of {norms[row]:.3g}, and a number "
-                "formed for a kernel value may overflow float64; scale the data, or the kernel's parameter"
+                f"{self.label}: sample {row} (from 0) has a squared norm of {norms[row]:.3g} in float64, "
+                "so a number of a kernel value may overflow; scale the data, or the kernel's parameter"
             )
         return self
 
