@@ -46,12 +46,12 @@ LARGEST = 1 << 20
 """Bytes of the largest campaign file."""
 
 
-def read_definition(name_or_path: str) -> Definition:
+def read_definition(name_or_path: str | os.PathLike[str]) -> Definition:
     """Read a shipped campaign by name, or any campaign file by path.
 
     InputError if there is none, or the file has a syntax error, an unknown key or an unusable value.
     """
-    known = shipped()
+    known, name_or_path = shipped(), os.fspath(name_or_path)
     if name_or_path in known:
         return parse_definition(known[name_or_path].read_text("utf-8"), name_or_path)
     if not name_or_path.endswith(".toml") and not os.path.exists(name_or_path):

@@ -49,7 +49,7 @@ def _list_failures(document, path) -> None:
     known = read_expected(target, planned_ids(document)) if target.exists() else ()
     text = expected_text(document, known)
     write_text(target, text)
-    lacking = text.count(f'reason = "{UNFILLED}"')
+    lacking = text.count(UNFILLED)
     todo = f"; {lacking} without a reason: write it there" if lacking else ""
     click.echo(f"{path}: {counted(text.count('[[expected]]'), 'failure')}{todo}")
 
