@@ -25,8 +25,8 @@ def begin() -> None:
     made, execute = compiled._made, task.execute
     inside = tuple(f"sstep_verify.{room.replace('/', '.')}" for room in ROOMS)
 
-    def plain(function, *, counted):
-        return function if function.__module__.startswith(inside) else made(function, counted=counted)
+    def plain(function, **options):
+        return function if function.__module__.startswith(inside) else made(function, **options)
 
     def saved(communicator, call):
         answer = execute(communicator, call)
