@@ -29,7 +29,7 @@ def test_the_verdict_is_that_of_the_label_and_so_are_sentence_and_place(name):
 
 @pytest.mark.nightly
 def test_a_smaller_problem_is_told_on_which_a_mistake_is_found_alike():
-    found = judged("CorrectionOff", shrink=5)
+    found = judged("CorrectionOff", shrink=15)
     (samples,) = map(int, re.findall(r"^m = (\d+), n = \d+, H = \d+, s = \d+$", found.smaller))
     assert found.killed
     assert 2 <= samples <= 8  # The problem that it is judged on has 32.
