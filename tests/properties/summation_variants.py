@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import LinearKernel, Problem, RBFKernel
+from studies.legal.arithmetic import Sums
 
 
 @dataclass(frozen=True)
@@ -109,18 +110,10 @@ class Variant:
         return a.astype(np.float64)
 
     def _solve(self, G: np.ndarray, rhs: list) -> np.ndarray:
-        """Cholesky by inner products."""
-        b = len(rhs)
-        L, x = np.zeros_like(G), np.array(rhs, dtype=self.type)
-        for j in range(b):
-            L[j, j] = np.sqrt(self.add([G[j, j], *(-(L[j, :j] ** 2))]))
-            for i in range(j + 1, b):
-                L[i, j] = self.add([G[i, j], *(-L[i, :j] * L[j, :j])]) / L[j, j]
-        for j in range(b):
-            x[j] = self.add([x[j], *(-L[j, :j] * x[:j])]) / L[j, j]
-        for j in reversed(range(b)):
-            x[j] = self.add([x[j], *(-L[j + 1 :, j] * x[j + 1 :])]) / L[j, j]
-        return x
+        """Cholesky by inner products; NaN where it breaks down."""
+        right = np.array(rhs, dtype=self.type)
+        solved = Sums(self.type, self.order, self.rng).by_cholesky(G, right)
+        return right * np.nan if solved is None else solved
 
 
 @st.composite
@@ -141,7 +134,7 @@ def variants(draw):
 def variant_run(scenario: Scenario, variant: Variant) -> list[np.ndarray]:
     problem = scenario.problem
     states = [scenario.initial]
-    # A Cholesky factorisation that breaks down ends in a NaN, which is judged.
+    # A NaN, of a factorisation that breaks down, is judged.
     with np.errstate(invalid="ignore", under="ignore"):
         K = variant.kernel_matrix(problem)
         make = variant.svm_window if problem.is_svm else variant.ridge_window
