@@ -88,10 +88,10 @@ def make_window(rows, room, columns, positions, counts, draws, log, weights, svm
     rows_among(own, weights, gram, stale, *rows)
     if svm is not None:
         svm_window(gram, stale, False, own, places, drawn, new, *svm)
-        rows_move(own, svm[1][:count], weights, *rows)
+        rows_move(own, svm[0], weights, *rows)
     if ridge is not None:
         ridge_window(gram, stale, False, own, places, drawn, new, *ridge)
-        rows_move(own, ridge[1][:count], weights, *rows)
+        rows_move(own, ridge[0], weights, *rows)
 
 
 class StepWindows(ExchangedWindows):

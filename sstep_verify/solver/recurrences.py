@@ -40,7 +40,7 @@ class Recurrence:
         draws: np.ndarray,
         log: np.ndarray,
     ) -> np.ndarray:
-        """Make one window; the changes of `vector` at its coordinates, shape (c,), unless rows are whole.
+        """Make one window; unless rows are whole, returns the changes of `vector` at its coordinates first.
 
         `rows`, (c, m) or (c, c): kernel rows of its distinct coordinates, of all samples or among them;
         `stale`, (c,), or None: their products with `vector`; None to take them here, from whole rows;
@@ -49,13 +49,13 @@ class Recurrence:
         * b,): out: the new value of each drawn coordinate.
         """
         self._functions[0](rows, stale, whole, columns, positions, draws, log, *self.state)
-        return self.state[1][: columns.size]
+        return self.state[0]
 
     def kept_windows(
         self, rows: np.ndarray, slot_of: np.ndarray, draws: np.ndarray, width: int, log: np.ndarray
     ) -> None:
         """Make many windows of `width` iterations from kept rows; draws and log (H, b)."""
-        self._functions[1](rows, slot_of, draws, width, log, self._slots, *self.state[2:])
+        self._functions[1](rows, slot_of, draws, width, log, self._slots, *self.state[1:])
 
     def make_up(self, window: int, columns: np.ndarray, log: np.ndarray) -> None:
         """Take part in what other ranks wait for where this one has failed in a window; here in nothing.
@@ -77,7 +77,7 @@ class SvmRecurrence(Recurrence):
         self._slots = np.empty(width, dtype=np.int64)
         self._functions = svm_window.svm_window, svm_window.svm_kept_windows
         self.state = (
-            np.empty(most), np.empty(most), labels, self.alpha, self.vector, np.empty(width),
+            np.empty(most), labels, self.alpha, self.vector, np.empty(width),
             np.empty(width), np.zeros(problem.samples), hinge.shift, hinge.upper, frozen,
         )  # fmt: skip
 
@@ -95,7 +95,7 @@ class RidgeRecurrence(Recurrence):
         self._slots, self._frozen = np.empty(width * block, dtype=np.int64), frozen
         self._functions = ridge_window.ridge_window, ridge_window.ridge_kept_windows
         self.state = (
-            np.empty(most), np.empty(most), problem.targets, self.alpha, np.empty(width * block),
+            np.empty(most), problem.targets, self.alpha, np.empty(width * block),
             np.zeros(samples), np.zeros((2, samples), dtype=np.int32), np.empty((block, block)),
             np.empty(block), problem.ridge.penalty, frozen,
         )  # fmt: skip
@@ -106,7 +106,7 @@ class RidgeRecurrence(Recurrence):
 
     def step(self, rows: np.ndarray, row_of: np.ndarray, block: np.ndarray) -> None:
         """Make one step of many coordinates from their whole rows; row_of and block (b,)."""
-        _, _, targets, alpha, taken, _, _, system, rhs, penalty, _ = self.state
+        _, targets, alpha, taken, _, _, system, rhs, penalty, _ = self.state
         ridge_window.ridge_equations(
             rows, row_of, block, targets, alpha, taken[: block.size], system, rhs, penalty
         )
@@ -172,8 +172,7 @@ class FirstRanks(Recurrence):
 
     def _take(self, columns: np.ndarray, log: np.ndarray, changes: np.ndarray) -> np.ndarray:
         """Take over rank 0's values at coordinates, its log and its changes; returns the changes."""
-        if not self._carries:
-            changes = changes[:0]
+        changes = changes[: columns.size if self._carries else 0]
         parts = [self.alpha[columns], self.vector[columns], log.ravel(), changes]
         buffer = np.concatenate(parts)
         self._taken += 1

@@ -193,24 +193,24 @@ def takes_fresh_products(draws, samples, frozen):
 
 @compiled_borrowing
 def ridge_window(
-    rows, stale, whole, columns, positions, draws, log, products, change, targets, alpha, taken, delta,
-    touched, system, rhs, penalty, frozen,
+    rows, stale, whole, columns, positions, draws, log, change, targets, alpha, taken, delta, touched,
+    system, rhs, penalty, frozen,
 ):  # fmt: skip
     """One window from the kernel rows of its distinct coordinates.
 
     `rows`, (c, m) or (c, c): the rows, of all samples or among the coordinates; `stale`, (c,), or None:
     their products with a; None to take them here, from whole rows; `whole`: whether the rows are of all
     samples; `columns`, `positions`, int64, (c,) and (s * b,): the coordinates, and the place of each draw's
-    among them; `products`, `change`, (>= c,): scratch; `change` out: the changes of a at `columns`, unless
-    `whole`; `taken`, (>= s * b,): scratch: the products of each draw; `draws`, `log`, `targets`, `alpha`,
-    `delta`, `touched`, `system`, `rhs`, `penalty`, `frozen`: as in `ridge_updates`.
+    among them; `change`, (>= c,): scratch; out: the changes of a at `columns`, unless `whole`; `taken`,
+    (>= s * b,): scratch: the products of each draw; `draws`, `log`, `targets`, `alpha`, `delta`,
+    `touched`, `system`, `rhs`, `penalty`, `frozen`: as in `ridge_updates`.
     """
     fresh = whole and takes_fresh_products(draws.size, alpha.size, frozen)
     if stale is None:
         if not fresh:
-            stale_products(rows, alpha, products)
+            stale_products(rows, alpha, change)
             for draw in range(draws.size):
-                taken[draw] = products[positions[draw]]
+                taken[draw] = change[positions[draw]]
     else:
         for draw in range(draws.size):
             taken[draw] = stale[positions[draw]]

@@ -73,22 +73,22 @@ def stale_products(rows, vector, products):
 
 @compiled_borrowing
 def svm_window(
-    rows, stale, whole, columns, positions, draws, log, products, change, labels, alpha, weighted, gradient,
-    signs, delta, shift, upper, frozen,
+    rows, stale, whole, columns, positions, draws, log, change, labels, alpha, weighted, gradient, signs,
+    delta, shift, upper, frozen,
 ):  # fmt: skip
     """One window from the kernel rows of its distinct coordinates.
 
     `rows`, (c, m) or (c, c): the rows, of all samples or among the coordinates; `stale`, (c,), or None:
     their products with `weighted`; None to take them here, from whole rows; `whole`: whether the rows are
     of all samples; `columns`, `positions`, int64, (c,) and (s,): the coordinates, and the place of each
-    draw's among them; `products`, `change`, (>= c,): scratch; `change` out: the changes of `weighted` at
-    `columns`, unless `whole`; `draws`, `log`, `labels`, `alpha`, `weighted`, `gradient`, `signs`, `delta`,
+    draw's among them; `change`, (>= c,): scratch; out: the changes of `weighted` at `columns`, unless
+    `whole`; `draws`, `log`, `labels`, `alpha`, `weighted`, `gradient`, `signs`, `delta`,
     `shift`, `upper`, `frozen`: as in `svm_updates`.
     """
     if stale is None:
-        stale_products(rows, weighted, products)
+        stale_products(rows, weighted, change)
         for place in range(draws.size):
-            gradient[place] = products[positions[place]]
+            gradient[place] = change[positions[place]]
     else:
         for place in range(draws.size):
             gradient[place] = stale[positions[place]]

@@ -54,27 +54,18 @@ class Exchange:
         """Name this rank's part of what is carried beside the dual vector, if anything is."""
         return {}
 
-    def _share(self, columns: np.ndarray, form: Callable[..., None], *arguments: Any) -> None:
-        """Form this rank's share of a window's sums."""
-        self._guarded(form, *arguments)
-        self.columns += columns.size
-        self._clock.stop(PANEL)
-        if self.packet.separate:
-            self._communicator.barrier()
-            self._clock.stop(WAITING)
-
-    def _guarded(self, form: Callable[..., None], *arguments: Any) -> None:
-        """Form what a reduction is to sum; where that fails, it tells all ranks."""
-        if self.packet.failure is None:
+    def _guarded(self, phase: int, form: Callable[..., None], *arguments: Any) -> None:
+        """Form what a reduction is to sum, as one phase; where that fails, it tells all ranks."""
+        packet = self.packet
+        if packet.failure is None:
             try:
                 form(*arguments)
             except Exception as error:
-                self.packet.failure = error
-
-    def _reduce(self, words: int) -> None:
-        """Sum the first words of the packet over all ranks."""
-        self.packet.reduce(words)
-        self._clock.stop(TRANSFER)
+                packet.failure = error
+        self._clock.stop(phase)
+        if packet.separate and phase == PANEL:
+            self._communicator.barrier()
+            self._clock.stop(WAITING)
 
 
 class AllreduceExchange(Exchange):
@@ -107,8 +98,10 @@ class AllreduceExchange(Exchange):
         """Kernel rows of `columns`, shape (c, m); valid until the next call."""
         self._clock.start()
         rows = self.packet.matrix(columns.size, self._panel.samples)
-        self._share(columns, self._panel.partial, rows, columns)
-        self._reduce(rows.size)
+        self.columns += columns.size
+        self._guarded(PANEL, self._panel.partial, rows, columns)
+        self.packet.reduce(rows.size)
+        self._clock.stop(TRANSFER)
         self._panel.finish(rows, columns)
         self._clock.stop(FUNCTION)
         return rows
@@ -123,7 +116,8 @@ class AllreduceExchange(Exchange):
     def formed(self, columns: np.ndarray) -> None:
         """Count a window whose rows were formed apart: nobody else has a share of their sums."""
         self.columns += columns.size
-        self._reduce(columns.size * self._panel.samples)
+        self.packet.reduce(columns.size * self._panel.samples)
+        self._clock.stop(TRANSFER)
 
     def used(self, columns: np.ndarray) -> UsedPanel:
         """Copy of the rows of the window just made."""
@@ -169,22 +163,23 @@ class ReduceScatterExchange(Exchange):
 
     def parts(self, columns: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """As of `Exchange`, among the coordinates; their rows are summed by samples."""
-        clock, count = self._clock, columns.size
+        clock, packet, count = self._clock, self.packet, columns.size
         clock.start()
         send = self._send[: count * self._panel.samples]
-        self._share(columns, self._pack, send, columns)
+        self.columns += count
+        self._guarded(PANEL, self._pack, send, columns)
         own = self._last - self._first
         receive = send if self._receive is self._send else self._receive[: count * own]
         self._communicator.reduce_scatter(send, receive, self._sizes if count == 1 else count * self._sizes)
         clock.stop(TRANSFER)
         block = receive.reshape(count, own)
-        gram, stale = self.packet.square(count)
-        self._guarded(self._panel.finish, block, columns, self._first)
-        clock.stop(FUNCTION)
+        gram, stale = packet.square(count)
+        self._guarded(FUNCTION, self._panel.finish, block, columns, self._first)
         take_own(block, columns, self._first, gram)
         np.dot(block, vector[self._first : self._last], out=stale)
         clock.stop(GRADIENT)
-        self._reduce(gram.size + count)
+        packet.reduce(gram.size + count)
+        clock.stop(TRANSFER)
         return gram, stale
 
     def _pack(self, send: np.ndarray, columns: np.ndarray) -> None:

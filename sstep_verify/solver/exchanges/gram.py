@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from sstep_verify.solver.exchanges.exchange import Exchange
 from sstep_verify.solver.exchanges.gram_local import DenseLocal, SparseLocal
-from sstep_verify.solver.packet import Packet
+from sstep_verify.solver.packet import PANEL, TRANSFER, Packet
 
 
 class GramExchange(Exchange):
@@ -43,8 +43,10 @@ class GramExchange(Exchange):
         """As of `Exchange`, among the coordinates; products are those with w, which stands for `vector`."""
         self._clock.start()
         gram, stale = self.packet.square(columns.size)
-        self._share(columns, self._local.among, columns, self.weights, gram, stale)
-        self._reduce(gram.size + columns.size)
+        self.columns += columns.size
+        self._guarded(PANEL, self._local.among, columns, self.weights, gram, stale)
+        self.packet.reduce(gram.size + columns.size)
+        self._clock.stop(TRANSFER)
         return gram, stale
 
     def moved(self, columns: np.ndarray, change: np.ndarray, vector: np.ndarray) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from sstep_verify.compiled import compiled
 from sstep_verify.problems import Kernel
 from sstep_verify.solver.exchanges.exchange import Exchange
-from sstep_verify.solver.packet import FUNCTION, GRADIENT, Packet
+from sstep_verify.solver.packet import FUNCTION, GRADIENT, PANEL, TRANSFER, Packet
 from sstep_verify.solver.panels.panel import Sums, sums_of
 from sstep_verify.solver.panels.products import DenseProducts, FewFeatures
 from sstep_verify.trajectory import Panel as UsedPanel
@@ -165,8 +165,10 @@ class SupportExchange(Exchange):
         self._clock.start()
         shape = columns.size, self._support.bring(columns)
         rows = self.packet.payload(shape[0] * shape[1]).reshape(shape)
-        self._share(columns, self._panel.partial, rows, columns, self._support)
-        self._reduce(rows.size)
+        self.columns += columns.size
+        self._guarded(PANEL, self._panel.partial, rows, columns, self._support)
+        self.packet.reduce(rows.size)
+        self._clock.stop(TRANSFER)
         return rows
 
     def used(self, columns: np.ndarray) -> UsedPanel:

@@ -219,10 +219,10 @@ def test_a_frozen_run_leaves_its_scratch_clean():
             gram, np.arange(problem.samples), stream.blocks(0, 11), 4, np.empty((11, stream.block))
         )
         if task == "krr":
-            delta, touched = made.state[5:7]
+            delta, touched = made.state[4:6]
             assert not touched[1].any()
         else:
-            delta = made.state[7]
+            delta = made.state[6]
         assert not delta.any()
 
 
