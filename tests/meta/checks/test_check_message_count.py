@@ -61,8 +61,8 @@ def test_a_run_ended_early_is_counted_to_its_end():
 @pytest.mark.parametrize(
     ("module", "old", "new"),
     [
-        (exchange_allreduce, "self._reduce(rows.size)", "self._reduce(rows.size), self._reduce(0)"),
-        (exchange_allreduce, "self._reduce(rows.size)", "self._reduce(rows.size + rows.shape[1])"),
+        (exchange_allreduce, "self.packet.reduce(rows.size)", "self.packet.reduce(rows.size), self.packet.reduce(0)"),
+        (exchange_allreduce, "self.packet.reduce(rows.size)", "self.packet.reduce(rows.size + rows.shape[1])"),
         (columns, "if stamp[0, coordinate] != mark:", "if True:"),
     ],
 )  # fmt: skip
