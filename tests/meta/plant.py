@@ -82,16 +82,19 @@ def plant(module: ModuleType, *edits: tuple[str, str]) -> Iterator[ModuleType]:
     _import_all()
     planted = edited_module(module, list(edits))
     replaced = {id(original): vars(planted)[name] for name, original in _own(module).items()}
-    restore: list[tuple[ModuleType, str, object]] = []
+    held, restore = _held(), list[tuple[ModuleType, str, object]]()
+    compiled = [(value, value.py_func) for _, _, value in held if hasattr(value, "py_func")]
+    gone: set[int] = set()
     try:
         while replaced:
-            changed = []
-            for holder, attribute, value in _held():
-                if id(value) in replaced:
-                    changed.append((holder, attribute, value))
-                    setattr(holder, attribute, replaced[id(value)])
+            changed = [one for one in held if id(one[2]) in replaced]
+            for holder, attribute, value in changed:
+                setattr(holder, attribute, replaced[id(value)])
             restore += changed
-            replaced = _callers({(id(vars(holder)), attribute) for holder, attribute, _ in changed})
+            gone |= replaced.keys()
+            names = {(id(vars(holder)), attribute) for holder, attribute, _ in changed}
+            callers = _callers(compiled, names)
+            replaced = {place: source for place, source in callers.items() if place not in gone}
         yield planted
     finally:
         for holder, attribute, value in reversed(restore):
@@ -117,16 +120,14 @@ def _held() -> list[tuple[ModuleType, str, object]]:
     ]
 
 
-def _callers(changed: set[tuple[int, str]]) -> dict[int, object]:
+def _callers(compiled: list[tuple[object, object]], changed: set[tuple[int, str]]) -> dict[int, object]:
     """Compiled functions that call what was changed, and what they were compiled from.
 
     A compiled function goes on calling what stood there when it was compiled.
     """
-    found = {}
-    for _, _, value in _held():
-        source = getattr(value, "py_func", None)
-        if inspect.isfunction(source):
-            own = id(source.__globals__)
-            if any((own, name) in changed for name in source.__code__.co_names):
-                found[id(value)] = source
-    return found
+    return {
+        id(value): source
+        for value, source in compiled
+        if inspect.isfunction(source)
+        and any((id(source.__globals__), name) in changed for name in source.__code__.co_names)
+    }
