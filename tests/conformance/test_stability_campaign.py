@@ -153,6 +153,7 @@ class Wrong(ProductionSolver):
         return replace(trajectory, alphas=trajectory.alphas * (1 + 2.0**-20))
 
 
+@pytest.mark.usefixtures("unexplained")
 def test_a_wrong_solver_fails_and_shows_its_loss(folder, monkeypatch):
     monkeypatch.setattr(stability_units, "ProductionSolver", Wrong)
     definition = read_definition(str(folder / "tiny.toml"))
