@@ -16,10 +16,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sstep_verify.campaign.artefact.files import NEEDED, STREAM, hold_digests
 from sstep_verify.campaign.artefact.verdicts import REPLAY
 from sstep_verify.campaign.run import SEED, difference, digest
 from sstep_verify.errors import InputError, counted
-from sstep_verify.files import Output, claim, write_text
+from sstep_verify.files import Output, claim, open_regular, write_text
 from sstep_verify.files.records import convert
 from sstep_verify.files.writing import remove
 from sstep_verify.report.write import ARTEFACTS, copy_artefacts
@@ -29,7 +30,9 @@ Outcome = TypeVar("Outcome")
 NAMING, NAME = f'"(?:replay|runs)": "{re.escape(REPLAY)}', r"[A-Za-z0-9_=+][A-Za-z0-9._=+-]*"
 """Fields that name an artefact, up to its name; names that `campaign.artefact.files` gives."""
 
-UNREADABLE = (InputError, OSError, ValueError, LookupError, TypeError, AttributeError)
+UNREADABLE = (
+    InputError, OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError,
+)  # fmt: skip
 """Errors of a kept outcome that is none, or was changed."""
 
 _OURS = re.compile(r"artefacts|[0-9a-f]{32}\.json|\.[0-9a-f]{32}\.json\.[0-9a-f]{8}\.partial")
@@ -43,8 +46,8 @@ class Partial:
     problems there are a reason to refuse. Each line that the user must read is given to `say`. A folder
     that `stays` is itself what is made, as that of a shard is; if it `keeps`, it is left where problems are
     finished and the report is not, for a run that resumes. `named` are the artefacts that finished problems
-    name. From `others`, folders of shards and other runs, a run that resumes takes what is finished too;
-    they stay as they are.
+    name; `unkept` is why a folder that stays lacks a problem. From `others`, folders of shards and other
+    runs, a run that resumes takes what is finished too; they stay as they are.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class Partial:
         self._identities: dict[str, dict[str, object]] = {}
         self._finished: set[str] = set()
         self.named: set[str] = set()
+        self.unkept: InputError | None = None
         self._writable = True
         self._command = ""
         self._held: contextlib.ExitStack | None = None
@@ -99,7 +103,9 @@ class Partial:
             held.enter_context(claim([Output("--out", self.folder, replace=True, folder=True)]))
             if self._resume:
                 for folder, paths in there.items():
-                    _refuse_another_run(folder, paths, common)
+                    ours = "discard them by --force, or name another --out"
+                    way = ours if folder == self.folder else "or leave it out of --from"
+                    _refuse_another_run(folder, paths, common, way)
             elif there[self.folder] and not self._force:
                 raise InputError(
                     f"{self.folder} holds {counted(len(there[self.folder]), 'finished problem')} of an "
@@ -113,7 +119,7 @@ class Partial:
             self._say(self._taken(len(found), there))
         else:
             for path in there[self.folder]:
-                path.unlink(missing_ok=True)
+                remove(path)
         self._finished = set(found)
         self._prune()
         return found
@@ -133,7 +139,7 @@ class Partial:
             try:
                 write_text(self._path(key), json.dumps({**document, "outcome": json.loads(text)}) + "\n")
             except InputError as error:
-                self._writable = False
+                self._writable, self.unkept = False, error if self._stays else None
                 self._say(f"finished problems are no longer kept for --resume: {error}")
         self._finished.add(key)
         try:
@@ -146,7 +152,7 @@ class Partial:
         """The seed of the run whose finished problems are taken; None if there is none."""
         for path in (path for folder in (self.folder, *self._others) for path in _files(folder)):
             with contextlib.suppress(*UNREADABLE):
-                seed = json.loads(path.read_text("utf-8"))["identity"][SEED]
+                seed = json.loads(_content(path))["identity"][SEED]
                 return seed if isinstance(seed, int) and seed >= 0 else None
         return None
 
@@ -204,12 +210,12 @@ class Partial:
                     found[key] = self._read(folder, key, kind)
                 except UNREADABLE as error:
                     self._say(f"{path} ({key}) is ignored, and the problem run again: {error}")
-                    self._path(key).unlink(missing_ok=True)
+                    remove(self._path(key))
         return found
 
     def _read(self, folder: Path, key: str, kind: type[Outcome]) -> Outcome:
         """Read an outcome; InputError if it is of another identity, was changed, or lacks an artefact."""
-        content = self._path(key, folder).read_text("utf-8")
+        content = _content(self._path(key, folder))
         document = json.loads(content)
         if other := difference(document["identity"], self._identities[key]):
             raise InputError(other)
@@ -221,6 +227,7 @@ class Partial:
         for name in (names := _names(text)):
             if not (folder / ARTEFACTS / name).is_dir():
                 raise InputError(f"its artefact {name} is not there")
+            hold_digests(folder / ARTEFACTS / name, NEEDED, STREAM)
         found = convert(document["outcome"], kind, "outcome")
         if folder != self.folder:
             copy_artefacts(folder / ARTEFACTS, self.artefacts, names)
@@ -230,8 +237,10 @@ class Partial:
 
     def _prune(self) -> None:
         """Remove what a killed run left half done, and artefacts of problems that are run again."""
-        texts = [path.read_text("utf-8", errors="replace") for path in _files(self.folder)]
-        needed = {name for text in texts for name in _names(text)}
+        needed: set[str] = set()
+        for path in _files(self.folder):
+            with contextlib.suppress(*UNREADABLE):
+                needed |= _names(_content(path))
         hidden = self.folder.glob(".*")
         for entry in [*hidden, *(kept for kept in self.artefacts.glob("*") if kept.name not in needed)]:
             remove(entry)
@@ -239,6 +248,12 @@ class Partial:
 
 def _files(folder: Path) -> list[Path]:
     return sorted(folder.glob("[0-9a-f]*.json"))
+
+
+def _content(path: Path) -> str:
+    """What a file of a kept outcome holds; a pipe is refused, not waited for."""
+    with open_regular(path, "a finished problem") as file:
+        return file.read().decode()
 
 
 def _finished(folder: Path, needed: bool) -> list[Path]:
@@ -254,13 +269,13 @@ def _finished(folder: Path, needed: bool) -> list[Path]:
     return _files(folder)
 
 
-def _refuse_another_run(folder: Path, there: list[Path], common: Mapping[str, object]) -> None:
-    """Raise InputError if all that was finished in a folder is of another campaign, and whole."""
+def _refuse_another_run(folder: Path, there: list[Path], common: Mapping[str, object], way: str) -> None:
+    """Raise InputError, with a way out, if all that a folder holds is of another campaign, and whole."""
     why = ""
     for path in there:
         other = command = ""
         with contextlib.suppress(*UNREADABLE):
-            document = json.loads(path.read_text("utf-8"))
+            document = json.loads(_content(path))
             other, command = difference(document["identity"], common), document.get("command")
         if not other:
             return
@@ -268,7 +283,7 @@ def _refuse_another_run(folder: Path, there: list[Path], common: Mapping[str, ob
     if why:
         raise InputError(
             f"{folder} holds {counted(len(there), 'finished problem')} that --resume cannot take: {why}. "
-            "Go on with the command that made them, discard them by --force, or name another --out"
+            f"Go on with the command that made them, {way}"
         )
 
 

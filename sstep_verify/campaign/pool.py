@@ -157,7 +157,7 @@ class _Worker:
             told = f"did not end within {step.limit:g} s (time_limit), so its process was ended"
             yield Finished(error=f"{where}: {told}", kind=REFUSED)
         elif self._unit.foreign:
-            yield Finished(error=f"{where}: the solver ended its process ({told})", kind=REFUSED)
+            yield Finished(error=f"{where}: the process of the solver ended ({told})", kind=REFUSED)
         else:
             yield Finished(error=f"{where}: a worker process died ({told})", kind=INTERNAL)
 

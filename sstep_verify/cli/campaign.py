@@ -95,10 +95,12 @@ def judge(
         runs=statement is not None,
     )  # fmt: skip
     name = f"{definition.name}-part" if only else definition.name
+    written: Path | None
     if part:
         folder = Path(out or Path("sstep-verify-out") / f"{name}.shard-{part.index}-of-{part.count}")
         written = beside = folder
     else:
+        written = None
         folder = check_destination(out or Path("sstep-verify-out") / name)
         if statement is not None:
             from sstep_verify.campaign.statement.files import check_place, state
@@ -114,12 +116,15 @@ def judge(
         definition = plan.definition
         with ended_by(ending, signal.SIGTERM, *hung_up), of_problems() as progress:
             results = run_campaign(replace(plan, partial=partial, artefacts=partial.artefacts), progress)
-        refused, artefacts = None, partial.artefacts
+        refused, unwritten, artefacts = None, None, partial.artefacts
         runs = set(filter(RUNS_OF_A_CASE.fullmatch, partial.named))
         if statement is not None:
             refused = state(statement, definition, only, results, artefacts, runs)
         if not part:
-            written = write_carefully(results, folder, artefacts, partial.named - runs)
+            try:
+                written = write_carefully(results, folder, artefacts, partial.named - runs)
+            except InputError as error:
+                unwritten = error
             if written:
                 partial.reported(tried=not results.summary.interrupted and results.summary.exit_code != 4)
     finally:
@@ -128,7 +133,8 @@ def judge(
         raise refused
     if refused:
         click.echo(f"no statement was written: {refused}", err=True)
-    finish(results, written, out or folder)
+    there = beside if keeps and beside.is_dir() else None
+    finish(results, written, out or folder, there, unwritten or partial.unkept)
 
 
 def _expecting(definition, listed, units, part):
@@ -197,11 +203,14 @@ def _is_whole(folder: Path) -> bool:
         return folder.exists()  # What cannot be read is not ours to replace by less.
 
 
-def finish(results, written, named: str | Path) -> None:
+def finish(
+    results, written, named: str | Path, kept: Path | None = None, unwritten: InputError | None = None
+) -> None:
     """Say what was shown, and end with its exit code.
 
-    `written` is the folder of the report, or of a shard, None if an interruption has left things as they
-    were; `named` is it as its user named it, for commands that work where the user stands.
+    `written` is the folder of the report, or of a shard, None if there is none, and `named` as its user
+    named it, for commands that work where the user stands. `kept` is the folder of what was finished, None
+    if nothing is kept. Why the report, or part of a shard, is `unwritten` is raised when all else is said.
     """
     from sstep_verify.report.case import PREDICTED
 
@@ -212,12 +221,15 @@ def finish(results, written, named: str | Path) -> None:
     for case in results.cases:
         if case.status not in ("PASS", PREDICTED):
             click.echo(f"  {case.status} {case.id}: {case.reason}")
-            for line in _again(results.verdicts_of(case.id), case.status, Path(named)):
+            for line in _again(results.verdicts_of(case.id), case.status, Path(named) if written else kept):
                 click.echo(f"    {line}")
     _tell_errors(results)
+    if unwritten and not summary.interrupted:
+        raise unwritten
     if written is None:
-        kept = "no problem was finished" if results.is_empty else "go on with --resume"
-        click.echo(f"interrupted; no report was written to {named}: {kept}", err=True)
+        left = "go on with --resume" if kept else "nothing that was finished is kept"
+        left = "no problem was finished" if results.is_empty else left
+        click.echo(f"interrupted; no report was written to {named}: {left}", err=True)
         sys.exit(summary.exit_code)
     if summary.steps:
         click.echo(f"judged {summary.steps_judged} of {summary.steps} steps")
@@ -240,8 +252,11 @@ def _tell_errors(results) -> None:
                 click.echo(f"{word}: {error}", err=True)
 
 
-def _again(verdicts, status: str, folder: Path) -> list[str]:
-    """Commands that judge again the verdict that a case is told by, and that run its solver again."""
+def _again(verdicts, status: str, folder: Path | None) -> list[str]:
+    """Commands that judge again the verdict that a case is told by, and that run its solver again.
+
+    Artefacts lie in the `folder`; None if they are kept nowhere.
+    """
     from sstep_verify.campaign.headline import telling
 
     found: Any = [
@@ -253,6 +268,6 @@ def _again(verdicts, status: str, folder: Path) -> list[str]:
     *words, last = shlex.split(verdict["replay"])
     if words[1:] != ["explain", "--again"]:
         return [f"run it again: {verdict['replay']}"]
-    lines = [f"judge it again: {shlex.join([*words, str(folder / last)])}"]
+    lines = [f"judge it again: {shlex.join([*words, str(folder / last)])}"] if folder else []
     again = verdict["evidence"].get("run again")
     return [*lines, f"run it again: {again}"] if again else lines

@@ -92,8 +92,9 @@ class Progress:
             try:
                 yield
             except KeyboardInterrupt:
-                place = f"goes on from iteration {self._kept}" if self._kept else "begins anew"
-                self.note(f"interrupted: --resume {place}")
+                goes_on = f"--resume goes on from iteration {self._kept}"
+                nothing = "there was no checkpoint yet, so nothing of this run is kept"
+                self.note(f"interrupted: {goes_on if self._kept else nothing}")
                 raise
 
     def step(self, iteration: int) -> None:

@@ -7,6 +7,7 @@ import math
 import re
 
 import pytest
+from campaign.kept_outcomes import COMMON, DATA, Folder, fill, outcome
 
 from sstep_verify.campaign.partial import Partial
 from sstep_verify.campaign.read import read_definition
@@ -14,56 +15,9 @@ from sstep_verify.campaign.run import CAMPAIGN, identity
 from sstep_verify.campaign.verdicts.execute import CaseOutcome
 from sstep_verify.errors import InputError
 from sstep_verify.files.paths import hidden_path
-from sstep_verify.report import case as report
-from sstep_verify.verdict import Status, Term, Verdict
+from sstep_verify.verdict import Status
 from studies.report.stability.document import StabilityRun
 from studies.stability.units import UnitOutcome
-
-DATA = {"first": "aa", "second": "bb"}
-COMMON = {"version of sstep-verify": {"version": "1"}}
-
-
-def outcome(key: str, replay: str = "sstep-verify run") -> CaseOutcome:
-    case = report.Case(
-        key, "label", "data", "kernel", "loss", "krr", 3, 2, 1, Status.INCONCLUSIVE, (1, 4), "why",
-        {"lambda": 0.1}, {"list": [1, {"deep": None}], "digits": 1 / 3},
-        (report.Run(4, 9, "cap reached", 0.25, 1e-300, "error", "production"),),
-        (report.Series("drift", 4, (1, 2), (0.1, math.inf)),), (report.Line("target", 1e-8),),
-    )  # fmt: skip
-    terms = (Term("overlap", Status.VACUOUS, math.inf, 2, 2, 0, "never acts"),)
-    verdict = Verdict(
-        "box", key, "label", 4, 1, Status.INCONCLUSIVE, math.nan, 0.1 + 0.2, math.inf, "1", 2, 2, terms,
-        "reason – ü", replay, {"windows": [{"start": 3, "value": 5e-324}]},
-    )  # fmt: skip
-    return CaseOutcome(case, (verdict,), ("too few",))
-
-
-class Folder:
-    """A folder of finished problems, and what was said about it."""
-
-    def __init__(self, path):
-        self.path, self.said = path, []
-
-    def partial(self, resume=True) -> Partial:
-        self.said.clear()
-        return Partial(self.path, resume, self.said.append)
-
-    def interrupted(self, *outcomes) -> None:
-        partial = self.partial(resume=False)
-        partial.open(CaseOutcome, COMMON, DATA, "my 'long command'")
-        for one in outcomes:
-            partial.keep(one.case.id, one)
-        partial.close()
-
-    def resumed(self, common=COMMON, data=DATA) -> dict:
-        partial = self.partial()
-        found = partial.open(CaseOutcome, common, data)
-        partial.close()
-        return found
-
-    def file(self):
-        (path,) = self.path.glob("*.json")
-        return path
 
 
 @pytest.fixture
@@ -95,49 +49,6 @@ def test_an_outcome_of_a_scenario_comes_back_as_it_was(folder):
     assert repr(found) == repr({"key": unit})
 
 
-def _truncated(path):
-    path.write_bytes(path.read_bytes()[:-40])
-
-
-def _emptied(path):
-    path.write_bytes(b"")
-
-
-def _one_digit_changed(path):
-    text = path.read_text("utf-8")
-    assert text.count("0.30000000000000004") == 1
-    path.write_text(text.replace("0.30000000000000004", "0.3000000000000001"), encoding="utf-8")
-
-
-def _no_object(path):
-    path.write_text("[1, 2]", encoding="utf-8")
-
-
-def _field_missing(path):
-    document = json.loads(path.read_text("utf-8"))
-    del document["sha256"]
-    path.write_text(json.dumps(document), encoding="utf-8")
-
-
-@pytest.mark.parametrize("damage", [_truncated, _emptied, _one_digit_changed, _no_object, _field_missing])
-def test_what_cannot_be_read_is_ignored_with_one_line(folder, damage):
-    folder.interrupted(outcome("first"))
-    path = folder.file()
-    damage(path)
-    assert folder.resumed() == {}
-    (line,) = [line for line in folder.said if "ignored" in line]
-    assert str(path) in line
-    assert "(first)" in line
-    assert not folder.path.exists()
-
-
-@pytest.mark.parametrize("name", ["../../evil", "..", "/tmp", "x\\u002f..", ".hidden", "deep/../../evil"])
-def test_an_outcome_that_names_an_artefact_outside_its_folder_is_ignored(folder, name):
-    folder.interrupted(outcome("first", f"sstep-verify explain --again artefacts/{name}"))
-    assert folder.resumed() == {}
-    assert [line for line in folder.said if "names an artefact by what is no name of one" in line]
-
-
 def test_an_outcome_of_other_data_is_ignored_with_one_line(folder):
     folder.interrupted(outcome("first"), outcome("second"))
     assert set(folder.resumed(COMMON, {**DATA, "first": "cc"})) == {"second"}
@@ -162,6 +73,13 @@ def test_outcomes_of_another_campaign_are_refused_with_the_reason_and_stay(folde
         folder.resumed(common, asked)
     assert sorted(folder.path.iterdir()) == kept
     assert set(folder.resumed()) == set(DATA)
+
+
+def test_what_is_wrong_with_another_folder_is_not_mended_by_what_changes_ours(folder, tmp_path):
+    folder.interrupted(outcome("first"))
+    resumes = Partial(tmp_path / "out.partial", resume=True, others=[folder.path])
+    with pytest.raises(InputError, match=r"made by: my .* Go on .*leave it out of --from$"):
+        resumes.open(CaseOutcome, {CAMPAIGN: "a digest"}, DATA)
 
 
 def test_where_nothing_is_taken_it_is_said_what_there_is(folder):
@@ -239,7 +157,7 @@ def test_artefacts_stay_with_their_outcomes_and_others_go(folder):
     folder.interrupted(outcome("first", replay + "one"), outcome("second", replay + "lost"))
     for name in ("one", "unfinished", ".half.partial"):
         (folder.path / "artefacts" / name).mkdir(parents=True)
-    (folder.path / "artefacts/one/artefact.json").write_text("{}", encoding="utf-8")
+    fill(folder.path / "artefacts/one")
     (folder.path / "artefacts/one/minimal").mkdir()
     (folder.path / "artefacts/one/minimal/README.txt").write_text("smaller", encoding="utf-8")
     partial = folder.partial()
@@ -292,4 +210,15 @@ def test_what_cannot_be_kept_is_said_once_and_ends_nothing(folder, monkeypatch):
         partial.keep(key, outcome(key))
     (line,) = folder.said
     assert "no longer kept for --resume" in line
+    assert partial.unkept is None  # The report will have them.
+    partial.close()
+
+
+def test_a_shard_that_lacks_a_problem_is_not_whole(folder):
+    partial = Partial(folder.path, stays=True)
+    partial.open(CaseOutcome, COMMON, DATA)
+    assert partial.unkept is None
+    folder.path.rmdir()
+    partial.keep("first", outcome("first"))
+    assert "cannot be written" in str(partial.unkept)
     partial.close()

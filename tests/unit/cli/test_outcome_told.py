@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sstep_verify.campaign.model import INTERRUPTED, REFUSED
 from sstep_verify.cli.campaign import finish
+from sstep_verify.cli.work import Progress
+from sstep_verify.errors import InputError
+from sstep_verify.ranks.watchdog import Unwatched
 from sstep_verify.report.case import Case
 from sstep_verify.report.results import ERRORS, Campaign, Results, Summary
 from sstep_verify.verdict import Status, Verdict
@@ -15,11 +20,13 @@ from studies.report.sensitivity.part import Sensitivity
 FAILED = Sensitivity(alarms=AlarmsDocument(10, 9, 2, 0.28, (), (), ()))
 
 
-def told(capsys, tmp_path, sensitivity: Sensitivity, written: bool = True) -> tuple[int, list[str], str]:
+def told(
+    capsys, tmp_path, sensitivity: Sensitivity, written: bool = True, kept=None
+) -> tuple[int, list[str], str]:
     summary = Summary("the sentence", 1 if written else INTERRUPTED, interrupted=not written)
     results = Results(Campaign("small"), summary, sensitivity=sensitivity)
     with pytest.raises(SystemExit) as caught:
-        finish(results, tmp_path if written else None, tmp_path)
+        finish(results, tmp_path if written else None, tmp_path, kept)
     out, err = capsys.readouterr()
     return caught.value.code, out.splitlines(), err
 
@@ -46,15 +53,39 @@ def test_an_error_that_the_sentence_tells_is_not_told_again(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("made", "words"), [(FAILED, "go on with --resume"), (Sensitivity(), "no problem was finished")]
+    ("made", "keeps", "words"),
+    [
+        (FAILED, True, "go on with --resume"),
+        (FAILED, False, "nothing that was finished is kept"),
+        (Sensitivity(), False, "no problem was finished"),
+    ],
 )
-def test_an_interruption_says_whether_there_is_something_to_go_on_with(capsys, tmp_path, made, words):
-    code, _, err = told(capsys, tmp_path, made, written=False)
+def test_an_interruption_says_whether_there_is_something_to_go_on_with(
+    capsys, tmp_path, made, keeps, words
+):
+    kept = tmp_path / "kept" if keeps else None
+    code, _, err = told(capsys, tmp_path, made, written=False, kept=kept)
     assert code == INTERRUPTED
-    assert err.endswith(f"{words}\n")
+    assert err.endswith(f"written to {tmp_path}: {words}\n")
 
 
-def test_what_is_judged_again_is_the_verdict_whose_reason_is_told(capsys, tmp_path):
+@pytest.mark.parametrize(("kept", "words"), [(9, "goes on from iteration 9"), (0, "nothing of this run")])
+def test_an_interrupted_training_promises_no_more_than_it_kept(capsys, kept, words):
+    """What --resume does depends on what else is there where nothing was kept."""
+    progress = Progress(Unwatched(), shown=True)
+
+    def train():
+        with progress.intervals(0, 10):
+            if kept:
+                progress.kept(kept)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train()
+    assert words in capsys.readouterr().err
+
+
+def _failed() -> Results:
     """The first that failed has no sentence on a part of a step; the second names one."""
     numbers = "absolute", 1, 1
     failed = tuple(
@@ -65,11 +96,30 @@ def test_what_is_judged_again_is_the_verdict_whose_reason_is_told(capsys, tmp_pa
     case = Case(
         "a", "p", "d", "linear", "svm", "svm-l1", 3, 2, 1, "FAIL", reason="step-replay, s = 54: wrong"
     )
+    return Results(Campaign("c"), Summary("one", 1), cases=(case,), verdicts=failed)
+
+
+def test_what_is_judged_again_is_the_verdict_whose_reason_is_told(capsys, tmp_path):
     with pytest.raises(SystemExit):
-        finish(
-            Results(Campaign("c"), Summary("one", 1), cases=(case,), verdicts=failed),
-            tmp_path,
-            tmp_path,
-        )
+        finish(_failed(), tmp_path, tmp_path)
     out = capsys.readouterr().out
     assert f"judge it again: sstep-verify explain --again {tmp_path / 'a-s54'}" in out
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_an_artefact_is_named_where_it_lies(capsys, tmp_path, keeps):
+    """After an interruption a whole report stays as it is: the artefacts in it are of another run."""
+    results = _failed()
+    results = replace(results, summary=replace(results.summary, exit_code=INTERRUPTED, interrupted=True))
+    with pytest.raises(SystemExit):
+        finish(results, None, tmp_path / "out", tmp_path / "out.partial" if keeps else None)
+    lines = [line for line in capsys.readouterr().out.splitlines() if "judge it again" in line]
+    kept = tmp_path / "out.partial" / "a-s54"
+    assert lines == [f"    judge it again: sstep-verify explain --again {kept}"] * keeps
+
+
+def test_where_no_report_can_be_written_what_was_found_is_told_all_the_same(capsys, tmp_path):
+    full = InputError(f"{tmp_path}: cannot be written: No space left on device")
+    with pytest.raises(InputError, match="No space left"):
+        finish(_failed(), None, tmp_path, None, full)
+    assert "  FAIL a: step-replay, s = 54: wrong\n" in capsys.readouterr().out
