@@ -224,7 +224,7 @@ def test_a_value_changed_in_log_and_record_alike_fails():
         log[-1] = alphas[-1, case.stream.blocks(74, 75)[0, 0]] = value
         return replace(trajectory, log=log, alphas=alphas)
 
-    case, tested = named_case(**SVM)
+    case, tested = small_case(**SVM)
     for verdict in judged(step_replay, case, tested, off).values():
         assert verdict.status is Status.FAIL
         assert "1 step is over its bound, step 75, " in verdict.reason
@@ -282,7 +282,7 @@ def test_values_in_float32_declared_float64_fail():
 
 
 def test_another_stream_than_the_case_s_fails():
-    case, tested = named_case(Ridge(0.1), PolynomialKernel(2, 1.0), block=3)
+    case, tested = small_case(Ridge(0.1), PolynomialKernel(2, 1.0), block=3)
     other = case_of(2, loss=Ridge(0.1), kernel=PolynomialKernel(2, 1.0), block=3)[0]
     trajectories = {key: tested.run(request) for key, request in step_replay.runs(other).items()}
 
