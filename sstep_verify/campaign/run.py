@@ -19,6 +19,7 @@ from sstep_verify.campaign.model import (
     NOTED,
     REFUSED,
     Definition,
+    Finished,
     Plan,
     State,
     Step,
@@ -157,19 +158,25 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
         begun[step.key] = step.part
         tell(f"{step.key}, {step.what}")
 
+    def take(message: Finished) -> None:
+        if plan.partial and message.outcome is not None and message.keep:
+            outcome = plan.partial.keep(kind.key(message.outcome), message.outcome)
+            message = replace(message, outcome=outcome)
+        state.add(message)
+
+    last = Finished()
     try:
         alone = replace(plan, partial=None, say=silent, announce=silent, finished=frozenset(kept))
-        for message in spread(kind, left, alone, heard):
-            # Kept first: an interrupt between the two takes it from this report, and from no later one.
-            if plan.partial and message.outcome is not None and message.keep:
-                outcome = plan.partial.keep(kind.key(message.outcome), message.outcome)
-                message = replace(message, outcome=outcome)
-            state.add(message)
-            key = kind.key(message.outcome) if message.outcome is not None else ""
+        for last in spread(kind, left, alone, heard):
+            take(last)
+            key = kind.key(last.outcome) if last.outcome is not None else ""
             begun.pop(key, None)
             tell(key or "error")
     except KeyboardInterrupt:
         state.interrupted = True
+        # What had come is finished, wherever the interrupt fell: --resume takes what is kept of it.
+        if last.outcome is not None and kind.key(last.outcome) not in map(kind.key, state.outcomes):
+            take(last)
     seconds = time.perf_counter() - begin
     order = {key: place for place, key in enumerate(key for unit in units for key in unit.keys)}
     state.outcomes.sort(key=lambda outcome: order[kind.key(outcome)])

@@ -227,8 +227,8 @@ def finish(
     if unwritten and not summary.interrupted:
         raise unwritten
     if written is None:
-        left = "go on with --resume" if kept else "nothing that was finished is kept"
-        left = "no problem was finished" if results.is_empty else left
+        none = "no problem was finished" if results.is_empty else "nothing that was finished is kept"
+        left = "go on with --resume" if kept else none
         click.echo(f"interrupted; no report was written to {named}: {left}", err=True)
         sys.exit(summary.exit_code)
     if summary.steps:

@@ -57,6 +57,32 @@ def test_it_goes_on_after_an_interruption(plan, tmp_path):
     assert second.cases == run_campaign(plan).cases
 
 
+@pytest.mark.parametrize("before", [True, False])
+def test_what_had_come_when_the_interrupt_fell_is_kept_and_reported_alike(
+    plan, tmp_path, monkeypatch, before
+):
+    """The interrupt falls just before, or just after, the second outcome is written."""
+    keep, calls = Partial.keep, []
+
+    def interrupted(self, key, outcome):
+        calls.append(key)
+        if len(calls) == 2 and before:
+            raise KeyboardInterrupt
+        kept = keep(self, key, outcome)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return kept
+
+    monkeypatch.setattr(Partial, "keep", interrupted)
+    said = []
+    partial = Partial(tmp_path / "out.partial", say=said.append)
+    results = run_campaign(replace(plan, partial=partial))
+    partial.close()
+    assert results.summary.interrupted
+    assert len(results.cases) == 2
+    assert said[-1].startswith("2 finished problems are kept in")
+
+
 def test_a_problem_that_cannot_be_run_has_one_line_and_the_others_go_on(plan, tmp_path):
     (tmp_path / "two.svm").write_text("1 1:abc\n", encoding="ascii")
     results = run_campaign(plan)

@@ -58,6 +58,7 @@ def test_an_error_that_the_sentence_tells_is_not_told_again(capsys, tmp_path):
         (FAILED, True, "go on with --resume"),
         (FAILED, False, "nothing that was finished is kept"),
         (Sensitivity(), False, "no problem was finished"),
+        (Sensitivity(), True, "go on with --resume"),
     ],
 )
 def test_an_interruption_says_whether_there_is_something_to_go_on_with(
