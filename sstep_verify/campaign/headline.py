@@ -63,7 +63,7 @@ def _vectors(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
         name = "relative error" if case.task == "krr" else "gap over the optimal value"
         # Of a vector that is not finite nothing is known.
         over: Any = next((one for key, one in found.evidence.items() if key in OVER), [0.0, math.inf])
-        optimum = "the optimum to the stated tolerance"
+        optimum = "the optimum up to the stated tolerance and rounding"
         wrong = "not the optimum" if found.status is Status.FAIL else "outside its box"
         told = {Status.PASS: optimum, Status.FAIL: wrong, Status.VACUOUS: "vacuous"}
         reached = f"{name} in {enclosed(*over)}"

@@ -57,7 +57,9 @@ def svm():
 def test_the_optimum_passes_and_what_it_reaches_is_said(run):
     code, told, found = run(ridge(), *RIDGE)
     assert code == 0, told
-    assert told.startswith("alpha-final: the optimum to the stated tolerance, relative error in [0, ")
+    assert told.startswith(
+        "alpha-final: the optimum up to the stated tolerance and rounding, relative error in [0, "
+    )
     assert [one["check"] for one in found["verdicts"]] == ["optimum"]
     assert "right for s" not in told
 
@@ -71,8 +73,12 @@ def test_the_page_of_a_vector_tells_of_no_stream_and_no_solver(run):
 
 
 def test_printed_decimals_enter_the_bound(run):
-    code, told, _ = run(svm(), *SVM, form="%.6f")
+    code, told, found = run(svm(), *SVM, form="%.5f")
     assert code == 0, told
+    (evidence,) = [one["evidence"] for one in found["verdicts"] if one["check"] == "optimum"]
+    gap = evidence["gap over the optimal value, enclosure"][0]
+    assert gap > 1e-8, gap  # More than the tolerance alone allows, so that this alone is not said.
+    assert ": the optimum up to the stated tolerance and rounding, gap" in told
     code, told, found = run(svm() * (1 + 1e-4), *SVM, form="%.6f")
     assert code == 1
     assert {one["check"] for one in found["verdicts"] if one["status"] == "FAIL"} == {"optimum", "box"}
