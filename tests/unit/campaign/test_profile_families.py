@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 
 import pytest
 
 from sstep_verify import CallableSolver, Declaration
 from sstep_verify.adapters.program import read_program
 from sstep_verify.campaign import PROFILES
+from sstep_verify.campaign import profile as of_program
 from sstep_verify.campaign.profile import Selection, profile_of
+from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.family import expand
 
 KINDS = {
@@ -26,10 +29,14 @@ TABLES = {
     "size": "[fixed]\nm = 32\nb = 1\n",
 }
 
+READ = cache(read_definition)
+"""A profile as its file says it, read once for all programs."""
+
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("ranks", [(1,), (1, 2)])
-def test_every_profile_can_be_asked_of_every_kind_of_program(tmp_path, profile, ranks):
+def test_every_profile_can_be_asked_of_every_kind_of_program(tmp_path, monkeypatch, profile, ranks):
+    monkeypatch.setattr(of_program, "read_definition", READ)
     judged = 0
     for kind, first, second in itertools.product(KINDS, TABLES, ["none", "fixed", "size"]):
         if first in ("fixed", "size") and second != "none":
