@@ -6,7 +6,7 @@ import sys
 import time
 
 import pytest
-from launched import SERVED, run_marked
+from launched import SERVED, WITH_HYPOTHESIS, run_marked
 
 from sstep_verify.ranks.environment import launcher
 
@@ -16,7 +16,6 @@ MINUTE = 60.0
 
 SUITE = """
 import launch_faults as faults
-from hypothesis import given, settings, strategies as st
 from sstep_verify.ranks import run
 
 P, FAULT, GUILTY, WHERE = {ranks}, {fault!r}, {guilty}, {where}
@@ -26,6 +25,10 @@ def test_right():
 
 def test_faulty():
     run(P, faults.rounds, FAULT, GUILTY, WHERE, limit=1.0)
+"""
+
+SHRUNK = """
+from hypothesis import given, settings, strategies as st
 
 @settings(database=None, derandomize=True, deadline=None)
 @given(st.integers(0, 5000))
@@ -35,18 +38,18 @@ def test_shrunk(value):
 """
 
 
-def suite_in_place(folder, ranks: int, fault: str = "", guilty: int = -1, where: int = 1, *options: str):
-    """Run the little suite under mpiexec."""
-    (folder / "test_suite.py").write_text(
-        SUITE.format(ranks=ranks, fault=fault, guilty=guilty, where=where)
-    )
+def suite_in_place(folder, ranks: int, fault: str = "", guilty: int = -1, where: int = 1, drawn: str = ""):
+    """Run the little suite under mpiexec, with tests of drawn values or without."""
+    suite = SUITE.format(ranks=ranks, fault=fault, guilty=guilty, where=where) + drawn
+    (folder / "test_suite.py").write_text(suite)
+    options = WITH_HYPOTHESIS if drawn else []
     command = [str(launcher()), "-n", str(ranks), *SERVED, *options, "test_suite.py"]
     return run_marked(command, folder, MINUTE)
 
 
 def test_errors_are_ordinary_failures_where_all_ranks_end(tmp_path):
     size = 3
-    code, output, left = suite_in_place(tmp_path, size, "raise", size - 1, 3)
+    code, output, left = suite_in_place(tmp_path, size, "raise", size - 1, 3, SHRUNK)
     assert code == 1, output
     assert f"rank {size - 1} raised ValueError: planted" in output
     assert "value=1001" in output
@@ -55,7 +58,7 @@ def test_errors_are_ordinary_failures_where_all_ranks_end(tmp_path):
 
 
 def test_without_a_fault_the_job_ends_well(tmp_path):
-    code, output, left = suite_in_place(tmp_path, 2, "", -1, 1, "-k", "not shrunk")
+    code, output, left = suite_in_place(tmp_path, 2)
     assert (code, left) == (0, []), output
     assert "2 passed" in output
 
@@ -83,7 +86,7 @@ def test_a_run_that_collects_nothing_lets_the_followers_go(tmp_path):
     ],
 )
 def test_what_ends_the_job_names_the_guilty_rank(tmp_path, size, fault, guilty, said):
-    code, output, left = suite_in_place(tmp_path, size, fault, guilty, 1, "-k", "not shrunk")
+    code, output, left = suite_in_place(tmp_path, size, fault, guilty)
     assert code != 0, output
     assert said in output, output
     assert left == []

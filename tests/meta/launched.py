@@ -64,8 +64,14 @@ def run_marked(command: list[str], folder: Path, timeout: float, **variables: st
     return process.returncode, output, mark.all_left()
 
 
-PYTEST = [sys.executable, "-m", "pytest", "-q", "--color=no", "-p", "no:randomly", "-p", "no:cacheprovider"]
-"""pytest as another project runs it."""
+PYTEST = [
+    sys.executable, "-m", "pytest", "-q", "--color=no",
+    *(word for name in ("randomly", "cacheprovider", "hypothesispytest") for word in ("-p", f"no:{name}")),
+]  # fmt: skip
+"""pytest as another project runs it, without the plugin of Hypothesis, which takes longer to load than all else."""
+
+WITH_HYPOTHESIS = ["-p", "hypothesispytest"]
+"""What loads it nevertheless."""
 
 SERVED = [*PYTEST, "--sstep-verify-ranks"]
 """The same with rank 0 alone running the tests."""
