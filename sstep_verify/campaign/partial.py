@@ -194,7 +194,7 @@ class Partial:
         others = (
             ""
             if found
-            else f", which holds {counted(count, 'finished problem')}, but none of those asked for"
+            else f", which held {counted(count, 'finished problem')}, but none that this run can take"
         )
         return f"{found} of {asked} problem{'s are' if asked > 1 else ' is'} taken from {where}{others}"
 

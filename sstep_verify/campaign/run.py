@@ -109,8 +109,8 @@ class Shard:
         parts = enough(units, self.count)
         if self.count > len(parts):
             raise InputError(
-                f"--shard {self.words}: the campaign has {counted(len(parts), 'problem')}, so "
-                "at most that many shards"
+                f"--shard {self.words}: {counted(len(parts), 'problem')} asked for, so at most that many "
+                "shards"
             )
         return parts[self.index - 1 :: self.count]
 

@@ -164,7 +164,7 @@ def test_what_another_campaign_finished_is_refused(plan, shards, tmp_path):
 
 
 def test_more_shards_than_problems_are_refused(shards):
-    with pytest.raises(InputError, match=r"--shard 1/5: the campaign has 4 problems"):
+    with pytest.raises(InputError, match=r"--shard 1/5: 4 problems asked for, so at most that many"):
         shards(5)
 
 

@@ -88,9 +88,12 @@ def test_where_nothing_is_taken_it_is_said_what_there_is(folder):
     folder.interrupted(outcome("first"))
     assert folder.resumed(data={"other": "aa"}) == {}
     assert folder.said[0].endswith(
-        f"0 of 1 problem is taken from {folder.path}, which holds 1 finished problem, but none of those "
-        "asked for"
+        f"0 of 1 problem is taken from {folder.path}, which held 1 finished problem, but none that this run "
+        "can take"
     )
+    # One that is asked for, of other data, is none of these either.
+    assert folder.resumed(data={"first": "cc"}) == {}
+    assert folder.said[-1].endswith("but none that this run can take")
 
 
 def test_the_identity_changes_with_campaign_file_path_of_data_and_solver_options(tmp_path):
