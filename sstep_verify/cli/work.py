@@ -93,7 +93,7 @@ class Progress:
                 yield
             except KeyboardInterrupt:
                 goes_on = f"--resume goes on from iteration {self._kept}"
-                nothing = "there was no checkpoint yet, so nothing of this run is kept"
+                nothing = "no checkpoint was written, so nothing of this run is kept"
                 self.note(f"interrupted: {goes_on if self._kept else nothing}")
                 raise
 

@@ -70,7 +70,10 @@ def test_an_interruption_says_whether_there_is_something_to_go_on_with(
     assert err.endswith(f"written to {tmp_path}: {words}\n")
 
 
-@pytest.mark.parametrize(("kept", "words"), [(9, "goes on from iteration 9"), (0, "nothing of this run")])
+@pytest.mark.parametrize(
+    ("kept", "words"),
+    [(9, "goes on from iteration 9"), (0, "no checkpoint was written, so nothing of this run is kept")],
+)
 def test_an_interrupted_training_promises_no_more_than_it_kept(capsys, kept, words):
     """What --resume does depends on what else is there where nothing was kept."""
     progress = Progress(Unwatched(), shown=True)
