@@ -3,7 +3,8 @@
 One rule says how far a printed number may be off, whoever reads it: half a unit of the last digit of
 each. One format prints all numbers of a text, and it is the text that tells it: ``2`` shows one digit
 both of ``%.17g`` and of ``%.0f``. Where a number ends in a zero after its point, zeros are filled in;
-then, and where all show as many decimals, the last digit shown is the last one. Else zeros may have been
+then, and where all show as many decimals, the last digit shown is the last one, but of a whole number
+with fewer, such as ``0`` or ``2.0``, which no such format prints. Else, and of that, zeros may have been
 left out (``%g``, the shortest text that is read back, numbers rounded before they were printed): each was
 rounded either to as many significant digits as the number that shows most of them, or to as many
 decimals. The larger of the two is taken; where the format has more digits than any number shows, it is
@@ -125,10 +126,12 @@ def _rounding(
     """How far each number may be off; infinite where float64 has no such digit, as of 0e999."""
     found = np.zeros(values.size)
     exponents = {place: int(one.as_tuple().exponent) for place, one in decimals.items()}
-    fixed = filled or len(set(exponents.values())) == 1
+    alike = len(set(exponents.values())) == 1
     digits = max((len(one.as_tuple().digits) for one in decimals.values() if one), default=1)
     least = min(exponents.values(), default=0)
     for place, one in decimals.items():
+        literal = exponents[place] >= -1 and one == one.to_integral_value()
+        fixed = alike or (filled and not literal)
         last = exponents[place] if fixed else least
         if one and not fixed:
             last = max(one.adjusted() - digits + 1, least)

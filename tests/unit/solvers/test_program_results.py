@@ -136,6 +136,10 @@ def test_every_float64_survives_printing_with_seventeen_digits():
         ("alpha: 0 2", [0.0, 2.0], [0.5, 0.5]),
         ("alpha: 2 0.12345678901234568", [2.0, 0.12345678901234568], [0.0, 0.0]),
         ("alpha: nan 1e300", [math.nan, 1e300], [0.0, 0.5e300]),
+        ("alpha: 0 0.1234567890", [0.0, 0.123456789], [0.5e-10, 0.5e-10]),
+        ("alpha: 2. 1.23456789012345670e-01", [2.0, 0.1234567890123456700], [0.0, 0.0]),
+        ("alpha: 0.0 1.50000000000000000000", [0.0, 1.5], [0.5e-20, 0.0]),
+        ("alpha: 123. 1.20", [123.0, 1.2], [0.5, 0.5e-2]),
     ],
 )
 def test_numbers_printed_after_a_text_carry_half_a_unit_of_their_last_digit(output, values, rounding):
