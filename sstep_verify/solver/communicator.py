@@ -109,11 +109,16 @@ class MpiCommunicator(Communicator):
 
     def allreduce(self, buffer: np.ndarray) -> None:
         """Sum a contiguous float64 array over all ranks, in place."""
-        self._noted("allreduce", self._comm.Allreduce, self._in_place, buffer, words=buffer.size)
+        # Every window waits for it, hence no call more than needs be.
+        self._progress.enter("allreduce", buffer.size)
+        self._comm.Allreduce(self._in_place, buffer)
+        self._progress.leave()
 
     def reduce_scatter(self, send: np.ndarray, receive: np.ndarray, counts: np.ndarray) -> None:
         """Sum over all ranks and leave each rank its part."""
-        self._noted("reduce_scatter", self._comm.Reduce_scatter, send, receive, counts, words=send.size)
+        self._progress.enter("reduce_scatter", send.size)
+        self._comm.Reduce_scatter(send, receive, counts)
+        self._progress.leave()
 
     def allgather(self, value: Any) -> list[Any]:
         """One object of every rank, by rank."""
