@@ -219,7 +219,8 @@ def program_from(command: Sequence[str], settings: Sequence[str] = ()) -> Progra
     """
     files = [word for word in command if Path(word).is_file()] or list(command[:1])
     name = Path(files[-1]).stem if files else ""
-    return _described({"program": {"name": name, "command": list(command)}}, settings, f"program {name!r}")
+    where = "--exec with --set" if settings else "--exec"
+    return _described({"program": {"name": name, "command": list(command)}}, settings, where)
 
 
 def _described(table: dict[str, Any], settings: Sequence[str], where: str) -> ProgramFile:

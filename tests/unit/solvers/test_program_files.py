@@ -93,6 +93,8 @@ def test_a_program_file_and_options_say_the_same(tmp_path):
             program_from(("./x",), (wrong,))
     with pytest.raises(InputError, match="No closing quotation"):
         program_from(("./x",), ("setup='make",))
+    with pytest.raises(InputError, match=r"^--exec: program: program 'x': '\{foo\}': "):
+        program_from(("./x", "{foo}"))
 
 
 def test_a_setting_holds_in_place_of_what_a_program_file_says(tmp_path):
