@@ -4,9 +4,9 @@ A window is replayed from the solver's own a at its start, in balls, and compare
 on the rounding errors one window of any correct implementation can make. Errors of earlier windows do not
 enter, so nothing is amplified and nothing is healed by later steps: a wrong correction term shows at its
 full size. Some windows are replayed so; all, or as many as fit, are screened in float64, of a solver
-without a trace by windows the first ones (sstep_verify/checks/window/screen.py). A screen passes windows
-and fails none: its bound is wider by the error of the judge's own steps, and what is beyond it is replayed,
-the largest ratio first, and fails by its replay alone; what is not replayed makes the verdict INCONCLUSIVE.
+without a trace by windows the first ones; in longdouble, of a K-SVM that adds its increments, and beside a
+carried state none. A screen (sstep_verify/checks/window/screen.py) passes windows and fails none: its bound
+is wider by the judge's own error; what is beyond it is replayed, largest ratio first, or INCONCLUSIVE.
 A solver that exposes its kernel rows, and makes its steps from them, is replayed from these as well; one
 that makes its steps from a state carried beside a, from a and that state (residual-gap judges the state).
 """

@@ -8,6 +8,7 @@ import math
 import os
 import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ import scipy.linalg
 from sstep_verify import (
     CallableSolver,
     Declaration,
+    Hinge,
     IndexStream,
     InputError,
     LinearKernel,
@@ -25,6 +27,9 @@ from sstep_verify import (
     judge,
     verify,
 )
+from sstep_verify.checks import window_replay
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.window.choose import screenable
 
 DATA = np.random.Generator(np.random.PCG64(1)).standard_normal((12, 3))
 PROBLEM = Problem("small", DATA, DATA[:, 0].copy(), LinearKernel(), Ridge(0.5))
@@ -233,3 +238,25 @@ def test_what_is_no_solver_is_refused_with_the_way_out(solver, what):
         judge(solver, PROBLEM, STREAM, s=4)
     with pytest.raises(InputError, match=words):
         verify(solver, "smoke")
+
+
+@pytest.mark.parametrize(
+    ("declared", "form"),
+    [
+        ({"precision": "longdouble"}, "longdouble"),
+        ({"update": "added"}, "adds its increments"),
+        ({"state": ("gradient",)}, "beside a carried state"),
+    ],
+)
+def test_forms_of_which_no_window_is_judged_in_float64_are_named(declared, form):
+    signs = np.where(PROBLEM.targets < 0, -1.0, 1.0)
+    problem = Problem("signs", DATA, signs, LinearKernel(), Hinge(1.0))
+    stream = IndexStream("uniform", samples=12, block=1, length=12, seed=0)
+    plain, told = (
+        Case("signs", problem, stream, (3,), 12, Declaration("any", level=2, **more))
+        for more in ({}, declared)
+    )
+    assert screenable(plain)
+    assert not screenable(told)
+    pages = window_replay.__doc__, (Path(__file__).parents[2] / "docs/verdicts.md").read_text("utf-8")
+    assert all(form in " ".join(page.split()) for page in pages)
