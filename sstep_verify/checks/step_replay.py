@@ -221,7 +221,7 @@ def _reason(
     if judged.judged < length:
         words.append(
             "Judged are whole stretches, chosen after the run. A defect that strikes each step by itself "
-            f"with probability {RARE:g} is missed with probability {missed(judged.judged):.1g}; one "
+            f"with probability {RARE:g} is missed with probability {missed(judged.judged):.3g}; one "
             "confined to a part of the run is missed unless a stretch meets that part."
         )
     if judged.decided < judged.judged:

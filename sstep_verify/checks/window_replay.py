@@ -209,7 +209,7 @@ def coverage(windows: int, judged: int, screened: Screen, replayed: int) -> str:
     if judged < windows:
         words += (
             f"; a defect that strikes each window by itself with probability {RARE:g} is missed with "
-            f"probability {missed(judged):.2g}, one confined to a part of the run unless a window is there"
+            f"probability {missed(judged):.3g}, one confined to a part of the run unless a window is there"
         )
     if screened.flagged:
         words += (
@@ -265,7 +265,12 @@ def reason(
 
 
 def _compared(case: Case, finding: Finding, sources: Mapping[str, Mapping]) -> str:
-    ratios = ", ".join(f"{largest['ratio']:.3g} {source}" for source, largest in sources.items())
+    ratios = ", ".join(
+        f"{largest['ratio']:.3g} {source}"
+        # Windows beyond it are told by their replays.
+        + ", of windows within its bound" * (source == f"from {SCREEN}" and largest["ratio"] <= 1.0)
+        for source, largest in sources.items()
+    )
     against, origin = "the exact replay in balls of", BOUND_ORIGIN[case.problem.is_svm]
     if finding.source == SCREEN:
         against = "the judge's own steps in"

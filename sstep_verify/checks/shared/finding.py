@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify import quantities
 from sstep_verify.errors import counted
 from sstep_verify.verdict import SEEN, Status, Term
 
@@ -53,7 +52,7 @@ class Finding:
     note : str
         What else went wrong.
     dropped : dict of str to float
-        Per quantity that can act: effect of leaving it out, over the bound.
+        Per quantity that can act: effect that leaving it out is certain to have, over the bound.
     detection_limit : dict of str to float
         Per quantity that can act: smallest relative error that was certain to show.
     bits : int
@@ -180,19 +179,6 @@ def term_of(name: str, limit: float, planned: int, decided: int, seen: int, why_
     return Term(name, status, limit, planned, decided, seen, "" if seen else why_not)
 
 
-IDLE = {
-    quantities.KERNEL: "no window has two coordinates that act on each other",
-    quantities.SAME: "no coordinate is drawn twice in a window and then needs its first increment",
-    quantities.OVERLAP: "no coordinate is drawn twice in a window and then needs its first increment",
-    quantities.UPPER: "no step would go beyond C",
-    quantities.LOWER: "no step would go below 0",
-    quantities.TAIL: "no window is shorter than s",
-    quantities.OMEGA: "every coordinate drawn is 0 or clipped",
-    quantities.OFF_DIAGONAL: "the blocks' coordinates do not act on each other",
-}
-"""Why a quantity has no effect at all, where that is known."""
-
-
 def term_records(
     names: Iterable[str], findings: list[Finding], where: str = "replayed window"
 ) -> tuple[Term, ...]:
@@ -212,10 +198,12 @@ def _term(name: str, planned: int, findings: list[Finding], where: str) -> Term:
     if not findings:
         reason = f"none of {counted(planned, where)} was decided" if planned else f"there were no {where}s"
     elif most == 0.0:
-        reason = IDLE.get(name, "leaving it out changes nothing")
+        reason = f"leaving it out is certain to change a in none of {counted(len(findings), where)}"
     else:
         within = counted(len(findings), where)
-        reason = f"leaving it out changes a by at most {most:.2g} of the bound in {within}"
+        reason = (
+            f"leaving it out is certain to change a by no more than {most:.2g} of the bound in {within}"
+        )
     limit = min((finding.detection_limit.get(name, math.inf) for finding in findings), default=math.inf)
     return term_of(name, limit, planned, len(findings), seen, reason)
 
