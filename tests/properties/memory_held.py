@@ -249,8 +249,8 @@ def _recurrence(sizes: Sizes) -> int:
     """Words of the dual vector and of what a window's updates need."""
     samples, rows, width, block = sizes.samples, sizes.rows, sizes.s, sizes.block
     if sizes.svm:
-        return 3 * samples + 3 * width + 2 * rows
-    return 3 * samples + 2 * rows + 2 * width * block + block * block + block
+        return 3 * samples + 3 * width + rows
+    return 3 * samples + rows + 2 * width * block + block * block + block
 
 
 def _by_steps(exchange: str, sizes: Sizes) -> bool:
