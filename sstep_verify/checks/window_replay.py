@@ -36,7 +36,7 @@ from sstep_verify.checks.window.choose import (
     screenable,
 )
 from sstep_verify.checks.window.replays import WindowReplays
-from sstep_verify.checks.window.screen import SCREEN, Screen, requests, screen
+from sstep_verify.checks.window.screen import SCREEN, WITHIN, Screen, requests, screen
 from sstep_verify.errors import counted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
@@ -126,8 +126,7 @@ def _judge_run(
     tried = len(findings) - len(chosen)
     replayed = sum(finding.bits > 0 for finding in findings[len(chosen) :])
     findings += replayed_otherwise(case, trajectory, screened.bridge, replays, right=not screened.flagged)
-    judged = {finding.window.begin for finding in findings if finding.decided and finding.bits}
-    judged |= screened.judged
+    judged = {one.window.begin for one in findings if one.decided and one.bits} | screened.judged
     terms = term_records(names, findings)
     if tried < len(screened.flagged) and not failed(findings):
         # Beyond a bound that decides nothing: that is neither right nor wrong.
@@ -191,10 +190,8 @@ def _sources(findings: list[Finding]) -> dict[str, dict]:
     for source in SOURCES:
         parts = [part for whole in findings for part in whole.parts or (whole,) if part.source == source]
         if parts:
-            limits: dict[str, float] = {}
-            for part in parts:
-                for name, limit in part.detection_limit.items():
-                    limits[name] = min(limit, limits.get(name, math.inf))
+            known = [part.detection_limit for part in parts]
+            limits = {name: min(one.get(name, math.inf) for one in known) for one in known for name in one}
             largest = max(parts, key=lambda part: part.ratio)
             sources[f"from {source}"] = {**largest.comparison(), "detection_limit": limits}
     return sources
@@ -266,10 +263,8 @@ def reason(
 
 def _compared(case: Case, finding: Finding, sources: Mapping[str, Mapping]) -> str:
     ratios = ", ".join(
-        f"{largest['ratio']:.3g} {source}"
-        # Windows beyond it are told by their replays.
-        + ", of windows within its bound" * (source == f"from {SCREEN}" and largest["ratio"] <= 1.0)
-        for source, largest in sources.items()
+        f"{one['ratio']:.3g} {source}" + WITHIN * (SCREEN in source and one["ratio"] <= 1.0)
+        for source, one in sources.items()
     )
     against, origin = "the exact replay in balls of", BOUND_ORIGIN[case.problem.is_svm]
     if finding.source == SCREEN:

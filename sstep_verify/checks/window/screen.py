@@ -45,6 +45,9 @@ over those of the run, up to one more run."""
 SCREEN = "the screen"
 """Source of a finding that no exact replay stands behind: a screen, which passes windows and fails none."""
 
+WITHIN = ", of windows within its bound"
+"""Said of its largest ratio: windows beyond the bound are told by their replays."""
+
 NOTABLE = {LOW: "clip low", HIGH: "clip high", TWICE: "overlap", THRICE: "one coordinate drawn three times"}
 """Events of a window of which the first of the run is to be replayed, in words."""
 
