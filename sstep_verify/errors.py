@@ -58,6 +58,14 @@ class NoLogError(ProgramError):
     """A program left no log of its steps, draws, probes or counts that it is to write, or none of use."""
 
 
+class RepeatedDrawError(ProgramError):
+    """A program wrote down draws of which a block holds a coordinate twice: it has no step."""
+
+
+class WitnessError(ProgramError):
+    """What the witness of a program's communication left is not whole, or the program contradicts it."""
+
+
 class NoResultError(ProgramError):
     """A program left no a, which it is said to write, or none that can be used: it tells of no numbers."""
 

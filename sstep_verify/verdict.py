@@ -33,6 +33,9 @@ NAMED = "likely causes"
 TRIED = "mistakes tried"
 """Key of a FAIL's evidence: whether there are wrong windows in which all mistakes known here were tried."""
 
+UNSURE = "by ends of the box alone"
+"""Key of a FAIL's evidence: whether what it names explains ends of the box alone, and so is not told."""
+
 SEVERITY = (Status.FAIL, Status.INCONCLUSIVE, Status.VACUOUS, Status.PASS)
 
 UNSETTLED = SEVERITY[:2]

@@ -27,7 +27,7 @@ from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.outcome import NO_LOG, finite_promised, planted_term, record
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.declaration import Declaration
-from sstep_verify.errors import NoLogError, NoResultError, ProgramError, ResultError, counted
+from sstep_verify.errors import counted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.rounding.arithmetic import TYPES
 from sstep_verify.runs import asked_of
@@ -63,12 +63,13 @@ CAUSES = {
 }
 """Likely causes of what is wrong, by item, where it does not say them itself, as an error does."""
 
-OF_ERROR = {"IncoherenceError": "coherence", NoLogError.__name__: NO_LOG} | dict.fromkeys(
-    (ResultError.__name__, NoResultError.__name__), "shape"
-)
-"""Stands for the item `stop reason` where an error says that ranks differ, or what of a result is wrong."""
+OF_ERROR = {
+    "IncoherenceError": "coherence", "NoLogError": NO_LOG, "RepeatedDrawError": "repeated draw",
+    "ResultError": "shape", "NoResultError": "shape", "WitnessError": "",
+}  # fmt: skip
+"""In the place of `stop reason` where an error says what else is wrong; empty: no sentence is on that."""
 
-QUOTED = [one.__name__ for one in (ResultError, ProgramError, NoLogError, NoResultError)]
+QUOTED = {"ProgramError", *OF_ERROR} - {"IncoherenceError"}
 """Errors that are ours and say what is wrong with a run; its solver raised none of them itself."""
 
 
@@ -105,7 +106,6 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
     lacking = (_unproved(case, run, asked, key == run_key(s)) for key, (run, asked) in runs.items())
     unproved = list(dict.fromkeys(chain.from_iterable(lacking)))
     planned, items = len(runs) * len(ITEMS), [(key, item) for key in wrong for item in wrong[key]]
-    count = len(items)
     raised = {key: [error.kind, error.message] for key in wrong if (error := runs[key][0].raised)}
     bound, origin = 0.0, "a run is what was asked for, so the bound is 0"
     # A factorisation may break down where numbers may be beyond the range, which K-RR tells by an error.
@@ -125,7 +125,9 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
         CHECK,
         case,
         s,
-        Finding(f"{what}; violations", count, count, bound, Window(0, spoiled[1] if spoiled else 0)),
+        Finding(
+            f"{what}; violations", len(items), len(items), bound, Window(0, spoiled[1] if spoiled else 0)
+        ),
         units="violations",
         planned=planned,
         executed=planned,
@@ -139,6 +141,7 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
             for key, item in items
         ),
         each=True,
+        claimed=False,
     )
 
 

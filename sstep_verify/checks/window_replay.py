@@ -42,7 +42,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import core
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import NAMED, TRIED, Status, Term, Verdict
+from sstep_verify.verdict import NAMED, TRIED, UNSURE, Status, Term, Verdict
 
 CHECK = "window-replay"
 
@@ -176,9 +176,10 @@ def _judge_run(
                 "replayed": replayed,
             },
             **({NAMED: named, TRIED: any_tried(findings)} if case.diagnose else {}),
+            UNSURE: any(cause.unsure for cause in causes),
             "windows": [finding.evidence() for finding in findings],
         },
-        signs=[name for cause in causes for name in cause.names] or largest.signs,
+        signs=[sign for cause in causes for sign in cause.signs] or largest.signs,
         each=len(causes) == 1,
         claimed=case.diagnose,  # Steps that were lost are not wrong themselves: none is known to be.
     )

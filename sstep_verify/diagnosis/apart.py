@@ -27,7 +27,7 @@ from sstep_verify.recurrence.mutants import run_mutant
 from sstep_verify.recurrence.mutation import TERMS, off_by
 from sstep_verify.recurrence.steps import finisher_of
 from sstep_verify.specification import OFF, breaks, of_verdict
-from sstep_verify.verdict import NAMED, TRIED, Status, Verdict
+from sstep_verify.verdict import NAMED, TRIED, UNSURE, Status, Verdict
 
 CHECKS = "step-replay", "window-replay", "trajectory"
 """Checks whose verdicts name mistakes in runs."""
@@ -53,6 +53,8 @@ In the larger box of a larger C fewer steps are clipped, and so more of them sho
 APART = 2.0**-16
 """Relative difference of the ends of two mistakes that tells them apart: far beyond rounding."""
 
+BY_ENDS = " It is wrong at ends of the box alone."
+"""Said of a further run that tells no mistake either."""
 
 Trial = tuple[Problem, IndexStream]
 """A run that may tell mistakes apart: a problem and the coordinates drawn."""
@@ -69,7 +71,8 @@ def told_apart(verdict: Verdict, problem: Problem, declaration: Declaration, jud
     more; status, ratio and bound stay.
     """
     s, left, refuted = verdict.s, _named(verdict), set[str]()
-    if verdict.check not in CHECKS or len(left) == 1:
+    unsure = bool(verdict.evidence.get(UNSURE))
+    if verdict.check not in CHECKS or (len(left) == 1 and not unsure):
         return verdict
     if verdict.evidence.get(TRIED) and not left:
         suspects = suspects_of(problem, declaration.update, s, verdict.block).alone()
@@ -94,11 +97,14 @@ def told_apart(verdict: Verdict, problem: Problem, declaration: Declaration, jud
             if left
             else [name for name in more if name not in refuted and not (refuted and PAIR in name)]
         )
-        runs.append(_said(size, further.status, left.copy(), more, new))
-        left[:] = [name for name in left if name in more] or left or new
-        if len(left) == 1 or len(runs) == RUNS:
+        by_ends = bool(further.evidence.get(UNSURE))
+        runs.append(_said(size, further.status, left.copy(), more, new) + BY_ENDS * by_ends)
+        both = [name for name in left if name in more]
+        unsure = by_ends if new or (unsure and both) else unsure
+        left[:] = both or left or new
+        if (len(left) == 1 and not unsure) or len(runs) == RUNS:
             break
-    return _with(verdict, problem.loss.task, left, runs) if runs else verdict
+    return _with(verdict, problem.loss.task, left, runs, unsure=unsure) if runs else verdict
 
 
 def _named(verdict: Verdict) -> list[str]:
@@ -117,23 +123,26 @@ def _said(size: str, status: Status, before: Sequence[str], more: Sequence[str],
             f"A further run ({size}) fails too: {' or '.join(new or more) or 'nothing known here'} explains"
         )
         return f"{words} it." if new or not more else f"{words} it, but not this one."
-    if not both or len(both) == len(before):
-        return f"A further run ({size}) does not tell them apart."
+    if not both:
+        return f"A further run ({size}) fails too, and none of them explains it."
+    if len(both) == len(before):
+        told = "does not tell them apart" if len(both) > 1 else f"is explained by {both[0]} too"
+        return f"A further run ({size}) {told}."
     others = " or ".join(name for name in before if name not in both)
     return f"A further run ({size}) tells them apart: {' or '.join(both)} explains it too, not {others}."
 
 
-def _with(verdict: Verdict, task: str, left: list[str], runs: list[str]) -> Verdict:
+def _with(verdict: Verdict, task: str, left: list[str], runs: list[str], *, unsure: bool) -> Verdict:
     """The verdict with what further runs told, and the sentences that what is left breaks."""
     signs = [sign for name in left for part in name.split(PAIR) for sign in _signs(part)]
     sentences = of_verdict(verdict.check, task, signs)
     each = len(left) == 1
-    # Where nothing is named, what the verdict itself says is broken stands.
-    numbers = tuple(sentence.number for sentence in sentences) if left else verdict.sentences
+    # Where nothing is told, what the verdict itself says is broken stands.
+    numbers = tuple(sentence.number for sentence in sentences) if left and not unsure else verdict.sentences
     words = verdict.reason
     for way in (False, True):
         words = words.removesuffix(breaks(verdict.sentences, each=way))
-    evidence = {**verdict.evidence, NAMED: left, "further runs": runs}
+    evidence = {**verdict.evidence, NAMED: left, UNSURE: unsure, "further runs": runs}
     return replace(
         verdict,
         reason=f"{words} {' '.join(dict.fromkeys(runs))}{breaks(numbers, each=each)}",
@@ -194,7 +203,7 @@ def _tells(
     known = _known(problem, declaration, s, stream.block)
     mistakes = [known[name] for name in names if name in known]
     runs = [_run(candidate, declaration, stream, s) for candidate in (Candidate((), problem), *mistakes)]
-    return len(mistakes) > 1 and all(_apart(one, other) for one, other in combinations(runs, 2))
+    return bool(mistakes) and all(_apart(one, other) for one, other in combinations(runs, 2))
 
 
 def _apart(one: np.ndarray, other: np.ndarray) -> bool:

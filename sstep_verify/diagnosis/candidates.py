@@ -79,6 +79,9 @@ class Candidate:
         What is wrong in the steps.
     precision : str
         Precision of all arithmetic and of what it leaves; empty for the declared one.
+    unsure : bool
+        Whether all that it explains is ends of the box, at which others end as well: it is not told then
+        that it was made.
     """
 
     names: tuple[str, ...]
@@ -86,6 +89,12 @@ class Candidate:
     rows: str = ""
     mutation: Mutation = NONE
     precision: Literal["", "float32"] = ""
+    unsure: bool = False
+
+    @property
+    def signs(self) -> tuple[str, ...]:
+        """Its names, for the sentences that are broken; none where it is not told that it was made."""
+        return () if self.unsure else self.names
 
     @property
     def solved(self) -> tuple[int, str, str]:

@@ -79,6 +79,16 @@ class Factor(NamedTuple):
 
 
 @compiled_borrowing
+def at_end(box, value, off):
+    """Whether a value is, up to `off`, an end of the box, or 0 where there is a threshold.
+
+    There a term of the step tells no more than its side: steps of many sizes end there.
+    """
+    ends = abs(value - box.lower) <= off or abs(value - box.upper) <= off
+    return ends or (box.threshold > 0.0 and abs(value) <= off)
+
+
+@compiled_borrowing
 def explain(tally, quantity, moved, effect, bound):
     """Note that ``|moved - t effect| <= bound`` for the t that explains a wrong step."""
     if effect == 0.0:

@@ -7,6 +7,7 @@ all of them are named.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -38,6 +39,9 @@ class Place(Protocol):
     def ended_by(self, alike: Sequence[Candidate]) -> list[bool]:
         """For each of some candidates alike, whether it ends here as the solver did, within its bound."""
 
+    def at_ends(self) -> bool:
+        """Whether every value that is wrong here is an end of the box."""
+
 
 def explanations(
     suspects: Suspects, places: Sequence[Place], right: Sequence[Place] = (), *, pairs: bool = True
@@ -47,14 +51,16 @@ def explanations(
     Pairs are tried if `pairs`. Places are what the solver did where it is wrong; where there is nothing,
     nothing explains it. Of several candidates those stand that end as it did where it is right too; all of
     them where none does, since a mistake may act in a part of a run. None is a mistake in the steps where
-    right steps would end everywhere as near as such a mistake is allowed to.
+    right steps would end everywhere as near as such a mistake is allowed to. Where all that is wrong is an
+    end of the box, they are unsure, and there are no pairs.
     """
     alone = suspects.alone()
     if not places or not alone:
         return []
     ordered = sorted(places, key=lambda place: place.work(alone[0]))
     explaining = _explaining(alone, ordered)
-    if pairs and not explaining:
+    unsure = bool(explaining or pairs) and all(place.at_ends() for place in ordered)
+    if pairs and not (explaining or unsure):
         explaining = _explaining(_affordable(suspects.in_pairs(), ordered[0]), ordered)
     # Steps with a mistake are allowed more than right ones: where these stay within that, it tells nothing.
     right_steps = Candidate((), alone[0].problem, mutation=NOTHING)
@@ -65,7 +71,11 @@ def explanations(
     # One of each name; few runs look by chance like right steps on another problem, which goes first.
     by_name = {candidate.names: candidate for candidate in reversed(explaining)}
     order = [*SOLVED_INSTEAD, *(name for candidate in explaining for name in candidate.names)]
-    distinct = [candidate for candidate in explaining if by_name[candidate.names] is candidate]
+    distinct = [
+        replace(candidate, unsure=unsure)
+        for candidate in explaining
+        if by_name[candidate.names] is candidate
+    ]
     return sorted(distinct, key=lambda candidate: order.index(candidate.names[0]))
 
 

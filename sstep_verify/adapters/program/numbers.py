@@ -33,7 +33,14 @@ from pathlib import Path
 
 import numpy as np
 
-from sstep_verify.errors import InputError, NoLogError, NoResultError, ProgramError, counted
+from sstep_verify.errors import (
+    InputError,
+    NoLogError,
+    NoResultError,
+    ProgramError,
+    RepeatedDrawError,
+    counted,
+)
 from sstep_verify.files import read_whole
 from sstep_verify.problems.draws import require_blocks
 
@@ -227,7 +234,8 @@ def read_draws(folder: Path, shape: tuple[int, int], samples: int) -> np.ndarray
     try:
         return require_blocks(drawn.reshape(shape), samples, name)
     except InputError as error:
-        raise NoLogError(f"{error} (S-2.5)") from error
+        within = ((drawn >= 0) & (drawn < samples)).all()
+        raise (RepeatedDrawError if within else NoLogError)(str(error)) from error
 
 
 def read_ranks(folder: Path, ranks: int, samples: int) -> list[np.ndarray]:

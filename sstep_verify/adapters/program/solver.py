@@ -25,7 +25,7 @@ from sstep_verify.adapters.program.witness import (
     read_witness,
     witness_variables,
 )
-from sstep_verify.errors import ProgramError, RefusedError
+from sstep_verify.errors import ProgramError, RefusedError, WitnessError
 from sstep_verify.exchange import write_folder
 from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import Observer, RunRequest
@@ -191,7 +191,7 @@ class ProgramSolver:
         seen, received = read_witness(folder, self._ranks)
         for name, count in seen.items():
             if told.get(name, count) != count:
-                raise ProgramError(
+                raise WitnessError(
                     f"counters.txt says {name} {told[name]}, but the witness counted {count}"
                 )
         return told | seen | {WITNESSED[name]: count for name, count in seen.items()}, received

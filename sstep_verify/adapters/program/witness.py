@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from sstep_verify.adapters.program.numbers import content_of
-from sstep_verify.errors import MissingExtraError, NoLogError, ProgramError, RefusedError
+from sstep_verify.errors import MissingExtraError, NoLogError, ProgramError, RefusedError, WitnessError
 from sstep_verify.problems import Problem
 from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks.interposer import KINDS, NEMESIS, WITNESS, preloaded
@@ -50,7 +50,7 @@ def read_witness(folder: Path, ranks: int) -> tuple[dict[str, int], np.ndarray]:
 
     First collectives, and words of 8 bytes handed to them, of the rank that had most; then what was
     received (uint64, (P, c)) as in a `Trajectory`: a rank with fewer collectives than another has 0 in
-    their place. RefusedError if it saw nothing, ProgramError if ranks are missing.
+    their place. RefusedError if it saw nothing, WitnessError if ranks are missing or a file is none of it.
     """
     files = sorted(folder.glob("witness-*.txt"))
     if not files:
@@ -62,7 +62,7 @@ def read_witness(folder: Path, ranks: int) -> tuple[dict[str, int], np.ndarray]:
     found = [_read(file) for file in files]
     worlds = {size for size, _ in found}
     if worlds != {ranks} or len(files) != ranks:
-        raise ProgramError(
+        raise WitnessError(
             f"{ranks} ranks were started, but {len(files)} ended in worlds of {sorted(worlds)}: a "
             "launcher of another MPI starts every rank in a world of its own"
         )
@@ -95,10 +95,14 @@ def _place(path: Path) -> str:
 
 def _read(path: Path) -> tuple[int, list[tuple[int, int]]]:
     """Ranks, and calls and bytes by kind, of one rank's file."""
-    lines = content_of(path, 4096, "counts of the witness").decode("ascii", "replace").splitlines()
+    lines = (
+        content_of(path, 4096, "counts of the witness", WitnessError)
+        .decode("ascii", "replace")
+        .splitlines()
+    )
     rows = [re.fullmatch(r"(?:ranks )?(\d+)(?: (\d+))?", line) for line in lines]
     if len(rows) != 1 + len(KINDS) or None in rows:
-        raise ProgramError(f"{path.name} is no file of the witness: the program wrote over it")
+        raise WitnessError(f"{path.name} is no file of the witness: the program wrote over it")
     ranks, *kinds = [row.groups(default="0") for row in rows if row]
     return int(ranks[0]), [(int(calls), int(size)) for calls, size in kinds]
 
@@ -108,9 +112,9 @@ def _received(folder: Path, ranks: int) -> np.ndarray:
     found = []
     for rank in range(ranks):
         path = folder / f"received-{rank}.bin"
-        content = content_of(path, MOST_RECEIVED, "digests of the witness")
+        content = content_of(path, MOST_RECEIVED, "digests of the witness", WitnessError)
         if len(content) % 8:
-            raise ProgramError(f"{path.name} is no file of the witness: the program wrote over it")
+            raise WitnessError(f"{path.name} is no file of the witness: the program wrote over it")
         found.append(np.frombuffer(content, "<u8"))
     received = np.zeros((ranks, max(map(len, found))), dtype=np.uint64)
     for row, digests in zip(received, found, strict=True):

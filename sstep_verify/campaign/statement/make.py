@@ -186,7 +186,7 @@ NOT_TOLD = ("S-3.10",)
 """Sentences on steps of a kind of which no verdict says whether one was met: they fail, but never pass."""
 
 THRESHOLDS = ("S-3.11", "S-4.5")
-"""Sentences that no absolute threshold takes part: only a run in which a itself is scaled shows it."""
+"""Sentences that an absolute threshold breaks: only a run in which a itself is scaled shows that."""
 
 
 def sentences_of(

@@ -164,6 +164,10 @@ class PanelRows:
         self.entries = entries.at(np.searchsorted(self._in_float64, self.rows))
         self.used, self.columns = panel.entries[self.rows], panel.columns[self.rows]
 
+    def at_ends(self) -> bool:
+        """No entry of a kernel is an end of the box."""
+        return False
+
     @property
     def compared(self) -> int:
         """Entries compared with balls."""

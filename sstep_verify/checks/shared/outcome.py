@@ -39,6 +39,12 @@ RARE = 1e-3
 NOT_AGAIN = "What explains it was not looked for again: see what the checks before this one found."
 """Said of a failure where nothing was looked for, as another check has told enough (`Case.diagnose`)."""
 
+AT_ENDS = (
+    "All values that are wrong there are ends of the box, where a term of the step decides the side alone: "
+    "they tell none of these mistakes from the others, or from one that is not named here."
+)
+"""Said of mistakes that reproduce a failure and are not told to be made (`Candidate.unsure`)."""
+
 TWO_RUNS = (
     "where these are the results of two runs, of {} and of {} iterations, the one is not how the other "
     "begins, to the last bit, so that a run continued from the first is not the rest of the second (S-2.8)"

@@ -14,6 +14,7 @@ from sstep_verify.bounds.window import TrajectoryBound
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
 from sstep_verify.diagnosis.candidates import Candidate, suspects_of
+from sstep_verify.diagnosis.factors import at_end
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.search import explanations, mistaken_reach
 from sstep_verify.oracle.balls.exact_kernel import PanelColumns
@@ -22,6 +23,7 @@ from sstep_verify.oracle.trajectories import mutated_states
 from sstep_verify.problems import Problem
 from sstep_verify.recurrence.mutation import NONE
 from sstep_verify.rounding.kernel.entries import KernelEntries
+from sstep_verify.rounding.rows_and_clip import box_of
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status
 
@@ -60,6 +62,19 @@ class ShortRun:
         except SingularSystemError:
             return [False] * len(alike)
         return [self._passes(problem, truth, entries, exact) for exact in states]
+
+    def at_ends(self) -> bool:
+        """Whether every value that is wrong at a point is an end of the box, up to its bound."""
+        truth, run, problem = self.truth, self.run, self.truth.case.problem
+        if not problem.is_svm:
+            return False
+        for point in self._points(truth):
+            bound = truth.widened(truth.bounds(self.s)[point], run.rounding_at(point), run.known).radius
+            low, values = truth.distance(point, run.at(point), run.known)[0], run.at(point)[truth.places]
+            wrong = zip(values[low > bound], bound[low > bound], strict=True)
+            if not all(at_end(box_of(problem.dual), value, off) for value, off in wrong):
+                return False
+        return True
 
     def _truth_of(self, candidate: Candidate) -> ShortTruth:
         problem, case = candidate.problem, self.truth.case

@@ -11,7 +11,7 @@ from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, any_tried
-from sstep_verify.checks.shared.outcome import NO_LOG, NOT_AGAIN
+from sstep_verify.checks.shared.outcome import AT_ENDS, NO_LOG, NOT_AGAIN
 from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.tally import NAMES
 from sstep_verify.checks.window.ends import causes_of, reproduced
@@ -25,7 +25,7 @@ from sstep_verify.problems import Problem
 from sstep_verify.quantities import KERNEL, SAME
 from sstep_verify.specification import LEFT_OUT
 from sstep_verify.trajectory import Panel, Trajectory
-from sstep_verify.verdict import NAMED, TRIED, Status
+from sstep_verify.verdict import NAMED, TRIED, UNSURE, Status
 
 SHARE = 0.9
 """Share of the wrong steps that a mistake must reproduce to be named."""
@@ -65,12 +65,16 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     case, tally, first = judged.case, judged.tally, int(judged.wrong[0])
     width = min(judged.trajectory.s, judged.trajectory.length)
     # Quantities whose absence reproduces at least `SHARE` of the wrong steps, the best first.
-    reproduced, least = tally.reproduced, SHARE * judged.wrong.size
+    reproduced, least = tally.reproduced.sum(axis=0), SHARE * tally.over
     order = np.argsort(-reproduced, kind="stable")
-    names = [NAMES[place] for place in order if reproduced[place] >= least]
+    names = [NAMES[place] for place in order if (tally.reproduced[:, place] >= least).all()]
+    unsure = not tally.over[0]
     factors = off_by_a_factor(tally.low, tally.high, tally.fits, of_svm=case.problem.is_svm)
     ends = wrong_windows(judged) if case.diagnose else []
-    causes = causes_of(case, width, ends, between=between, pairs=not (names or factors)) if ends else []
+    pairs = not (names or factors or unsure)
+    causes = causes_of(case, width, ends, between=between, pairs=pairs) if ends else []
+    # What stands in the log is less than what follows of it in a window.
+    causes = [replace(cause, unsure=True) for cause in causes] if unsure else causes
     likely = [f"{name}{LEFT_OUT}" for name in names]
     beside = [cause.words for cause in causes if cause.words not in likely]
     # A cause is not named again as a factor on the same quantity, such as one of 0.
@@ -78,8 +82,8 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
         factor.cause for factor in factors if not any(factor.holds(cause.mutation) for cause in causes)
     ]
     signs = [
-        *names,
-        *(name for cause in causes for name in cause.names),
+        *([] if unsure else names),
+        *(sign for cause in causes for sign in cause.signs),
         *(factor.name for factor in factors),
     ]
     pair = len(causes) > 0 and len(causes[0].names) > 1
@@ -96,6 +100,9 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
         says.append(f"No single mistake known here ends them so, but two at once end {where}")
     elif beside:
         says.append(f"Mistakes that each end {where}")
+    unsure = bool(names or causes) and not signs
+    if unsure:
+        says.append(AT_ENDS)
     if not says:
         signs = corrections(judged)
         says.append(
@@ -112,6 +119,7 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     details: dict[str, object] = {
         NAMED: [*likely, *beside, *([] if names else sized)],
         TRIED: any_tried(ends),
+        UNSURE: unsure,
     }
     placed = replace(
         finding, window=Window(first, first + 1), note=note, signs=tuple(signs), details=details
@@ -164,7 +172,7 @@ def of_recorded(
         f"{'end' if wrong > 1 else 'ends'} beyond the bound. {reproduced(case, findings, causes)}".rstrip()
     )
     named = [cause.words for cause in causes] or list(broken.signs)
-    signs = [name for cause in causes for name in cause.names]
+    signs = [sign for cause in causes for sign in cause.signs]
     told = replace(broken, note=note * bool(decided), signs=tuple(signs) or broken.signs)
     return replace(told, details={NAMED: named}), len(causes) == 1
 

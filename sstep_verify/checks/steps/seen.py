@@ -167,8 +167,12 @@ def _why_not(name: str, judged: JudgedRun) -> str:
         return "no step judged is clipped at 0"
     if name in (SAME, OVERLAP) and not events[REPEATED]:
         return "no coordinate is drawn twice in a window judged"
+    if not judged.tally.looked[0]:
+        return "no step looked at has a curvature and a finite bound"
     if name == TAIL:
-        return "no step of the short last window moves its coordinate by more than twice its bound"
+        return (
+            "no step of the short last window with a curvature moves a value by more than twice its bound"
+        )
     if not judged.tally.acts[NAMES.index(name)]:
         none_of = "no error in it is certain to change any of" if name == LABELS else "it changes none of"
         return f"{none_of} {counted(int(judged.tally.looked[0]), 'step')}"

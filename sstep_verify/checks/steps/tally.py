@@ -108,10 +108,15 @@ class Tally(NamedTuple):
     now, planned, looked : ndarray of int64, shape (1,)
         Iterations made before the step that is judged; judged steps whose quantities were to be looked at,
         and those of them with a finite bound.
-    seen, acts, best, reproduced : ndarray of int64, shape (quantities,)
+    at_end : ndarray of int64, shape (1,)
+        1 where the step that is judged ended at an end of the box, 0 elsewhere.
+    over : ndarray of int64, shape (2,)
+        Steps over their bound: those that ended elsewhere, and those that ended at an end of the box.
+    reproduced : ndarray of int64, shape (2, quantities)
+        Those of them that leaving the quantity out explains.
+    seen, acts, best : ndarray of int64, shape (quantities,)
         Steps in which leaving the quantity out changes the result by more than twice the bound; 1 where it
-        changes that of any step; iterations made before the step that `relative` is of (-1: none); steps
-        over their bound that leaving the quantity out explains.
+        changes that of any step; iterations made before the step that `relative` is of (-1: none).
     relative : ndarray, shape (quantities,)
         Largest effect of a relative change of the quantity, per unit, over the bound: `SEEN` over the
         detection limit.
@@ -129,10 +134,12 @@ class Tally(NamedTuple):
     now: np.ndarray
     planned: np.ndarray
     looked: np.ndarray
+    at_end: np.ndarray
+    over: np.ndarray
+    reproduced: np.ndarray
     seen: np.ndarray
     acts: np.ndarray
     best: np.ndarray
-    reproduced: np.ndarray
     relative: np.ndarray
     low: np.ndarray
     high: np.ndarray
@@ -158,13 +165,14 @@ def empty_formed(steps: int, block: int) -> Formed:
 def empty_tally(steps: int) -> Tally:
     """A tally with nothing in it, for `steps` steps."""
     count = len(NAMES)
-    now, planned, looked = np.zeros((3, 1), dtype=np.int64)
-    seen, acts, best, reproduced = np.zeros((4, count), dtype=np.int64)
+    now, planned, looked, at_end = np.zeros((4, 1), dtype=np.int64)
+    seen, acts, best, *reproduced = np.zeros((5, count), dtype=np.int64)
     events, first = np.zeros((2, len(EVENTS)), dtype=np.int64)
     high, fits = np.full(count + 2, np.inf), np.zeros(count + 2, dtype=np.int64)
     return Tally(
-        np.zeros(steps), np.zeros(steps), events, first - 1, now, planned, looked, seen, acts, best - 1,
-        reproduced, np.zeros(count), -high, high, fits,
+        np.zeros(steps), np.zeros(steps), events, first - 1, now, planned, looked, at_end,
+        np.zeros(2, dtype=np.int64), np.array(reproduced), seen, acts, best - 1, np.zeros(count), -high,
+        high, fits,
     )  # fmt: skip
 
 
@@ -181,14 +189,17 @@ def count_step(tally, step, distance, bound, free_or_clipped):
     """Note the distance and the bound of a step; returns whether it is over that."""
     tally.distance[step], tally.bound[step] = distance, bound
     event(tally, free_or_clipped, tally.now[0])
-    return bound < np.inf and not distance <= bound
+    failed = bound < np.inf and not distance <= bound
+    if failed:
+        tally.over[tally.at_end[0]] += 1
+    return failed
 
 
 @compiled_borrowing
 def note_reproduced(tally, quantity, dropped, bound, remainder):
     """Note whether leaving a quantity out, which changes `dropped`, explains a step over its bound."""
     if dropped > SEEN * bound and remainder <= bound:
-        tally.reproduced[quantity] += 1
+        tally.reproduced[tally.at_end[0], quantity] += 1
 
 
 @compiled_borrowing

@@ -11,10 +11,11 @@ from sstep_reference import SingularSystemError
 from sstep_verify.bounds.window.split import ridge_window_split, svm_window_split
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, any_tried
-from sstep_verify.checks.shared.outcome import NOT_AGAIN
+from sstep_verify.checks.shared.outcome import AT_ENDS, NOT_AGAIN
 from sstep_verify.checks.window.compare import RunWindow
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.diagnosis.candidates import Candidate, suspects_of
+from sstep_verify.diagnosis.factors import at_end
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.search import explanations, mistaken_reach
 from sstep_verify.oracle.facade import Oracle
@@ -23,6 +24,7 @@ from sstep_verify.quantities import STREAM, WRITE_BACK, SvmSteps
 from sstep_verify.recurrence.mutation import NONE, left_out
 from sstep_verify.rounding.arithmetic import held_problem
 from sstep_verify.rounding.kernel.entries import kernel_entries
+from sstep_verify.rounding.rows_and_clip import box_of
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status
 
@@ -66,6 +68,16 @@ class WindowEnd:
             not self.alone if says_nothing else self._ends(replayed, candidate)
             for candidate, says_nothing in zip(alike, silent, strict=True)
         ]
+
+    def at_ends(self) -> bool:
+        """Whether every value that is wrong is an end of the box, up to the bound."""
+        problem = self.replays.case.problem
+        replayed = self._replayed(Candidate((), problem)) if problem.is_svm else None
+        if replayed is None:
+            return False
+        (replay, bound), box = replayed, box_of(problem.dual)
+        values = zip(self.window.end[replay.places], replay.lower, bound, strict=True)
+        return all(at_end(box, value, off) for value, low, off in values if low > off)
 
     def _replayed(self, candidate: Candidate) -> tuple[Replay, np.ndarray] | None:
         """The replay of what the candidate solves, and the bound on it; None where there is none."""
@@ -173,11 +185,13 @@ def reproduced(case: Case, findings: Sequence[Finding], causes: Sequence[Candida
         )
     if causes:
         within = "each ends the failed windows looked at where the run did, within the bound"
+        if causes[0].unsure:
+            return f"What reproduces it: {named} ({within}). {AT_ENDS}"
         return f"Likely causes: {named} ({within})."
     return (
-        "No mistake known here reproduces it. Likely causes: a quantity off by some factor; the window is "
-        "not s steps of this index stream; the kernel or a parameter is not the declared one; the "
-        "precision is not the declared one."
+        "No single mistake known here reproduces it. Likely causes: a quantity off by some factor; the "
+        "window is not s steps of this index stream; the kernel or a parameter is not the declared one; "
+        "the precision is not the declared one."
     )
 
 

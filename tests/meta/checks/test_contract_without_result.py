@@ -10,8 +10,8 @@ from judged import small_case
 from sstep_verify.adapters import CallableSolver
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import plain_request, run_key
-from sstep_verify.errors import NoLogError, NoResultError, ProgramError
-from sstep_verify.problems import Hinge, RBFKernel
+from sstep_verify.errors import NoLogError, NoResultError, ProgramError, RepeatedDrawError, WitnessError
+from sstep_verify.problems import Hinge, RBFKernel, Ridge
 from sstep_verify.protocol import Declaration, ForeignSolver
 from sstep_verify.runs import asked_of, make_run, unmade
 from sstep_verify.trajectory import Raised
@@ -33,15 +33,26 @@ def test_a_returned_vector_of_another_shape_breaks_what_is_said_of_shapes_and_no
         assert "Likely causes" not in verdict.reason
 
 
-@pytest.mark.parametrize(("kind", "sentence"), [("NoLogError", "S-5.2"), ("NoResultError", "S-5.1")])
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [("NoLogError", "S-5.2"), ("NoResultError", "S-5.1"), ("RepeatedDrawError", "S-2.5")],
+)
 def test_what_a_program_did_not_leave_is_named(kind, sentence):
-    case, _ = small_case(Hinge(C=1.0), RBFKernel(sigma=0.5), s_values=(S,))
+    case, _ = small_case(Ridge(1.0), RBFKernel(sigma=0.5), block=2, s_values=(S,))
     run = unmade(asked_of(plain_request(case, S)), Raised(kind, "left nothing"))
     (verdict,) = contract.judge(case, {run_key(S): run}, None)
     assert verdict.sentences == (sentence,)
 
 
-@pytest.mark.parametrize("kind", [NoLogError, NoResultError, ProgramError])
+def test_a_run_whose_witness_was_written_over_ended_and_breaks_no_sentence():
+    case, _ = small_case(Hinge(C=1.0), RBFKernel(sigma=0.5), s_values=(S,))
+    run = unmade(asked_of(plain_request(case, S)), Raised("WitnessError", "witness-0.txt is no file of it"))
+    (verdict,) = contract.judge(case, {run_key(S): run}, None)
+    assert (verdict.status, verdict.sentences) == (Status.FAIL, ())
+    assert "Breaks" not in verdict.reason
+
+
+@pytest.mark.parametrize("kind", [NoLogError, NoResultError, ProgramError, RepeatedDrawError, WitnessError])
 def test_a_program_is_quoted_and_not_said_to_have_raised_an_error_of_ours(kind):
     case, _ = small_case(Hinge(C=1.0), RBFKernel(sigma=0.5), s_values=(S,))
     run = unmade(asked_of(plain_request(case, S)), Raised(kind.__name__, "log.txt has 3 words"))

@@ -13,11 +13,12 @@ from program_cases import RESULT, ending, leaving, request
 
 from sstep_verify.adapters.program.numbers import (
     printed_numbers,
+    read_draws,
     read_number,
     read_numbers,
     shown_numbers,
 )
-from sstep_verify.errors import NoResultError, ProgramError, RefusedError
+from sstep_verify.errors import NoLogError, NoResultError, ProgramError, RefusedError, RepeatedDrawError
 from sstep_verify.problems import IndexStream
 from sstep_verify.protocol import RunRequest
 
@@ -236,6 +237,15 @@ def test_draws_that_a_program_logs_are_read_with_care(tmp_path, indices, words):
     asked = RunRequest(request().problem, IndexStream("logged", 6, 1, 4), 2, 4)
     with pytest.raises(ProgramError, match=words):
         tested.run(asked)
+
+
+@pytest.mark.parametrize(
+    ("indices", "kind"), [("0 1 1 1 ", RepeatedDrawError), ("0 0 1 6", NoLogError)], ids=["twice", "range"]
+)
+def test_a_coordinate_twice_in_a_block_is_another_thing_than_no_draws(tmp_path, indices, kind):
+    (tmp_path / "indices.txt").write_text(indices)
+    with pytest.raises(kind):
+        read_draws(tmp_path, (2, 2), 6)
 
 
 def test_of_what_is_recorded_beside_a_log_the_rounding_is_that_of_what_is_recorded(tmp_path):

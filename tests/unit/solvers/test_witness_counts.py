@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sstep_verify.adapters.program.witness import read_witness
+from sstep_verify.errors import WitnessError
 from sstep_verify.ranks.interposer import KINDS
 
 
@@ -21,3 +22,17 @@ def test_collectives_and_words_are_the_largest_of_a_rank(tmp_path, seed):
         (tmp_path / f"received-{rank}.bin").write_bytes(b"")
     counters, _ = read_witness(tmp_path, ranks)
     assert counters == {"collectives": calls.sum(axis=1).max(), "words": words.sum(axis=1).max()}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("witness-0.txt", b"mine"), ("received-0.bin", b"mine"), ("witness-1.txt", b"")]
+)
+def test_files_of_the_witness_that_are_not_whole_are_told_from_a_run_that_did_not_end(
+    tmp_path, name, content
+):
+    (tmp_path / "witness-0.txt").write_text("\n".join(["ranks 1", *["0 0"] * len(KINDS)]) + "\n")
+    (tmp_path / "received-0.bin").write_bytes(b"")
+    read_witness(tmp_path, 1)
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(WitnessError):
+        read_witness(tmp_path, 1)
