@@ -63,10 +63,8 @@ CAUSES = {
 }
 """Likely causes of what is wrong, by item, where it does not say them itself, as an error does."""
 
-OF_ERROR = {
-    "IncoherenceError": "coherence", "NoLogError": NO_LOG, "RepeatedDrawError": "repeated draw",
-    "ResultError": "shape", "NoResultError": "shape", "WitnessError": "",
-}  # fmt: skip
+OF_ERROR = {"IncoherenceError": "coherence", "NoLogError": NO_LOG, "RepeatedDrawError": "repeated draw"}
+OF_ERROR |= {"ResultError": "shape", "NoResultError": "shape", "WitnessError": ""}
 """In the place of `stop reason` where an error says what else is wrong; empty: no sentence is on that."""
 
 QUOTED = {"ProgramError", *OF_ERROR} - {"IncoherenceError"}
@@ -106,6 +104,7 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
     lacking = (_unproved(case, run, asked, key == run_key(s)) for key, (run, asked) in runs.items())
     unproved = list(dict.fromkeys(chain.from_iterable(lacking)))
     planned, items = len(runs) * len(ITEMS), [(key, item) for key in wrong for item in wrong[key]]
+    count = len(items)
     raised = {key: [error.kind, error.message] for key in wrong if (error := runs[key][0].raised)}
     bound, origin = 0.0, "a run is what was asked for, so the bound is 0"
     # A factorisation may break down where numbers may be beyond the range, which K-RR tells by an error.
@@ -125,9 +124,7 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
         CHECK,
         case,
         s,
-        Finding(
-            f"{what}; violations", len(items), len(items), bound, Window(0, spoiled[1] if spoiled else 0)
-        ),
+        Finding(f"{what}; violations", count, count, bound, Window(0, spoiled[1] if spoiled else 0)),
         units="violations",
         planned=planned,
         executed=planned,
