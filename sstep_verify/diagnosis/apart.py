@@ -26,7 +26,7 @@ from sstep_verify.problems import IndexStream, Problem, RBFKernel, Ridge
 from sstep_verify.recurrence.mutants import run_mutant
 from sstep_verify.recurrence.mutation import TERMS, off_by
 from sstep_verify.recurrence.steps import finisher_of
-from sstep_verify.specification import OFF, breaks, of_verdict
+from sstep_verify.specification import OFF, breaks, of_verdict, specification
 from sstep_verify.verdict import NAMED, TRIED, UNSURE, Status, Verdict
 
 CHECKS = "step-replay", "window-replay", "trajectory"
@@ -92,11 +92,10 @@ def told_apart(verdict: Verdict, problem: Problem, declaration: Declaration, jud
         more = _named(further)
         size = f"m = {other.samples}, n = {other.features}, H = {stream.length}, s = {s}"
         # What was tried where the first run is wrong, and does not explain that, is not what is wrong.
-        new = (
-            []
-            if left
-            else [name for name in more if name not in refuted and not (refuted and PAIR in name)]
-        )
+        # Neither is what a log that does not lead to its run contradicts: no mistake explains that.
+        left_out = refuted.union(*((*one.quantities, *one.items) for one in specification().sentences))
+        new = [name for name in more if name not in left_out and not (refuted and PAIR in name)]
+        new = [] if left else new
         by_ends = bool(further.evidence.get(UNSURE))
         runs.append(_said(size, further.status, left.copy(), more, new) + BY_ENDS * by_ends)
         both = [name for name in left if name in more]

@@ -33,6 +33,14 @@ K-RR: of m on the diagonal of the block system, where the right-hand side has it
 
 CORRECTIONS, M_ON_DIAGONAL = "correction for all coordinates", "m wrong on the diagonal alone"
 
+OF_DIAGONAL = M_ON_DIAGONAL, "m on the diagonal alone"
+ROWS = "kernel rows", "entries of kernel rows"
+ROWS_OR_ONE = (
+    "kernel rows or the 1 of the gradient",
+    f"{ROWS[1]}, or 1/(1 + delta) in the place of the 1 of the gradient",
+)
+"""Names and words of factors that are none on a quantity alone."""
+
 ENOUGH = 3
 """Wrong steps that an explanation needs: with fewer, many quantities have a factor that explains them."""
 
@@ -118,12 +126,15 @@ def _narrow(tally, quantity, low, high):
     tally.high[quantity] = min(tally.high[quantity], high)
 
 
-def off_by_a_factor(low: np.ndarray, high: np.ndarray, fits: np.ndarray, *, of_svm: bool) -> list[Factor]:
+def off_by_a_factor(
+    low: np.ndarray, high: np.ndarray, fits: np.ndarray, *, of_svm: bool, shifted: bool = True
+) -> list[Factor]:
     """Quantities of which a factor, alone, explains all wrong steps; none if there are more than `MOST`.
 
     Per quantity an interval of its factor explains them, empty if there is none, and so many comparisons
     told of it; shapes (quantities + 2,), the last two `BOTH` and `ROW`. Steps of a K-SVM were judged by
-    their values, else by residuals, which move the other way.
+    their values, else by residuals, which move the other way. Where nothing is `shifted` (omega = 0), a
+    factor on a K-SVM's kernel rows makes the very steps of one on the 1 of its gradient.
     """
     factors = []
     for number in range(ROW + 1):
@@ -136,11 +147,7 @@ def off_by_a_factor(low: np.ndarray, high: np.ndarray, fits: np.ndarray, *, of_s
         if number < BOTH:
             factors.append(Factor(NAMES[number], NAMES[number], lowest, highest))
         elif number == ROW:
-            words = (
-                ("kernel rows", "entries of kernel rows")
-                if of_svm
-                else (M_ON_DIAGONAL, "m on the diagonal alone")
-            )
+            words = (ROWS if shifted else ROWS_OR_ONE) if of_svm else OF_DIAGONAL
             factors.append(Factor(*words, lowest, highest))
         # Where no coordinate is drawn again, the correction for all is that for others.
         elif NAMES[KERNEL] not in {factor.name for factor in factors}:
@@ -150,6 +157,8 @@ def off_by_a_factor(low: np.ndarray, high: np.ndarray, fits: np.ndarray, *, of_s
 
 def _delta(number: int, low: float, high: float, *, of_svm: bool) -> tuple[float, float]:
     """The interval of delta that stands for one of t, by which effects are multiplied."""
+    if of_svm and number == ROW:  # told of the step that was made, so that it is delta itself
+        return low, high
     if of_svm and number == CURVATURE:  # a step over 1 + delta: t = delta / (1 + delta)
         return low / (1.0 - low), high / (1.0 - high)
     if number == PENALTY and low > -1.0:  # kernel entries over 1 + delta

@@ -69,7 +69,8 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     order = np.argsort(-reproduced, kind="stable")
     names = [NAMES[place] for place in order if (tally.reproduced[:, place] >= least).all()]
     unsure = not tally.over[0]
-    factors = off_by_a_factor(tally.low, tally.high, tally.fits, of_svm=case.problem.is_svm)
+    svm, intervals = case.problem.is_svm, (tally.low, tally.high, tally.fits)
+    factors = off_by_a_factor(*intervals, of_svm=svm, shifted=not svm or case.problem.dual.shift > 0.0)
     ends = wrong_windows(judged) if case.diagnose else []
     pairs = not (names or factors or unsure)
     causes = causes_of(case, width, ends, between=between, pairs=pairs) if ends else []
@@ -104,10 +105,10 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     if unsure:
         says.append(AT_ENDS)
     if not says:
-        signs = corrections(judged)
+        beyond = beyond_the_first(judged)
         says.append(
-            f"None is the first of its window, so the correction is wrong: {signs[0]}."
-            if signs
+            f"None is the first of its window: what only later ones have is wrong, such as the {beyond}."
+            if beyond
             else "Leaving out no single quantity reproduces them, nor can a factor on one of them be told"
             + ", nor does a mistake known here end their windows" * any_tried(ends)
             + (UNNAMED if case.diagnose else f". {NOT_AGAIN}")
@@ -127,17 +128,17 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     return placed, pair and len(causes) == 1
 
 
-def corrections(judged: JudgedRun) -> list[str]:
-    """The corrections, where steps are wrong only at places of their windows at which these act.
+def beyond_the_first(judged: JudgedRun) -> str:
+    """The correction, where steps are wrong only at places of their windows at which it acts; else empty.
 
     Wrong steps that all draw a coordinate again tell of the correction for that one.
     """
     trajectory, s = judged.trajectory, judged.trajectory.s
     if not never_first(judged.wrong, s):
-        return []
+        return ""
     draws, _ = judged.judge.logged(trajectory, 0, trajectory.length)
     again = all(np.isin(draws[k], draws[k - k % s : k]).any() for k in judged.wrong.tolist())
-    return [SAME if again else KERNEL]
+    return SAME if again else KERNEL
 
 
 def never_first(wrong: np.ndarray, width: int) -> bool:

@@ -156,8 +156,10 @@ def _look(tally, state, constants, row, i, curvature, ended, failed):
             _explain(tally, quantity, effects[quantity, 0] * unit, ended)
         _explain(tally, CURVATURE, quotient, ended)
         _explain(tally, BOTH, (product - effects[STALE, 0]) * unit, ended)
-        # Of a row that is off by a factor the product is, and the curvature but for omega.
-        _explain(tally, ROW, (product - quotient * row[i]) * unit, ended)
+        # Of a row that is off by a factor the product is, and the curvature but for omega: the step that
+        # was made solves ``(1 + delta) (K_ii theta + product) + omega theta = ...``, linear in delta.
+        made = (ended.logged - state.alpha[i]) * row[i] + product
+        _explain(tally, ROW, -made * unit, ended)
 
 
 @compiled_borrowing

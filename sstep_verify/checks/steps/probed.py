@@ -195,5 +195,8 @@ def _cause(first: Compared, step: int, steps: int, width: int) -> str:
 
     if never_first(first.wrong, width):
         windows = -(-steps // width)
-        return f"those of the first steps of all {windows} windows are not out, so the correction is wrong"
-    return "the correction or the stale product is wrong"
+        return (
+            f"those of the first steps of all {windows} windows are not out, so what only later steps have "
+            "is wrong, such as the correction"
+        )
+    return "the correction, the stale product or what is added to them is wrong"

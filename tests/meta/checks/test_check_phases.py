@@ -98,7 +98,10 @@ def test_a_mistake_in_one_step_is_told_with_its_place(mistake, task):
 def test_a_wrong_factor_on_the_correction_is_told_by_where_it_acts():
     solver = ProbingSolver(mistake="late product")
     reason = judged(solver, case_of(solver)).reason
-    assert "the first steps of all 12 windows are not out, so the correction is wrong" in reason
+    assert (
+        "the first steps of all 12 windows are not out, so what only later steps have is wrong, such as"
+        in reason
+    )
 
 
 def test_what_is_not_written_down_is_not_judged_and_said():
