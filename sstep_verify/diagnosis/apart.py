@@ -77,6 +77,8 @@ def told_apart(verdict: Verdict, problem: Problem, declaration: Declaration, jud
     if verdict.evidence.get(TRIED) and not left:
         suspects = suspects_of(problem, declaration.update, s, verdict.block).alone()
         refuted = {candidate.words for candidate in suspects}
+    # What a log contradicts that does not lead to its run is no mistake that explains steps.
+    parts = {name for one in specification().sentences for name in (*one.quantities, *one.items)}
     runs, until = list[str](), time.monotonic() + SECONDS
     trials = _trials(problem, declaration, s, verdict.block, left)
     for other, stream in trials:
@@ -89,19 +91,21 @@ def told_apart(verdict: Verdict, problem: Problem, declaration: Declaration, jud
         further = next((one for one in again if one.check == verdict.check), None)
         if further is None:  # Another check has ended it: that run is not what was asked for.
             break
-        more = _named(further)
+        more = [name for name in _named(further) if name not in parts]
         size = f"m = {other.samples}, n = {other.features}, H = {stream.length}, s = {s}"
         # What was tried where the first run is wrong, and does not explain that, is not what is wrong.
-        # Neither is what a log that does not lead to its run contradicts: no mistake explains that.
-        left_out = refuted.union(*((*one.quantities, *one.items) for one in specification().sentences))
-        new = [name for name in more if name not in left_out and not (refuted and PAIR in name)]
-        new = [] if left else new
+        new = (
+            []
+            if left
+            else [name for name in more if name not in refuted and not (refuted and PAIR in name)]
+        )
         by_ends = bool(further.evidence.get(UNSURE))
         runs.append(_said(size, further.status, left.copy(), more, new) + BY_ENDS * by_ends)
         both = [name for name in left if name in more]
-        unsure = by_ends if new or (unsure and both) else unsure
+        contradicted = further.status is Status.FAIL and bool(left and further.executed and not both)
+        unsure = contradicted or (by_ends if new or (unsure and both) else unsure)
         left[:] = both or left or new
-        if (len(left) == 1 and not unsure) or len(runs) == RUNS:
+        if contradicted or (len(left) == 1 and not unsure) or len(runs) == RUNS:
             break
     return _with(verdict, problem.loss.task, left, runs, unsure=unsure) if runs else verdict
 
@@ -123,7 +127,7 @@ def _said(size: str, status: Status, before: Sequence[str], more: Sequence[str],
         )
         return f"{words} it." if new or not more else f"{words} it, but not this one."
     if not both:
-        return f"A further run ({size}) fails too, and none of them explains it."
+        return f"A further run ({size}) fails too, and none of them explains it, so none is told."
     if len(both) == len(before):
         told = "does not tell them apart" if len(both) > 1 else f"is explained by {both[0]} too"
         return f"A further run ({size}) {told}."
@@ -133,11 +137,12 @@ def _said(size: str, status: Status, before: Sequence[str], more: Sequence[str],
 
 def _with(verdict: Verdict, task: str, left: list[str], runs: list[str], *, unsure: bool) -> Verdict:
     """The verdict with what further runs told, and the sentences that what is left breaks."""
-    signs = [sign for name in left for part in name.split(PAIR) for sign in _signs(part)]
+    names = [] if unsure else left
+    signs = [sign for name in names for part in name.split(PAIR) for sign in _signs(part)]
     sentences = of_verdict(verdict.check, task, signs)
     each = len(left) == 1
-    # Where nothing is told, what the verdict itself says is broken stands.
-    numbers = tuple(sentence.number for sentence in sentences) if left and not unsure else verdict.sentences
+    # Where nothing is named, what the verdict itself says is broken stands.
+    numbers = tuple(sentence.number for sentence in sentences) if left else verdict.sentences
     words = verdict.reason
     for way in (False, True):
         words = words.removesuffix(breaks(verdict.sentences, each=way))

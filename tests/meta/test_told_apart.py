@@ -208,3 +208,24 @@ def test_a_right_solver_is_asked_about_nothing():
     assert verdict.status is Status.PASS
     assert {problem.digest for problem in asked} == {HALF.digest}
     assert NONE.changes == {}
+
+
+def test_what_a_further_run_contradicts_is_not_told():
+    """That coordinate 0 is never moved looks in the windows replayed as if labels were left out."""
+    generator = np.random.Generator(np.random.PCG64(7))
+    data, labels = generator.standard_normal((14, 5)), np.where(generator.random(14) < 0.5, -1.0, 1.0)
+
+    def solve(problem, blocks, s, a0):
+        alpha, labels = a0.copy(), problem.targets
+        squares = np.square(problem.dense[:, None] - problem.dense[None]).sum(axis=2)
+        matrix = np.exp(-problem.kernel.sigma * squares) * labels * labels[:, None]
+        for i in blocks[blocks > 0]:
+            alpha[i] = min(max(alpha[i] - (matrix[i] @ alpha - 1) / matrix[i, i], 0), problem.hinge.C)
+        return alpha
+
+    problem = Problem("never", data, labels, RBFKernel(0.2), Hinge(0.7))
+    solver = CallableSolver(solve, Declaration("never", rbf="difference"))
+    verdict = judge(solver, problem, IndexStream("uniform", 14, 1, 97, seed=1), 8)[-1]
+    assert UNLABELLED in verdict.evidence[NAMED]
+    assert "fails too, and none of them explains it, so none is told" in verdict.reason
+    assert verdict.sentences == ("S-3.1",)
