@@ -33,8 +33,11 @@ NAMED = "likely causes"
 TRIED = "mistakes tried"
 """Key of a FAIL's evidence: whether there are wrong windows in which all mistakes known here were tried."""
 
-UNSURE = "by ends of the box alone"
-"""Key of a FAIL's evidence: whether what it names explains ends of the box alone, and so is not told."""
+DOUBT = "doubt"
+"""Key of a FAIL's evidence: why what it names is not told to be made; empty if it is.
+
+That of a `Candidate`, or that a further run of the solver contradicts it (`told_apart`).
+"""
 
 SEVERITY = (Status.FAIL, Status.INCONCLUSIVE, Status.VACUOUS, Status.PASS)
 

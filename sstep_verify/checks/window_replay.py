@@ -42,7 +42,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import core
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import NAMED, TRIED, UNSURE, Status, Term, Verdict
+from sstep_verify.verdict import DOUBT, NAMED, TRIED, Status, Term, Verdict
 
 CHECK = "window-replay"
 
@@ -176,7 +176,7 @@ def _judge_run(
                 "replayed": replayed,
             },
             **({NAMED: named, TRIED: any_tried(findings)} if case.diagnose else {}),
-            UNSURE: any(cause.unsure for cause in causes),
+            DOUBT: causes[0].doubt if causes else "",
             "windows": [finding.evidence() for finding in findings],
         },
         signs=[sign for cause in causes for sign in cause.signs] or largest.signs,

@@ -27,7 +27,7 @@ from sstep_verify.recurrence.mutants import run_mutant
 from sstep_verify.recurrence.mutation import TERMS, off_by
 from sstep_verify.recurrence.steps import finisher_of
 from sstep_verify.specification import OFF, breaks, of_verdict, specification
-from sstep_verify.verdict import NAMED, TRIED, UNSURE, Status, Verdict
+from sstep_verify.verdict import DOUBT, NAMED, TRIED, Status, Verdict
 
 CHECKS = "step-replay", "window-replay", "trajectory"
 """Checks whose verdicts name mistakes in runs."""
@@ -53,6 +53,9 @@ In the larger box of a larger C fewer steps are clipped, and so more of them sho
 APART = 2.0**-16
 """Relative difference of the ends of two mistakes that tells them apart: far beyond rounding."""
 
+CONTRADICTED = "a further run"
+"""Doubt about mistakes of which none explains a further run."""
+
 BY_ENDS = " It is wrong at ends of the box alone."
 """Said of a further run that tells no mistake either."""
 
@@ -71,8 +74,8 @@ def told_apart(verdict: Verdict, problem: Problem, declaration: Declaration, jud
     more; status, ratio and bound stay.
     """
     s, left, refuted = verdict.s, _named(verdict), set[str]()
-    unsure = bool(verdict.evidence.get(UNSURE))
-    if verdict.check not in CHECKS or (len(left) == 1 and not unsure):
+    doubt = str(verdict.evidence.get(DOUBT, ""))
+    if verdict.check not in CHECKS or (len(left) == 1 and not doubt):
         return verdict
     if verdict.evidence.get(TRIED) and not left:
         suspects = suspects_of(problem, declaration.update, s, verdict.block).alone()
@@ -99,15 +102,15 @@ def told_apart(verdict: Verdict, problem: Problem, declaration: Declaration, jud
             if left
             else [name for name in more if name not in refuted and not (refuted and PAIR in name)]
         )
-        by_ends = bool(further.evidence.get(UNSURE))
-        runs.append(_said(size, further.status, left.copy(), more, new) + BY_ENDS * by_ends)
+        theirs = str(further.evidence.get(DOUBT, ""))
+        runs.append(_said(size, further.status, left.copy(), more, new) + BY_ENDS * (theirs == "ends"))
         both = [name for name in left if name in more]
         contradicted = further.status is Status.FAIL and bool(left and further.executed and not both)
-        unsure = contradicted or (by_ends if new or (unsure and both) else unsure)
+        doubt = CONTRADICTED if contradicted else theirs if new or (doubt and both) else doubt
         left[:] = both or left or new
-        if contradicted or (len(left) == 1 and not unsure) or len(runs) == RUNS:
+        if contradicted or (len(left) == 1 and not doubt) or len(runs) == RUNS:
             break
-    return _with(verdict, problem.loss.task, left, runs, unsure=unsure) if runs else verdict
+    return _with(verdict, problem.loss.task, left, runs, doubt) if runs else verdict
 
 
 def _named(verdict: Verdict) -> list[str]:
@@ -135,9 +138,9 @@ def _said(size: str, status: Status, before: Sequence[str], more: Sequence[str],
     return f"A further run ({size}) tells them apart: {' or '.join(both)} explains it too, not {others}."
 
 
-def _with(verdict: Verdict, task: str, left: list[str], runs: list[str], *, unsure: bool) -> Verdict:
+def _with(verdict: Verdict, task: str, left: list[str], runs: list[str], doubt: str) -> Verdict:
     """The verdict with what further runs told, and the sentences that what is left breaks."""
-    names = [] if unsure else left
+    names = [] if doubt else left
     signs = [sign for name in names for part in name.split(PAIR) for sign in _signs(part)]
     sentences = of_verdict(verdict.check, task, signs)
     each = len(left) == 1
@@ -146,7 +149,7 @@ def _with(verdict: Verdict, task: str, left: list[str], runs: list[str], *, unsu
     words = verdict.reason
     for way in (False, True):
         words = words.removesuffix(breaks(verdict.sentences, each=way))
-    evidence = {**verdict.evidence, NAMED: left, UNSURE: unsure, "further runs": runs}
+    evidence = {**verdict.evidence, NAMED: left, DOUBT: doubt, "further runs": runs}
     return replace(
         verdict,
         reason=f"{words} {' '.join(dict.fromkeys(runs))}{breaks(numbers, each=each)}",

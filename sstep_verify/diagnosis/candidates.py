@@ -79,9 +79,9 @@ class Candidate:
         What is wrong in the steps.
     precision : str
         Precision of all arithmetic and of what it leaves; empty for the declared one.
-    unsure : bool
-        Whether all that it explains is ends of the box, at which others end as well: it is not told then
-        that it was made.
+    doubt : {"", "ends", "part"}
+        Why it is not told that it was made: all that it explains is ends of the box, at which others end as
+        well; or it would change what is right. Empty where it is told.
     """
 
     names: tuple[str, ...]
@@ -89,12 +89,12 @@ class Candidate:
     rows: str = ""
     mutation: Mutation = NONE
     precision: Literal["", "float32"] = ""
-    unsure: bool = False
+    doubt: Literal["", "ends", "part"] = ""
 
     @property
     def signs(self) -> tuple[str, ...]:
         """Its names, for the sentences that are broken; none where it is not told that it was made."""
-        return () if self.unsure else self.names
+        return () if self.doubt else self.names
 
     @property
     def solved(self) -> tuple[int, str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -49,32 +49,31 @@ def explanations(
     """The candidates that end everywhere as the solver did: single mistakes, or pairs if none does.
 
     Pairs are tried if `pairs`. Places are what the solver did where it is wrong; where there is nothing,
-    nothing explains it. Of several candidates those stand that end as it did where it is right too; all of
-    them where none does, since a mistake may act in a part of a run. None is a mistake in the steps where
-    right steps would end everywhere as near as such a mistake is allowed to. Where all that is wrong is an
-    end of the box, they are unsure, and there are no pairs.
+    nothing explains it. Those stand that end as it did where it is right too; all of them, with a doubt,
+    where none does, since a mistake may act in a part of a run. None is a mistake in the steps where right
+    steps would end everywhere as near as such a mistake is allowed to. Where all that is wrong is an end of
+    the box, each has a doubt, and there are no pairs.
     """
     alone = suspects.alone()
     if not places or not alone:
         return []
     ordered = sorted(places, key=lambda place: place.work(alone[0]))
     explaining = _explaining(alone, ordered)
-    unsure = bool(explaining or pairs) and all(place.at_ends() for place in ordered)
-    if pairs and not (explaining or unsure):
+    at_ends = bool(explaining or pairs) and all(place.at_ends() for place in ordered)
+    if pairs and not (explaining or at_ends):
         explaining = _explaining(_affordable(suspects.in_pairs(), ordered[0]), ordered)
     # Steps with a mistake are allowed more than right ones: where these stay within that, it tells nothing.
     right_steps = Candidate((), alone[0].problem, mutation=NOTHING)
     if any(one.mutation is not NONE for one in explaining) and _explaining([right_steps], ordered):
         explaining = [one for one in explaining if one.mutation is NONE]
-    if len(explaining) > 1:
-        explaining = _explaining(explaining, right[:RIGHT]) or explaining
+    kept = _explaining(explaining, right[:RIGHT])
+    doubt: Literal["", "ends", "part"] = "ends" if at_ends else "" if kept else "part"
+    explaining = kept or explaining
     # One of each name; few runs look by chance like right steps on another problem, which goes first.
     by_name = {candidate.names: candidate for candidate in reversed(explaining)}
     order = [*SOLVED_INSTEAD, *(name for candidate in explaining for name in candidate.names)]
     distinct = [
-        replace(candidate, unsure=unsure)
-        for candidate in explaining
-        if by_name[candidate.names] is candidate
+        replace(candidate, doubt=doubt) for candidate in explaining if by_name[candidate.names] is candidate
     ]
     return sorted(distinct, key=lambda candidate: order.index(candidate.names[0]))
 

@@ -9,10 +9,11 @@ import pytest
 
 from sstep_verify import judge
 from sstep_verify.adapters import CallableSolver
+from sstep_verify.checks.shared.outcome import DOUBTS
 from sstep_verify.declaration import Declaration
 from sstep_verify.diagnosis import apart
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, SquaredHinge
-from sstep_verify.verdict import NAMED, Status
+from sstep_verify.verdict import DOUBT, NAMED, Status
 
 GENERATOR = np.random.Generator(np.random.PCG64(11))
 SAMPLES, S = 16, 5
@@ -163,3 +164,30 @@ def test_what_a_further_run_contradicts_is_not_said_to_explain_the_first():
     further = replace(first, evidence={NAMED: ["step log", "index-stream"]}, sentences=("S-3.12", "S-2.2"))
     told = apart.told_apart(first, PROBLEM, solver.declaration, lambda *_: [further])
     assert (told.evidence[NAMED], told.sentences) == ([], first.sentences)
+
+
+@pytest.mark.parametrize("skips", ["a coordinate drawn again", "a coordinate at an end, late in the run"])
+def test_what_would_change_right_windows_too_is_not_told(skips):
+    generator = np.random.Generator(np.random.PCG64(7))
+    data, labels = generator.standard_normal((14, 5)), np.where(generator.random(14) < 0.5, -1.0, 1.0)
+
+    def solve(problem, blocks, s, a0):
+        labels, alpha, C = problem.targets, a0.copy(), problem.hinge.C
+        matrix = (problem.dense @ problem.dense.T) * labels * labels[:, None]
+        for place, i in enumerate(blocks.ravel()):
+            begin = place - place % s
+            skipped = i in blocks[begin:place, 0]
+            if skips != "a coordinate drawn again":
+                skipped = alpha[i] in (0.0, C) and begin > len(blocks) // 2
+            if not skipped:
+                alpha[i] = min(max(alpha[i] - (matrix[i] @ alpha - 1) / matrix[i, i], 0.0), C)
+        return alpha
+
+    problem = Problem("skips", data, labels, LinearKernel(), Hinge(0.7))
+    solver = CallableSolver(solve, Declaration("skips"))
+    verdict = judge(solver, problem, IndexStream("uniform", 14, 1, 97, seed=1), 8)[-1]
+    assert verdict.status is Status.FAIL
+    assert verdict.sentences == ("S-3.1",), verdict.reason
+    assert (
+        bool(verdict.evidence[NAMED]) == bool(verdict.evidence[DOUBT]) == (DOUBTS["part"] in verdict.reason)
+    )

@@ -21,7 +21,7 @@ from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKern
 from sstep_verify.recurrence.mutation import Mutation
 from sstep_verify.solver import run
 from sstep_verify.specification import text_of
-from sstep_verify.verdict import NAMED, UNSURE, Status
+from sstep_verify.verdict import DOUBT, NAMED, Status
 
 DECLARED = Declaration("mistaken", rbf="difference", factorisation="lu")
 INSIDE = ("data = self._own_columns()", "data = self._own_columns() * self._request.problem.targets[:, None]")  # fmt: skip
@@ -84,7 +84,7 @@ def test_labels_inside_the_kernel_are_named_from_the_data_alone(kernel, matrix_o
     for verdict in judged(window_replay, case, solver).values():
         assert verdict.status is Status.FAIL
         # Others explain windows too that fail in ends of the box alone.
-        assert verdict.sentences[0] == ("S-3.1" if verdict.evidence[UNSURE] else "S-1.2"), verdict.reason
+        assert verdict.sentences[0] == ("S-3.1" if verdict.evidence[DOUBT] else "S-1.2"), verdict.reason
         assert "labels inside the kernel" in verdict.reason
     case, solver = named_case(Hinge(0.5), kernel, solver=svm(labels_outside), s_values=(4,))
     assert judged(window_replay, case, solver)[4].status is Status.PASS

@@ -9,10 +9,10 @@ from judged import judged, named_case
 from sstep_verify import judge
 from sstep_verify.adapters import CallableSolver
 from sstep_verify.checks import step_replay, trajectory, window_replay
-from sstep_verify.checks.shared.outcome import AT_ENDS
+from sstep_verify.checks.shared.outcome import DOUBTS
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel
-from sstep_verify.verdict import NAMED, UNSURE, Status
+from sstep_verify.verdict import DOUBT, NAMED, Status
 
 GENERATOR = np.random.Generator(np.random.PCG64(0))
 DATA, STREAM = GENERATOR.standard_normal((20, 4)), IndexStream("uniform", 20, 1, 120, seed=0)
@@ -54,8 +54,8 @@ def test_no_mistake_is_told_of_a_solver_that_always_ends_at_c(check, s):
     assert "two at once" not in verdict.reason
     assert "Likely causes: stale" not in verdict.reason
     if verdict.evidence[NAMED]:
-        assert verdict.evidence[UNSURE]
-        assert AT_ENDS in verdict.reason
+        assert verdict.evidence[DOUBT]
+        assert DOUBTS["ends"] in verdict.reason
 
 
 @pytest.mark.parametrize(
@@ -68,14 +68,14 @@ def test_a_mistake_is_told_where_a_value_inside_the_box_is_wrong_by_it(C, told):
     assert verdict.status is Status.FAIL
     assert "stale-product left out" in verdict.evidence[NAMED]
     assert verdict.sentences[0] == told, verdict.reason
-    assert (AT_ENDS in verdict.reason) == verdict.evidence[UNSURE] == (C == 1.0)
+    assert (DOUBTS["ends"] in verdict.reason) == bool(verdict.evidence[DOUBT]) == (C == 1.0)
 
 
 def test_a_further_run_tells_what_the_first_could_not():
     problem = Problem("small C", DATA, LABELS, RBFKernel(0.3), Hinge(1.0))
     verdict = judge(solver_of(without_stale_product, log=True), problem, STREAM, 1)[-1]
     assert verdict.evidence[NAMED] == ["stale-product left out"]
-    assert not verdict.evidence[UNSURE]
+    assert not verdict.evidence[DOUBT]
     assert verdict.sentences == ("S-3.3",), verdict.reason
 
 

@@ -39,11 +39,18 @@ RARE = 1e-3
 NOT_AGAIN = "What explains it was not looked for again: see what the checks before this one found."
 """Said of a failure where nothing was looked for, as another check has told enough (`Case.diagnose`)."""
 
-AT_ENDS = (
-    "All values that are wrong there are ends of the box, where a term of the step decides the side alone: "
-    "they tell none of these mistakes from the others, or from one that is not named here."
-)
-"""Said of mistakes that reproduce a failure and are not told to be made (`Candidate.unsure`)."""
+DOUBTS = {
+    "": "",
+    "ends": (
+        "All values that are wrong there are ends of the box, where a term of the step decides the side "
+        "alone: they tell none of these mistakes from the others, or from one that is not named here."
+    ),
+    "part": (
+        "Such a mistake would change what is right here too: it is made in a part of the run alone, or it "
+        "is not what was done."
+    ),
+}
+"""Said of mistakes that reproduce a failure and are not told to be made (`Candidate.doubt`)."""
 
 TWO_RUNS = (
     "where these are the results of two runs, of {} and of {} iterations, the one is not how the other "

@@ -18,14 +18,14 @@ from sstep_verify.checks.shared.finding import (
     unbounded,
     wrong,
 )
-from sstep_verify.checks.shared.outcome import AT_ENDS, NOT_AGAIN, unseen, verdict_on, with_planted
+from sstep_verify.checks.shared.outcome import DOUBTS, NOT_AGAIN, unseen, verdict_on, with_planted
 from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
 from sstep_verify.checks.window.compare import compare, resolution
 from sstep_verify.errors import counted
 from sstep_verify.oracle.window import Replay
 from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, TAIL, WRITE_BACK
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import NAMED, UNSURE, Status, Verdict
+from sstep_verify.verdict import DOUBT, NAMED, Status, Verdict
 
 if TYPE_CHECKING:
     from sstep_verify.diagnosis.candidates import Candidate
@@ -178,12 +178,12 @@ def verdict_of(
         from sstep_verify.checks.short.ends import causes_of
 
         mistakes = causes_of(truth, s, run, points, between=right)
-    named, unsure = [mistake.words for mistake in mistakes], any(one.unsure for one in mistakes)
+    named, doubt = [mistake.words for mistake in mistakes], mistakes[0].doubt if mistakes else ""
     if status is Status.FAIL:
         said = f"{' or '.join(named)} ({REPRODUCES[len(mistakes[0].names)]} the run)" if mistakes else ""
         explained = ": ".join(part for part in (BETWEEN * right, said) if part) or causes * case.diagnose
         likely = f"Likely causes: {explained}." if explained else ""
-        likely = f"What reproduces it: {said}. {AT_ENDS}" if unsure else likely
+        likely = f"What reproduces it: {said}. {DOUBTS[doubt]}" if doubt else likely
         again = "" if case.diagnose else NOT_AGAIN
         reason = " ".join(part for part in (reason, finding.note, likely, again) if part)
     elif status is Status.VACUOUS and not math.isfinite(finding.bound):
@@ -209,7 +209,7 @@ def verdict_of(
             # Fewer where the exact trajectory of more would take too much work.
             "iterations": f"{short_length(case)} of {min(case.short, case.iterations)}",
             "points": [point.details | point.comparison() for point in points],
-            **({NAMED: named or list(finding.signs), UNSURE: unsure} if asked else {}),
+            **({NAMED: named or list(finding.signs), DOUBT: doubt} if asked else {}),
         },
         signs=[sign for mistake in mistakes for sign in mistake.signs] or finding.signs,
         each=len(mistakes) == 1,

@@ -11,7 +11,7 @@ from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, any_tried
-from sstep_verify.checks.shared.outcome import AT_ENDS, NO_LOG, NOT_AGAIN
+from sstep_verify.checks.shared.outcome import DOUBTS, NO_LOG, NOT_AGAIN
 from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.tally import NAMES
 from sstep_verify.checks.window.ends import causes_of, reproduced
@@ -25,7 +25,7 @@ from sstep_verify.problems import Problem
 from sstep_verify.quantities import KERNEL, SAME
 from sstep_verify.specification import LEFT_OUT
 from sstep_verify.trajectory import Panel, Trajectory
-from sstep_verify.verdict import NAMED, TRIED, UNSURE, Status
+from sstep_verify.verdict import DOUBT, NAMED, TRIED, Status
 
 SHARE = 0.9
 """Share of the wrong steps that a mistake must reproduce to be named."""
@@ -68,14 +68,14 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     reproduced, least = tally.reproduced.sum(axis=0), SHARE * tally.over
     order = np.argsort(-reproduced, kind="stable")
     names = [NAMES[place] for place in order if (tally.reproduced[:, place] >= least).all()]
-    unsure = not tally.over[0]
+    at_ends = not tally.over[0]
     svm, intervals = case.problem.is_svm, (tally.low, tally.high, tally.fits)
     factors = off_by_a_factor(*intervals, of_svm=svm, shifted=not svm or case.problem.dual.shift > 0.0)
     ends = wrong_windows(judged) if case.diagnose else []
-    pairs = not (names or factors or unsure)
+    pairs = not (names or factors or at_ends)
     causes = causes_of(case, width, ends, between=between, pairs=pairs) if ends else []
     # What stands in the log is less than what follows of it in a window.
-    causes = [replace(cause, unsure=True) for cause in causes] if unsure else causes
+    causes = [replace(cause, doubt="ends") for cause in causes] if at_ends else causes
     likely = [f"{name}{LEFT_OUT}" for name in names]
     beside = [cause.words for cause in causes if cause.words not in likely]
     # A cause is not named again as a factor on the same quantity, such as one of 0.
@@ -83,7 +83,7 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
         factor.cause for factor in factors if not any(factor.holds(cause.mutation) for cause in causes)
     ]
     signs = [
-        *([] if unsure else names),
+        *([] if at_ends else names),
         *(sign for cause in causes for sign in cause.signs),
         *(factor.name for factor in factors),
     ]
@@ -101,9 +101,8 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
         says.append(f"No single mistake known here ends them so, but two at once end {where}")
     elif beside:
         says.append(f"Mistakes that each end {where}")
-    unsure = bool(names or causes) and not signs
-    if unsure:
-        says.append(AT_ENDS)
+    doubt = "" if signs or not (names or causes) else "ends" if at_ends else causes[0].doubt
+    says += [DOUBTS[doubt]] if doubt else []
     if not says:
         beyond = beyond_the_first(judged)
         says.append(
@@ -120,7 +119,7 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     details: dict[str, object] = {
         NAMED: [*likely, *beside, *([] if names else sized)],
         TRIED: any_tried(ends),
-        UNSURE: unsure,
+        DOUBT: doubt,
     }
     placed = replace(
         finding, window=Window(first, first + 1), note=note, signs=tuple(signs), details=details

@@ -11,11 +11,11 @@ from sstep_reference import SingularSystemError
 from sstep_verify.bounds.window.split import ridge_window_split, svm_window_split
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, any_tried
-from sstep_verify.checks.shared.outcome import AT_ENDS, NOT_AGAIN
+from sstep_verify.checks.shared.outcome import DOUBTS, NOT_AGAIN
 from sstep_verify.checks.window.compare import RunWindow
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.diagnosis.candidates import Candidate, suspects_of
-from sstep_verify.diagnosis.factors import at_end
+from sstep_verify.diagnosis.factors import ENOUGH, at_end
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.search import explanations, mistaken_reach
 from sstep_verify.oracle.facade import Oracle
@@ -143,7 +143,9 @@ def causes_of(
     suspects = suspects_of(
         case.problem, case.declaration.update, s, case.stream.block, between=between, ends=ends
     )
-    causes = explanations(suspects, places, right, pairs=pairs)
+    # In few windows some of many pairs explain whatever is wrong there.
+    enough = len({place.window.window.begin for place in places}) >= ENOUGH
+    causes = explanations(suspects, places, right, pairs=pairs and enough)
     # No step moves what its window does not draw: only other draws explain windows in which that happened.
     moved = any(STREAM in finding.signs and finding.status is Status.FAIL for finding in findings)
     return [cause for cause in causes if cause.mutation.early] if moved else causes
@@ -179,14 +181,13 @@ def reproduced(case: Case, findings: Sequence[Finding], causes: Sequence[Candida
         return ""
     named = ", ".join(sorted(cause.words for cause in causes))
     if causes and len(causes[0].names) > 1:
-        return (
-            f"No single mistake known here reproduces it. Likely causes, two at once: {named} (each pair "
-            "ends the failed windows looked at where the run did, within the bound)."
-        )
+        pairs = f"{named} (each pair ends the failed windows looked at where the run did, within the bound)"
+        known, doubt = "No single mistake known here reproduces it", causes[0].doubt
+        return f"{known}, but two at once: {pairs}. {DOUBTS[doubt]}".rstrip()
     if causes:
         within = "each ends the failed windows looked at where the run did, within the bound"
-        if causes[0].unsure:
-            return f"What reproduces it: {named} ({within}). {AT_ENDS}"
+        if doubt := causes[0].doubt:
+            return f"What reproduces it: {named} ({within}). {DOUBTS[doubt]}"
         return f"Likely causes: {named} ({within})."
     return (
         "No single mistake known here reproduces it. Likely causes: a quantity off by some factor; the "
