@@ -39,16 +39,16 @@ from sstep_verify.checks.metamorphic import relations
 from sstep_verify.checks.metamorphic.relations import Relation, metamorphic_key
 from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.finding import Finding, Window, decisive, ratios, wrong
-from sstep_verify.checks.shared.outcome import executed, planted_term, record
+from sstep_verify.checks.shared.outcome import ELSEWHERE, FIRST, executed, planted_term, record
 from sstep_verify.checks.window.choose import choose_windows
-from sstep_verify.checks.window.compare import RunWindow, bounded, compare, moved_undrawn
+from sstep_verify.checks.window.compare import RunWindow, bounded, compare, undrawn_apart
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.errors import counted
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.window import Effect, Replay
 from sstep_verify.problems.transforms import Transformed
 from sstep_verify.protocol import RunRequest
-from sstep_verify.quantities import KERNEL
+from sstep_verify.quantities import KERNEL, STREAM, WRITE_BACK
 from sstep_verify.rounding.arithmetic import OUTWARD, held_problem, magnitudes
 from sstep_verify.rounding.block.energy import energy_norm
 from sstep_verify.rounding.kernel.entries import kernel_entries
@@ -250,9 +250,11 @@ class ExactWindow:
         stretch = f"iterations {window.begin + 1}..{window.end}"
         what = f"{relation.name} ({relation.claim}): the two ends of the window of {stretch}"
         state = relation.transformed.back(ended)
-        moved = moved_undrawn(window, end, state, self._recorded.draws)
+        moved = undrawn_apart(end, state, self._recorded.draws)
         if moved is not None:
-            return wrong(f"{what}: {moved.note}", window=window)
+            ends = f"{end[moved]!s} at the one, {state[moved]!s} at the other"
+            what += f": coordinate {moved}, not drawn in it, is {ends}; or, {ELSEWHERE}"
+            return wrong(what, window=window, signs=(STREAM, WRITE_BACK, FIRST))
         allowed = (self._bound + self._other(relation)) * OUTWARD
         low, high = self._distance(end[places], state[places])
         if self._case.problem.is_svm:

@@ -20,8 +20,11 @@ import numpy as np
 from sstep_verify.checks.shared.case import Case, Check, loggable, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding, Window, decisive, unbounded, wrong
 from sstep_verify.checks.shared.outcome import (
+    ELSEWHERE,
+    FIRST,
     NO_LOG,
     RARE,
+    RESTART,
     TOO_MANY,
     TWO_RUNS,
     missed,
@@ -131,13 +134,18 @@ def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
         draws = case.stream.blocks(trajectory.start + position, trajectory.start + iteration)
         # Of a repeated coordinate the last value stays.
         alpha[draws.ravel()] = log[position:iteration].ravel()
-        position = iteration
         if not np.array_equal(alpha, recorded, equal_nan=True):
             broken = _broken_at(iteration, alpha, recorded, draws, log)
-            if case.declaration.level < 2 and iteration < trajectory.length and NO_LOG not in broken.signs:
-                called = TWO_RUNS.format(iteration, trajectory.length)
-                broken = replace(broken, what=f"{broken.what}; or, {called}")
-            return broken
+            if case.declaration.level >= 2 or NO_LOG in broken.signs:
+                return broken
+            what, signs = broken.what, broken.signs
+            if not position and WRITE_BACK in signs:
+                what, signs = f"{what}; or, {ELSEWHERE}", (*signs, FIRST)
+            if iteration < trajectory.length:
+                what = f"{what}; or, {TWO_RUNS.format(iteration, trajectory.length)}"
+                signs = *signs, RESTART
+            return replace(broken, what=what, signs=signs)
+        position = iteration
     return None
 
 

@@ -149,8 +149,7 @@ def _judge_run(
         explained = [source_of(findings), reproduced(case, findings, causes)]
     named = sorted(cause.words for cause in causes) or list(largest.signs)
     sources, covered = _sources(compared), coverage(planned, len(judged), screened, replayed)
-    beyond = [finding for _, finding in screened.flagged]
-    seen = next(iter([*beyond, *within]), None)
+    seen = next(iter([*(finding for _, finding in screened.flagged), *within]), None)
     return verdict_on(
         CHECK,
         case,
@@ -167,11 +166,11 @@ def _judge_run(
             "windows judged": {"judged": len(judged), "of": planned},
             "steps": {"judged": steps, "of": trajectory.length},
             "screen": {
-                "windows": len(screened.judged) + len(beyond),
+                "windows": len(screened.judged) + len(screened.flagged),
                 "largest ratio": seen.ratio if seen else 0.0,
                 "distance": seen.upper if seen else 0.0,
                 "bound": seen.bound if seen else math.inf,
-                "beyond the bound": len(beyond),
+                "beyond the bound": len(screened.flagged),
                 "unlike the plain run": screened.unlike,
                 "replayed": replayed,
             },

@@ -12,7 +12,7 @@ from sstep_verify.adapters import CallableSolver
 from sstep_verify.checks.shared.outcome import DOUBTS
 from sstep_verify.declaration import Declaration
 from sstep_verify.diagnosis import apart
-from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, SquaredHinge
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, SquaredHinge
 from sstep_verify.verdict import DOUBT, NAMED, Status
 
 GENERATOR = np.random.Generator(np.random.PCG64(11))
@@ -58,7 +58,7 @@ def test_no_mistake_in_steps_explains_what_moved_undrawn():
     assert "not drawn in this window" in verdict.reason
     assert "Likely causes, two at once" not in verdict.reason
     assert f"of 70 and of 73 iterations, {TWO_RUNS}" in verdict.reason
-    assert set(verdict.sentences) == {"S-2.2", "S-3.12"}
+    assert set(verdict.sentences) == {"S-2.2", "S-3.12", "S-2.8"}
 
 
 def test_windows_that_were_not_replayed_are_not_told_as_replayed():
@@ -72,6 +72,50 @@ def test_a_log_of_a_run_that_does_not_begin_as_the_shorter_one_is_told_so():
     verdict = judge(solver_of(log=True, last=-1.0), PROBLEM, STREAM, S)[-1]
     assert verdict.status is Status.FAIL
     assert f"of 70 and of 73 iterations, {TWO_RUNS}" in verdict.reason
+    assert "S-2.8" in verdict.sentences
+
+
+@pytest.mark.parametrize(
+    ("log", "check"), [(True, "step-replay"), (False, "window-replay"), (False, "metamorphic-bounded")]
+)
+def test_a_run_that_may_not_have_started_from_its_a0_is_told_so(log, check):
+    right = solver_of(log=log)
+
+    def solve(problem, blocks, s, a0, *steps):
+        return right._function(problem, blocks, s, np.full_like(a0, 0.25), *steps)
+
+    solver, short = CallableSolver(solve, right.declaration), replace(STREAM, length=12)
+    verdict = judge(solver, PROBLEM, short, S, checks=[check])[-1]
+    assert (verdict.check, verdict.status) == (check, Status.FAIL)
+    assert "or, the run did not start from its a0" in verdict.reason
+    assert set(verdict.sentences) >= {"S-2.1", "S-2.2", "S-3.12"}
+    assert "S-4.4" not in verdict.sentences
+
+
+def test_what_the_bound_tells_apart_from_late_small_increments_is_not_named():
+    generator = np.random.Generator(np.random.PCG64(4711))
+    data, labels = generator.standard_normal((33, 5)), np.where(generator.random(33) < 0.5, -1.0, 1.0)
+    problem = Problem("late", data, labels, RBFKernel(0.3), SquaredHinge(4.0))
+
+    def solve(problem, blocks, s, a0):
+        labels, alpha, shift = problem.targets, a0.copy(), problem.dual.shift
+        products = problem.dense @ problem.dense.T
+        squares = np.diag(products) + np.diag(products)[:, None] - 2 * products
+        matrix = np.exp(-problem.kernel.sigma * np.maximum(squares, 0)) * labels * labels[:, None]
+        for begin in range(0, len(blocks), s):
+            drawn, change = blocks[begin : begin + s, 0], np.zeros_like(alpha)
+            for place, i in enumerate(drawn, begin):
+                value = alpha[i] + change[i]
+                slope = matrix[i] @ alpha - 1 + matrix[i] @ change + shift * value
+                slope *= 1 + 1e-9 * (place > 650)
+                change[i] += max(value - slope / (matrix[i, i] + shift), 0.0) - value
+            alpha += change
+        return alpha
+
+    solver = CallableSolver(solve, Declaration("late", update="frozen"))
+    verdict = judge(solver, problem, IndexStream("uniform", 33, 1, 700, seed=5), 8)[-1]
+    assert verdict.status is Status.FAIL
+    assert (verdict.evidence[NAMED], verdict.sentences) == ([], ("S-3.1",)), verdict.reason
 
 
 def test_a_longdouble_that_a_log_cannot_hold_is_told_so():

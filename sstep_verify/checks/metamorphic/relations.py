@@ -20,6 +20,7 @@ from sstep_verify.checks.metamorphic.scaling_range import (
     no_room_for_states,
 )
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.outcome import RESTART
 from sstep_verify.errors import InputError, counted
 from sstep_verify.problems.transforms import (
     Transformed,
@@ -43,7 +44,7 @@ POW_POWERS = (5, -5, 1, -1)
 WAYS = {"up": 1, "down": -1}
 """Sign of the powers, by the way in which numbers are scaled."""
 
-LABELS, RESTART = "labels", "restart"
+LABELS = "labels"
 
 OF_HISTORY = {
     "column-cache": "a cache is empty where a run begins again, so that rows are formed in other panels",

@@ -58,6 +58,12 @@ TWO_RUNS = (
 )
 """Said of what two recorded a contradict, of a solver that may be run anew for each of them."""
 
+ELSEWHERE = "the run did not start from its a0"
+"""Said where the a0 asked for stands as recorded, and not what a run left before its first step."""
+
+RESTART, FIRST = "restart", "first a"
+"""Signs of runs that are not continued by one another, and of one that starts elsewhere."""
+
 NO_LOG = "no step log"
 """Sign of a log that was left out, is of another shape or was not filled: it contradicts nothing."""
 
@@ -234,7 +240,7 @@ def record(
     """The verdict on one run that the worst of its findings decides, with its reason in words.
 
     Of the terms the first decides on VACUOUS. The reason says the bound's origin and likely causes of a
-    failure. The rest are further arguments of `verdict_on`; planned and executed are those of the
+    failure. The rest are further arguments of `verdict_on`; planned, executed and signs are those of the
     comparisons if absent.
     """
     finding = decisive(findings)
@@ -253,7 +259,8 @@ def record(
     elif status is Status.INCONCLUSIVE:
         low, high = finding.lower, finding.upper
         reason += f" The enclosure [{low:.3g}, {high:.3g}] of the measured value holds the bound."
-    counted = {"planned": len(findings), "executed": executed(findings), **rest}
+    counted: dict[str, Any] = {"planned": len(findings), "executed": executed(findings)}
+    counted |= {"signs": finding.signs, **rest}
     return verdict_on(check, case, s, status, finding, reason, units=units, terms=terms, **counted)
 
 

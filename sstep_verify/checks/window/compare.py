@@ -12,7 +12,7 @@ from sstep_verify.bounds.window.ridge import ridge_component_bound, ridge_panel_
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, ratios, wrong
-from sstep_verify.checks.shared.outcome import TWO_RUNS
+from sstep_verify.checks.shared.outcome import ELSEWHERE, FIRST, RESTART, TWO_RUNS
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.window import Replay
 from sstep_verify.quantities import STREAM, WRITE_BACK, SvmSteps
@@ -189,18 +189,30 @@ def compare(
     )
 
 
+def undrawn_apart(one: np.ndarray, other: np.ndarray, draws: np.ndarray) -> int | None:
+    """The first coordinate that is not drawn, and is not the same in two vectors."""
+    outside = np.ones(one.size, dtype=bool)
+    outside[draws] = False
+    apart = np.flatnonzero(outside & (one != other))
+    return int(apart[0]) if apart.size else None
+
+
 def moved_undrawn(window: Window, begin, end, draws: np.ndarray, *, apart: bool = False) -> Finding | None:
     """A coordinate that the window does not draw and that moved all the same.
 
-    Where the two ends may be the results of runs `apart`, that these differ is another reason.
+    Where the two ends may be the results of runs `apart`, another reason is that these differ, or that the
+    first began elsewhere than at the a0 that stands for its result before any step.
     """
-    outside = np.ones(begin.size, dtype=bool)
-    outside[draws] = False
-    if np.array_equal(begin[outside], end[outside]):
+    moved = undrawn_apart(begin, end, draws)
+    if moved is None:
         return None
-    moved = int(np.flatnonzero(outside & (begin != end))[0])
     note = f"coordinate {moved}, not drawn in this window, went from {begin[moved]!s} to {end[moved]!s}"
-    if apart:
+    signs = [STREAM, WRITE_BACK]
+    if apart and window.begin:
         note += f"; or, {TWO_RUNS.format(window.begin, window.end)}"
+        signs.append(RESTART)
+    elif apart:
+        note += f"; or, {ELSEWHERE}"
+        signs.append(FIRST)
     size = float(abs(end[moved] - begin[moved]))
-    return wrong("", size, window=window, note=note, signs=(STREAM, WRITE_BACK))
+    return wrong("", size, window=window, note=note, signs=tuple(signs))

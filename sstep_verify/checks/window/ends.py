@@ -109,7 +109,9 @@ class WindowEnd:
         except SingularSystemError:
             return False
         if mutation is not NONE:
-            bound = np.maximum(bound, self._allowed(candidate.problem, replay.places))
+            # Right steps that are clipped round by nothing where the mistaken ones may; elsewhere what the
+            # bound tells apart is told apart.
+            bound = np.where(bound > 0, bound, self._allowed(candidate.problem, replay.places))
         return bool((high[: bound.size] <= bound).all())
 
     def _allowed(self, problem, places: np.ndarray) -> np.ndarray | float:
