@@ -86,7 +86,6 @@ class Factor(NamedTuple):
         return bool(mutation.changes) and mutation.changes.keys() <= set(terms)
 
 
-@compiled_borrowing
 def at_end(box, value, off):
     """Whether a value is, up to `off`, an end of the box, or 0 where there is a threshold.
 
@@ -94,6 +93,10 @@ def at_end(box, value, off):
     """
     ends = abs(value - box.lower) <= off or abs(value - box.upper) <= off
     return ends or (box.threshold > 0.0 and abs(value) <= off)
+
+
+step_at_end = compiled_borrowing(at_end)
+"""The same of a step, compiled; a recorded value may be one of longdouble, which has no compiled form."""
 
 
 @compiled_borrowing

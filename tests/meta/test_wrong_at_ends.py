@@ -20,11 +20,11 @@ LABELS = np.where(GENERATOR.random(20) < 0.5, -1.0, 1.0)
 CHECKS = {"step-replay": "S-3.1", "window-replay": "S-3.1", "trajectory": "S-4.1"}
 
 
-def solver_of(value, log):
+def solver_of(value, log, precision="float64"):
     """A K-SVM-L1 whose steps set a coordinate to what `value` says, from its unclipped value and C."""
 
     def solve(problem, blocks, s, a0, steps=None):
-        alpha, signed = a0.copy(), problem.targets[:, None] * problem.targets
+        alpha, signed = a0.astype(precision), problem.targets[:, None] * problem.targets
         squares = np.square(problem.dense[:, None] - problem.dense[None]).sum(axis=2)
         matrix = signed * np.exp(-problem.kernel.sigma * squares)
         for place, (i,) in enumerate(blocks):
@@ -34,7 +34,7 @@ def solver_of(value, log):
                 steps[place] = alpha[i]
         return alpha
 
-    return CallableSolver(solve, Declaration("own", rbf="difference", log=log))
+    return CallableSolver(solve, Declaration("own", rbf="difference", log=log, precision=precision))
 
 
 def stuck(product, value, curvature):
@@ -79,9 +79,10 @@ def test_a_further_run_tells_what_the_first_could_not():
     assert verdict.sentences == ("S-3.3",), verdict.reason
 
 
+@pytest.mark.parametrize("precision", ["float64", "longdouble"])
 @pytest.mark.parametrize("check", [window_replay, trajectory], ids=lambda one: one.CHECK)
-def test_what_ends_windows_and_runs_at_ends_alone_breaks_what_the_check_claims(check):
-    tested = solver_of(stuck, log=False)
+def test_what_ends_windows_and_runs_at_ends_alone_breaks_what_the_check_claims(check, precision):
+    tested = solver_of(stuck, log=False, precision=precision)
     case, _ = named_case(Hinge(1.0), RBFKernel(0.3), solver=tested, s_values=(1, 4), samples=20)
     for verdict in judged(check, case, tested).values():
         assert verdict.status is Status.FAIL

@@ -35,7 +35,7 @@ from sstep_verify.checks.steps.tally import (
     note_reproduced,
 )
 from sstep_verify.compiled import compiled_borrowing
-from sstep_verify.diagnosis.factors import BOTH, ROW, at_end, explain, explain_end
+from sstep_verify.diagnosis.factors import BOTH, ROW, explain, explain_end, step_at_end
 from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.rows_and_clip import Box, finish, finish_flat, soft
 from sstep_verify.rounding.sums import FROZEN
@@ -113,7 +113,7 @@ def judge_clipped_step(rows, state, block, stretch, step, constants, progress, t
             bound = stored_bound(constants, 0.0, repeats, moved, value, new, knot)
     clipped, free = finish(box, new, knot), soft(new, knot)
     end = FREE if box.lower < free < box.upper else CLIP_LOW if free <= box.lower else CLIP_HIGH
-    tally.at_end[0] = at_end(box, logged, bound)
+    tally.at_end[0] = step_at_end(box, logged, bound)
     failed = count_step(tally, step, abs(logged - clipped), bound, end)
     tally.planned[0] += 1
     block.right[0], block.right_bound[0], block.system[0, 0] = slope, error * OUTWARD, curvature
