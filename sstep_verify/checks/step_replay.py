@@ -5,9 +5,9 @@ Each step is judged by itself, in float64 by code of the judge's own, against th
 any correct implementation of the declared recurrence may be off by, and what the judge may
 (sstep_verify/bounds/step/clip.py, sstep_verify/bounds/step/residual.py, sstep_verify/bounds/step/drift.py
 for carried weights). Nothing is propagated, so no s is too large, and where all steps are judged a defect
-that acts in one of them is seen. The log is tied to the run: it must lead to every recorded a, to the last
-bit. The step with the largest ratio, the first of each event, a seeded one and, for each quantity, the one
-that shows it best are replayed in exact arithmetic as well.
+that acts in one of them is seen. The log is tied to the run: it must lead to every recorded a, 0 and -0
+being equal. The step with the largest ratio, the first of each event, a seeded one and, for each quantity,
+the one that shows it best are replayed in exact arithmetic as well.
 """
 
 from __future__ import annotations
