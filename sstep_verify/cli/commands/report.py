@@ -96,6 +96,9 @@ _PROVED = (
     "this environment, is its author's word"
 )
 
+OUTCOMES_IN_WORDS = {"failed": "failed, or one of several that a FAIL may break"}
+"""Outcomes of a sentence that a word alone would say too much of."""
+
 
 def _lines(found) -> list[str]:
     """What is stated, in plain words."""
@@ -108,7 +111,7 @@ def _lines(found) -> list[str]:
         f"{found.asked.profile}, P = {ranks}",
         ", ".join(found.right),
         *(
-            f"{outcome}: {counted(len(numbers), 'sentence')}"
+            f"{OUTCOMES_IN_WORDS.get(outcome, outcome)}: {counted(len(numbers), 'sentence')}"
             + (f" ({', '.join(numbers)})" if outcome in ("failed", "inconclusive", "vacuous") else "")
             for outcome, numbers in counts.items()
         ),

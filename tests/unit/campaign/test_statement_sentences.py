@@ -105,6 +105,13 @@ def test_a_fail_fails_what_it_names_and_an_inconclusive_check_passes_nothing():
     assert set(found.values()) <= {"inconclusive", "vacuous", "not applicable"}
 
 
+def test_a_check_that_names_a_sentence_and_does_not_decide_it_shows_nothing_of_it():
+    passed = outcomes(verdict(), verdict(check="window-replay"), verdict(check="metamorphic-bounded"))
+    assert (passed["S-2.1"], passed["S-2.8"]) == ("not applicable", "not applicable")
+    assert outcomes(verdict(check="contract"), task="krr", block=3)["S-2.5"] == "not applicable"
+    assert outcomes(verdict(Status.FAIL, sentences=("S-2.2", "S-2.8")))["S-2.8"] == "failed"
+
+
 def test_what_needs_a_higher_level_is_not_passed_by_a_weaker_check():
     contract = verdict(check="contract")
     assert outcomes(contract)["S-2.4"] == "not applicable", "its windows were not counted"
