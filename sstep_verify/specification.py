@@ -37,9 +37,10 @@ class Sentence:
 
     Its `number` is such as ``S-2.3``, the third sentence of the second group; a published one keeps its
     meaning. `checks` are ids of those that decide it, the sharpest first, and `claimed_by` those whose own
-    claim it is, so that their FAIL breaks it where no mistake is named; a FAIL of those that it is `named_by`
-    may break it, and their PASS tells nothing of it; where none decides it, `undecided` says why. `level` is the lowest `Declaration.level` of a solver from which on the first check decides
-    it, `errata` are numbers in ``reference/ERRATA.md``, where the paper as printed differs. It prescribes
+    claim it is, so that their FAIL breaks it where no mistake is named; a FAIL of those that it is
+    `named_by` may break it, and their PASS tells nothing of it; where none decides it, `undecided` says
+    why. `level` is the lowest `Declaration.level` of a solver from which on the first check decides it,
+    `errata` are numbers in ``reference/ERRATA.md``, where the paper as printed differs. It prescribes
     `quantities` of a step (`sstep_verify.quantities`); `items` are parts of a check that look at it alone,
     such as an item of the check contract, and `mistakes` by name break it, beside a quantity left out.
     """
