@@ -13,11 +13,12 @@ from sstep_verify.campaign.headline import right_in_words
 from sstep_verify.campaign.model import DISAGREEMENT, INTERNAL, REFUSED, Definition
 from sstep_verify.campaign.profile import Chosen
 from sstep_verify.checks.registry import PRIMARY
+from sstep_verify.checks.shared.outcome import RESTART
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.protocol import is_foreign
 from sstep_verify.provenance import without_names
-from sstep_verify.quantities import KERNEL, QUANTITIES
+from sstep_verify.quantities import KERNEL, LOWER, OMEGA, QUANTITIES, UPPER
 from sstep_verify.report.case import Case
 from sstep_verify.report.plain import grouped, rounded_up
 from sstep_verify.report.results import Results
@@ -182,23 +183,8 @@ ABOUT: dict[str, Callable[[Case], bool]] = {
 }
 """Problems on which a sentence says something, where that is not told by its tasks."""
 
-NOT_TOLD = ("S-3.10",)
-"""Sentences on steps of a kind of which no verdict says whether one was met: they fail, but never pass."""
-
-THRESHOLDS = ("S-3.11", "S-4.5")
-"""Sentences that an absolute threshold breaks: only a run in which a itself is scaled shows that."""
-
-
-def sentences_of(
-    verdicts: Sequence[dict], cases: Sequence[Case], level: int, update: str
-) -> tuple[SentenceSaid, ...]:
-    """The outcome of each sentence, from verdicts as plain values, and their cases.
-
-    Level and update are those that the solver declares.
-    """
-    known = {case.id: case for case in cases}
-    had = frozenset(one.name for one in QUANTITIES if update == "frozen" or not one.frozen)
-    return tuple(_said(sentence, verdicts, known, level, had) for sentence in specification().sentences)
+ALSO_SEEN = {"S-1.3": (OMEGA, LOWER, UPPER)}
+"""Quantities of which a sentence says something beside those that it alone prescribes."""
 
 
 def _scales_a(verdict: dict, case: Case) -> bool:
@@ -209,9 +195,38 @@ def _scales_a(verdict: dict, case: Case) -> bool:
     """
     way = "targets-" if case.task == "krr" else "data-"
     grows = case.task == "krr" or case.kernel.split()[0] != "rbf"
-    return grows and any(
-        term["name"].startswith(way) and term["status"] == Status.PASS for term in verdict["terms"]
-    )
+    return grows and any(name.startswith(way) for name in _seen(verdict))
+
+
+def _seen(verdict: dict) -> list[str]:
+    """The quantities and relations in which a verdict would have shown a mistake."""
+    return [term["name"] for term in verdict["terms"] if term["status"] == Status.PASS]
+
+
+SHOWN: dict[str, Callable[[dict, Case], bool]] = {
+    "S-2.1": lambda verdict, case: RESTART in _seen(verdict),
+    "S-2.8": lambda verdict, case: RESTART in _seen(verdict),
+    "S-3.10": lambda verdict, case: False,  # Whether such a step was met, no verdict says.
+    "S-3.11": _scales_a,
+    "S-4.4": lambda verdict, case: len(_seen(verdict)) == len(verdict["terms"]) > 0,
+    "S-4.5": _scales_a,
+    "S-5.5": lambda verdict, case: False,  # Whether a gap was reported, no verdict says.
+    "S-6.2": lambda verdict, case: {"panel columns", "words"} <= {*verdict["evidence"].get("counted", ())},
+}
+"""Which of the PASS of its checks show a sentence, where not all do: a check is of more than one."""
+
+
+def sentences_of(
+    verdicts: Sequence[dict], cases: Sequence[Case], level: int, update: str
+) -> tuple[SentenceSaid, ...]:
+    """The outcome of each sentence, from verdicts as plain values, and their cases.
+
+    Level and update are those that the solver declares.
+    """
+    known = {case.id: case for case in cases}
+    made = [one for one in QUANTITIES if update == "frozen" or not one.frozen]
+    had = frozenset(one.name for one in made if any(case.task in one.tasks for case in cases))
+    return tuple(_said(sentence, verdicts, known, level, had) for sentence in specification().sentences)
 
 
 def _said(
@@ -228,10 +243,10 @@ def _said(
     # Of a level that is too low, only what its sharpest check says.
     if level < sentence.level and not any(one["check"] == sentence.checks[0] for one in deciding):
         deciding = []
-    passed = [one for one in deciding if one["status"] == Status.PASS and number not in NOT_TOLD]
-    if number in THRESHOLDS:
-        passed = [one for one in passed if _scales_a(one, cases[one["case"]])]
-    if prescribed := had.intersection(sentence.quantities):
+    passed = [one for one in deciding if one["status"] == Status.PASS]
+    if shows := SHOWN.get(number):
+        passed = [one for one in passed if shows(one, cases[one["case"]])]
+    if prescribed := had.intersection((*sentence.quantities, *ALSO_SEEN.get(number, ()))):
         # None shows it unless together they saw all that it prescribes.
         seen = {
             term["name"]: one

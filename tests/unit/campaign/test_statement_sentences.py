@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sstep_verify.campaign.statement.make import ABOUT, NOT_TOLD, THRESHOLDS, sentences_of
+from sstep_verify.campaign.statement.make import ABOUT, ALSO_SEEN, SHOWN, sentences_of
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.report.case import Case
 from sstep_verify.specification import specification
@@ -18,10 +18,12 @@ def case(task="svm-l1", kernel="rbf sigma=1", block=1, ranks=1) -> Case:
     )  # fmt: skip
 
 
-def verdict(status=Status.PASS, check="step-replay", seen=(), sentences=()) -> dict:
+def verdict(status=Status.PASS, check="step-replay", seen=(), sentences=(), unseen=(), **evidence) -> dict:
     terms = tuple(Term(name, Status.PASS, 1e-9, 4, 4, 4) for name in seen)
+    terms += tuple(Term(name, Status.VACUOUS, 1e9, 4, 4, 0) for name in unseen)
     return Verdict(
-        check, "a", "p", 7, 1, status, 0.1, 0.1, 1.0, "absolute", 4, 4, terms, sentences=sentences
+        check, "a", "p", 7, 1, status, 0.1, 0.1, 1.0, "absolute", 4, 4, terms, sentences=sentences,
+        evidence=evidence,
     ).as_dict()  # fmt: skip
 
 
@@ -30,7 +32,7 @@ def outcomes(*verdicts: dict, level: int = 2, update: str = "in-place", **about)
 
 
 def test_the_numbers_named_here_are_those_of_the_specification():
-    assert {*ABOUT, *NOT_TOLD, *THRESHOLDS} <= {one.number for one in specification().sentences}
+    assert {*ABOUT, *ALSO_SEEN, *SHOWN} <= {one.number for one in specification().sentences}
 
 
 def test_every_check_passed_with_nothing_seen_passes_no_sentence_on_a_quantity():
@@ -110,6 +112,62 @@ def test_a_check_that_names_a_sentence_and_does_not_decide_it_shows_nothing_of_i
     assert (passed["S-2.1"], passed["S-2.8"]) == ("not applicable", "not applicable")
     assert outcomes(verdict(check="contract"), task="krr", block=3)["S-2.5"] == "not applicable"
     assert outcomes(verdict(Status.FAIL, sentences=("S-2.2", "S-2.8")))["S-2.8"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("number", "check", "seen"),
+    [
+        ("S-1.2", "metamorphic-exact", ("labels",)),  # labels inside the kernel leave it as it is
+        ("S-1.3", "box", ("clip dropped",)),  # nothing of omega
+        ("S-2.1", "contract", ()),  # an adapter puts a0 in the first place
+        ("S-2.1", "trajectory", ()),  # from a = 0 alone
+        ("S-2.4", "contract", ()),  # the s that it was asked for, not the windows that it made
+        ("S-2.8", "metamorphic-exact", ("labels", "data-up")),  # no run was continued
+        ("S-2.9", "contract", ()),  # no run was made twice
+        ("S-5.5", "claim-honesty", ("value of an earlier a",)),  # of which value, no verdict tells
+        ("S-6.3", "contract", ()),  # no rank was compared
+    ],
+)
+def test_a_pass_of_a_part_shows_nothing_of_the_rest(number, check, seen):
+    assert outcomes(verdict(check=check, seen=seen), level=3)[number] in ("vacuous", "not applicable")
+
+
+def test_a_run_that_goes_on_from_its_a_shows_where_runs_start():
+    restarted = verdict(check="metamorphic-exact", seen=("data-up", "restart"))
+    found = outcomes(restarted)
+    assert (found["S-2.1"], found["S-2.8"]) == ("passed", "passed")
+
+
+@pytest.mark.parametrize(
+    ("task", "seen", "found"),
+    [
+        ("svm-l1", ("lower-end",), "vacuous"),
+        ("svm-l1", ("lower-end", "upper-end"), "passed"),
+        ("svm-l2", ("lower-end",), "vacuous"),
+        ("svm-l2", ("lower-end", "omega"), "passed"),
+    ],
+)
+def test_a_box_is_shown_where_its_ends_were_seen_and_the_shift_where_there_is_one(task, seen, found):
+    assert outcomes(verdict(seen=seen), task=task)["S-1.3"] == found
+
+
+def test_words_that_nobody_counted_and_relations_that_nobody_saw_are_not_said_to_be_right():
+    counted = verdict(check="message-count", counted={"collectives": 9})
+    assert (outcomes(counted, level=3)["S-6.1"], outcomes(counted, level=3)["S-6.2"]) == (
+        "passed",
+        "vacuous",
+    )
+    counted = verdict(check="message-count", counted={"collectives": 9, "panel columns": 9, "words": 90})
+    assert outcomes(counted, level=3)["S-6.2"] == "passed"
+    both = verdict(check="metamorphic-bounded", seen=("relabelling",), unseen=("features",))
+    assert outcomes(both)["S-4.4"] == "vacuous"
+    both = verdict(check="metamorphic-bounded", seen=("relabelling", "features"))
+    assert outcomes(both)["S-4.4"] == "passed"
+
+
+def test_panels_that_are_declared_and_were_not_exposed_are_not_said_to_be_reported():
+    found = outcomes(verdict(check="contract"), verdict(Status.INCONCLUSIVE, "kernel-entries"))
+    assert found["S-5.2"] == "inconclusive"
 
 
 def test_what_needs_a_higher_level_is_not_passed_by_a_weaker_check():
