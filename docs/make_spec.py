@@ -16,8 +16,8 @@ HEAD = """# Specification of s-step dual coordinate descent, version {version}
 
 What a solver MUST do to be called a right s-step dual coordinate descent: DCD for K-SVM-L1 and K-SVM-L2,
 BDCD for K-RR, for any s (s = 1 is the classical method) and any number of ranks P. A FAIL names the
-sentences that it breaks; `sstep-verify explain CHECK` lists those that a check decides. A number keeps
-its meaning: cite `S-2.3, version {version}`. This page is made from
+sentences that it breaks, or may break; `sstep-verify explain CHECK` lists those that a check decides. A
+number keeps its meaning: cite `S-2.3, version {version}`. This page is made from
 [`sstep_verify/specification.toml`](../sstep_verify/specification.toml) by `python docs/make_spec.py`.
 
 | symbol | meaning |

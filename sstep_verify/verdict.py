@@ -110,7 +110,7 @@ class Verdict:
         Further values for the report.
     sentences : tuple of str
         Numbers of the sentences of the specification (docs/spec.md) that it is about: of a FAIL those that
-        it breaks, the most specific first, else those that the check claims.
+        it breaks or may break, the most specific first, else those that the check claims.
     """
 
     check: str

@@ -14,6 +14,7 @@ from sstep_verify.campaign.model import DISAGREEMENT, INTERNAL, REFUSED, Definit
 from sstep_verify.campaign.profile import Chosen
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.shared.outcome import RESTART
+from sstep_verify.checks.steps.probed import CURVATURE, GRADIENT, INCREMENT, STORED
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.protocol import is_foreign
@@ -203,11 +204,17 @@ def _seen(verdict: dict) -> list[str]:
     return [term["name"] for term in verdict["terms"] if term["status"] == Status.PASS]
 
 
+def _phases(verdict: dict) -> set[str]:
+    """The quantities of a step that a verdict judged one by one, as far as they were written down."""
+    return {name for name, one in verdict["evidence"].get("values", {}).items() if one["judged"]}
+
+
 SHOWN: dict[str, Callable[[dict, Case], bool]] = {
     "S-2.1": lambda verdict, case: RESTART in _seen(verdict),
     "S-2.8": lambda verdict, case: RESTART in _seen(verdict),
     "S-3.10": lambda verdict, case: False,  # Whether such a step was met, no verdict says.
     "S-3.11": _scales_a,
+    "S-3.14": lambda verdict, case: {GRADIENT, CURVATURE, INCREMENT, STORED} <= _phases(verdict),
     "S-4.4": lambda verdict, case: len(_seen(verdict)) == len(verdict["terms"]) > 0,
     "S-4.5": _scales_a,
     "S-5.5": lambda verdict, case: False,  # Whether a gap was reported, no verdict says.

@@ -6,6 +6,7 @@ import pytest
 
 from sstep_verify.campaign.statement.make import ABOUT, ALSO_SEEN, SHOWN, sentences_of
 from sstep_verify.checks.registry import CHECKS
+from sstep_verify.checks.steps.probed import CURVATURE, GRADIENT, INCREMENT, STORED
 from sstep_verify.report.case import Case
 from sstep_verify.specification import specification
 from sstep_verify.verdict import Status, Term, Verdict
@@ -163,6 +164,15 @@ def test_words_that_nobody_counted_and_relations_that_nobody_saw_are_not_said_to
     assert outcomes(both)["S-4.4"] == "vacuous"
     both = verdict(check="metamorphic-bounded", seen=("relabelling", "features"))
     assert outcomes(both)["S-4.4"] == "passed"
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [(("kernel rows",), "vacuous"), (("kernel rows", GRADIENT, CURVATURE, INCREMENT, STORED), "passed")],
+)
+def test_a_phase_that_was_not_written_down_is_not_said_to_be_right(written, found):
+    phases = verdict(check="phases", values={name: {"judged": 9, "of": 9, "out": 0} for name in written})
+    assert (outcomes(phases)["S-3.14"], outcomes(phases)["S-1.8"]) == (found, "passed")
 
 
 def test_panels_that_are_declared_and_were_not_exposed_are_not_said_to_be_reported():
