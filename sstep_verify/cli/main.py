@@ -52,7 +52,7 @@ COMMANDS = {
     "perf": "Predict or measure the time of an iteration, and say what a speed-up is made of.",
     "report": "Make page, figures and tables anew from a results.json, or a list of failures.",
     "run": "Judge a solver on a campaign of problems and write the report.",
-    "safe-s": "Certify the largest s that loses no accuracy on your data, with the curve over s.",
+    "safe-s": "Certify up to which s windows cost no more than the attainable accuracy, on your data.",
     "solve": "Train a K-SVM or K-RR, on one process or under mpiexec.",
     "statement": "Read what a solver's author states of it, or prove it anew from its recorded runs.",
 }

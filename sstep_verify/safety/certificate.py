@@ -1,4 +1,4 @@
-"""Up to which s no window can lose more than classical steps may: a certificate for one dual vector.
+"""Up to which s windows cost no more than the attainable accuracy: a certificate for one dual vector.
 
 Let a be a dual vector, such as a training run ends with, g an upper bound on its duality gap, proved in
 float64 (bounds/optimum/), f the minimised objective, and u the unit roundoff of a precision.

@@ -107,7 +107,7 @@ def _targets(generator: np.random.Generator, task: str, samples: int) -> np.ndar
 
 
 def _iterations(generator: np.random.Generator, s: int, number: int) -> int:
-    """H: in two vectors of three no multiple of s."""
+    """H: as it is drawn, in every third vector down to a multiple of s if there is one."""
     most = MOST_ITERATIONS[s]
     iterations = int(generator.integers(max(most // 2, 5), most + 1))
     whole = iterations - iterations % s

@@ -35,9 +35,10 @@ class SolverTable:
     ``module:object``, see `load_solver`, or the path of a program file (``NAME.toml``), see
     docs/adapters.md. The reference has any precision, the production solver float64 only; that or a program
     runs on so many MPI `ranks` (P), the former in this process if that is 1. Training and solve have so
-    many windows of an `interval` between two measurements, and end at a `tolerance`: the relative duality
-    gap (K-SVM), the relative solution error (K-RR); they make windows of several s, each at most the one
-    asked for, where `tuned`, and solve chooses exchange and cache, which must be those given, where `auto`.
+    many windows of an `interval` between two measurements; they make windows of several s, each at most the
+    one asked for, where `tuned`, and solve chooses exchange and cache, which must be those given, where
+    `auto`. Runs end at a `tolerance`: the relative duality gap (K-SVM), the relative solution error, of
+    training and solve the relative residual (K-RR).
     `bias` is the value of a constant feature that is appended to the data, 0 for none
     (`problems.transforms`). All else is as in `sstep_verify.solver.settings.Options`.
     """

@@ -48,7 +48,7 @@ ENTRIES = frozenset({"safe-s.csv", *(f"{precision}.svg" for precision in BOTH)})
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 def command(data, **given):
-    """Certify up to which s a window of s steps loses no more accuracy than classical steps may.
+    """Certify up to which s windows cost, beyond classical steps, no more than the attainable accuracy.
 
     DATA is a LIBSVM file or the name of a data set. The problem is trained as `solve` does. From the vector
     where training ends, for s = 1, 2, 4, ..., are shown: what no window of s steps loses more of the
