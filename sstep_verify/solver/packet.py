@@ -24,7 +24,8 @@ from sstep_verify.errors import SstepVerifyError
 from sstep_verify.solver.communicator import Communicator, listed
 
 TRAILER = 2
-"""Words that every reduction carries beside its payload: status and signature."""
+"""Words that a reduction carries beside its payload: status and signature; of the two of a window with
+exchange reduce-scatter the second alone."""
 
 TIMED_TRAILER = TRAILER + 1
 """The same where s is tuned on several ranks: status, signature and time."""
