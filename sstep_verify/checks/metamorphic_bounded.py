@@ -254,7 +254,9 @@ class ExactWindow:
         if moved is not None:
             ends = f"{end[moved]!s} at the one, {state[moved]!s} at the other"
             what += f": coordinate {moved}, not drawn in it, is {ends}; or, {ELSEWHERE}"
-            return wrong(what, window=window, signs=(STREAM, WRITE_BACK, FIRST))
+            size = abs(float(end[moved] - state[moved]))
+            size = size if math.isfinite(size) else math.inf
+            return wrong(what, size, window=window, signs=(STREAM, WRITE_BACK, FIRST))
         allowed = (self._bound + self._other(relation)) * OUTWARD
         low, high = self._distance(end[places], state[places])
         if self._case.problem.is_svm:

@@ -136,7 +136,7 @@ def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
         alpha[draws.ravel()] = log[position:iteration].ravel()
         if not np.array_equal(alpha, recorded, equal_nan=True):
             broken = _broken_at(iteration, alpha, recorded, draws, log)
-            if case.declaration.level >= 2 or NO_LOG in broken.signs:
+            if case.declaration.level >= 2 or broken.signs == (NO_LOG,):
                 return broken
             what, signs = broken.what, broken.signs
             if not position and WRITE_BACK in signs:
@@ -173,7 +173,8 @@ def _broken_at(
         f"the step log leads to a[{place}] = {float(alpha[place])!r} at iteration {iteration}, but "
         f"the run recorded {float(recorded[place])!r} there"
     )
-    why, signs = "it was not stored as logged, or another coordinate was", ["step log", STREAM]
+    why = "it was not stored as logged, or not logged as stored, or another coordinate was"
+    signs = ["step log", STREAM, NO_LOG]
     if np.array_equal(alpha.astype(np.float64), recorded.astype(np.float64), equal_nan=True):
         why = (
             f"the same in float64, which a log is in, but a is in {recorded.dtype} and not the value logged"

@@ -19,7 +19,7 @@ import numpy as np
 from sstep_reference import Float, Gram
 
 from sstep_verify.declaration import Declaration
-from sstep_verify.diagnosis.candidates import PAIR, Candidate, suspects_of
+from sstep_verify.diagnosis.candidates import END, PAIR, Candidate, suspects_of
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.errors import InputError, RefusedError
 from sstep_verify.problems import IndexStream, Problem, RBFKernel, Ridge
@@ -75,7 +75,8 @@ def told_apart(verdict: Verdict, problem: Problem, declaration: Declaration, jud
     """
     s, left, refuted = verdict.s, _named(verdict), set[str]()
     doubt = str(verdict.evidence.get(DOUBT, ""))
-    if verdict.check not in CHECKS or (len(left) == 1 and not doubt):
+    # Another run tells nothing of an end that was read off this one.
+    if verdict.check not in CHECKS or (len(left) == 1 and not doubt) or END in left:
         return verdict
     if verdict.evidence.get(TRIED) and not left:
         suspects = suspects_of(problem, declaration.update, s, verdict.block).alone()
@@ -100,7 +101,7 @@ def told_apart(verdict: Verdict, problem: Problem, declaration: Declaration, jud
         new = (
             []
             if left
-            else [name for name in more if name not in refuted and not (refuted and PAIR in name)]
+            else [name for name in more if name not in refuted and not (refuted and _untold(name))]
         )
         theirs = str(further.evidence.get(DOUBT, ""))
         runs.append(_said(size, further.status, left.copy(), more, new) + BY_ENDS * (theirs == "ends"))
@@ -119,6 +120,11 @@ def _named(verdict: Verdict) -> list[str]:
     return [str(name) for name in named] if isinstance(named, list) else []
 
 
+def _untold(name: str) -> bool:
+    """Whether a mistake is of a kind that is not tried in every run that mistakes are tried in."""
+    return PAIR in name or name == END
+
+
 def _said(size: str, status: Status, before: Sequence[str], more: Sequence[str], new: Sequence[str]) -> str:
     """What a further run told, by which of it `new` is named where nothing was before."""
     both = [name for name in before if name in more]
@@ -128,7 +134,10 @@ def _said(size: str, status: Status, before: Sequence[str], more: Sequence[str],
         words = (
             f"A further run ({size}) fails too: {' or '.join(new or more) or 'nothing known here'} explains"
         )
-        return f"{words} it." if new or not more else f"{words} it, but not this one."
+        if new or not more:
+            return f"{words} it."
+        untold = any(map(_untold, more))
+        return f"{words} it, {'which is not told of this one' if untold else 'but not this one'}."
     if not both:
         return f"A further run ({size}) fails too, and none of them explains it, so none is told."
     if len(both) == len(before):

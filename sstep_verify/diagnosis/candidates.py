@@ -50,7 +50,7 @@ SELDOM = (
 )
 """Mistakes that act from the second or third draw on, from the second window on, or in small steps."""
 
-SINGLE = "computed in float32"
+SINGLE = "computed in float32, or rounded to it"
 
 BETWEEN = {
     "kernel", "kernel_overlap", "overlap", "omega_overlap", "lose_tail", "assign_once", "corrected",

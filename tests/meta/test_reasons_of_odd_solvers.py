@@ -12,6 +12,7 @@ from sstep_verify.adapters import CallableSolver
 from sstep_verify.checks.shared.outcome import DOUBTS
 from sstep_verify.declaration import Declaration
 from sstep_verify.diagnosis import apart
+from sstep_verify.diagnosis.candidates import END
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, SquaredHinge
 from sstep_verify.verdict import DOUBT, NAMED, Status
 
@@ -148,7 +149,10 @@ def test_what_the_first_run_refutes_a_further_one_does_not_name():
     told = apart.told_apart(first, PROBLEM, solver.declaration, lambda *_: [further])
     assert told.evidence[NAMED] == []
     assert told.sentences == first.sentences
-    assert f"{' or '.join(named[:2])} explains it, but not this one." in told.reason
+    assert f"{' or '.join(named[:2])} explains it, which is not told of this one." in told.reason
+    further = replace(first, evidence={NAMED: named[1:2]})
+    told = apart.told_apart(first, PROBLEM, solver.declaration, lambda *_: [further])
+    assert f"{named[1]} explains it, but not this one." in told.reason
     further = replace(first, evidence={NAMED: named})
     told = apart.told_apart(first, PROBLEM, solver.declaration, lambda *_: [further])
     assert told.evidence[NAMED] == named[2:]
@@ -180,6 +184,98 @@ def classical(change):
         return alpha
 
     return CallableSolver(solve, Declaration("own", log=True))
+
+
+def ending_at(upper):
+    """A K-SVM-L1, one step after the other, whose upper end in a step is C times what `upper` makes of it."""
+
+    def solve(problem, blocks, s, a0, steps):
+        labels, alpha, C = problem.targets, a0.copy(), problem.hinge.C
+        entries = problem.dense @ problem.dense.T
+        if isinstance(problem.kernel, RBFKernel):
+            squares = np.square(problem.dense[:, None] - problem.dense[None]).sum(axis=2)
+            entries = np.exp(-problem.kernel.sigma * squares)
+        matrix = entries * labels * labels[:, None]
+        for place, (i,) in enumerate(blocks):
+            free = alpha[i] - (matrix[i] @ alpha - 1.0) / matrix[i, i]
+            alpha[i] = steps[place, 0] = min(max(free, 0.0), C * upper(place, s))
+        return alpha
+
+    return CallableSolver(solve, Declaration("own", rbf="difference", log=True))
+
+
+def test_values_that_are_all_clipped_to_a_wrong_end_are_not_of_another_stream():
+    problem, solver = (
+        replace(PROBLEM, loss=Hinge(0.05)),
+        ending_at(lambda step, s: 1.0 + 0.01 * (step >= 20)),
+    )
+    verdict = judge(solver, problem, STREAM, 8, checks=["step-replay"])[-1]
+    assert verdict.status is Status.FAIL
+    assert "index-stream left out" not in verdict.evidence[NAMED]
+    assert "S-2.2" not in verdict.sentences, verdict.reason
+
+
+def test_the_correction_is_not_told_where_it_changes_no_step():
+    problem, solver = (
+        replace(PROBLEM, loss=Hinge(0.05)),
+        ending_at(lambda step, s: 1.0 + 0.01 * bool(step % s)),
+    )
+    verdict = judge(solver, problem, replace(STREAM, length=80), 8, checks=["step-replay"])[-1]
+    assert verdict.status is Status.FAIL
+    told = "such as the kernel-correction" in verdict.reason
+    assert told == any(term.name == "kernel-correction" and term.seen for term in verdict.terms)
+
+
+@pytest.mark.parametrize("seed", [5, 6])
+def test_no_further_run_contradicts_an_end_that_was_read_off_the_first(seed):
+    generator = np.random.Generator(np.random.PCG64(99))
+    data, labels = generator.standard_normal((12, 5)), np.where(generator.random(12) < 0.5, -1.0, 1.0)
+    problem = Problem("end", data, labels, RBFKernel(0.3), Hinge(0.6))
+    stream = IndexStream("uniform", 12, 1, 38, seed=seed)
+    verdict = judge(ending_at(lambda *_: 1.0 + 1e-6), problem, stream, 3, checks=["window-replay"])[-1]
+    assert verdict.status is Status.FAIL
+    assert END in verdict.evidence[NAMED]
+    assert "none of them explains it" not in verdict.reason
+    assert "S-3.9" in verdict.sentences
+
+
+@pytest.mark.parametrize("check", ["trajectory", "sstep-equals-classical"])
+def test_short_runs_that_start_elsewhere_are_told_so_and_equal_each_other(check):
+    right = solver_of(log=False)
+
+    def solve(problem, blocks, s, a0):
+        return right._function(problem, blocks, s, a0 + 0.25)
+
+    short = replace(STREAM, length=12)
+    found = judge(CallableSolver(solve, right.declaration), PROBLEM, short, S, checks=[check])[-1]
+    if check == "sstep-equals-classical":
+        assert found.check == "sstep-equals-classical"
+        assert "S-4.2" not in found.sentences or found.status is not Status.FAIL, found.reason
+    else:
+        assert (found.check, found.status) == (check, Status.FAIL)
+        assert set(found.sentences) >= {"S-2.1", "S-2.2", "S-3.12"}, found.reason
+
+
+@pytest.mark.parametrize("wrong", ["late", "rounded", "increments"])
+def test_a_log_that_is_not_of_its_right_run_may_break_what_it_declares(wrong):
+    right = solver_of(log=True)
+
+    def solve(problem, blocks, s, a0, steps):
+        alpha = right._function(problem, blocks, s, a0, steps)
+        made = steps[:, 0].copy()
+        steps[:, 0] = {
+            "late": np.roll(made, 1),
+            "rounded": np.round(made, 12),
+            "increments": np.diff(made, prepend=0.0),
+        }[wrong]
+        return alpha
+
+    verdict = judge(CallableSolver(solve, right.declaration), PROBLEM, STREAM, S, checks=["step-replay"])[
+        -1
+    ]
+    assert verdict.status is Status.FAIL
+    assert set(verdict.sentences) >= {"S-3.12", "S-5.2"}, verdict.reason
+    assert "or not logged as stored" in verdict.reason
 
 
 FACTORS = [
@@ -235,3 +331,18 @@ def test_what_would_change_right_windows_too_is_not_told(skips):
     assert (
         bool(verdict.evidence[NAMED]) == bool(verdict.evidence[DOUBT]) == (DOUBTS["part"] in verdict.reason)
     )
+
+
+def test_an_undrawn_coordinate_that_is_no_number_in_a_transformed_run_is_a_fail():
+    right = solver_of(log=False)
+
+    def solve(problem, blocks, s, a0):
+        alpha = right._function(problem, blocks, s, a0)
+        if a0.any():
+            undrawn = np.setdiff1d(np.arange(a0.size), blocks)
+            alpha[undrawn[:1]] = np.nan
+        return alpha
+
+    solver, short = CallableSolver(solve, right.declaration), replace(STREAM, length=12)
+    found = judge(solver, PROBLEM, short, S, checks=["metamorphic-bounded"])[-1]
+    assert (found.check, found.status) == ("metamorphic-bounded", Status.FAIL), found.reason

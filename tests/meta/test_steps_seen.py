@@ -139,14 +139,14 @@ def test_such_as_a_correction_is_wrong_where_no_first_step_of_a_window_is(name):
     later = np.flatnonzero(np.arange(run.length) % S)
     again = np.array([k for k in later if np.isin(draws[k], draws[k - k % S : k]).any()])
 
-    def found(wrong):
-        judge, length = StepJudge(case, Oracle(case.problem)), run.length
-        return beyond_the_first(
-            JudgedRun(judge, run, length, length, None, np.array(wrong), empty_tally(1))
-        )
+    def found(wrong, seen=1):
+        judge, length, tally = StepJudge(case, Oracle(case.problem)), run.length, empty_tally(1)
+        tally.seen[:] = seen
+        return beyond_the_first(JudgedRun(judge, run, length, length, None, np.array(wrong), tally))
 
     assert later.size > 35
     assert found(later) == KERNEL
+    assert found(later, seen=0) == ""  # It is certain to change none of them.
     assert found(np.append(later, S)) == ""  # A first step is wrong too.
     assert found(later[:34]) == ""  # (7/8)^34 is above 0.01: they may all miss the first place by chance.
     assert found(np.resize(again, 40)) == SAME

@@ -18,9 +18,17 @@ from sstep_verify.checks.shared.finding import (
     unbounded,
     wrong,
 )
-from sstep_verify.checks.shared.outcome import DOUBTS, NOT_AGAIN, unseen, verdict_on, with_planted
+from sstep_verify.checks.shared.outcome import (
+    DOUBTS,
+    ELSEWHERE,
+    FIRST,
+    NOT_AGAIN,
+    unseen,
+    verdict_on,
+    with_planted,
+)
 from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
-from sstep_verify.checks.window.compare import compare, resolution
+from sstep_verify.checks.window.compare import compare, resolution, undrawn_apart
 from sstep_verify.errors import counted
 from sstep_verify.oracle.window import Replay
 from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, TAIL, WRITE_BACK
@@ -59,8 +67,8 @@ def compared_at(
         ]
     )
     states, window = [recorded.at(iteration) for recorded in runs.values()], Window(0, iteration)
-    for state in states:
-        note, size, signs = _unfit(truth, iteration, state)
+    for state in reversed(states):  # what is not finite in the classical run is told before what differs
+        note, size, signs = _unfit(truth, iteration, state, states[1] if classical else None)
         if note:
             # Where a bound is infinite nothing was promised, so an a that is not finite is no failure.
             promised = math.isfinite(size) or np.isfinite(bound.radius).all()
@@ -101,17 +109,27 @@ def _sum(bounds: list[TrajectoryBound]) -> TrajectoryBound:
     )
 
 
-def _unfit(truth: ShortTruth, iteration: int, state: np.ndarray) -> tuple[str, float, tuple[str, ...]]:
-    """Why a state is wrong before any comparison, by how much, and signs of it; empty if it is not."""
+def _unfit(
+    truth: ShortTruth, iteration: int, state: np.ndarray, classical: np.ndarray | None
+) -> tuple[str, float, tuple[str, ...]]:
+    """Why a state is wrong before any comparison, by how much, and signs of it; empty if it is not.
+
+    Coordinates that are never drawn are those of the classical run, or where there is none 0.
+    """
     if not np.isfinite(state).all():
         return f"a is not finite after {counted(iteration, 'iteration')}.", math.inf, ()
-    still = np.ones(state.size, dtype=bool)
-    still[truth.places] = False
-    moved = np.flatnonzero(still & (state != 0))
-    if moved.size:
-        value, signs = state[moved[0]], (STREAM, WRITE_BACK)
-        return f"Coordinate {moved[0]}, never drawn, went from 0 to {value!s}.", abs(float(value)), signs
-    return "", 0.0, ()
+    other = np.zeros_like(state) if classical is None else classical
+    moved = undrawn_apart(other, state, truth.places)
+    if moved is None:
+        return "", 0.0, ()
+    size, signs = abs(float(state[moved] - other[moved])), [STREAM, WRITE_BACK]
+    if classical is not None:
+        values = f"{other[moved]!s} in the run of s = 1 and {state[moved]!s} in this one"
+        return f"Coordinate {moved}, never drawn, is {values}.", size, tuple(signs)
+    words = f"Coordinate {moved}, never drawn, went from 0 to {state[moved]!s}"
+    if truth.case.declaration.level < 2:
+        words, signs = f"{words}; or, {ELSEWHERE}", [*signs, FIRST]
+    return f"{words}.", size, tuple(signs)
 
 
 def _details(iteration: int, distance: float, bound: TrajectoryBound) -> dict[str, object]:

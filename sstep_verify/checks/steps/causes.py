@@ -108,7 +108,8 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
         says.append(
             f"None is the first of its window: what only later ones have is wrong, such as the {beyond}."
             if beyond
-            else "Leaving out no single quantity reproduces them, nor can a factor on one of them be told"
+            else "Leaving out no single quantity of what a step computes reproduces them, nor can a factor "
+            "on one of them be told"
             + ", nor does a mistake known here end their windows" * any_tried(ends)
             + (UNNAMED if case.diagnose else f". {NOT_AGAIN}")
         )
@@ -130,14 +131,16 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
 def beyond_the_first(judged: JudgedRun) -> str:
     """The correction, where steps are wrong only at places of their windows at which it acts; else empty.
 
-    Wrong steps that all draw a coordinate again tell of the correction for that one.
+    Empty too where leaving it out is certain to change none of the steps. Wrong steps that all draw a
+    coordinate again tell of the correction for that one.
     """
     trajectory, s = judged.trajectory, judged.trajectory.s
     if not never_first(judged.wrong, s):
         return ""
     draws, _ = judged.judge.logged(trajectory, 0, trajectory.length)
     again = all(np.isin(draws[k], draws[k - k % s : k]).any() for k in judged.wrong.tolist())
-    return SAME if again else KERNEL
+    name = SAME if again else KERNEL
+    return name if judged.tally.seen[NAMES.index(name)] else ""
 
 
 def never_first(wrong: np.ndarray, width: int) -> bool:
@@ -160,7 +163,7 @@ def of_recorded(
     is returned too. Only what relates the steps of a window can be wrong if `between`.
     """
     windows, width = trajectory.windows(), min(trajectory.s, trajectory.length)
-    if NO_LOG in broken.signs or not (case.diagnose and affordable(case, width)):
+    if broken.signs == (NO_LOG,) or not (case.diagnose and affordable(case, width)):
         return replace(broken, details={NAMED: list(broken.signs)}), False
     chosen = [Window(*windows[place]) for place in _spread(np.arange(len(windows)), WRONG)]
     findings = [replays.finding(trajectory, window, from_panel=False, names=()) for window in chosen]

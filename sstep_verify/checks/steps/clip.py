@@ -126,10 +126,10 @@ def judge_clipped_step(rows, state, block, stretch, step, constants, progress, t
         _look(tally, state, constants, row, i, curvature, ended, failed)
         _look_at_box(tally, state, constants, bound, i, ended, repeats, failed)
         if state.last[0] >= 0 and state.last[0] != i:
-            # A coordinate stepped on twice in a row stays as it is: the log would hold its value.
-            again = state.alpha[state.last[0]]
-            change, remainder = abs(again - clipped), abs(logged - again)
-            note_effects(tally, STREAM, change, 0.0, ended.bound, remainder, failed)
+            # A coordinate stepped on twice in a row stays as it is: the log would hold its value. So does
+            # that of values that are all clipped to a wrong end, of draws that were all followed.
+            change = abs(state.alpha[state.last[0]] - clipped)
+            note_effects(tally, STREAM, change, 0.0, ended.bound, 1.0, UNEXPLAINED)
         if tail:
             change = abs(clipped - value)
             note_effects(tally, TAIL, change, change, ended.bound, 1.0, UNEXPLAINED)

@@ -51,7 +51,8 @@ def judge_solved_step(rows, state, block, stretch, step, constants, progress, ta
             tell_apart(rows, state, drawn, place, 1.0 / constants.penalty, progress)
         _effects(rows, state, block, drawn, stretch.log[step], constants, tail)
         for quantity in QUANTITIES:
-            _note(tally, quantity, state, block, constants, failed)
+            # A log that leads to its run is of draws that were followed.
+            _note(tally, quantity, state, block, constants, failed and quantity != STREAM)
         if failed:
             _explain(tally, state.effects, block, constants.factors.modulus)
 
