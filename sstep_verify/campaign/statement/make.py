@@ -211,6 +211,7 @@ def _phases(verdict: dict) -> set[str]:
 
 SHOWN: dict[str, Callable[[dict, Case], bool]] = {
     "S-2.1": lambda verdict, case: RESTART in _seen(verdict),
+    "S-2.4": lambda verdict, case: "communication in every iteration" in _seen(verdict),
     "S-2.8": lambda verdict, case: RESTART in _seen(verdict),
     "S-3.10": lambda verdict, case: False,  # Whether such a step was met, no verdict says.
     "S-3.11": _scales_a,
