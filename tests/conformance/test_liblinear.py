@@ -55,7 +55,7 @@ def file(folder: Path, without: str = "") -> str:
 
 def test_every_step_of_liblinear_is_right(right):
     report = verify(file(right), "ci")
-    assert report.passed, report
+    assert report.passed, str(report)
     steps = [one for one in report.results.verdicts if one["check"] == "step-replay"]
     assert [(one["status"], one["executed"], one["s"]) for one in steps] == [("PASS", 203, 1)] * 2
     assert all(0 < one["ratio"] < 0.1 for one in steps)

@@ -40,7 +40,7 @@ def file(octave, tmp_path):
 
 def test_the_reference_in_octave_is_right(file):
     report = verify(file(), "smoke", tasks=["krr"], s=[7])
-    assert report.passed, report
+    assert report.passed, str(report)
     found = {one["check"]: one for one in report.results.verdicts}
     assert found["window-replay"]["executed"] == 8
     assert 0 < found["window-replay"]["ratio"] < 0.1
