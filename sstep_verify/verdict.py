@@ -45,6 +45,214 @@ UNSETTLED = SEVERITY[:2]
 """Outcomes that stop a campaign from being green."""
 
 
+class Why(StrEnum):
+    """Why nothing is decided, or why a quantity was not tested."""
+
+    NO_STEPS = "no_steps"
+    """The run makes no iteration, so there is nothing to judge."""
+    NOT_APPLICABLE = "not_applicable"
+    """The check judges no run of what is declared."""
+    TOO_LARGE = "too_large"
+    """A window holds more kernel entries than the limit of the case."""
+    NO_BOUND = "no_bound"
+    """No finite bound is derived: a system is too ill-conditioned, or a sum has too many terms."""
+    OVERFLOW = "overflow"
+    """A number may lie beyond the largest of the declared precision."""
+    NO_EFFECT = "no_effect"
+    """Leaving the quantity out is certain to change nothing that was compared."""
+    WITHIN_BOUND = "effect_within_bound"
+    """Leaving the quantity out is certain to change nothing by more than twice the bound."""
+    NONE_DECIDED = "none_decided"
+    """None of the comparisons was decided."""
+    TOO_WIDE = "enclosure_too_wide"
+    """The enclosure of what was measured holds the bound at every precision tried."""
+    NOT_REPLAYED = "not_replayed"
+    """A window is beyond the bound of the float64 screen and was not replayed exactly."""
+    NOT_RECORDED = "not_recorded"
+    """The run left nothing of what the check compares."""
+    NOT_KEPT = "not_kept"
+    """The runs that were kept hold nothing of what the check compares."""
+    PREREQUISITE = "prerequisite_failed"
+    """Another check failed that this one rests on."""
+    DRAWS_DIFFER = "draws_differ"
+    """The runs drew other coordinates than one another."""
+    ALTERED = "arithmetic_altered"
+    """The run, or the judgement, was made in another arithmetic than that of IEEE 754."""
+    NEEDS_BALLS = "needs_ball_oracle"
+    """The chosen oracle cannot certify it."""
+
+
+class NoteKind(StrEnum):
+    """What a reader should know about a verdict, whatever its status."""
+
+    ALTERED = "arithmetic_altered"
+    """Detail: what the run left altered in its process."""
+    ROUNDED = "digits_rounded"
+    """Values were rounded when they were written, and that is most of the bound. Detail: the largest
+    rounding, for how many values, of how many."""
+    UNPROVED = "unproved"
+    """Declared, and nothing shows it. Detail: names."""
+    PRINTED = "printed_entries"
+    """Only a part of alpha was printed. Detail: how many entries, of how many."""
+    MOVED = "moved_into_box"
+    """The final vector was moved into the box before its gap was enclosed."""
+    OWN_WORD = "own_word"
+    """The solver counted its messages itself; nothing else saw them."""
+    EVALUATED = "evaluated"
+    """The exact values are evaluated at two precisions, not enclosed."""
+
+
+class HintKind(StrEnum):
+    """What to look at after a FAIL: a fact about the run that no defect of the catalogue expresses."""
+
+    DECLARE_WEIGHTS = "declare_weights"
+    """A linear kernel and no declared weights: a maintained w drifts from alpha by rounding."""
+    FACTORISATION = "factorisation"
+    """Steps are off by no more than another factorisation may be. Detail: the one to declare."""
+    LOG_OF_INCREMENTS = "log_of_increments"
+    """The log holds increments where new values belong."""
+    LOG_NOT_WRITTEN = "log_not_written"
+    """Entries of the log are NaN. Detail: how many, of how many, the first step."""
+    UNDRAWN_MOVED = "undrawn_moved"
+    """A coordinate changed that no step drew."""
+    STARTED_ELSEWHERE = "started_elsewhere"
+    """The run may have started from another alpha than the one asked for."""
+    AT_LIMITS = "at_limits"
+    """Every wrong value lies on a limit of the box, so one term of the step decides its side."""
+    PART_OF_RUN = "part_of_run"
+    """The defects would change correct steps too: they are made in a part of the run."""
+    READING = "reading"
+    """The vector is the optimum if read otherwise. Detail: in which convention or of which problem."""
+    CONVENTION = "convention"
+    """The runs are correct under another convention. Detail: its name."""
+    SMALL_PROBLEMS = "small_problems_only"
+    """Defects are looked for on small problems only. Detail: the largest m."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where, in a run, what decided a verdict lies, and both values there.
+
+    Parameters
+    ----------
+    begin, end : int
+        Iterations before and after which alpha was compared: those of a step, a window, or a whole run.
+        Both 0 for what has no place in a run.
+    coordinate : int, optional
+        Coordinate of alpha, or row of the kernel.
+    column : int, optional
+        Column of the kernel entry.
+    found, expected : float, optional
+        Value of the solver there, and the correct one, where each is one number.
+    item : str
+        Name of what was compared where a check compares several things: a claim, a count, an item of the
+        contract, a rank.
+    run : str
+        Key of the run; empty for the plain run.
+    """
+
+    begin: int = 0
+    end: int = 0
+    coordinate: int | None = None
+    column: int | None = None
+    found: float | None = None
+    expected: float | None = None
+    item: str = ""
+    run: str = ""
+
+
+@dataclass(frozen=True)
+class Defect:
+    """A defect of the catalogue, or a pair known in public, that reproduces what is wrong within its bound.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Its name; both names of a pair.
+    factor : float, optional
+        The factor on the quantity, where one factor explains every wrong step.
+    requirements : tuple of str
+        Numbers of the requirements that it violates, such as ``S-3.5``.
+    shared : bool
+        Whether something else, that is not listed, ends there as well.
+    """
+
+    names: tuple[str, ...]
+    factor: float | None = None
+    requirements: tuple[str, ...] = ()
+    shared: bool = False
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of a run was looked at.
+
+    Parameters
+    ----------
+    unit : str
+        What is counted: step, window, run, value, row, claim, count, rank.
+    judged, of : int
+        How many were judged, of how many that were made.
+    flagged, replayed : int
+        Windows beyond the bound of the float64 screen, which decides nothing; those of them replayed.
+    """
+
+    unit: str
+    judged: int
+    of: int
+    flagged: int = 0
+    replayed: int = 0
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One item of its request that a run broke: what was found, and what was asked for, as text."""
+
+    run: str
+    item: str
+    found: str
+    asked: str = ""
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An error that a solver raised, or a program that ended wrongly.
+
+    Parameters
+    ----------
+    run : str
+        Key of the run.
+    kind, message : str
+        Type of the error and its message.
+    frames : tuple of str
+        The last frames, the innermost last, as ``file:line in function``.
+    said : tuple of str
+        The last lines that a program printed.
+    """
+
+    run: str
+    kind: str
+    message: str
+    frames: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Note:
+    """A fact about a verdict, with its details."""
+
+    kind: NoteKind
+    detail: tuple[str | float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Hint:
+    """What to look at after a FAIL, with its details."""
+
+    kind: HintKind
+    detail: tuple[str | float, ...] = ()
+
+
 @dataclass(frozen=True)
 class Term:
     """What one term of the recurrence contributed to a check, and how small an error showed.
@@ -63,6 +271,10 @@ class Term:
         those that would have shown it left out: its exact effect exceeds twice the bound.
     reason : str
         Why the term is vacuous; empty otherwise.
+    why : Why, optional
+        The same as a value; absent where the quantity was tested.
+    largest : float
+        Largest effect over the bound that leaving it out was certain to have in a decided comparison.
     """
 
     name: str
@@ -72,6 +284,8 @@ class Term:
     decided: int
     seen: int
     reason: str = ""
+    why: Why | None = None
+    largest: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -111,6 +325,26 @@ class Verdict:
     sentences : tuple of str
         Numbers of the sentences of the specification (docs/spec.md) that it is about: of a FAIL those that
         it breaks or may break, the most specific first, else those that the check claims.
+    bound_origin : str
+        Module in which the bound is derived, such as ``bounds/window/svm``; empty for an exact comparison.
+    why : Why, optional
+        Why nothing is decided; absent for PASS and FAIL.
+    place : Place, optional
+        Where what decided it lies.
+    defects : tuple of Defect
+        Known defects that reproduce a FAIL within its bound; empty where none does.
+    requirement : str
+        Number of the one requirement that a FAIL violates; empty where the defects violate different ones.
+    coverage : Coverage, optional
+        How much was looked at.
+    violations : tuple of Violation
+        Items of the contract that runs broke.
+    raised : tuple of Raised
+        Errors that the solver raised.
+    notes : tuple of Note
+        Facts about the verdict, whatever its status.
+    hints : tuple of Hint
+        What to look at after a FAIL.
     """
 
     check: str
@@ -130,6 +364,16 @@ class Verdict:
     replay: str = ""
     evidence: dict[str, object] = field(default_factory=dict)
     sentences: tuple[str, ...] = ()
+    bound_origin: str = ""
+    why: Why | None = None
+    place: Place | None = None
+    defects: tuple[Defect, ...] = ()
+    requirement: str = ""
+    coverage: Coverage | None = None
+    violations: tuple[Violation, ...] = ()
+    raised: tuple[Raised, ...] = ()
+    notes: tuple[Note, ...] = ()
+    hints: tuple[Hint, ...] = ()
 
     def as_dict(self) -> dict:
         """Plain values for JSON; infinite or undefined numbers become None."""
