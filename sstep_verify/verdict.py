@@ -215,7 +215,7 @@ class Violation:
 
 
 @dataclass(frozen=True)
-class Raised:
+class RunError:
     """An error that a solver raised, or a program that ended wrongly.
 
     Parameters
@@ -339,7 +339,7 @@ class Verdict:
         How much was looked at.
     violations : tuple of Violation
         Items of the contract that runs broke.
-    raised : tuple of Raised
+    raised : tuple of RunError
         Errors that the solver raised.
     notes : tuple of Note
         Facts about the verdict, whatever its status.
@@ -371,7 +371,7 @@ class Verdict:
     requirement: str = ""
     coverage: Coverage | None = None
     violations: tuple[Violation, ...] = ()
-    raised: tuple[Raised, ...] = ()
+    raised: tuple[RunError, ...] = ()
     notes: tuple[Note, ...] = ()
     hints: tuple[Hint, ...] = ()
 
