@@ -122,6 +122,17 @@ def of_verdict(check: str, task: str, signs: Iterable[str] = ()) -> tuple[Senten
     )
 
 
+def requirement_of(check: str, task: str, signs: Iterable[str] = (), *, claimed: bool = True) -> str:
+    """Return the number of the requirement that a FAIL of a check violates; empty where none is known.
+
+    That of the first sign that has one: a name of what was found wrong. Without signs it is the check's
+    own requirement, if it is `claimed`. Signs with different requirements give none.
+    """
+    signs = tuple(signs)
+    numbers = {one.number for one in of_verdict(check, task, signs)} if signs or claimed else set()
+    return numbers.pop() if len(numbers) == 1 else ""
+
+
 def breaks(numbers: Iterable[str], *, each: bool = False) -> str:
     """What a reason says last: the sentences that are broken, each of them or one or another."""
     every = specification().sentences

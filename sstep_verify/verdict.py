@@ -333,6 +333,8 @@ class Verdict:
         Where what decided it lies.
     defects : tuple of Defect
         Known defects that reproduce a FAIL within its bound; empty where none does.
+    diagnosed : bool
+        Whether known defects were looked for.
     requirement : str
         Number of the one requirement that a FAIL violates; empty where the defects violate different ones.
     coverage : Coverage, optional
@@ -368,12 +370,19 @@ class Verdict:
     why: Why | None = None
     place: Place | None = None
     defects: tuple[Defect, ...] = ()
+    diagnosed: bool = False
     requirement: str = ""
     coverage: Coverage | None = None
     violations: tuple[Violation, ...] = ()
     raised: tuple[RunError, ...] = ()
     notes: tuple[Note, ...] = ()
     hints: tuple[Hint, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.reason:
+            from sstep_verify.report.words import reason_of  # The words need these records.
+
+            object.__setattr__(self, "reason", reason_of(self))
 
     def as_dict(self) -> dict:
         """Plain values for JSON; infinite or undefined numbers become None."""

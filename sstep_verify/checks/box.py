@@ -17,35 +17,19 @@ import numpy as np
 from sstep_verify.bounds.box import box_bounds
 from sstep_verify.checks.shared.case import Case, check_of_each_s
 from sstep_verify.checks.shared.final_vector import notes, written_with
-from sstep_verify.checks.shared.finding import Finding, Window
-from sstep_verify.checks.shared.outcome import finite_promised, planted_term, record
-from sstep_verify.errors import counted
+from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.outcome import decided, finite_promised, planted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.quantities import LOWER, UPPER
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import GIVEN, Trajectory
-from sstep_verify.verdict import Status, Term, Verdict
+from sstep_verify.verdict import Place, Status, Term, Verdict, Why
 
 CHECK = "box"
 
 PROBED = 16
 """Coordinates on the box whose unclipped value is formed, to know what the clip did."""
-
-GIVEN_CAUSES = (
-    "another convention or problem, for which the check optimum looks; a solver that ends outside the box, "
-    "or that has another upper end (C for L1, none for L2)"
-)
-CAUSES = "the clip is missing or is applied to the increment"
-UPPER_CAUSE = ", the box has another upper end (nu = C for L1, none for L2)"
-FROZEN_CAUSE = ", increments of a coordinate drawn twice are added without the overlap term"
-
-ORIGINS = {
-    "in-place": "a clipped value is stored as it is: 0, or C as its precision holds it",
-    "added": "rounding of a + theta, theta = (clipped value) - a (sstep_verify/bounds/box.py)",
-    "frozen": "landing error of a sum of up to {} a window (sstep_verify/bounds/box.py)",
-}
-"""Where the bound comes from, by the declared update."""
 
 
 def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterator[Verdict]:
@@ -67,15 +51,11 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         above = np.maximum(alphas - upper, 0.0)
     above[~np.isfinite(alphas)] = 0.0
     ends = {
-        LOWER: _finding(case, trajectory, below, allowed[0], "below 0"),
-        UPPER: _finding(case, trajectory, above, allowed[1], f"above nu = {upper:g}"),
+        LOWER: _finding(trajectory, below, allowed[0], 0.0),
+        UPPER: _finding(trajectory, above, allowed[1], upper),
     }
     passed = [end for end, finding in ends.items() if finding.status is Status.FAIL]
-    origin = ORIGINS[case.declaration.update].format(counted(times, "increment"))
-    causes = CAUSES + (UPPER_CAUSE if UPPER in passed else "") + (FROZEN_CAUSE if times > 1 else "")
-    if beside:
-        origin = f"{beside:.3g} that is tolerated or was rounded away, and {origin}"
-    yield record(
+    yield decided(
         CHECK,
         case,
         s,
@@ -83,29 +63,22 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         units="absolute",
         planned=int(alphas.size),
         executed=int(alphas.size),
-        origin=origin,
-        causes=GIVEN_CAUSES if trajectory.stopped == GIVEN else causes,
+        bound_origin="bounds/box",
         terms=(_clip_term(case, trajectory, max(allowed)),),
         evidence=_evidence(trajectory, upper, allowed, below, above) | notes(trajectory, []),
-        signs=passed,
-        each=True,
+        signs=passed[:1],
     )
 
 
-def _finding(case: Case, trajectory: Trajectory, beyond: np.ndarray, bound: float, where: str) -> Finding:
+def _finding(trajectory: Trajectory, beyond: np.ndarray, bound: float, limit: float) -> Finding:
+    """The farthest that a recorded value lies outside one limit of the box, and where."""
     row, coordinate = (int(k) for k in np.unravel_index(int(np.argmax(beyond)), beyond.shape))
-    given = trajectory.stopped == GIVEN
-    who = case.declaration.name
-    if not given:
-        who += f", update {case.declaration.update}, {counted(beyond.shape[0], 'recorded iteration')}"
-    what = f"{who}: farthest that a lies {where}"
-    if beyond[row, coordinate] > 0:
-        value, iteration = trajectory.alphas[row, coordinate].item(), int(trajectory.iterations[row])
-        what += f" (coordinate {coordinate}{'' if given else f' at iteration {iteration}'}, a = {value!r})"
     # The difference of two floats of one type is rounded by half an ulp, so its sign is right.
     distance = float(beyond[row, coordinate])
-    until = Window(0, 0 if given else int(trajectory.iterations[row]))
-    return Finding(what, distance, distance, bound, until)
+    end = 0 if trajectory.stopped == GIVEN else int(trajectory.iterations[row])
+    value = trajectory.alphas[row, coordinate].item()
+    outside = Place(0, end, coordinate, found=value, expected=limit) if distance > 0 else Place(0, end)
+    return Finding("", distance, distance, bound, place=outside)
 
 
 def _most_draws(case: Case, s: int, trajectory: Trajectory) -> int:
@@ -133,23 +106,14 @@ def _clip_term(case: Case, trajectory: Trajectory, bound: float) -> Term:
         (on_box & (first < trajectory.iterations[:, None])).any(axis=1) & finite.all(axis=1)
     )
     if rows.size == 0:
-        still = (
-            "no entry of it sits on the box, so no clip was seen"
-            if trajectory.stopped == GIVEN
-            else "no coordinate drawn sits on the box at any recorded iteration, so no clip was seen"
-        )
-        return planted_term("clip dropped", 0.0, bound, recorded, recorded, still)
+        return planted("clip dropped", 0.0, bound, recorded, recorded, Why.NO_EFFECT)
     row = int(rows[-1])
     alpha = trajectory.alphas[row].astype(np.float64)
     sitting = np.flatnonzero(on_box[row] & (first < trajectory.iterations[row]))
     generator = np.random.Generator(np.random.PCG64(case.seed))
     probed = generator.choice(sitting, size=min(PROBED, sitting.size), replace=False)
     effect = _beyond(case, alpha, probed)
-    still = (
-        f"a step without the clip is certain to take none of {counted(probed.size, 'coordinate')} looked "
-        f"at out of the box by more than {effect:.2g}"
-    )
-    return planted_term("clip dropped", effect, bound, recorded, recorded, still)
+    return planted("clip dropped", effect, bound, recorded, recorded, Why.WITHIN_BOUND)
 
 
 def _beyond(case: Case, alpha: np.ndarray, places: np.ndarray) -> float:

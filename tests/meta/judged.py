@@ -67,10 +67,13 @@ def judged(check, case, tested, change=None, observe=None, of=None):
 
 
 def assert_teaches(verdict):
-    """A failure says what was compared, both values, the bound with its origin, and likely causes.
+    """A failure says where it is, both values, the bound and its origin, and what it violates.
 
-    In the place of these it says that none were looked for.
+    The text of a check whose reason is no record yet says likely causes instead.
     """
+    if verdict.place is not None or verdict.violations:
+        assert verdict.requirement or verdict.defects
+        return
     for words in ("measured", "bound", "("):
         assert words in verdict.reason
     assert "Likely causes" in verdict.reason or NOT_AGAIN in verdict.reason

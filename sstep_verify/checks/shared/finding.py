@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.errors import counted
-from sstep_verify.verdict import SEEN, Status, Term
+from sstep_verify.verdict import SEEN, Place, Status, Term, Why
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,10 @@ class Finding:
         Further plain values for the report.
     signs : tuple of str
         Names of what is wrong where that is plain without a diagnosis, for the sentences that it breaks.
+    place : Place, optional
+        Where the compared value lies in the run, with both values.
+    why : Why, optional
+        Why nothing can be decided, where that is known.
     """
 
     what: str
@@ -83,6 +87,8 @@ class Finding:
     end: Any = None
     details: dict[str, object] = field(default_factory=dict)
     signs: tuple[str, ...] = ()
+    place: Place | None = None
+    why: Why | None = None
 
     @property
     def status(self) -> Status:

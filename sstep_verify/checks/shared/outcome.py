@@ -20,9 +20,9 @@ from sstep_verify.declaration import LIBRARY_ULPS
 from sstep_verify.rounding.arithmetic import MOST_TERMS, TYPES, held_problem
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.runs import asked_of
-from sstep_verify.specification import breaks, of_verdict
+from sstep_verify.specification import breaks, of_verdict, requirement_of
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import PLACE, SEEN, Status, Term, Verdict
+from sstep_verify.verdict import PLACE, SEEN, Status, Term, Verdict, Why
 
 MOST = "most of the bound"
 """Key of the evidence that holds what is uncertain in more than half of a bound, in words."""
@@ -81,6 +81,97 @@ def planted_term(name: str, effect: float, bound: float, planned: int, executed:
     shows = effect > SEEN * bound
     status = Status.PASS if shows else Status.VACUOUS
     return Term(name, status, detection_limit, planned, executed, executed * shows, "" if shows else reason)
+
+
+def planted(name: str, effect: float, bound: float, planned: int, executed: int, why: Why) -> Term:
+    """Return the term of an injected defect, from its effect and the bound, in so many comparisons.
+
+    The effect is a lower bound on what the defect changes, in the unit of the bound. Where a value must be
+    exact the bound is 0, and every effect is detected. `why` says why it was not tested, if so.
+    """
+    shows = effect > SEEN * bound
+    return Term(
+        name,
+        Status.PASS if shows else Status.VACUOUS,
+        SEEN * bound / effect if effect > 0.0 else math.inf,
+        planned,
+        executed,
+        executed * shows,
+        why=None if shows else why,
+        largest=float(ratios(effect, bound)) if effect > 0.0 else 0.0,
+    )
+
+
+def decided(
+    check: str,
+    case: Case,
+    s: int,
+    *findings: Finding,
+    units: str,
+    bound_origin: str = "",
+    terms: tuple[Term, ...] = (),
+    signs: Iterable[str] = (),
+    claimed: bool = True,
+    **fields: Any,
+) -> Verdict:
+    """Return the verdict on one run that the worst of its findings decides, as a record.
+
+    Parameters
+    ----------
+    check, case, s : str, Case, int
+        Check id, case, iterations per window of the run.
+    findings : Finding
+        The comparisons, at least one.
+    units : str
+        Unit of measured and bound.
+    bound_origin : str
+        Module in which the bound is derived; empty for an exact comparison.
+    terms : tuple of Term
+        What was tested; the first one decides on VACUOUS.
+    signs : iterable of str
+        Names of what was found wrong; a FAIL violates the requirement of the first that has one.
+    claimed : bool
+        Whether a FAIL without such a name violates the check's own requirement.
+    fields
+        Further fields of the `Verdict`; status, why, place, planned and executed are those of the findings
+        if absent.
+
+    Returns
+    -------
+    Verdict
+    """
+    finding = decisive(findings)
+    status = fields.setdefault("status", with_planted(finding.status, terms))
+    counts = {"planned": len(findings), "executed": executed(findings)}
+    if status in (Status.VACUOUS, Status.INCONCLUSIVE):
+        fields.setdefault("why", finding.why or _why(status, finding, terms))
+    requirement = requirement_of(check, case.problem.loss.task, signs, claimed=claimed)
+    return Verdict(
+        check=check,
+        case=case.id,
+        problem=case.problem.label,
+        s=s,
+        block=case.stream.block,
+        ratio=finding.ratio,
+        measured=finding.measured,
+        bound=finding.bound,
+        units=units,
+        terms=terms,
+        replay=case.replay_command,
+        bound_origin=bound_origin,
+        requirement=requirement if status is Status.FAIL else "",
+        sentences=(requirement,) if status is Status.FAIL and requirement else (),
+        **(counts | {"place": finding.place} | fields),
+    )
+
+
+def _why(status: Status, finding: Finding, terms: Sequence[Term]) -> Why:
+    """Why nothing is decided, of a finding that does not say it itself."""
+    if status is Status.VACUOUS and finding.status is Status.PASS:
+        return terms[0].why or Why.WITHIN_BOUND
+    if status is Status.VACUOUS:
+        return Why.NO_BOUND
+    return Why.NOT_RECORDED if finding.upper == math.inf else Why.TOO_WIDE
 
 
 def unseen(terms: Iterable[Term]) -> str:

@@ -81,7 +81,7 @@ def test_conventions_of_a_power_are_told():
 
 
 @pytest.mark.parametrize("update", ["in-place", "frozen"])
-def test_causes_are_those_of_the_end_and_of_the_update(update):
+def test_the_limit_that_is_violated_is_named(update):
     case, tested = named_case(Hinge(0.1), s_values=(16,), solver=ProductionSolver(update=update))
     for upper in (True, False):
 
@@ -92,10 +92,10 @@ def test_causes_are_those_of_the_end_and_of_the_update(update):
 
         verdict = judged(box, case, tested, change)[16]
         assert verdict.status is Status.FAIL
-        assert (box.UPPER_CAUSE in verdict.reason) == upper
-        assert (box.FROZEN_CAUSE in verdict.reason) == (update == "frozen")
-        assert verdict.sentences
-        assert "coordinate 3 at iteration" in verdict.reason
+        assert verdict.requirement == ("S-3.9" if upper else "S-3.8")
+        assert verdict.place is not None
+        assert (verdict.place.coordinate, verdict.place.found) == (3, 0.2 if upper else -0.1)
+        assert verdict.place.end > 0
 
 
 @pytest.mark.parametrize(("end", "beyond"), [(LOWER, -1e-4), (UPPER, 0.1 + 1e-4)])

@@ -12,8 +12,8 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 3": "656e8f2b64944bf4e53ab84b6b3bf791ca8d400d7d814fea35bafa94944ffb81",
-    "results 3": "f7ac2de33cb321f1a1df900447130a7bc5375a9401531720d46a765cb8857d3c",
+    "artefact 3": "5b452d99a434fafffd00f2e602f9cf3fb4470fa5cbc642613011a730b0ab977c",
+    "results 3": "ec41bbb9ee4165b41a3120c2cab5162048c54c1679ec18893e62c8fd32e99c3f",
     "statement 3": "3cd9afd2009247690d4040e070fcf324a1e43bd8c0915c606bd30096b788e167",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",

@@ -1,0 +1,305 @@
+"""The words of a verdict: the only place that turns its record into English.
+
+`reason_of` gives the lines that the terminal, the page, `explain`, JUnit and results.json show. The first
+line states the place, what was measured and what is allowed. After a FAIL the second line names the defects
+that reproduce it and the requirement that it violates. Evidence, what it was compared with, and coverage
+follow. Nothing here decides anything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+
+from sstep_verify.errors import counted
+from sstep_verify.quantities import core
+from sstep_verify.specification import text_of
+from sstep_verify.verdict import (
+    Coverage,
+    Defect,
+    Hint,
+    HintKind,
+    Note,
+    NoteKind,
+    Place,
+    RunError,
+    Status,
+    Term,
+    Verdict,
+    Violation,
+    Why,
+)
+
+RARE = 1e-3
+"""Probability for which the chance of missing a defect in unjudged windows or steps is stated."""
+
+COMPARED = {
+    "step-replay": "each step, repeated in float64 from the run's own alpha; notable steps exactly",
+    "window-replay": "the exact replay of the window from the run's own alpha, kernel from the data",
+    "trajectory": "the exact trajectory of the same index stream",
+    "sstep-equals-classical": "the solver's own run with s = 1",
+    "kernel-entries": "exact kernel values",
+    "box": "the box constraint of the problem",
+    "optimum": "the certified optimum",
+    "claim-honesty": "the true value at the last alpha, enclosed",
+    "residual-gap": "the weights that belong to the recorded alpha",
+    "determinism": "a second run of the same request, bit for bit",
+    "rank-coherence": "the values of rank 0, bit for bit",
+    "message-count": "the counts that the declared exchange implies",
+    "metamorphic-exact": "the run of the scaled problem, bit for bit",
+    "contract": "the request of every run",
+}
+"""What each check compares a run with."""
+
+WHY = {
+    Why.NO_STEPS: "There is nothing to judge: the run makes no iteration.",
+    Why.NOT_APPLICABLE: "Nothing was judged: the check does not apply to this problem and declaration.",
+    Why.TOO_LARGE: "Not judged for its cost: a window holds more kernel entries than the limit allows.",
+    Why.NO_BOUND: "No finite bound exists: a block system or a sum is too large for this precision.",
+    Why.OVERFLOW: "No finite bound exists: a number may exceed the range of the declared precision.",
+    Why.NO_EFFECT: "Leaving the quantity out changes nothing that was compared.",
+    Why.WITHIN_BOUND: "Leaving the quantity out changes too little: less than twice the bound.",
+    Why.NONE_DECIDED: "None of the comparisons was decided.",
+    Why.TOO_WIDE: "Not decided: the enclosure of the measured value holds the bound at every precision.",
+    Why.NOT_REPLAYED: "Not decided: a window exceeds the bound of the float64 screen and was not replayed.",
+    Why.NOT_RECORDED: "Nothing was compared: the run left nothing of what was declared.",
+    Why.NOT_KEPT: "Nothing was compared: the kept runs do not hold it.",
+    Why.PREREQUISITE: "Not decided: a check that this one rests on failed.",
+    Why.DRAWS_DIFFER: "Not judged: the runs drew different coordinates, so they cannot be compared.",
+    Why.ALTERED: "Not decided: the arithmetic was not that of IEEE 754 in round-to-nearest.",
+    Why.NEEDS_BALLS: "Not decided: the chosen oracle cannot certify it; use the ball oracle.",
+}
+"""Why a verdict decides nothing, by `Why`."""
+
+TERM_WHY = {
+    Why.NO_EFFECT: "no effect",
+    Why.WITHIN_BOUND: "effect at most {largest:.2g} of the bound",
+    Why.NONE_DECIDED: "no comparison was decided",
+    Why.NO_STEPS: "no steps",
+    Why.OVERFLOW: "no finite bound",
+    Why.NO_BOUND: "no finite bound",
+}
+"""Why a quantity was not tested, by `Why`."""
+
+NOTES: dict[NoteKind, Callable[..., str]] = {
+    NoteKind.ALTERED: lambda *left: f"The run left its process in another arithmetic: {', '.join(left)}.",
+    NoteKind.ROUNDED: lambda largest, count, of: (
+        f"Most of the bound is the rounding of printed digits: up to {largest:.2g}, "
+        f"in {count:.0f} of {counted(int(of), 'value')}."
+    ),
+    NoteKind.UNPROVED: lambda *names: f"Declared, but shown by nothing: {', '.join(names)}.",
+    NoteKind.PRINTED: lambda known, of: f"Only {known:.0f} of {of:.0f} entries were printed.",
+    NoteKind.MOVED: lambda: "The final vector was moved into the box first.",
+    NoteKind.OWN_WORD: lambda: "The solver counted its messages itself; nothing else observed them.",
+    NoteKind.EVALUATED: lambda: "Exact values are evaluated at two precisions, not enclosed.",
+}
+"""What each note says."""
+
+HINTS: dict[HintKind, Callable[..., str]] = {
+    HintKind.DECLARE_WEIGHTS: lambda: (
+        "If the solver maintains w = A'(y alpha) or A'alpha, declare and record it, "
+        "or form it again in every window."
+    ),
+    HintKind.FACTORISATION: lambda name: f"Check the declared factorisation: {name} would allow this.",
+    HintKind.LOG_OF_INCREMENTS: lambda: "The log holds increments; it must hold the new values.",
+    HintKind.LOG_NOT_WRITTEN: lambda count, of, first: (
+        f"{count:.0f} of {of:.0f} entries of the log are NaN, the first in step {first:.0f}."
+    ),
+    HintKind.UNDRAWN_MOVED: lambda: "No step drew this coordinate.",
+    HintKind.STARTED_ELSEWHERE: lambda: "The run may have started from another alpha.",
+    HintKind.AT_LIMITS: lambda: (
+        "Every wrong value lies on a limit of the box, so one term of the step decides its side."
+    ),
+    HintKind.PART_OF_RUN: lambda: "The same defect in the whole run would change correct steps too.",
+    HintKind.READING: lambda reading, near: f"Read as {reading}, the vector is the optimum to {near:.1g}.",
+    HintKind.CONVENTION: lambda name: f"Under another convention the runs are correct: {name}.",
+    HintKind.SMALL_PROBLEMS: lambda most: f"Defects are looked for up to m = {most:.0f} only.",
+}
+"""What each hint says."""
+
+
+def reason_of(verdict: Verdict) -> str:
+    """The lines of a verdict, joined by line breaks."""
+    return "\n".join(lines_of(verdict))
+
+
+def lines_of(verdict: Verdict) -> Iterator[str]:
+    """Yield the lines of a verdict: first what was found, then the cause of a FAIL, then the rest."""
+    yield first_line(verdict)
+    if verdict.status is Status.FAIL:
+        known = cause(verdict.defects) if verdict.diagnosed or verdict.defects else ""
+        if second := " ".join(filter(None, (known, violated(verdict)))):
+            yield second
+    if evidence := [*map(_note, verdict.notes), *map(_hint, verdict.hints)]:
+        yield f"Evidence: {' '.join(evidence)}"
+    if verdict.executed and verdict.check in COMPARED:
+        yield f"Compared with: {COMPARED[verdict.check]}{_origin(verdict)}."
+    if verdict.coverage is not None:
+        yield f"Coverage: {coverage(verdict.coverage)}"
+    if verdict.status is Status.PASS and (missing := not_tested(verdict.terms)):
+        yield f"Not tested: {missing}."
+
+
+def first_line(verdict: Verdict) -> str:
+    """Place, measured value and allowed value; or why nothing was decided."""
+    if verdict.violations or verdict.raised:
+        return " ".join([*map(_raised, verdict.raised[:1]), *_violated(verdict)])
+    if verdict.why in (Why.NO_EFFECT, Why.WITHIN_BOUND):
+        hidden = [term for term in verdict.terms if not term.seen]
+        decisive = [term for term in hidden if term.name in core(verdict.s)] or hidden[:1]
+        return f"The run could not have shown an error in: {not_tested(decisive)}."
+    if verdict.why is not None:
+        return WHY[verdict.why]
+    if verdict.check == "contract":
+        return f"{counted(verdict.coverage.of if verdict.coverage else 0, 'run')} made as requested."
+    off = f"{_amount(verdict.measured, verdict.units)}, allowed {verdict.bound:.3g}"
+    where = place(verdict)
+    return f"{where[:1].upper()}{where[1:]} is off by {off}." if where else f"Measured {off}."
+
+
+def _amount(value: float, units: str) -> str:
+    if units in ("values", "violations", "messages", "words"):
+        return f"{value:.0f} {units}"
+    return f"{value:.3g}"
+
+
+def place(verdict: Verdict) -> str:
+    """What decided a verdict, with its place and both values."""
+    at = verdict.place
+    if at is None:
+        return verdict.units
+    named = _NAMED.get(verdict.check, _alpha)(verdict, at)
+    if at.found is not None and at.expected is not None:
+        return f"{named} = {at.found!r} (expected {at.expected!r})"
+    return f"{named} = {at.found!r}" if at.found is not None else named
+
+
+def _alpha(verdict: Verdict, at: Place) -> str:
+    entry = "alpha" if at.coordinate is None else f"alpha[{at.coordinate}]"
+    run = f"run {at.run}, " if at.run else ""
+    return f"{run}after {counted(at.end, 'iteration')}: {entry}" if at.end else f"{run}{entry}"
+
+
+def _step(verdict: Verdict, at: Place) -> str:
+    return f"step {at.begin + 1}, coordinate {at.coordinate}: the logged value"
+
+
+def _window(verdict: Verdict, at: Place) -> str:
+    entry = "alpha" if at.coordinate is None else f"alpha[{at.coordinate}]"
+    return f"window of iterations {at.begin + 1}..{at.end}: {entry}"
+
+
+def _kernel(verdict: Verdict, at: Place) -> str:
+    return f"window after iteration {at.begin}: kernel entry K({at.coordinate}, {at.column})"
+
+
+def _item(verdict: Verdict, at: Place) -> str:
+    return f"the reported {at.item}"
+
+
+def _weights(verdict: Verdict, at: Place) -> str:
+    return f"after {counted(at.end, 'iteration')}: the maintained {at.item or 'weights'}"
+
+
+def _rank(verdict: Verdict, at: Place) -> str:
+    return f"{at.item}, {_alpha(verdict, at)}"
+
+
+def _end(verdict: Verdict, at: Place) -> str:
+    return f"the {at.item} of the final vector"
+
+
+_NAMED: dict[str, Callable[[Verdict, Place], str]] = {
+    "step-replay": _step,
+    "window-replay": _window,
+    "kernel-entries": _kernel,
+    "claim-honesty": _item,
+    "message-count": _item,
+    "residual-gap": _weights,
+    "rank-coherence": _rank,
+    "optimum": _end,
+}
+"""How the place of a verdict is named, by check; `_alpha` for all others."""
+
+
+def cause(defects: tuple[Defect, ...]) -> str:
+    """The defects that reproduce a FAIL."""
+    if not defects:
+        return "No known defect reproduces it."
+    words = [" together with ".join(one.names) + _factor(one.factor) for one in defects]
+    shared = " Something else ends there as well." if any(one.shared for one in defects) else ""
+    if len(words) == 1:
+        return f"Cause: {words[0]} reproduces it.{shared}"
+    return f"{counted(len(words), 'known defect')} reproduce it: {', '.join(words)}.{shared}"
+
+
+def _factor(factor: float | None) -> str:
+    return "" if factor is None else f" (factor {factor!r})"
+
+
+def violated(verdict: Verdict) -> str:
+    """The requirement that a FAIL violates, with its text; empty where none is named."""
+    number = verdict.requirement
+    return f"Violates {number}: {text_of(number)}" if number else ""
+
+
+def coverage(looked_at: Coverage) -> str:
+    """How much was judged, and the chance to miss what happens rarely."""
+    words = [f"{looked_at.judged} of {counted(looked_at.of, looked_at.unit)}."]
+    if looked_at.flagged:
+        words.append(
+            f"The float64 screen marked {looked_at.flagged}; {looked_at.replayed} were replayed exactly."
+        )
+    if looked_at.judged < looked_at.of and looked_at.unit in ("step", "window"):
+        missed = (1.0 - RARE) ** looked_at.judged
+        words.append(
+            f"A defect in each {looked_at.unit} with probability {RARE:g} is missed with probability "
+            f"{missed:.3g}; one confined to a part of the run unless that part was judged."
+        )
+    return " ".join(words)
+
+
+def not_tested(terms: Iterable[Term]) -> str:
+    """The quantities that were not tested, each with its reason; empty if all were."""
+    return "; ".join(f"{term.name} ({term_reason(term)})" for term in terms if not term.seen)
+
+
+def term_reason(term: Term) -> str:
+    """Why a quantity was not tested; empty if it was."""
+    if term.why is None:
+        return ""
+    return TERM_WHY.get(term.why, WHY[term.why]).format(largest=term.largest)
+
+
+def _origin(verdict: Verdict) -> str:
+    if verdict.bound_origin and math.isfinite(verdict.bound):
+        return f"; bound in sstep_verify/{verdict.bound_origin}.py"
+    return ""
+
+
+def _note(note: Note) -> str:
+    return NOTES[note.kind](*note.detail)
+
+
+def _hint(hint: Hint) -> str:
+    return HINTS[hint.kind](*hint.detail)
+
+
+def _raised(error: RunError) -> str:
+    kind = f"{error.kind}: " if error.kind else ""
+    return f"The solver raised {kind}{error.message} (run {error.run})."
+
+
+def _violated(verdict: Verdict) -> Iterator[str]:
+    """The items that the first three runs broke, and how many more runs there are."""
+    items = [one for one in verdict.violations if one.item != "raised"]
+    runs = list(dict.fromkeys(one.run for one in items))
+    for run in runs[:3]:
+        yield f"Run {run}: {'; '.join(map(_violation, (one for one in items if one.run == run)))}."
+    if len(runs) > 3:
+        yield f"{counted(len(runs) - 3, 'more run')} broke the contract."
+
+
+def _violation(one: Violation) -> str:
+    asked = f", requested {one.asked}" if one.asked else ""
+    return f"{one.item}: {one.found}{asked}"
