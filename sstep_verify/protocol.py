@@ -42,7 +42,7 @@ class RunRequest:
         Each must be a window end (a multiple of s, or the last iteration); 0 and the last are
         always kept.
     variant : str
-        Name of the solver's variant to use, such as one that keeps the Gram matrix; the solver under
+        Name of the solver's variant to use, such as one that makes runs as a user does; the solver under
         test itself if empty. Whoever makes the runs chooses the solver by it; a solver ignores it.
     expose_panels : bool
         Keep the kernel rows used in every window whose two ends are recorded (c x m words each), or

@@ -20,10 +20,8 @@ in a, ``q = q_0 + L a``, and are updated by ``L theta`` in every step.
 Bound C of a run with carried weights. The w differs from that of its own a by a drift d, and the first
 gradient of a window is made from ``<x_i, w>`` (rounding/right_hand_side.py), whose terms are as large as
 ``|w| <= W = |A|'|a^| + |d|``. Where w is formed anew now and then (`Declaration.recompute`), the larger of
-formed and carried on holds. In a run that began before, d is how far the recorded w is from that of the
-recorded a, formed in float64, which adds ``gamma_{m+2} |A|'|a^|`` of its own. No window begins with a
-alone. A run that carries a gradient or a residual, or weights in float32, has no bound yet: its bound is
-infinite.
+formed and carried on holds. A run that carries a gradient or a residual, or weights in float32, has no
+bound yet: its bound is infinite.
 """
 
 from __future__ import annotations
@@ -108,8 +106,6 @@ class CarriedWeights:
         Distinct coordinates of the run.
     start : ndarray, shape (m,)
         a at the run's start, from which w was formed.
-    state : ndarray, shape (n,), optional
-        The w that the run goes on from, if it was formed before `start`.
     """
 
     def __init__(
@@ -118,7 +114,6 @@ class CarriedWeights:
         declaration: Declaration,
         places: np.ndarray,
         start: np.ndarray,
-        state: np.ndarray | None = None,
     ):
         self._samples, self._places = CarriedSamples(problem, declaration, places), places
         self._map, self._u = weights_map(problem, declaration), unit_roundoff(declaration.precision)
@@ -128,11 +123,6 @@ class CarriedWeights:
         known = declaration.precision == "float64" and declaration.state[0] == "weights"
         if not known:
             self._drift[:] = np.inf
-        elif state is not None:
-            with np.errstate(over="ignore", invalid="ignore"):
-                apart = magnitudes(state - (problem.signs * start.astype(np.float64)) @ problem.dense)
-                recorded = np.nan_to_num((apart + self._drift) * OUTWARD, nan=np.inf, posinf=np.inf)
-            self._drift = np.maximum(recorded, self._drift if self._recompute else 0.0)
 
     def begin(self, sizes: np.ndarray, drawn: int) -> CarriedTerms:
         """Terms of the first gradients of a window of `drawn` draws, where |a| is at most `sizes`, (m,)."""
@@ -162,7 +152,6 @@ def carried_weights(
     declaration: Declaration,
     places: np.ndarray,
     start: np.ndarray,
-    state: np.ndarray | None = None,
 ) -> CarriedWeights | None:
     """The drift of a run from `start`, shape (m,), if the solver carries a state; see `CarriedWeights`."""
-    return CarriedWeights(problem, declaration, places, start, state) if declaration.state else None
+    return CarriedWeights(problem, declaration, places, start) if declaration.state else None

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sstep_verify.checks import metamorphic_bounded, metamorphic_exact
+from sstep_verify.checks.metamorphic_exact import CHECK as SAME_BITS
 from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
 from sstep_verify.checks.shared.final_vector import ALONE, EXPLAINED, OVER
@@ -32,9 +32,6 @@ RANKS = re.compile(r"(?<![^/-])P=(\d+)-?")
 
 RIGHT_WITH = "right with"
 """Key of the evidence that holds what of a program file, said otherwise, would have made a run right."""
-
-RELATING = (metamorphic_exact.CHECK, metamorphic_bounded.CHECK)
-"""Checks that compare runs of two problems, or a run with its own rest."""
 
 
 def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
@@ -171,7 +168,7 @@ def telling(verdicts: Sequence[Verdict]) -> Verdict:
         return right
     answers = (one for one in verdicts if one.check == ANSWER)
     named = (one for one in answers if one.evidence.get(EXPLAINED) or one.evidence.get(ALONE))
-    telling = (one for one in verdicts if one.check not in RELATING and names_a_part(one.sentences))
+    telling = (one for one in verdicts if one.check != SAME_BITS and names_a_part(one.sentences))
     return next(named, next(telling, verdicts[0]))
 
 

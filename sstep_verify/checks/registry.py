@@ -46,7 +46,6 @@ MODULES = (
     "trajectory",
     "sstep_equals_classical",
     "metamorphic_exact",
-    "metamorphic_bounded",
     "recorded.kernel_entries",
     "recorded.phases",
     "box",

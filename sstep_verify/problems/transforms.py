@@ -203,18 +203,3 @@ def relabel(problem: Problem, stream: IndexStream, seed: int) -> Transformed:
     order, _ = relabelling(problem.samples, seed)
     changed = replace(problem, data=problem.data[order], targets=problem.targets[order])
     return Transformed(changed, replace(stream, relabel=seed), order=order)
-
-
-def append_zero_columns(problem: Problem, stream: IndexStream, count: int) -> Transformed:
-    """Append `count` features that are 0 in every sample; nothing else changes."""
-    data, shape = problem.data, (problem.samples, problem.features + count)
-    if isinstance(data, np.ndarray):
-        return Transformed(replace(problem, data=np.pad(data, ((0, 0), (0, count)))), stream)
-    wide = sp.csr_array((data.data, data.indices, data.indptr), shape)
-    return Transformed(replace(problem, data=wide), stream)
-
-
-def permute_features(problem: Problem, stream: IndexStream, seed: int) -> Transformed:
-    """Put the features into another, seeded order; nothing else changes."""
-    order, _ = relabelling(problem.features, seed)
-    return Transformed(replace(problem, data=problem.data[:, order]), stream)

@@ -24,7 +24,6 @@ CHECKS = {
     "trajectory": "A short run from zero stays near the exact trajectory.",
     "sstep-equals-classical": "Runs with s > 1 end where the run with s = 1 does, within rounding.",
     "metamorphic-exact": "Runs that must agree in every bit do.",
-    "metamorphic-bounded": "Two ways to the same window end within the sum of their bounds.",
     "kernel-entries": "The kernel values that were used are right, within rounding.",
     "phases": "Gradient, curvature and increment of each step are what comes of what stood before them.",
     "box": "Every recorded a of a K-SVM lies between 0 and its upper end.",

@@ -94,7 +94,7 @@ def judged(measure: str, variant: Variant, scenario: Scenario, exact: bool = Fal
         return judged_run(
             variant,
             scenario,
-            (step_replay.CHECK, window_replay.CHECK, "residual-gap", "metamorphic-bounded", "trajectory"),
+            (step_replay.CHECK, window_replay.CHECK, "residual-gap", "trajectory"),
             start=False,
         )
     return judged_run(variant, scenario, (step_replay.CHECK,), exact=exact)

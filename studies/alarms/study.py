@@ -22,7 +22,6 @@ import numpy as np
 from sstep_verify.bounds.step.clip import clip_constants
 from sstep_verify.bounds.step.residual import solve_constants
 from sstep_verify.checks import (
-    metamorphic_bounded,
     sstep_equals_classical,
     step_replay,
     trajectory,
@@ -48,7 +47,7 @@ from studies.report.sensitivity.alarms import (
     VariantCount,
 )
 
-ADDED_UP = (trajectory.CHECK, sstep_equals_classical.CHECK, metamorphic_bounded.CHECK, residual_gap.CHECK)
+ADDED_UP = (trajectory.CHECK, sstep_equals_classical.CHECK, residual_gap.CHECK)
 """Checks whose bound adds up what all steps of a run may err by, or carries it along."""
 
 WANTED = 0.02

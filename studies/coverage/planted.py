@@ -34,15 +34,6 @@ def _skipped(place: int, solver: Solver, request: RunRequest, made: Trajectory) 
     return replace(made, state={name: np.array([one[name][0] for one in formed]) for name in made.state})
 
 
-def _alone(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
-    """The run whose gradients lack what samples that it does not draw contribute."""
-    begin = np.array(made.alphas[0])
-    others = np.ones(begin.size, dtype=bool)
-    others[request.blocks()] = False
-    again = solver.run(replace(request, initial=np.where(others, 0, begin)))
-    return replace(again, alphas=np.where(others, begin, again.alphas))
-
-
 def _ulp(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
     alphas = np.nextafter(made.alphas, made.alphas.dtype.type(np.inf))
     alphas[0] = made.alphas[0]
@@ -89,11 +80,8 @@ LEFT: dict[str, tuple[str, Change]] = {
 }
 """What is planted in what runs leave, by check."""
 
-BOUNDED = "metamorphic-bounded"
-
 WHOLE: dict[str, tuple[Mutation, Wanted | None]] = {
     "box": (Mutation("clip left out", leak=1, upper=None), None),
-    BOUNDED: (left_out(KERNEL), None),
     "sstep-equals-classical": (left_out(KERNEL), lambda request: request.s > 1),
 }
 """What is planted in steps, by checks whose verdicts do not name a quantity of these."""
@@ -129,7 +117,4 @@ def planted(verdict: Verdict, plan: Planned, generator: np.random.Generator) -> 
     if drawn.declaration.state and not mutation.stale:
         return "", []  # there is no stale product in a step from what is carried
     wrong = replace(drawn, planted=mutation)
-    if check == BOUNDED:
-        solvers: list[Solver] = [Either(right, right, elsewhere, _alone), Either(right, wrong, elsewhere)]
-        return "what other samples or steps give left out", solvers
     return mutation.name, [Either(right, wrong, wanted)]

@@ -126,7 +126,7 @@ def left_by(values: Mapping[str, tuple[str, ...]]) -> tuple[Values, str]:
 
 
 NOT_PRINTED = (
-    *("step-replay", "window-replay", "metamorphic-exact", "metamorphic-bounded", "kernel-entries"),
+    *("step-replay", "window-replay", "metamorphic-exact", "kernel-entries"),
     *("phases", "box", "optimum", "claim-honesty", "residual-gap"),
 )
 """Checks that a campaign does not ask of a result that is known to a rounding only."""
@@ -155,7 +155,7 @@ REQUIRED = (
     Requirement(("residual-gap",), {"update": ("in-place",)}, "no bound here but in place", {"task": SVM}),
     # Their bounds start from a and follow a run from there.
     Requirement(
-        ("trajectory", "sstep-equals-classical", "metamorphic-bounded"),
+        ("trajectory", "sstep-equals-classical"),
         {"state": ("", "weights")},
         "a bound of a run is derived from a or weights alone",
     ),

@@ -30,7 +30,8 @@ from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.measures import against_classical, drift, loss_factor, relative_error
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.oracle.trajectories import EnclosedTrajectory
-from sstep_verify.problems.transforms import permute_features, relabel
+from sstep_verify.problems.streams import relabelling
+from sstep_verify.problems.transforms import relabel
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.runs import make_run
 from studies.report.stability.document import TENFOLD, StabilityRun
@@ -136,8 +137,9 @@ class _FormRuns:
         """Errors at the last iteration of runs with samples and features in other orders."""
         last = self.unit.family.iterations
         for seed in range(orders):
-            features = permute_features(self.problem, self.stream, seed)
-            moved = relabel(features.problem, features.stream, seed)
+            order, _ = relabelling(self.problem.features, seed)
+            mixed = replace(self.problem, data=self.problem.data[:, order])
+            moved = relabel(mixed, self.stream, seed)
             request = RunRequest(moved.problem, moved.stream, s, last, record=(last,))
             yield relative_error(moved.back(self.solver(s).run(request).final), self.exact.alphas[-1])
 

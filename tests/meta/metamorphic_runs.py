@@ -1,4 +1,4 @@
-"""Cases and runs for the tests of the two metamorphic checks."""
+"""Cases and runs for the tests of the check metamorphic-exact."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ def make_case(loss, kernel=None, block=1, solver=None, scale=1.0, samples=12, sp
     return Case("drawn", problem, stream, S_VALUES, 75, declaration, **arguments)
 
 
-def make_runs(check, case, make=ProductionSolver, variants=None):
+def make_runs(check, case, make=ProductionSolver):
     """All runs of a check, each by a solver of its own: no run fills a cache for another."""
 
     def run(request):
-        return (variants[request.variant] if request.variant else make)().run(request)
+        return make().run(request)
 
     made = {key: run(request) for key, request in check.runs(case).items()}
     return made | {key: run(request) for key, request in check.DECLARED.continued(case, made).items()}
 
 
-def judged(check, case, make=ProductionSolver, variants=None, of=None):
+def judged(check, case, make=ProductionSolver):
     """Verdicts by s."""
-    trajectories = make_runs(check, case, make, variants)
-    return by_s(check.judge(case, trajectories, Oracle(case.problem)), case.s_values if of is None else of)
+    trajectories = make_runs(check, case, make)
+    return by_s(check.judge(case, trajectories, Oracle(case.problem)), case.s_values)
 
 
 def statuses(verdict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -104,18 +104,17 @@ def verdicts(
     solver: Solver,
     ids: Iterable[str],
     *,
-    variants: Mapping[str, Solver] | None = None,
     initial: np.ndarray | None = None,
 ) -> list[Verdict]:
     """Verdicts of some checks on runs made here and now; runs begin from `initial` if it is given."""
-    solvers, checks = {"": solver, **(variants or {})}, checks_of(tuple(ids))
+    checks = checks_of(tuple(ids))
     runs: dict[str, Trajectory] = {}
     for key, request in merge_requests(check.runs(case) for check in checks).items():
         if initial is not None:
             request = replace(request, initial=initial)
-        runs[key] = solvers[request.variant].run(request)
+        runs[key] = solver.run(request)
     for check in checks:
         for key, request in check.continued(case, runs).items():
-            runs[key] = solvers[request.variant].run(request)
+            runs[key] = solver.run(request)
     oracle = Oracle(case.problem)
     return [verdict for check in checks for verdict in check.judge(case, runs, oracle)]

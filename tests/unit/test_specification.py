@@ -35,11 +35,12 @@ def numbers(check, task, *signs):
     return [one.number for one in of_verdict(check, task, signs)]
 
 
-def test_numbers_count_the_sentences_of_each_group():
+def test_numbers_ascend_in_each_group():
     for place, group in enumerate(specification().groups, 1):
-        assert [one.number for one in group.sentences] == [
-            f"S-{place}.{k}" for k in range(1, len(group.sentences) + 1)
-        ]
+        parts = [one.number.removeprefix("S-").split(".") for one in group.sentences]
+        assert {of for of, _ in parts} == {str(place)}
+        numbers = [int(number) for _, number in parts]
+        assert numbers == sorted(set(numbers))
 
 
 @pytest.mark.parametrize("sentence", SENTENCES, ids=lambda one: one.number)

@@ -216,7 +216,6 @@ SHOWN: dict[str, Callable[[dict, Case], bool]] = {
     "S-3.10": lambda verdict, case: False,  # Whether such a step was met, no verdict says.
     "S-3.11": _scales_a,
     "S-3.14": lambda verdict, case: {GRADIENT, CURVATURE, INCREMENT, STORED} <= _phases(verdict),
-    "S-4.4": lambda verdict, case: len(_seen(verdict)) == len(verdict["terms"]) > 0,
     "S-4.5": _scales_a,
     "S-5.5": lambda verdict, case: False,  # Whether a gap was reported, no verdict says.
     "S-6.2": lambda verdict, case: {"panel columns", "words"} <= {*verdict["evidence"].get("counted", ())},

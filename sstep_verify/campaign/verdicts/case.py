@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from sstep_verify.campaign.cases import command_for
 from sstep_verify.campaign.verdicts.family import CaseSpec, Family
 from sstep_verify.campaign.verdicts.measured import common_points, measuring_points
-from sstep_verify.campaign.verdicts.solvers import TRAINING, offered
+from sstep_verify.campaign.verdicts.solvers import TRAINING
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.window_replay import replayable
@@ -85,11 +85,7 @@ def make_case(
         start=family.start,
         initial=seeded_start(problem, family.seed) if family.start else None,
         claims=_claims(family, problem),
-        variants={
-            name: item
-            for name, item in declarations.items()
-            if name and offered(name, problem.samples, family.memory_bytes)
-        },
+        variants={name: item for name, item in declarations.items() if name},
         points=common_points(points) if family.stability else points,
         short=max(SHORT // unit, 1) * unit,
         unit=unit if family.counts == "epochs" else 1,

@@ -9,7 +9,7 @@ from functools import partial
 
 from sstep_verify.campaign.artefact.verdicts import REPLAY, keep_artefacts, keep_runs
 from sstep_verify.campaign.cases import case_in_report, load_data, out_of_range
-from sstep_verify.campaign.headline import RELATING, roll_up, telling
+from sstep_verify.campaign.headline import roll_up, telling
 from sstep_verify.campaign.model import REFUSED, Finished, Plan, Unit, attempted, tell
 from sstep_verify.campaign.verdicts.case import Memory, make_case, memory_of
 from sstep_verify.campaign.verdicts.family import CaseSpec
@@ -24,6 +24,7 @@ from sstep_verify.campaign.verdicts.runs import (
     too_few,
 )
 from sstep_verify.checks import contract, window_replay
+from sstep_verify.checks.metamorphic_exact import CHECK as SAME_BITS
 from sstep_verify.checks.registry import APART, case_of, cases_to_judge, with_draws
 from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.outcome import nothing_compared
@@ -196,7 +197,7 @@ class _Judged:
 
 def _told(verdicts: list[Verdict]) -> bool:
     """Whether a FAIL says which part of a run is wrong, or is of the check that knows all mistakes."""
-    failed = [one for one in verdicts if one.status is Status.FAIL and one.check not in RELATING]
+    failed = [one for one in verdicts if one.status is Status.FAIL and one.check != SAME_BITS]
     return any(one.check == window_replay.CHECK or names_a_part(one.sentences) for one in failed)
 
 

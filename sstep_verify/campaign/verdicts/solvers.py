@@ -1,4 +1,4 @@
-"""Solver under test of a family, by name and options, with the variants that some checks compare with."""
+"""Solver under test of a family, by name and options, with the variants that make its runs again."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ TRAINING = ("training", "solve")
 NAMES = ("production", "training", "solve", "reference", "reference-classical")
 
 FORM = ("update", "rbf", "separate_timers", "partition", "long_block", "panel_words")
-"""Options of the production solver that its variants share."""
+"""Options of the production solver in its steps and loops."""
 
 EXCHANGE = ("exchange", "keep_gram", "cache", "recompute")
-"""Those in which they differ."""
+"""Those in what is communicated and kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,10 +70,8 @@ class SolverTable:
 def make_solvers(asked: SolverTable) -> dict[str, Solver]:
     """The solver under test under the empty name, and its variants by theirs.
 
-    Variants of the production solver are the kept Gram matrix or, where the solver under test has it, the
-    panels of every window; exchange "allreduce" without a cache, where it has something else; one rank,
-    where it has several. The shipped solvers but the reference have variants that make the same run again,
-    see `AGAIN` of `checks.determinism`. InputError if the name is unknown or options do not go together.
+    The shipped solvers but the reference have variants that make the same run again, see `AGAIN` of
+    `checks.determinism`. InputError if the name is unknown or options do not go together.
     """
     name, ranks, interval = asked.solver, asked.ranks, asked.interval
     if is_foreign(name) or is_program(name):
@@ -132,16 +130,8 @@ def make_solvers(asked: SolverTable) -> dict[str, Solver]:
         raise InputError(
             f"tuned is for {' and '.join(TRAINING)}: solver {name!r} has the s that it is given"
         )
-    made = {"": _production(ranks, form | tested)}
-    made["as-used"] = made[""]
-    if asked.exchange != "allreduce" or asked.cache:
-        made["allreduce"] = _production(ranks, form)
-    else:
-        kept = asked.keep_gram
-        made["panels" if kept else "gram"] = _production(ranks, form | {"keep_gram": not kept})
-    if ranks > 1:
-        made["one-rank"] = _production(1, form | tested)
-    return made
+    made = _production(ranks, form | tested)
+    return {"": made, "as-used": made}
 
 
 def program_solver(described: ProgramFile, ranks: int, where: str) -> Solver:
@@ -157,11 +147,3 @@ def _production(ranks: int, options: dict[str, Any]) -> Solver:
     from sstep_verify.adapters.ours import DistributedSolver
 
     return DistributedSolver(ranks, **options)
-
-
-def offered(name: str, samples: int, memory: int) -> bool:
-    """Whether a variant of the solver can be run: one that keeps the Gram matrix only if that fits.
-
-    `samples` is m, `memory` the bytes that a process may take.
-    """
-    return name != "gram" or 8 * samples**2 <= min(8 * Options.gram_limit, memory)

@@ -1,7 +1,6 @@
 """Relations of a case, as data: what is changed, how a follows from a, and the run that must show it.
 
-Of two runs either every bit agrees (`same_bits`, `restart`), or their ends are within the sum of their
-bounds (`within_bounds`).
+Every bit of two runs so related agrees (`same_bits`, `restart`).
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sstep_verify.checks.determinism import AGAIN
 from sstep_verify.checks.metamorphic.scaling_range import (
     Span,
     formula_does_not_scale,
@@ -24,22 +22,16 @@ from sstep_verify.checks.shared.outcome import RESTART
 from sstep_verify.errors import InputError, counted
 from sstep_verify.problems.transforms import (
     Transformed,
-    append_zero_columns,
     flip_labels,
-    permute_features,
-    relabel,
     scale_data,
     scale_targets,
 )
 from sstep_verify.protocol import RunRequest
-from sstep_verify.rounding.arithmetic import TYPES, held_problem
+from sstep_verify.rounding.arithmetic import TYPES
 from sstep_verify.verdict import Status, Term
 
 POWERS = (32, 16, 8, 4, 2, 1)
 """Powers of two tried, the largest first: a large one brings absolute constants to light."""
-
-POW_POWERS = (5, -5, 1, -1)
-"""Powers of two tried where the polynomial is raised by pow."""
 
 WAYS = {"up": 1, "down": -1}
 """Sign of the powers, by the way in which numbers are scaled."""
@@ -55,17 +47,13 @@ OF_HISTORY = {
 SHARE_FOR_KERNEL = 4
 """A power may move kernel entries by this part of the range of exponents: a short one is not used up."""
 
-ZERO_COLUMNS = 7
-"""Columns appended: no multiple of a vector's width, so that sums are cut elsewhere."""
-
 SAMPLED_WINDOWS = 8
 """Windows of a short run, evenly spread, that are recorded beside the first two and the last two."""
 
 
-def metamorphic_key(s: int, relation: str = "original", begin: int | None = None) -> str:
-    """Key of a short run, or of one of its windows, on the original or a transformed problem."""
-    window = "" if begin is None else f"/window={begin}"
-    return f"metamorphic/{relation}/s={s}{window}"
+def metamorphic_key(s: int, relation: str = "original") -> str:
+    """Key of a short run on the original or a transformed problem."""
+    return f"metamorphic/{relation}/s={s}"
 
 
 def original_request(case: Case, s: int) -> RunRequest:
@@ -84,7 +72,7 @@ def seen_first(terms: list[Term]) -> tuple[Term, ...]:
 
 @dataclass(frozen=True)
 class Relation:
-    """One relation of a case, in either check.
+    """One relation of a case.
 
     Parameters
     ----------
@@ -101,8 +89,6 @@ class Relation:
         Why the relation does not apply, or nothing could show whatever the runs did; empty otherwise.
     begin : int
         Iteration of the original run from whose recorded a the other run goes on.
-    variant : str
-        Name of the solver's variant that makes the other run; empty for the solver under test.
     """
 
     name: str
@@ -111,7 +97,6 @@ class Relation:
     kernel: Span | None = None
     reason: str = ""
     begin: int = 0
-    variant: str = ""
 
     def request(
         self, original: RunRequest, begin: int, end: int, state: np.ndarray | None = None
@@ -126,7 +111,6 @@ class Relation:
             start=begin,
             initial=None if state is None else changed.forward(state),
             record=tuple(point - begin for point in original.record if begin < point < end),
-            variant=self.variant,
         )
 
     def no_room_for(self, case: Case, states: np.ndarray) -> str:
@@ -174,32 +158,6 @@ def restart(case: Case, request: RunRequest) -> Relation:
     return Relation(RESTART, f"continued from a at iteration {begin}", same, reason=reason, begin=begin)
 
 
-def within_bounds(case: Case) -> tuple[Relation, ...]:
-    """The relations between runs that rounding may tell apart."""
-    problem, stream, seed = case.problem, case.stream, case.seed
-    transformed = {
-        "relabelling": (relabel(problem, stream, seed), f"samples numbered anew (seed {seed})"),
-        "zero-columns": (
-            append_zero_columns(problem, stream, ZERO_COLUMNS),
-            f"{ZERO_COLUMNS} columns of zeros appended",
-        ),
-        "features": (permute_features(problem, stream, seed), f"features reordered (seed {seed})"),
-    }
-    same, plain = "the transformed problem equals the original", Transformed(problem, stream)
-    return (
-        *(
-            Relation(name, claim, changed, reason=same * (changed.problem.digest == problem.digest))
-            for name, (changed, claim) in transformed.items()
-        ),
-        *(_scaled(case) if formula_does_not_scale(problem, case.declaration) else ()),
-        *(
-            Relation(f"variant-{name}", f"solver variant {name}", plain, variant=name)
-            for name in case.variants
-            if name not in AGAIN
-        ),
-    )
-
-
 def _scaling(
     case: Case, name: str, transform: Callable[..., Transformed], sign: int, kernel: Span | None
 ) -> Relation:
@@ -231,27 +189,3 @@ def _moved(kernel: Span | None, changed: Transformed) -> Span | None:
     """Span of the transformed kernel entries; a bit lower, as what underflows does not grow with them."""
     grown = changed.kernel_exponent
     return None if kernel is None else Span(kernel.low + grown - 1, kernel.high + grown)
-
-
-def _scaled(case: Case) -> list[Relation]:
-    """Data times a power of two, for a formula that does not commute with it; none if none fits.
-
-    Scaling must leave numbers of the precision what they are, so that it and rounding commute. What a
-    solver uses as it is has to stay a number of its precision, or no a can hold it.
-    """
-    declared, held = case.declaration, held_problem(case.problem, case.declaration)
-    if held is None:
-        return []
-    for power in POW_POWERS:
-        try:
-            changed = scale_data(case.problem, case.stream, power)
-            scaled = scale_data(held, case.stream, power).problem
-            rounded = declared.data_rounding
-            fits = (
-                held_problem(scaled, declared) is scaled if rounded else not no_room(scaled, declared, None)
-            )
-        except InputError:
-            continue
-        if fits:
-            return [Relation("data-scaled", f"data times 2**{power}", changed)]
-    return []

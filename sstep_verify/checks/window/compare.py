@@ -18,7 +18,7 @@ from sstep_verify.oracle.window import Replay
 from sstep_verify.quantities import STREAM, WRITE_BACK, SvmSteps
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.rounding.right_hand_side import CarriedTerms, carried_terms
+from sstep_verify.rounding.right_hand_side import carried_terms
 from sstep_verify.rounding.rows_and_clip import panel_entries
 from sstep_verify.trajectory import Panel
 from sstep_verify.verdict import SEEN
@@ -74,9 +74,8 @@ def bounded(
     replay: Replay,
     window: RunWindow,
     panel: Panel | None = None,
-    carried: CarriedTerms | None = None,
 ) -> tuple[Replay, np.ndarray]:
-    """The replay with its bound, shape (k,); with the terms of a state that it does not start from.
+    """The replay with its bound, shape (k,).
 
     K-SVM, and K-RR from a panel: per distinct coordinate. K-RR from the data: the M-norm, followed by
     the coordinates where the window is small enough to propagate its errors one by one.
@@ -86,7 +85,8 @@ def bounded(
         rows = kernel_entries(problem, declaration, places)
     else:
         rows = panel_entries(_rows_of(panel, places), places)
-    if carried is None and window.carried is not None:
+    carried = None
+    if window.carried is not None:
         carried = carried_terms(problem, declaration, places, window.draws.size, window.carried)
     start, steps, windows = window.begin, replay.steps, window.windows
     if isinstance(steps, SvmSteps):

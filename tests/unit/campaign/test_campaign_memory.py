@@ -16,7 +16,6 @@ from sstep_verify.campaign.run import run_campaign
 from sstep_verify.campaign.verdicts.case import make_case, memory_of
 from sstep_verify.campaign.verdicts.family import expand
 from sstep_verify.campaign.verdicts.measured import SharedReferences
-from sstep_verify.campaign.verdicts.solvers import offered
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.certificate.optimum import GIB
 from sstep_verify.oracle.facade import Oracle
@@ -101,8 +100,6 @@ def test_the_matrix_of_a_large_set_is_never_asked_for():
     data = DataSet("a", np.ones((32_561, 8)), np.ones(32_561), "classification", "", "")
     declarations = {name: solver.declaration for name, solver in spec.family.solvers().items()}
     case = make_case(spec, data, declarations, "large", "")
-    assert "gram" in declarations
-    assert "gram" not in case.variants
     memory = memory_of(spec, case)
     assert not memory.whole
     assert memory.total < 2 * GIB
@@ -113,13 +110,6 @@ def _spec(checks: str):
     with TemporaryDirectory() as folder:
         (unit,) = expand(read_definition(_campaign(Path(folder), 4.0, checks)))
     return unit.work[0]
-
-
-def test_a_variant_that_keeps_the_matrix_is_offered_where_it_fits():
-    assert offered("gram", 1000, 2**30)
-    assert not offered("gram", 1000, 7_999_999)
-    assert not offered("gram", 8193, 2**40)
-    assert offered("panels", 10**6, 1)
 
 
 @pytest.mark.parametrize("name", [name for name in shipped() if read_definition(name).kind == "family"])

@@ -101,18 +101,16 @@ def test_training_is_asked_for_no_more_than_it_keeps(spec):
     assert made.iterations.size > 4
 
 
-def test_a_variant_is_held_to_what_it_declares_itself():
+def test_a_run_is_held_to_the_state_that_is_declared():
     family = Family(("wide",), ("svm-l1",), (LinearKernel(),), (7,), (0.3,), iterations=21, exchange="gram")
     solvers = family.solvers()
     case = make_case(
         CaseSpec("wide", "svm-l1", LinearKernel(), 0.3, 1, family), load("wide"),
         {name: one.declaration for name, one in solvers.items()}, "here", "",
     )  # fmt: skip
-    request = replace(plain_request(case, 7), variant="allreduce")
-    made = make_run(solvers["allreduce"], request)
-    assert not made.state
-    assert contract.broken(case, "a run of the variant", made) == ""
-    stateless = replace(make_run(solvers[""], replace(request, variant="")), state={})
+    made = make_run(solvers[""], plain_request(case, 7))
+    assert contract.broken(case, "a run", made) == ""
+    stateless = replace(made, state={})
     assert "'weights' is not recorded" in contract.broken(case, "a run", stateless)
 
 

@@ -63,8 +63,6 @@ def exact_end(problem, stream, initial):
 def transformed(problem, stream, seed):
     """Every transformation that fits the problem."""
     yield transforms.relabel(problem, stream, seed)
-    yield transforms.append_zero_columns(problem, stream, 2)
-    yield transforms.permute_features(problem, stream, seed)
     for power in (3, -5):
         yield transforms.scale_data(problem, stream, power)
         if not problem.is_svm:
@@ -136,16 +134,6 @@ def test_a_renumbered_stream_draws_the_same_samples_in_the_same_order():
         old, new = stream.blocks(begin, end), changed.stream.blocks(begin, end)
         np.testing.assert_array_equal(order[new], old)
         np.testing.assert_array_equal(changed.problem.dense[new], problem.dense[old])
-
-
-def test_only_the_numbers_of_zero_columns_and_features_change():
-    problem, stream = make("svm-l1", LinearKernel())
-    wide = transforms.append_zero_columns(problem, stream, 4).problem
-    assert wide.features == problem.features + 4
-    np.testing.assert_array_equal(wide.dense[:, :3], problem.dense)
-    assert not wide.dense[:, 3:].any()
-    mixed = transforms.permute_features(problem, stream, 1).problem
-    assert sorted(mixed.dense.T.tolist()) == sorted(problem.dense.T.tolist())
 
 
 @pytest.mark.parametrize(
