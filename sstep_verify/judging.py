@@ -32,9 +32,8 @@ def judge(
 ) -> list[Verdict]:
     """Judge a solver on one problem.
 
-    The runs that the checks need are made one after another in this process; nothing is written to disk.
-    Where several mistakes explain a FAIL equally, a few small problems are judged as well; where none does,
-    a longer run of this one (at most 3, none begun after 10 seconds). The reason says what they told.
+    The runs that the checks need are made one after another in this process, and no others; nothing is
+    written to disk.
 
     Parameters
     ----------
@@ -93,29 +92,11 @@ def judge(
     foreign = ForeignSolver(checked_solver(solver, "solver"))
     declared = foreign.declaration
     ends = WINDOWS if declared.level else ENDS
-
-    def case_on(problem: Problem, stream: IndexStream, length: int) -> Case:
-        return Case(problem.name, problem, stream, (s,), length, declared)
-
-    case = case_on(problem, stream, stream.length if iterations is None else iterations)
+    length = stream.length if iterations is None else iterations
+    case = Case(problem.name, problem, stream, (s,), length, declared)
     wanted = listed("checks", checks) or (STEPS if loggable(case) else ends,)
     chosen = checks_of(tuple(dict.fromkeys((CONTRACT, *wanted))))
-    verdicts = judged_by({"": foreign}, case, *chosen)
-
-    def explained(verdict: Verdict) -> Verdict:
-        if verdict.status != "FAIL":
-            return verdict
-        from sstep_verify.diagnosis.apart import told_apart
-
-        both = [check for check in chosen if check.id in (CONTRACT, verdict.check)]
-        return told_apart(
-            verdict,
-            problem,
-            declared,
-            lambda other, draws: judged_by({"": foreign}, case_on(other, draws, draws.length), *both),
-        )
-
-    return [explained(verdict) for verdict in verdicts]
+    return judged_by({"": foreign}, case, *chosen)
 
 
 def judged_by(solvers: Mapping[str, Solver], case: Case, first: Check, *others: Check) -> list[Verdict]:

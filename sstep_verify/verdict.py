@@ -30,13 +30,11 @@ PLACE = "place"
 NAMED = "likely causes"
 """Key of a FAIL's evidence: the class of mistakes that explain it, equally where there are several."""
 
-TRIED = "mistakes tried"
-"""Key of a FAIL's evidence: whether there are wrong windows in which all mistakes known here were tried."""
-
 DOUBT = "doubt"
 """Key of a FAIL's evidence: why what it names is not told to be made; empty if it is.
 
-That of a `Candidate`, or that a further run of the solver contradicts it (`told_apart`).
+
+That of a `Candidate`.
 """
 
 SEVERITY = (Status.FAIL, Status.INCONCLUSIVE, Status.VACUOUS, Status.PASS)

@@ -21,7 +21,6 @@ from functools import partial
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.finding import (
     Finding,
-    any_tried,
     decisive,
     promising,
     term_records,
@@ -42,7 +41,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import core
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import DOUBT, NAMED, TRIED, Status, Term, Verdict
+from sstep_verify.verdict import DOUBT, NAMED, Status, Term, Verdict
 
 CHECK = "window-replay"
 
@@ -174,7 +173,7 @@ def _judge_run(
                 "unlike the plain run": screened.unlike,
                 "replayed": replayed,
             },
-            **({NAMED: named, TRIED: any_tried(findings)} if case.diagnose else {}),
+            **({NAMED: named} if case.diagnose else {}),
             DOUBT: causes[0].doubt if causes else "",
             "windows": [finding.evidence() for finding in findings],
         },

@@ -11,7 +11,6 @@ from sstep_verify import judge
 from sstep_verify.adapters import CallableSolver
 from sstep_verify.checks.shared.outcome import DOUBTS
 from sstep_verify.declaration import Declaration
-from sstep_verify.diagnosis import apart
 from sstep_verify.diagnosis.candidates import END
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, SquaredHinge
 from sstep_verify.verdict import DOUBT, NAMED, Status
@@ -116,6 +115,17 @@ def test_what_the_bound_tells_apart_from_late_small_increments_is_not_named():
     assert (verdict.evidence[NAMED], verdict.sentences) == ([], ("S-3.1",)), verdict.reason
 
 
+UNKNOWN = [{"log": True, "shifted": True}, {"log": False, "shifted": True}, {"log": False, "labels": 0.5}]
+
+
+@pytest.mark.parametrize("defect", UNKNOWN)
+def test_an_unknown_defect_is_not_named(defect):
+    verdict = judge(solver_of(**defect), PROBLEM, STREAM, S)[-1]
+    assert verdict.status is Status.FAIL
+    assert verdict.evidence[NAMED] == []
+    assert verdict.sentences == ("S-3.1",)
+
+
 def test_a_longdouble_that_a_log_cannot_hold_is_told_so():
     if np.finfo(np.longdouble).nmant == np.finfo(np.float64).nmant:
         pytest.skip("longdouble is float64 here, and a log holds it")
@@ -123,36 +133,6 @@ def test_a_longdouble_that_a_log_cannot_hold_is_told_so():
     assert verdict.status is Status.FAIL
     assert "the same in float64, which a log is in" in verdict.reason
     assert verdict.sentences == ("S-5.2",)
-
-
-def test_where_a_further_run_explains_nothing_the_sentence_of_the_first_stands():
-    verdict = judge(solver_of(log=True, shifted=True), PROBLEM, STREAM, S)[-1]
-    assert "what only later ones have is wrong, such as the kernel-correction" in verdict.reason
-    assert "nothing known here explains it" in verdict.reason
-    assert verdict.sentences == ("S-3.1",)
-
-
-def test_what_the_first_run_refutes_a_further_one_does_not_name():
-    solver = solver_of(log=False, labels=0.5)
-    first = judge(solver, PROBLEM, STREAM, S)[-1]
-    assert first.status is Status.FAIL
-    assert first.evidence[NAMED] == []
-    named = [
-        "labels left out together with correction-dropped",
-        "correction-dropped",
-        "size off by a factor",
-    ]
-    further = replace(first, evidence={NAMED: named[:2]})
-    told = apart.told_apart(first, PROBLEM, solver.declaration, lambda *_: [further])
-    assert told.evidence[NAMED] == []
-    assert told.sentences == first.sentences
-    assert f"{' or '.join(named[:2])} explains it, which is not told of this one." in told.reason
-    further = replace(first, evidence={NAMED: named[1:2]})
-    told = apart.told_apart(first, PROBLEM, solver.declaration, lambda *_: [further])
-    assert f"{named[1]} explains it, but not this one." in told.reason
-    further = replace(first, evidence={NAMED: named})
-    told = apart.told_apart(first, PROBLEM, solver.declaration, lambda *_: [further])
-    assert told.evidence[NAMED] == named[2:]
 
 
 @pytest.mark.parametrize(
@@ -295,14 +275,6 @@ def test_a_factor_on_kernel_rows_has_its_size_and_is_told_from_no_other_that_mak
     assert verdict.sentences == (sentence,)
 
 
-def test_what_a_further_run_contradicts_is_not_said_to_explain_the_first():
-    solver = solver_of(log=True, shifted=True)
-    first = judge(solver, PROBLEM, STREAM, S)[-1]
-    further = replace(first, evidence={NAMED: ["step log", "index-stream"]}, sentences=("S-3.12", "S-2.2"))
-    told = apart.told_apart(first, PROBLEM, solver.declaration, lambda *_: [further])
-    assert (told.evidence[NAMED], told.sentences) == ([], first.sentences)
-
-
 @pytest.mark.parametrize("skips", ["a coordinate drawn again", "a coordinate at an end, late in the run"])
 def test_what_would_change_right_windows_too_is_not_told(skips):
     generator = np.random.Generator(np.random.PCG64(7))
@@ -324,7 +296,7 @@ def test_what_would_change_right_windows_too_is_not_told(skips):
     solver = CallableSolver(solve, Declaration("skips"))
     verdict = judge(solver, problem, IndexStream("uniform", 14, 1, 97, seed=1), 8)[-1]
     assert verdict.status is Status.FAIL
-    assert verdict.sentences == ("S-3.1",), verdict.reason
+    assert not {"S-3.3", "S-3.5", "S-3.6"} & set(verdict.sentences), verdict.reason
     assert (
         bool(verdict.evidence[NAMED]) == bool(verdict.evidence[DOUBT]) == (DOUBTS["part"] in verdict.reason)
     )

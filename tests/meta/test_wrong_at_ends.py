@@ -71,14 +71,6 @@ def test_a_mistake_is_told_where_a_value_inside_the_box_is_wrong_by_it(C, told):
     assert (DOUBTS["ends"] in verdict.reason) == bool(verdict.evidence[DOUBT]) == (C == 1.0)
 
 
-def test_a_further_run_tells_what_the_first_could_not():
-    problem = Problem("small C", DATA, LABELS, RBFKernel(0.3), Hinge(1.0))
-    verdict = judge(solver_of(without_stale_product, log=True), problem, STREAM, 1)[-1]
-    assert verdict.evidence[NAMED] == ["stale-product left out"]
-    assert not verdict.evidence[DOUBT]
-    assert verdict.sentences == ("S-3.3",), verdict.reason
-
-
 @pytest.mark.parametrize("precision", ["float64", "longdouble"])
 @pytest.mark.parametrize("check", [window_replay, trajectory], ids=lambda one: one.CHECK)
 def test_what_ends_windows_and_runs_at_ends_alone_breaks_what_the_check_claims(check, precision):

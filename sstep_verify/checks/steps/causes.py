@@ -25,7 +25,7 @@ from sstep_verify.problems import Problem
 from sstep_verify.quantities import KERNEL, SAME
 from sstep_verify.specification import LEFT_OUT
 from sstep_verify.trajectory import Panel, Trajectory
-from sstep_verify.verdict import DOUBT, NAMED, TRIED, Status
+from sstep_verify.verdict import DOUBT, NAMED, Status
 
 SHARE = 0.9
 """Share of the wrong steps that a mistake must reproduce to be named."""
@@ -119,7 +119,6 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     note = " ".join([f"{over}, {which}{_step_in_words(judged, first)}.", *says])
     details: dict[str, object] = {
         NAMED: [*likely, *beside, *([] if names else sized)],
-        TRIED: any_tried(ends),
         DOUBT: doubt,
     }
     placed = replace(
