@@ -3,17 +3,13 @@
 data-up, data-down
     Data times a power of two with the parameters adapted (sstep_verify/problems/transforms.py). Rounding
     commutes with powers of two, so every operation of the scaled run gives the scaled result, whatever the
-    order of summation - as long as the same operations are made on arrays of the same shapes, nothing
-    under- or overflows (sstep_verify/checks/metamorphic/scaling_range.py) and the declared formulas scale:
-    repeated multiplication does, ``pow`` does not. Sees absolute thresholds and absolute constants in the
-    kernel, the curvature, the steps or the box. Does not see one on the gradient of a K-SVM, which has the
-    same value in both runs.
+    order of summation - as long as the same operations are made on arrays of the same shapes and nothing
+    under- or overflows (sstep_verify/checks/metamorphic/scaling_range.py). Not under a polynomial kernel,
+    which a library's ``pow`` may raise. Sees absolute thresholds and absolute constants in the kernel, the
+    curvature, the steps or the box. Does not see one on the gradient of a K-SVM, which has the same value
+    in both runs.
 targets-up, targets-down (K-RR)
-    Targets, and with them the residual and a, times ``-2**k``. Sees absolute thresholds on either, and
-    whatever treats the signs differently.
-labels (K-SVM)
-    y becomes -y. Labels enter as signs, in pairs, so a stays. Sees a bias, weights per class and labels
-    left out on one side. Does not see labels put inside the kernel: K(y_i x_i, y_j x_j) stays as well.
+    Targets, and with them the residual and a, times ``2**k``. Sees absolute thresholds on either.
 restart
     A run continued from the recorded a at the end of a window, with full windows on either side, so that
     panels have the same shapes. Sees whatever else a run carries along, and a lost position in the stream.
@@ -52,7 +48,7 @@ ROWS_LOOKED_AT = 64
 """Drawn samples among which the RBF kernel is searched for an entry off the diagonal."""
 
 CAUSES = (
-    "an absolute threshold or constant; a bias; something beside a that a restart does not restore; a lost "
+    "an absolute threshold or constant; something beside a that a restart does not restore; a lost "
     "position in the index stream; a formula other than the declared one; a cache filled by another run"
 )
 
@@ -134,7 +130,7 @@ def _judge_run(
         units="absolute, largest coordinate",
         planned=sum(term.planned for term in terms),
         executed=sum(term.decided for term in terms),
-        origin="rounding commutes with powers of two, with signs and with stopping between windows",
+        origin="rounding commutes with powers of two and with stopping between windows",
         causes=CAUSES,
         terms=seen_first(terms),
         evidence={"relations": claims, "failed": list(failed)},

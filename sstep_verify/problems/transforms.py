@@ -96,7 +96,7 @@ def with_constant_feature(data: Any, bias: float) -> Any:
 class Transformed:
     """A transformed problem with its stream, and the map between the two vectors a.
 
-    ``a' = sign * 2**exponent * a[order]``: every map is exact in floating point.
+    ``a' = 2**exponent * a[order]``: every map is exact in floating point.
 
     Parameters
     ----------
@@ -106,8 +106,6 @@ class Transformed:
         The stream that draws the same samples.
     exponent : int
         Power of two by which a grows.
-    sign : {1, -1}
-        Sign by which a is multiplied.
     order : ndarray of int, shape (m,), optional
         Old number of each sample; unchanged if absent.
     kernel_exponent : int
@@ -117,18 +115,17 @@ class Transformed:
     problem: Problem
     stream: IndexStream
     exponent: int = 0
-    sign: int = 1
     order: np.ndarray | None = None
     kernel_exponent: int = 0
 
     def forward(self, alpha: np.ndarray) -> np.ndarray:
         """The vector a' that belongs to a, shape (m,)."""
         moved = alpha if self.order is None else alpha[self.order]
-        return self.sign * np.ldexp(moved, self.exponent)
+        return np.ldexp(moved, self.exponent)
 
     def back(self, alpha: np.ndarray) -> np.ndarray:
         """The vector a that belongs to a', shape (m,)."""
-        moved = self.sign * np.ldexp(alpha, -self.exponent)
+        moved = np.ldexp(alpha, -self.exponent)
         if self.order is None:
             return moved
         original = np.empty_like(moved)
@@ -147,7 +144,7 @@ def scale_data(problem: Problem, stream: IndexStream, power: int) -> Transformed
     Raises
     ------
     InputError
-        If a value cannot be multiplied exactly in float64.
+        If a value cannot be multiplied exactly in float64, or the kernel has no form for such data.
     """
     kernel, factor = problem.kernel.scaled(power)
     data = problem.data
@@ -167,27 +164,16 @@ def scale_data(problem: Problem, stream: IndexStream, power: int) -> Transformed
 
 
 def scale_targets(problem: Problem, stream: IndexStream, power: int) -> Transformed:
-    """Multiply the targets of a K-RR by ``-2**power``, and with them a.
+    """Multiply the targets of a K-RR by ``2**power``, and with them a.
 
     Raises
     ------
     InputError
         If a target cannot be multiplied exactly in float64, or the problem is no K-RR.
     """
-    targets = -times_power(problem.targets, power, "the targets")
+    targets = times_power(problem.targets, power, "the targets")
     changed = replace(problem, targets=targets, loss=problem.ridge)
-    return Transformed(changed, stream, exponent=power, sign=-1)
-
-
-def flip_labels(problem: Problem, stream: IndexStream) -> Transformed:
-    """Exchange the two classes of a K-SVM; Q, and with it a, stays.
-
-    Raises
-    ------
-    InputError
-        If the problem is no K-SVM.
-    """
-    return Transformed(replace(problem, targets=-problem.targets, loss=problem.hinge), stream)
+    return Transformed(changed, stream, exponent=power)
 
 
 def relabel(problem: Problem, stream: IndexStream, seed: int) -> Transformed:

@@ -12,7 +12,6 @@ import numpy as np
 
 from sstep_verify.checks.metamorphic.scaling_range import (
     Span,
-    formula_does_not_scale,
     kernel_span,
     no_room,
     no_room_for_states,
@@ -22,7 +21,6 @@ from sstep_verify.checks.shared.outcome import RESTART
 from sstep_verify.errors import InputError, counted
 from sstep_verify.problems.transforms import (
     Transformed,
-    flip_labels,
     scale_data,
     scale_targets,
 )
@@ -36,13 +34,14 @@ POWERS = (32, 16, 8, 4, 2, 1)
 WAYS = {"up": 1, "down": -1}
 """Sign of the powers, by the way in which numbers are scaled."""
 
-LABELS = "labels"
-
 OF_HISTORY = {
     "column-cache": "a cache is empty where a run begins again, so that rows are formed in other panels",
     "support": "what the window before drew is in a panel, but not where a run begins again",
 }
 """Exchanges whose panels have another shape after a restart: equal within the bounds, not bit for bit."""
+
+RAISED = "a library's pow, whose rounding errors do not scale with its argument, may raise the polynomial"
+"""Why data under a polynomial kernel are not scaled."""
 
 SHARE_FOR_KERNEL = 4
 """A power may move kernel entries by this part of the range of exponents: a short one is not used up."""
@@ -116,7 +115,7 @@ class Relation:
     def no_room_for(self, case: Case, states: np.ndarray) -> str:
         """Why the recorded states of the original run, shape (k, m), leave no room; empty if they do."""
         changed, declared = self.transformed, case.declaration
-        if self.name in (LABELS, RESTART):  # labels enter as signs only
+        if self.name == RESTART:
             return ""
         if not np.isfinite(states).all():
             return "a of the original run is not finite: what overflows at one scale need not at another"
@@ -137,8 +136,7 @@ def same_bits(case: Case) -> tuple[Relation, ...]:
     related = [_scaling(case, f"data-{way}", scale_data, sign, entries) for way, sign in WAYS.items()]
     if problem.is_svm:
         # There a shrinks as K grows: the products of both stay the same numbers.
-        related = [replace(relation, kernel=None) for relation in related]
-        return (*related, Relation(LABELS, "the two classes exchanged", flip_labels(problem, case.stream)))
+        return tuple(replace(relation, kernel=None) for relation in related)
     targets = [_scaling(case, f"targets-{way}", scale_targets, sign, kernel) for way, sign in WAYS.items()]
     return (*related, *targets)
 
@@ -165,9 +163,8 @@ def _scaling(
     problem, declaration = case.problem, case.declaration
     same = Transformed(problem, case.stream)
     most = np.finfo(TYPES[declaration.precision]).maxexp // SHARE_FOR_KERNEL
-    what, fault = "targets times -", ""
-    if transform is scale_data:
-        what, fault = "data times ", formula_does_not_scale(problem, declaration)
+    what = "data" if transform is scale_data else "targets"
+    fault = RAISED if transform is scale_data and problem.kernel.factors > 1 else ""
     if fault := fault or no_room(problem, declaration, kernel):
         return Relation(name, "", same, reason=fault)
     fault = f"every power of two tried moves the kernel entries by more than 2**{most}"
@@ -181,7 +178,7 @@ def _scaling(
             continue
         fault = no_room(changed.problem, declaration, _moved(kernel, changed))
         if not fault:
-            return Relation(name, f"{what}2**{sign * power}", changed, kernel)
+            return Relation(name, f"{what} times 2**{sign * power}", changed, kernel)
     return Relation(name, "", same, reason=fault)
 
 

@@ -154,17 +154,6 @@ def no_room_for_states(
     )
 
 
-def formula_does_not_scale(problem: Problem, declaration: Declaration) -> str:
-    """Why the declared formulas do not commute with a power of two; empty if they do.
-
-    ``pow`` errs by a fraction of an ulp that depends on the argument's exponent; repeated
-    multiplication, and the exponent of the RBF kernel, go through roundings that scale.
-    """
-    if problem.kernel.factors > 1 and declaration.power == "pow":
-        return "the polynomial is raised by pow, whose rounding errors do not scale with its argument"
-    return ""
-
-
 def _data(problem: Problem, declaration: Declaration) -> np.ndarray:
     return stored(problem.dense, declaration.precision) if declaration.data_rounding else problem.dense
 
