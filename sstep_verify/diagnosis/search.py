@@ -1,4 +1,4 @@
-"""The engine: which candidates end where a solver did, everywhere, one by one and then in pairs.
+"""The engine: which candidates end where a solver did, everywhere.
 
 Candidates that explain the same runs are one class of ambiguity: nothing that was run tells them apart, so
 all of them are named.
@@ -6,7 +6,7 @@ all of them are named.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal, Protocol
 
@@ -19,9 +19,6 @@ from sstep_verify.problems import Problem
 from sstep_verify.recurrence.mutation import NONE, Mutation
 from sstep_verify.rounding.arithmetic import gamma, unit_roundoff
 from sstep_verify.rounding.kernel.entries import KernelEntries
-
-PAIR_WORK = 1 << 24
-"""Products that trying pairs may take, at the cheapest place: seconds."""
 
 RIGHT = 3
 """Right places that are asked, where several candidates explain the wrong ones."""
@@ -44,24 +41,22 @@ class Place(Protocol):
 
 
 def explanations(
-    suspects: Suspects, places: Sequence[Place], right: Sequence[Place] = (), *, pairs: bool = True
+    suspects: Suspects, places: Sequence[Place], right: Sequence[Place] = ()
 ) -> list[Candidate]:
-    """The candidates that end everywhere as the solver did: single mistakes, or pairs if none does.
+    """The candidates that end everywhere as the solver did: single mistakes, or known pairs if none does.
 
-    Pairs are tried if `pairs`. Places are what the solver did where it is wrong; where there is nothing,
-    nothing explains it. Those stand that end as it did where it is right too; all of them, with a doubt,
-    where none does, since a mistake may act in a part of a run. None is a mistake in the steps where right
-    steps would end everywhere as near as such a mistake is allowed to. Where all that is wrong is an end of
-    the box, each has a doubt, and there are no pairs.
+    Places are what the solver did where it is wrong; where there is nothing, nothing explains it. Those
+    stand that end as it did where it is right too; all of them, with a doubt, where none does, since a
+    mistake may act in a part of a run. None is a mistake in the steps where right steps would end
+    everywhere as near as such a mistake is allowed to. Where all that is wrong is an end of the box, each
+    has a doubt.
     """
     alone = suspects.alone()
     if not places or not alone:
         return []
     ordered = sorted(places, key=lambda place: place.work(alone[0]))
-    explaining = _explaining(alone, ordered)
-    at_ends = bool(explaining or pairs) and all(place.at_ends() for place in ordered)
-    if pairs and not (explaining or at_ends):
-        explaining = _explaining(_affordable(suspects.in_pairs(), ordered[0]), ordered)
+    explaining = _explaining(alone, ordered) or _explaining(suspects.pairs(), ordered)
+    at_ends = bool(explaining) and all(place.at_ends() for place in ordered)
     # Steps with a mistake are allowed more than right ones: where these stay within that, it tells nothing.
     right_steps = Candidate((), alone[0].problem, mutation=NOTHING)
     if any(one.mutation is not NONE for one in explaining) and _explaining([right_steps], ordered):
@@ -82,7 +77,7 @@ def _explaining(candidates: Iterable[Candidate], places: Sequence[Place]) -> lis
     """Those that no place refutes; the cheapest place is asked first, the others about what is left."""
     left = list(candidates)
     for place in places:
-        groups: dict[tuple[int, str, str], list[Candidate]] = {}
+        groups: dict[tuple[int, str], list[Candidate]] = {}
         for candidate in left:
             groups.setdefault(candidate.solved, []).append(candidate)
         ends: dict[Candidate, bool] = {}
@@ -90,15 +85,6 @@ def _explaining(candidates: Iterable[Candidate], places: Sequence[Place]) -> lis
             ends.update(zip(alike, place.ended_by(alike), strict=True))
         left = [candidate for candidate in left if ends[candidate]]
     return left
-
-
-def _affordable(candidates: Iterable[Candidate], place: Place) -> Iterator[Candidate]:
-    spent = 0
-    for candidate in candidates:
-        spent += place.work(candidate)
-        if spent > PAIR_WORK:
-            return
-        yield candidate
 
 
 def mistaken_reach(

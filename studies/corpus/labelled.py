@@ -68,10 +68,10 @@ class Labelled:
 class Made(Labelled):
     """One that `make` makes: in Python, or a program on `ranks`, in the folder that it is handed.
 
-    Of a mistake in Python `named` holds what it is called, by names that say the same; none has one that no
-    run of `grading.every_failure` shows. A mistake in some steps has the name of the quantity that is wrong
-    there; of a alone a last step that is not made, one whose value is not stored, and draws one place late
-    are the same.
+    Of a mistake in Python `named` holds what it is called, by names that say the same; none where no run of
+    `grading.every_failure` shows it, or no known defect is it. A mistake in some steps has the name of the
+    quantity that is wrong there; of a alone a last step that is not made, one whose value is not stored,
+    and draws one place late are the same.
     """
 
     named: Names = ()

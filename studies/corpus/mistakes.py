@@ -183,7 +183,7 @@ WRONG = (
     mistake("UpperIgnored", "No upper end.",
         L1, "S-3.9", named=("upper-end left out",), clip=lambda self, a: np.maximum(a, self.type(0))),
     mistake("UpperOff", "The box ends at C(1 + 1e-6).",
-        L1, "S-3.9", named=(candidates.END,), log=False,
+        L1, "S-3.9", log=False,
         clip=lambda self, a: np.minimum(np.maximum(a, self.type(0)), self.upper * self.type(1 + 1e-6))),
     mistake("LowerIgnored", "No lower end.",
         L1, "S-3.8", named=("lower-end left out",), clip=lambda self, a: np.minimum(a, self.upper)),
@@ -233,7 +233,7 @@ WRONG = (
         L1, "S-2.2", acts=LATER_WINDOWS, named=STREAM,
         taken=lambda self, blocks, s: np.concatenate([blocks[:s], (blocks[s:] + 1) % self.m])),
     mistake("float32 undeclared", "It works in float32, and declares float64.",
-        L1, "S-3.1", named=(candidates.SINGLE,),
+        L1, "S-3.1",
         __init__=lambda self, way, *of: SStep.__init__(self, replace(way, precision="float32"), *of)),
 )  # fmt: skip
 """Mistakes in problems, steps, windows or runs."""

@@ -13,7 +13,7 @@ from sstep_verify import judge
 from sstep_verify.adapters import CallableSolver
 from sstep_verify.checks import trajectory, window_replay
 from sstep_verify.declaration import Declaration
-from sstep_verify.diagnosis.candidates import END, SELDOM
+from sstep_verify.diagnosis.candidates import SELDOM
 from sstep_verify.diagnosis.factors import M_ON_DIAGONAL
 from sstep_verify.diagnosis.other_problems import LAMBDA_LOST
 from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel, Ridge, SquaredHinge
@@ -60,7 +60,6 @@ KINDS = [
     (loss, mutation) for mutation in SELDOM[:7] for loss in (Hinge(2.0), SquaredHinge(2.0), Ridge(0.05))
 ]
 KINDS += [(SquaredHinge(2.0), Mutation(SELDOM[-1].name, threshold=1e-3))]
-KINDS += [(Hinge(0.7), Mutation(END, upper=1 + Fraction(1, 2**20)))]
 KINDS += [(Ridge(0.05), Mutation(M_ON_DIAGONAL, diagonal=Fraction(1, 6)))]
 
 

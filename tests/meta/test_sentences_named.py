@@ -73,8 +73,6 @@ def m_in_every_entry(problem, blocks, s, a0):
 def assert_breaks(verdict, *numbers):
     assert verdict.status is Status.FAIL
     assert verdict.sentences == numbers, verdict.reason
-    assert verdict.reason.endswith(f"{text_of(numbers[-1])}")
-    assert f"Breaks {numbers[0]}: " in verdict.reason
 
 
 @pytest.mark.parametrize("kernel", [RBFKernel(0.3), PolynomialKernel(2, 0.5)], ids=lambda one: one.name)

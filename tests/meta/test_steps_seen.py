@@ -11,13 +11,8 @@ from judged import judged, named_case
 from stepped import DROPPED, stepped_solver
 
 from sstep_verify.checks import step_replay
-from sstep_verify.checks.shared.case import plain_request
-from sstep_verify.checks.steps.causes import beyond_the_first
-from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
-from sstep_verify.checks.steps.tally import empty_tally
-from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, LinearKernel, RBFKernel, Ridge, SquaredHinge
-from sstep_verify.quantities import BOUNDARY, KERNEL, LOWER, SAME, STREAM, TAIL, WRITE_BACK
+from sstep_verify.quantities import BOUNDARY, LOWER, STREAM, TAIL, WRITE_BACK
 from sstep_verify.verdict import Status
 
 CASES = {
@@ -127,27 +122,3 @@ def test_a_step_that_shows_nothing_is_vacuous():
     verdict = judged(step_replay, case, tested)[S]
     assert verdict.status is Status.VACUOUS
     assert "kernel-correction" in verdict.reason
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_such_as_a_correction_is_wrong_where_no_first_step_of_a_window_is(name):
-    loss, kernel, block = CASES[name]
-    tested = stepped_solver(False)
-    case, _ = named_case(loss, kernel, block=block, s_values=(S,), solver=tested)
-    run = tested.run(replace(plain_request(case, S), log=True))
-    draws = case.stream.blocks(0, run.length)
-    later = np.flatnonzero(np.arange(run.length) % S)
-    again = np.array([k for k in later if np.isin(draws[k], draws[k - k % S : k]).any()])
-
-    def found(wrong, seen=1):
-        judge, length, tally = StepJudge(case, Oracle(case.problem)), run.length, empty_tally(1)
-        tally.seen[:] = seen
-        return beyond_the_first(JudgedRun(judge, run, length, length, None, np.array(wrong), tally))
-
-    assert later.size > 35
-    assert found(later) == KERNEL
-    assert found(later, seen=0) == ""  # It is certain to change none of them.
-    assert found(np.append(later, S)) == ""  # A first step is wrong too.
-    assert found(later[:34]) == ""  # (7/8)^34 is above 0.01: they may all miss the first place by chance.
-    assert found(np.resize(again, 40)) == SAME
-    assert found([]) == ""

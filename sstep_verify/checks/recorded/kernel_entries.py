@@ -120,8 +120,8 @@ def _suspects(case: Case, judged: list[PanelRows]) -> list[Candidate]:
     from sstep_verify.diagnosis.candidates import Suspects
     from sstep_verify.diagnosis.search import explanations
 
-    # Single ones cost little: they are looked for though another check has told a cause.
-    named = explanations(Suspects(case.problem, ()), judged, pairs=case.diagnose)
+    # They cost little: they are looked for though another check has told a cause.
+    named = explanations(Suspects(case.problem, ()), judged)
     same = {
         (id(suspect.problem.data), suspect.problem.kernel, suspect.rows): suspect
         for suspect in reversed(named)
@@ -215,11 +215,12 @@ class PanelRows:
 
     def ended_by(self, alike: Sequence[Candidate]) -> list[bool]:
         """Whether the compared entries are those of each candidate, up to rounding; no step makes them."""
-        return [each.mutation is NONE and each.holds(self.used) and self._fits(each) for each in alike]
+        return [each.mutation is NONE and self._fits(each) for each in alike]
 
     def _fits(self, candidate: Candidate) -> bool:
-        declared = candidate.declared(self.case.declaration)
-        mutant = rows_of(candidate.problem, declared, self.columns, candidate.rows).among(self.among)
+        mutant = rows_of(candidate.problem, self.case.declaration, self.columns, candidate.rows).among(
+            self.among
+        )
         with np.errstate(invalid="ignore", over="ignore"):
             near = np.abs(self.used - mutant.values) <= mutant.solver_error + mutant.judge_error
             return bool((near | (self.used == mutant.values)).all())

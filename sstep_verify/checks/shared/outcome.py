@@ -39,6 +39,9 @@ RARE = 1e-3
 NOT_AGAIN = "What explains it was not looked for again: see what the checks before this one found."
 """Said of a failure where nothing was looked for, as another check has told enough (`Case.diagnose`)."""
 
+NONE_KNOWN = "No known defect reproduces it."
+"""Said of a failure that nothing known here ends alike."""
+
 DOUBTS = {
     "": "",
     "ends": (

@@ -41,7 +41,7 @@ class ShortRun:
     truth: ShortTruth
     s: int
     run: Trajectory
-    _others: dict[tuple[int, str], ShortTruth] = field(default_factory=dict)
+    _others: dict[int, ShortTruth] = field(default_factory=dict)
 
     def work(self, candidate: Candidate) -> int:
         """Products of the steps, and of the kernel's entries where these are others."""
@@ -51,10 +51,10 @@ class ShortRun:
 
     def ended_by(self, alike: Sequence[Candidate]) -> list[bool]:
         """Whether a run of each candidate is as near to the run as rounding allows, at every point."""
-        problem, rows, alphas = alike[0].problem, alike[0].rows, self.run.alphas
-        if not (np.isfinite(alphas).all() and alike[0].holds(alphas)):
+        problem, rows = alike[0].problem, alike[0].rows
+        if not np.isfinite(self.run.alphas).all():
             return [False] * len(alike)
-        truth = self._truth_of(alike[0])
+        truth = self._truth_of(problem)
         declared = self.truth.case.declaration
         entries = rows_of(problem, declared, truth.places, rows) if rows else truth.entries
         try:
@@ -76,16 +76,14 @@ class ShortRun:
                 return False
         return True
 
-    def _truth_of(self, candidate: Candidate) -> ShortTruth:
-        problem, case = candidate.problem, self.truth.case
-        key = id(problem), candidate.precision
-        if problem is case.problem and not candidate.precision:
+    def _truth_of(self, problem: Problem) -> ShortTruth:
+        case = self.truth.case
+        if problem is case.problem:
             return self.truth
-        if key not in self._others:  # The truth holds the problem, so that none takes its id.
-            declared = candidate.declared(case.declaration)
-            other = replace(case, problem=problem, declaration=declared, s_values=(self.s,))
-            self._others[key] = ShortTruth(other, Oracle(problem))
-        return self._others[key]
+        if id(problem) not in self._others:  # The truth holds the problem, so that none takes its id.
+            other = replace(case, problem=problem, s_values=(self.s,))
+            self._others[id(problem)] = ShortTruth(other, Oracle(problem))
+        return self._others[id(problem)]
 
     def _states(
         self, truth: ShortTruth, rows: KernelEntries | None, candidates: Sequence[Candidate]
@@ -175,7 +173,5 @@ def causes_of(
     if first < short_length(case):
         shorter = ShortTruth(replace(case, short=first, s_values=(s,)), truth.oracle)
         places.append(ShortRun(shorter, s, run))
-    suspects = suspects_of(
-        case.problem, case.declaration.update, s, case.stream.block, between=between, ends=run.alphas
-    )
+    suspects = suspects_of(case.problem, case.declaration.update, s, case.stream.block, between=between)
     return explanations(suspects, places)

@@ -43,9 +43,6 @@ WRITTEN = "rounding of what was written, where that is most of the bound"
 
 BETWEEN = "the correction, or what else relates the steps of a window, since the run of s = 1 is right"
 
-REPRODUCES = {1: "alone reproduces", 2: "no mistake alone, but both at once, reproduces"}
-"""What is said of the mistakes that explain a run, by how many at once."""
-
 
 def compared_at(
     truth: ShortTruth,
@@ -198,7 +195,7 @@ def verdict_of(
         mistakes = causes_of(truth, s, run, points, between=right)
     named, doubt = [mistake.words for mistake in mistakes], mistakes[0].doubt if mistakes else ""
     if status is Status.FAIL:
-        said = f"{' or '.join(named)} ({REPRODUCES[len(mistakes[0].names)]} the run)" if mistakes else ""
+        said = f"{' or '.join(named)} (reproduces the run)" if mistakes else ""
         explained = ": ".join(part for part in (BETWEEN * right, said) if part) or causes * case.diagnose
         likely = f"Likely causes: {explained}." if explained else ""
         likely = f"What reproduces it: {said}. {DOUBTS[doubt]}" if doubt else likely

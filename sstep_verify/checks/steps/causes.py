@@ -10,8 +10,8 @@ from sstep_reference import InvalidInputError, SingularSystemError
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, Window, any_tried
-from sstep_verify.checks.shared.outcome import DOUBTS, NO_LOG, NOT_AGAIN
+from sstep_verify.checks.shared.finding import Finding, Window
+from sstep_verify.checks.shared.outcome import DOUBTS, NO_LOG, NONE_KNOWN, NOT_AGAIN
 from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.tally import NAMES
 from sstep_verify.checks.window.ends import causes_of, reproduced
@@ -22,7 +22,6 @@ from sstep_verify.errors import counted
 from sstep_verify.numerics import kernel_rows
 from sstep_verify.oracle.balls.exact_kernel import PanelColumns, classical_run
 from sstep_verify.problems import Problem
-from sstep_verify.quantities import KERNEL, SAME
 from sstep_verify.specification import LEFT_OUT
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import DOUBT, NAMED, Status
@@ -38,9 +37,6 @@ WORK = 1 << 18
 
 WRONG = 8
 """Windows that hold a wrong step, in which mistakes are tried."""
-
-UNNAMED = ": another kernel, another order of draws or another precision than declared may."
-"""Said where nothing reproduces wrong steps, of what was not tried."""
 
 
 def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Finding, bool]:
@@ -72,8 +68,7 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     svm, intervals = case.problem.is_svm, (tally.low, tally.high, tally.fits)
     factors = off_by_a_factor(*intervals, of_svm=svm, shifted=not svm or case.problem.dual.shift > 0.0)
     ends = wrong_windows(judged) if case.diagnose else []
-    pairs = not (names or factors or at_ends)
-    causes = causes_of(case, width, ends, between=between, pairs=pairs) if ends else []
+    causes = causes_of(case, width, ends, between=between) if ends else []
     # What stands in the log is less than what follows of it in a window.
     causes = [replace(cause, doubt="ends") for cause in causes] if at_ends else causes
     likely = [f"{name}{LEFT_OUT}" for name in names]
@@ -97,22 +92,12 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
         ranges = " or ".join(factor.interval for factor in factors)
         says.append(f"A factor 1 + delta on one quantity explains all of them: {ranges}.")
     where = f"the wrong windows looked at where the log does: {', '.join(beside)}."
-    if beside and pair:
-        says.append(f"No single mistake known here ends them so, but two at once end {where}")
-    elif beside:
+    if beside:
         says.append(f"Mistakes that each end {where}")
     doubt = "" if signs or not (names or causes) else "ends" if at_ends else causes[0].doubt
     says += [DOUBTS[doubt]] if doubt else []
     if not says:
-        beyond = beyond_the_first(judged)
-        says.append(
-            f"None is the first of its window: what only later ones have is wrong, such as the {beyond}."
-            if beyond
-            else "Leaving out no single quantity of what a step computes reproduces them, nor can a factor "
-            "on one of them be told"
-            + ", nor does a mistake known here end their windows" * any_tried(ends)
-            + (UNNAMED if case.diagnose else f". {NOT_AGAIN}")
-        )
+        says.append(NONE_KNOWN if case.diagnose else NOT_AGAIN)
     alone = judged.wrong.size == 1
     over = f"{counted(judged.wrong.size, 'step')} {'is over its' if alone else 'are over their'} bound"
     which = "" if alone else "the first is "
@@ -125,21 +110,6 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
         finding, window=Window(first, first + 1), note=note, signs=tuple(signs), details=details
     )
     return placed, pair and len(causes) == 1
-
-
-def beyond_the_first(judged: JudgedRun) -> str:
-    """The correction, where steps are wrong only at places of their windows at which it acts; else empty.
-
-    Empty too where leaving it out is certain to change none of the steps. Wrong steps that all draw a
-    coordinate again tell of the correction for that one.
-    """
-    trajectory, s = judged.trajectory, judged.trajectory.s
-    if not never_first(judged.wrong, s):
-        return ""
-    draws, _ = judged.judge.logged(trajectory, 0, trajectory.length)
-    again = all(np.isin(draws[k], draws[k - k % s : k]).any() for k in judged.wrong.tolist())
-    name = SAME if again else KERNEL
-    return name if judged.tally.seen[NAMES.index(name)] else ""
 
 
 def never_first(wrong: np.ndarray, width: int) -> bool:

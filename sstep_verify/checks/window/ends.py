@@ -11,11 +11,11 @@ from sstep_reference import SingularSystemError
 from sstep_verify.bounds.window.split import ridge_window_split, svm_window_split
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, any_tried
-from sstep_verify.checks.shared.outcome import DOUBTS, NOT_AGAIN
+from sstep_verify.checks.shared.outcome import DOUBTS, NONE_KNOWN, NOT_AGAIN
 from sstep_verify.checks.window.compare import RunWindow
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.diagnosis.candidates import Candidate, suspects_of
-from sstep_verify.diagnosis.factors import ENOUGH, at_end
+from sstep_verify.diagnosis.factors import at_end
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.search import explanations, mistaken_reach
 from sstep_verify.oracle.facade import Oracle
@@ -83,9 +83,7 @@ class WindowEnd:
         """The replay of what the candidate solves, and the bound on it; None where there is none."""
         case, window = self.replays.case, self.window
         columns = np.unique(window.draws)
-        if not candidate.holds(window.end[columns]):
-            return None
-        other = candidate.problem is not case.problem or candidate.rows or candidate.precision
+        other = candidate.problem is not case.problem or candidate.rows
         if other and window.carried is not None:
             return None
         replays, panel = self.replays.of(candidate), self.panel
@@ -124,13 +122,10 @@ class WindowEnd:
         return mistaken_reach(problem, declaration, entries, places, largest, steps, steps)
 
 
-def causes_of(
-    case: Case, s: int, findings: Sequence[Finding], *, between: bool, pairs: bool = True
-) -> list[Candidate]:
+def causes_of(case: Case, s: int, findings: Sequence[Finding], *, between: bool) -> list[Candidate]:
     """What ends every failed window that is diagnosed where the solver ended it.
 
-    Only what relates the steps of a window can be wrong `between` them, where the run of s = 1 is right;
-    two mistakes at once are tried too where `pairs` says so.
+    Only what relates the steps of a window can be wrong `between` them, where the run of s = 1 is right.
     """
     places: list[WindowEnd] = []
     right: list[WindowEnd] = []
@@ -141,13 +136,8 @@ def causes_of(
         right += [
             WindowEnd(*part.end) for part in parts if part.status is Status.PASS and part.source == "data"
         ]
-    ends = [place.window.end for place in places]
-    suspects = suspects_of(
-        case.problem, case.declaration.update, s, case.stream.block, between=between, ends=ends
-    )
-    # In few windows some of many pairs explain whatever is wrong there.
-    enough = len({place.window.window.begin for place in places}) >= ENOUGH
-    causes = explanations(suspects, places, right, pairs=pairs and enough)
+    suspects = suspects_of(case.problem, case.declaration.update, s, case.stream.block, between=between)
+    causes = explanations(suspects, places, right)
     # No step moves what its window does not draw: only other draws explain windows in which that happened.
     moved = any(STREAM in finding.signs and finding.status is Status.FAIL for finding in findings)
     return [cause for cause in causes if cause.mutation.early] if moved else causes
@@ -182,20 +172,12 @@ def reproduced(case: Case, findings: Sequence[Finding], causes: Sequence[Candida
     if not any_tried(findings):
         return ""
     named = ", ".join(sorted(cause.words for cause in causes))
-    if causes and len(causes[0].names) > 1:
-        pairs = f"{named} (each pair ends the failed windows looked at where the run did, within the bound)"
-        known, doubt = "No single mistake known here reproduces it", causes[0].doubt
-        return f"{known}, but two at once: {pairs}. {DOUBTS[doubt]}".rstrip()
     if causes:
         within = "each ends the failed windows looked at where the run did, within the bound"
         if doubt := causes[0].doubt:
             return f"What reproduces it: {named} ({within}). {DOUBTS[doubt]}"
         return f"Likely causes: {named} ({within})."
-    return (
-        "No single mistake known here reproduces it. Likely causes: a quantity off by some factor; the "
-        "window is not s steps of this index stream; the kernel or a parameter is not the declared one; "
-        "the precision is not the declared one."
-    )
+    return NONE_KNOWN
 
 
 @dataclass(frozen=True)

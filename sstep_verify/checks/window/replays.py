@@ -69,7 +69,7 @@ class WindowReplays:
     def __init__(self, case: Case, oracle: Oracle):
         self.case, self._oracle = case, oracle
         self._state = case.declaration.state[0] if case.declaration.state else ""
-        self._others: dict[tuple[int, str], WindowReplays] = {}
+        self._others: dict[int, WindowReplays] = {}
 
     def finding(
         self,
@@ -206,15 +206,12 @@ class WindowReplays:
 
     def of(self, candidate: Candidate) -> WindowReplays:
         """Replays of the same windows as of a right solver of what a candidate solves."""
-        problem, precision = candidate.problem, candidate.precision
-        if problem is self.case.problem and not precision:
+        problem = candidate.problem
+        if problem is self.case.problem:
             return self
-        key = id(problem), precision  # The replays hold the problem, so that none takes its id.
-        if key not in self._others:
-            declared = candidate.declared(self.case.declaration)
-            case = replace(self.case, problem=problem, declaration=declared)
-            self._others[key] = WindowReplays(case, Oracle(problem))
-        return self._others[key]
+        if id(problem) not in self._others:  # The replays hold the problem, so that none takes its id.
+            self._others[id(problem)] = WindowReplays(replace(self.case, problem=problem), Oracle(problem))
+        return self._others[id(problem)]
 
     def usable(self, panel: Panel, draws: np.ndarray) -> bool:
         """Whether the recurrence over this panel is defined and its replay affordable.
