@@ -170,12 +170,6 @@ def enclosed(low: float, high: float) -> str:
     return f"[{float(down):.2g}, {float(up):.2g}]"
 
 
-def neighbours(value: float) -> tuple[float, float]:
-    """The numbers of two significant digits beside one."""
-    context, number = Context(prec=2), Decimal(repr(value))
-    return float(number.next_minus(context)), float(number.next_plus(context))
-
-
 def shortened(text: str, digits: int = 3, rounding: str = ROUND_UP) -> str:
     """A decimal string rounded to so many significant digits; an empty one stays."""
     context = Context(prec=digits, rounding=rounding, Emin=-999_999, Emax=999_999)

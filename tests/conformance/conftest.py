@@ -70,10 +70,13 @@ def right_statement(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def right_judged(right_statement):
     """That statement and its results as they are read, and what its recorded runs give."""
-    from sstep_verify.campaign.statement.verify import judged_again, read_statement
+    from sstep_verify.campaign.again import judged_again
+    from sstep_verify.campaign.statement.files import read_statement
 
     stated, results = read_statement(right_statement)
-    return stated, results, judged_again(stated, right_statement, None, 1, lambda *_: None)
+    asked, name, declaration = stated.asked, stated.solver.name, stated.solver.declaration
+    again = judged_again(asked, name, declaration, right_statement, None, 1, lambda *_: None)
+    return stated, results, again
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import pytest
 from command import command
 from stated import stated_in
 
+from sstep_verify.campaign.again import neighbours
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.partial import Partial
 from sstep_verify.campaign.profile import Selection, profile_of
@@ -123,7 +124,7 @@ def test_the_report_of_a_statement_is_made_of_its_results(tmp_path, right_statem
 
 def next_above(ratio):
     """A ratio that is shown as the next larger number of two digits."""
-    return 0.999 * plain.neighbours(plain.rounded_up(ratio))[1]
+    return 0.999 * neighbours(plain.rounded_up(ratio))[1]
 
 
 def test_numbers_differ_in_their_last_digit_on_another_machine_alone(right_judged):

@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+from sstep_verify.campaign.again import recorded_runs
 from sstep_verify.campaign.artefact.files import (
     EVERY,
     RUNS_OF_A_CASE,
     SUMS,
-    Artefact,
     hold_digests,
-    read_artefact,
     write_digests,
 )
 from sstep_verify.campaign.model import Definition
@@ -71,12 +70,6 @@ def badge_of(statement: Statement) -> str:
 MOST_BYTES = 16 << 20
 """Largest statement that is read; one of profile ci has 6 kB."""
 
-MOST_ARRAYS = 256 << 20
-"""Bytes of the arrays of one file: a thousand times what profile ci has."""
-
-MOST_FOLDER = 256 << 20
-"""Bytes of all recorded runs together, as they are stored."""
-
 
 class StatementError(SstepVerifyError):
     """A statement that is refused: the field or file at fault, empty where the fault names it, and that."""
@@ -122,7 +115,7 @@ def state(
             (partial / RESULTS).write_text(dumps(nameless(results, Path(path).name)), "utf-8")
             (partial / BADGE).write_text(badge_of(made), "utf-8")
             write_digests(partial, files_of(partial))
-            recorded_runs(partial, results)
+            hold_cases(partial, results)
     except InputError as error:
         return error
     return None
@@ -157,27 +150,19 @@ def files_of(folder: Path) -> list[str]:
     return [STATEMENT, RESULTS, *(f"{ARTEFACTS}/{name}/{SUMS}" for name in runs)]
 
 
-def recorded_runs(folder: Path, results: Results | None = None) -> tuple[Artefact, ...]:
-    """The recorded runs of a statement, of every case one artefact, in the order of their names.
+def hold_cases(folder: Path, results: Results) -> None:
+    """Read the recorded runs of a statement: of every case one artefact, and those of the `results`.
 
-    InputError if they cannot be read, have too many bytes, or are not those of the cases of the `results`.
+    InputError if they cannot be read, have too many bytes, or are of other cases.
     """
-    places = sorted((folder / ARTEFACTS).iterdir())
-    size = sum(file.lstat().st_size for place in places for file in place.iterdir())
-    if size > MOST_FOLDER:
-        raise InputError(
-            f"the recorded runs have {size} bytes, but a statement holds at most {MOST_FOLDER}; state "
-            "fewer problems, by --profile, --task, --kernel or --only"
-        )
-    found = tuple(read_artefact(place, MOST_ARRAYS) for place in places)
+    found = recorded_runs(folder)
     ids = sorted(one.case.id for one in found if one.check == EVERY)
-    if results is not None and ids != sorted(case.id for case in results.cases):
+    if ids != sorted(case.id for case in results.cases):
         missing = next((case.id for case in results.cases if case.id not in ids), "")
         told = (
             f"the runs of {missing} are not there" if missing else "there are runs of no problem, or twice"
         )
         raise InputError(f"{told}, so no statement rests on them")
-    return found
 
 
 def read_statement(path: str | Path) -> tuple[Statement, Results]:
@@ -201,7 +186,7 @@ def read_statement(path: str | Path) -> tuple[Statement, Results]:
     try:
         hold_digests(folder, files_of(folder))
         results = load(folder / RESULTS)
-        recorded_runs(folder, results)
+        hold_cases(folder, results)
         if os.path.lexists(folder / BADGE):
             found = read_whole(folder / BADGE, 1 << 16, "a badge", follow=False)
             if found != badge_of(statement).encode():
