@@ -46,11 +46,10 @@ its checks decides it; of the others, those that need less see less. Errata are 
 BREAKS = """## What breaks which sentence
 
 Names as verdicts and reasons use them. A failed check that names none of these breaks the sentence that
-is its own claim. A FAIL of what names a sentence also, and does not decide it, may break it; its PASS tells
-nothing of it.
+is its own claim.
 
-| sentence | quantities of a step | mistakes | parts of a check | claim of | named also by |
-|---|---|---|---|---|---|
+| sentence | quantities of a step | mistakes | parts of a check | claim of |
+|---|---|---|---|---|
 """
 
 
@@ -75,8 +74,7 @@ def _row(sentence: Sentence) -> str:
 
 def _broken(sentence: Sentence) -> str:
     named = (sentence.quantities, sentence.mistakes, sentence.items)
-    claims = (sentence.claimed_by, sentence.named_by)
-    return _cells(sentence.number, *map(_names, named + claims))
+    return _cells(sentence.number, *map(_names, (*named, sentence.claimed_by)))
 
 
 def _names(names: tuple[str, ...]) -> str:

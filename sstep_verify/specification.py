@@ -37,9 +37,8 @@ class Sentence:
 
     Its `number` is such as ``S-2.3``, the third sentence of the second group; a published one keeps its
     meaning. `checks` are ids of those that decide it, the sharpest first, and `claimed_by` those whose own
-    claim it is, so that their FAIL breaks it where no mistake is named; a FAIL of those that it is
-    `named_by` may break it, and their PASS tells nothing of it; where none decides it, `undecided` says
-    why. `level` is the lowest `Declaration.level` of a solver from which on the first check decides it,
+    claim it is, so that their FAIL breaks it where no mistake is named; where none decides it, `undecided`
+    says why. `level` is the lowest `Declaration.level` of a solver from which the first check decides it,
     `errata` are numbers in ``reference/ERRATA.md``, where the paper as printed differs. It prescribes
     `quantities` of a step (`sstep_verify.quantities`); `items` are parts of a check that look at it alone,
     such as an item of the check contract, and `mistakes` by name break it, beside a quantity left out.
@@ -52,7 +51,6 @@ class Sentence:
     errata: tuple[int, ...] = ()
     tasks: tuple[str, ...] = ("svm-l1", "svm-l2", "krr")
     claimed_by: tuple[str, ...] = ()
-    named_by: tuple[str, ...] = ()
     quantities: tuple[str, ...] = ()
     items: tuple[str, ...] = ()
     mistakes: tuple[str, ...] = ()
@@ -109,13 +107,12 @@ def level_of(check: str) -> int:
 
 
 def of_verdict(check: str, task: str, signs: Iterable[str] = ()) -> tuple[Sentence, ...]:
-    """The sentences that a verdict of a check is about.
+    """The sentences that a FAIL of a check breaks.
 
     Those that the signs break, in their order: names of what was found wrong, the most likely first,
     such as mistakes, quantities, items of the check. Where there are none, those that the check claims.
     """
-    every = [one for one in specification().sentences if check in one.checks + one.named_by]
-    known = [sentence for sentence in every if task in sentence.tasks]
+    known = [sentence for sentence in specification().sentences if task in sentence.tasks]
     named = [sentence for sign in signs for sentence in known if sign in sentence.signs]
     return tuple(dict.fromkeys(named)) or tuple(
         sentence for sentence in known if check in sentence.claimed_by

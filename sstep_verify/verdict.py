@@ -321,8 +321,8 @@ class Verdict:
     evidence : dict
         Further values for the report.
     sentences : tuple of str
-        Numbers of the sentences of the specification (docs/spec.md) that it is about: of a FAIL those that
-        it breaks or may break, the most specific first, else those that the check claims.
+        Numbers of the sentences of the specification (docs/spec.md) that a FAIL breaks or may break, the
+        most specific first; empty of any other status.
     bound_origin : str
         Module in which the bound is derived, such as ``bounds/window/svm``; empty for an exact comparison.
     why : Why, optional

@@ -56,9 +56,6 @@ RANKS = (
 
 TOGETHER = {
     **dict.fromkeys(("test_explain.py", "test_replay.py"), "planted report"),
-    **dict.fromkeys(
-        ("test_statement.py", "test_statement_fields.py", "test_statement_runs.py"), "statement"
-    ),
 }
 """Files elsewhere that share a fixture of the session, which takes seconds to build."""
 

@@ -47,7 +47,7 @@ def judged_again(
     InputError if they cannot be judged.
     """
     source = functools.partial(RecordedRuns, str(path), declaration)
-    definition = profile_of(asked.profile, given, asked.selection, "statement", source)
+    definition = profile_of(asked.profile, given, asked.selection, "", source)
     return run_campaign(Plan(definition, directory, asked.only, jobs), progress)
 
 
@@ -56,10 +56,7 @@ def recorded_runs(folder: Path) -> tuple[Artefact, ...]:
     places = sorted((folder / ARTEFACTS).iterdir())
     size = sum(file.lstat().st_size for place in places for file in place.iterdir())
     if size > MOST_FOLDER:
-        raise InputError(
-            f"the recorded runs have {size} bytes, but a statement holds at most {MOST_FOLDER}; state "
-            "fewer problems, by --profile, --task, --kernel or --only"
-        )
+        raise InputError(f"the recorded runs have {size} bytes, but at most {MOST_FOLDER} are read")
     return tuple(read_artefact(place, MOST_ARRAYS) for place in places)
 
 

@@ -105,8 +105,8 @@ class Plan:
 
     `directory` is the folder of the data sets, `only` a part of the ids of the cases to run, all if empty.
     `jobs` are processes; 1 runs in this one. `command` is the command line, for the provenance. An artefact
-    of every FAIL and INCONCLUSIVE is collected in `artefacts` (None for nowhere) and, if `runs`, all runs,
-    for a statement. In `partial` (`campaign.partial.Partial`) finished outcomes are kept, and may be
+    of every FAIL and INCONCLUSIVE is collected in `artefacts` (None for nowhere) and, if `runs`, all runs
+    too. In `partial` (`campaign.partial.Partial`) finished outcomes are kept, and may be
     found: keys of these are `finished`, and not wanted again. `say` is called with a line of text before
     the work begins, such as the `remark`, `announce` with one that is to be read even where only results
     are. `shard` (`campaign.run.Shard`) is the part of the campaign that is run, all of it if None.

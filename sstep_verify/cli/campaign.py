@@ -47,17 +47,13 @@ def campaign_options(folder: str, seed: str) -> Callable[[Callable], Callable]:
     return with_options(*options)
 
 
-def judge(
-    definition, given, *, others=(), draws: bool = False, keeps: bool = True, statement: str | None = None
-) -> None:
+def judge(definition, given, *, others=(), draws: bool = False, keeps: bool = True) -> None:
     """Run a campaign, write its report or shard, say what it showed, and end with its exit code.
 
     `given` are the options of a command by name, of which ``sstep-verify run`` has the most, and `others`
     those of its --from. A seed is drawn where none is given and it `draws`; an interrupted run that `keeps`
-    leaves what it finished, for --resume. InputError if options, data or parameters cannot be used, or the
-    `statement` that ``check`` asks for, in a folder, cannot be made.
+    leaves what it finished, for --resume. InputError if options, data or parameters cannot be used.
     """
-    from sstep_verify.campaign.artefact.files import RUNS_OF_A_CASE
     from sstep_verify.campaign.model import Plan
     from sstep_verify.campaign.partial import Partial
     from sstep_verify.campaign.pool import ending
@@ -92,7 +88,6 @@ def judge(
     command = ("sstep-verify", *sys.argv[1:])
     plan = Plan(
         definition, given.get("directory"), only, jobs, command, say=_say, announce=click.echo, shard=part,
-        runs=statement is not None,
     )  # fmt: skip
     name = f"{definition.name}-part" if only else definition.name
     written: Path | None
@@ -102,10 +97,6 @@ def judge(
     else:
         written = None
         folder = check_destination(out or Path("sstep-verify-out") / name)
-        if statement is not None:
-            from sstep_verify.campaign.statement.files import check_place, state
-
-            check_place(statement, folder)
         beside = folder.with_name(f"{folder.name}.partial" if keeps else f".{folder.name}.judged")
     again = {"resume": resume, "force": force or not keeps, "others": others}
     partial = Partial(beside, say=_say, stays=bool(part), keeps=keeps, **again)
@@ -116,23 +107,16 @@ def judge(
         definition = plan.definition
         with ended_by(ending, signal.SIGTERM, *hung_up), of_problems() as progress:
             results = run_campaign(replace(plan, partial=partial, artefacts=partial.artefacts), progress)
-        refused, unwritten, artefacts = None, None, partial.artefacts
-        runs = set(filter(RUNS_OF_A_CASE.fullmatch, partial.named))
-        if statement is not None:
-            refused = state(statement, definition, only, results, artefacts, runs)
+        unwritten = None
         if not part:
             try:
-                written = write_carefully(results, folder, artefacts, partial.named - runs)
+                written = write_carefully(results, folder, partial.artefacts, partial.named)
             except InputError as error:
                 unwritten = error
             if written:
                 partial.reported(tried=not results.summary.interrupted and results.summary.exit_code != 4)
     finally:
         partial.close()
-    if refused and results.summary.exit_code == 0:
-        raise refused
-    if refused:
-        click.echo(f"no statement was written: {refused}", err=True)
     there = beside if keeps and beside.is_dir() else None
     finish(results, written, out or folder, there, unwritten or partial.unkept)
 

@@ -54,7 +54,6 @@ COMMANDS = {
     "run": "Judge a solver on a campaign of problems and write the report.",
     "safe-s": "Certify up to which s windows cost no more than the attainable accuracy, on your data.",
     "solve": "Train a K-SVM or K-RR, on one process or under mpiexec.",
-    "statement": "Read what a solver's author states of it, or prove it anew from its recorded runs.",
 }
 
 PERF = {
@@ -67,7 +66,7 @@ PERF = {
 
 PLACES = {
     "autopsy": "timing", "calibrate": "predict", "latency": "timing", "predict": "predict",
-    "report": "report", "statement": "report",
+    "report": "report",
 }  # fmt: skip
 """Modules that hold several commands."""
 

@@ -7,7 +7,6 @@ import sys
 from typing import Any
 
 from sstep_verify.campaign.artefact import form as artefact_form
-from sstep_verify.campaign.statement import make as statement
 from sstep_verify.errors import InputError, among
 from sstep_verify.files.records import json_schema, strict
 from sstep_verify.report import results
@@ -16,12 +15,11 @@ from sstep_verify.vectors import record
 FORMS = {
     "artefact": (artefact_form.form, artefact_form.SCHEMA),
     "results": (lambda: results.DOCUMENT, results.SCHEMA),
-    "statement": (lambda: strict(statement.Statement, {}), statement.SCHEMA),
     "vector": (lambda: strict(record.Expected, {}), record.VERSION),
     "vectors": (lambda: strict(record.Index, {}), record.VERSION),
 }
-"""Type and version of each form: ``artefact.json``, ``results.json``, ``statement.json``,
-``expected.json`` of a vector, ``vectors.json``."""
+"""Type and version of each form: ``artefact.json``, ``results.json``, ``expected.json`` of a vector,
+``vectors.json``."""
 
 
 def schema_of(name: str) -> dict[str, Any]:

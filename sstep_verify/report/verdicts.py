@@ -177,7 +177,7 @@ def write_junit(results: Results, path: Path) -> Path:
     The first suite holds the campaign itself, as its exit code: what was never judged, or compared too
     seldom, has no verdict. Then there is one test suite for each check, with the steps judged and made by
     the whole campaign as properties. Those of a test case are ratio, measured value, bound, counts, the
-    replay command, the sentences of the specification that it is about, and for each term its
+    replay command, the sentences of the specification that a FAIL breaks, and for each term its
     `detection_limit` and whether it was seen.
     """
     outcomes = {

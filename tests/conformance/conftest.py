@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 from pathlib import Path
 
@@ -18,8 +17,7 @@ def one_process(request, monkeypatch):
 
     Each further one takes longer to start than its share of the runs.
     """
-    for command in ("campaign", "commands.report"):
-        monkeypatch.setattr(f"sstep_verify.cli.{command}.processors", lambda: 1)
+    monkeypatch.setattr("sstep_verify.cli.campaign.processors", lambda: 1)
     if "process_of_its_own" not in request.fixturenames:
         monkeypatch.setattr("sstep_verify.campaign.run.spread", spread_here)
 
@@ -57,29 +55,3 @@ def report(tmp_path_factory) -> Path:
     from planted_report import planted_report
 
     return planted_report(tmp_path_factory.mktemp("planted"))
-
-
-@pytest.fixture(scope="session")
-def right_statement(tmp_path_factory) -> Path:
-    """The statement of a right solver, of one small problem; its tests run on one worker."""
-    from stated import stated_in
-
-    return stated_in(tmp_path_factory.mktemp("right"), "right", 0, "--jobs", "1")
-
-
-@pytest.fixture(scope="session")
-def right_judged(right_statement):
-    """That statement and its results as they are read, and what its recorded runs give."""
-    from sstep_verify.campaign.again import judged_again
-    from sstep_verify.campaign.statement.files import read_statement
-
-    stated, results = read_statement(right_statement)
-    asked, name, declaration = stated.asked, stated.solver.name, stated.solver.declaration
-    again = judged_again(asked, name, declaration, right_statement, None, 1, lambda *_: None)
-    return stated, results, again
-
-
-@pytest.fixture
-def right_copied(right_statement, tmp_path) -> Path:
-    """A copy of that statement, to be changed."""
-    return Path(shutil.copytree(right_statement, tmp_path / "mine"))

@@ -115,16 +115,6 @@ def plain_file(folder: Path, program: Path, seed: str = "{seed}") -> str:
 
 
 @pytest.mark.nightly
-def test_the_statement_of_a_program_that_prints_is_read_as_it_was_written(solvers, tmp_path):
-    path, stated = plain_file(tmp_path, solvers["plain"]), str(tmp_path / "st")
-    words = ("--profile", "smoke", "--task", "krr", "--s", "7", "--out", str(tmp_path / "out"))
-    assert command("check", path, *words, "--statement", stated)[0] == 0
-    code, out, err = command("statement", stated)
-    assert code == 0, err
-    assert out.startswith("plain: passed by specification")
-
-
-@pytest.mark.nightly
 def test_other_draws_than_those_stated_fail(solvers, tmp_path):
     report = verify(plain_file(tmp_path, solvers["plain"], seed="12"), "smoke", tasks=["krr"], s=[7])
     assert {one["check"] for one in report.failures} == {"trajectory"}

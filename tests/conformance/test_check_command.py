@@ -99,17 +99,14 @@ def test_a_fail_prints_commands_that_work(here):
     assert "--out report-part" in anew
 
 
-def test_a_problem_is_run_again_beside_report_and_statement(monkeypatch):
+def test_a_problem_is_run_again_beside_the_report(monkeypatch):
     words = [
         "check",
         "mine:solver",
-        "--statement",
-        "stated",
         "--seed",
         "5",
         "--out",
         "o",
-        "--statement=two",
     ]
     monkeypatch.setattr(sys, "argv", ["sstep-verify", *words])
     assert command_again() == "sstep-verify check mine:solver --seed 5 --out o-part"

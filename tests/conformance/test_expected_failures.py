@@ -136,11 +136,3 @@ def test_a_list_that_is_none_is_refused(tmp_path, text, told):
     with pytest.raises(InputError) as refusal:
         read_expected(tmp_path / "known.toml", ("a",))
     assert told in str(refusal.value)
-
-
-def test_a_list_goes_with_no_statement(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    Path("known.toml").write_text("")
-    code, _, err = check(monkeypatch, capsys, "last", "--xfails", "known.toml", "--statement", "mine")
-    assert (code, "leave out --xfails" in err) == (2, True)
-    assert not Path("report").exists()

@@ -17,7 +17,6 @@ from sstep_verify.campaign.partial import Partial
 from sstep_verify.campaign.profile import SHARED, further_s, with_further_s
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.run import run_campaign
-from sstep_verify.campaign.statement.verify import prove_statement
 
 SMOKE, CI = read_definition("smoke").families, read_definition("ci").families
 
@@ -110,20 +109,16 @@ def module(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_seed_is_printed_and_stands_in_report_commands_and_statement(module, monkeypatch):
+def test_the_seed_is_printed_and_stands_in_report_and_commands(module, monkeypatch):
     monkeypatch.setattr(profile, "new_seed", lambda: 271_828)
     small = ("check", "mine:right", "--profile", "smoke", "--task", "svm-l1", "--jobs", "1")
-    code, out, err = command(*small, "--statement", "said", "--out", "first")
+    code, out, err = command(*small, "--out", "first")
     assert code == 0, out + err
     assert "seed 271828, from which further s are drawn: --seed 271828" in err
     first = json.loads((module / "first/results.json").read_text("utf-8"))
     assert first["provenance"]["seeds"]["further s"] == 271_828
     assert "--seed 271828" in first["provenance"]["command"]
     assert all("--seed 271828" in one["replay"] for one in first["verdicts"])
-    stated, differences = prove_statement(module / "said")
-    assert (stated.asked.selection.seed, differences) == (271_828, [])
-    said = json.loads((module / "said/results.json").read_text("utf-8"))
-    assert said["cases"][0]["s"] == first["cases"][0]["s"]
     # Who asks for some s gets these.
     code, out, err = command(*small, "--s", "3", "--out", "asked")
     assert (code, "seed" in err) == (0, False)

@@ -48,7 +48,7 @@ def test_what_an_argument_holds_is_shown(name, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["run", "check", "solve", "oracle", "report", "statement"])
+@pytest.mark.parametrize("name", ["run", "check", "solve", "oracle", "report"])
 def test_the_name_of_a_file_is_shown(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     word = "w\x1b[31m\a\u202e.toml"

@@ -10,7 +10,7 @@ import solvers
 from attempt import Try
 from drawn_inputs import campaigns, files, options, programs
 from drawn_programs import conducts_of_programs, results
-from drawn_published import batches, finals, statements
+from drawn_published import batches, finals
 from drawn_records import artefacts, certificates, checkpoints, vectors
 from materials import CAMPAIGN
 from nasty import Draw, pick
@@ -77,16 +77,15 @@ def conducts(draw: Draw) -> Try:
 
 
 KINDS: dict[str, tuple[Callable[[Draw], Try], int]] = {
-    "files": (files, 14),
-    "options": (options, 11),
+    "files": (files, 16),
+    "options": (options, 13),
     "campaigns": (campaigns, 9),
     "artefacts": (artefacts, 8),
     "certificates": (certificates, 7),
     "checkpoints": (checkpoints, 6),
     "vectors": (vectors, 6),
     "results": (results, 7),
-    "programs": (programs, 9),
-    "statements": (statements, 6),
+    "programs": (programs, 11),
     "batches": (batches, 5),
     "finals": (finals, 4),
     "destinations": (destinations, 4),

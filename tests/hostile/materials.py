@@ -1,5 +1,5 @@
 """Make what a hostile user starts from: data, a result and its checkpoint, a certificate, an artefact, vectors, and
-what a right program left, a statement and a batch.
+what a right program left, and a batch.
 """
 
 from __future__ import annotations

@@ -49,7 +49,6 @@ def test_a_sentence_is_one_and_is_decided_or_says_why_not(sentence):
     assert set(sentence.checks) <= set(CHECKS)
     assert bool(sentence.checks) != bool(sentence.undecided)
     assert set(sentence.claimed_by) <= set(sentence.checks)
-    assert set(sentence.named_by) <= set(CHECKS) - set(sentence.checks)
     assert set(sentence.tasks) <= set(TASKS)
     assert sentence.level in (0, 1, 2, 3)
     for check in sentence.checks[:1]:

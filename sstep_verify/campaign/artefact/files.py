@@ -46,10 +46,7 @@ SUMS = "SHA256SUMS"
 NEEDED = (DOCUMENT, PROBLEM, TRAJECTORIES)
 
 EVERY = "every-check"
-"""Stands for the check, and 0 for s, where all runs of a case are kept for a statement."""
-
-RUNS_OF_A_CASE = re.compile(rf"[A-Za-z0-9_=+-][A-Za-z0-9._=+-]{{0,150}}-{EVERY}-s0(-\d+)?", re.ASCII)
-"""Names of the folders of these: no separators, not hidden."""
+"""Stands for the check, and 0 for s, where all runs of a case are kept."""
 
 LONGEST_NAME = 160
 """Characters of a folder's name; file systems allow 255."""
@@ -57,7 +54,7 @@ LONGEST_NAME = 160
 BLOCKS_AT_ONCE = 1 << 14
 
 MOST_SUMS, MOST_DOCUMENT = 4 << 20, 64 << 20
-"""Bytes of a list of digests (of a statement, a line a problem), and of the document, without arrays."""
+"""Bytes of a list of digests (a line a file), and of the document, without arrays."""
 
 MOST_BLOCKS = 1 << 28
 """Blocks of an index stream that are drawn again to compare them: some seconds."""

@@ -54,7 +54,7 @@ def keep_artefacts(
 
 
 def keep_runs(case: Case, trajectories: Mapping[str, Trajectory], parent: Path) -> str:
-    """Write all runs of a case, for a statement; the command that would name them, as of an artefact.
+    """Write all runs of a case; the command that would name them, as of an artefact.
 
     InputError if they cannot be written.
     """
@@ -63,7 +63,7 @@ def keep_runs(case: Case, trajectories: Mapping[str, Trajectory], parent: Path) 
             Artefact(EVERY, 0, replace(case, replay_command=""), trajectories, ()), parent
         )
     except OSError as error:
-        raise InputError(f"{case.id}: its runs cannot be kept for the statement: {error}") from error
+        raise InputError(f"{case.id}: its runs cannot be kept: {error}") from error
     return REPLAY + path.name
 
 
@@ -135,8 +135,7 @@ def rejudge(artefact: Artefact) -> Rejudged:
     """
     if artefact.check == EVERY:
         raise InputError(
-            "these are the runs of a statement and hold no verdict of their own; prove the statement anew "
-            "by sstep-verify statement FOLDER --verify"
+            "these are all runs of a problem, with no verdict of their own; name the folder of the report"
         )
     (check,) = checks_of((artefact.check,))
     try:

@@ -294,7 +294,7 @@ def verdict_on(
     if status is Status.FAIL and finding.window.end:
         evidence = {PLACE: [finding.window.begin, finding.window.end], **(evidence or {})}
     failed, signs = status is Status.FAIL, tuple(signs)
-    sentences = of_verdict(check, case.problem.loss.task, signs if failed else ())
+    sentences = of_verdict(check, case.problem.loss.task, signs) if failed else ()
     if failed and not claimed:
         sentences = tuple(one for one in sentences if not set(signs).isdisjoint(one.signs))
     if failed:

@@ -77,15 +77,11 @@ OF_WRITING = OF_JUDGING | {
     help="Also report the error of s-step runs over that of s = 1: figures and a table, no verdict.",
 )  # fmt: skip
 @click.option(
-    "--statement", type=click.Path(), metavar="FOLDER",
-    help="Write what is to be published of the solver.",
-)  # fmt: skip
-@click.option(
     "--runs", type=click.Path(), metavar="DIR",
     help="Start nothing: write the runs into DIR, to be made elsewhere; or judge those that it holds.",
 )  # fmt: skip
 @campaign_options("NAME-PROFILE", "Judge further s, drawn from N  [default: drawn anew, and printed]")
-def command(solver, command_line, settings, statement, runs, **given):
+def command(solver, command_line, settings, runs, **given):
     """Judge a solver of your own: a program of any language, or a Python object.
 
     \b
@@ -133,9 +129,7 @@ def command(solver, command_line, settings, statement, runs, **given):
     definition = profile_of(given["profile"], described, selection, command_again())
     if given["stability"]:
         definition = with_stability(definition)
-    if statement is not None and given["xfails"]:
-        raise InputError("a statement says what failed, expected or not: leave out --xfails")
-    judge(definition, given, draws=not given["s_values"], statement=statement)
+    judge(definition, given, draws=not given["s_values"])
 
 
 def command_again():
@@ -224,15 +218,14 @@ def _refuse_others(folder: Path, usable: set[str]) -> None:
             raise InputError(f"{flag} does not go {why}; leave it out")
 
 
-WITH_VALUE = ("--only", "--out", "--statement")
+WITH_VALUE = ("--only", "--out")
 """Options of `_without_case` that have a value."""
 
 
 def _without_case(words: list[str]) -> list[str]:
     """Arguments without those that name cases or what is kept: whoever runs a case again names its own.
 
-    The folder of the report is that of a part, as without ``--out``: the report itself stays, and so does a
-    statement.
+    The folder of the report is that of a part, as without ``--out``: the report itself stays.
     """
     kept, named, folder = [], "", ""
     for word in words:

@@ -7,7 +7,6 @@ import pytest
 from drawn import height_scale, read, scale
 from test_reporting_documents import case, document
 
-from sstep_verify.campaign.statement.files import badge
 from sstep_verify.report import panels
 from sstep_verify.report.case import DRIFT, GAP, Series
 from sstep_verify.report.chart import AgainstS, draw_against_s, page_colour
@@ -95,18 +94,6 @@ def test_values_against_s_stand_above_their_s(seed):
             assert near(height(y), value)
     dashed = figure.lines[page_colour(1)][-2 * (len(steps) - 1) :]
     assert near(height(dashed[-1][1]), guessed[-1])
-
-
-def test_the_badge_of_a_pass_is_green_of_a_fail_red_and_of_neither_grey():
-    def channels(outcome):
-        ground = badge("s-step", "words", outcome).split('fill="#')[2][:6]
-        return [int(ground[k : k + 2], 16) for k in (0, 2, 4)]
-
-    red, green, blue = channels("passed")
-    assert green > 1.5 * max(red, blue)
-    red, green, blue = channels("failed")
-    assert red > 1.5 * max(green, blue)
-    assert len(set(channels("inconclusive"))) == 1
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -14,7 +14,6 @@ from sstep_verify.cli.schemas import FORMS, schema_of
 DIGESTS = {
     "artefact 3": "5b452d99a434fafffd00f2e602f9cf3fb4470fa5cbc642613011a730b0ab977c",
     "results 3": "ec41bbb9ee4165b41a3120c2cab5162048c54c1679ec18893e62c8fd32e99c3f",
-    "statement 3": "3cd9afd2009247690d4040e070fcf324a1e43bd8c0915c606bd30096b788e167",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }

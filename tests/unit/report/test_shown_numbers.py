@@ -10,7 +10,7 @@ import pytest
 from test_reporting_documents import case, document, verdict
 
 from sstep_verify.report.case import Certified, CertifiedRow
-from sstep_verify.report.plain import enclosed, promised
+from sstep_verify.report.plain import enclosed, promised, rounded_up
 from sstep_verify.report.tables import certified_table, of
 from sstep_verify.report.verdicts import write_junit
 from sstep_verify.verdict import Status, Term
@@ -20,6 +20,22 @@ from studies.report.scaling.part import Scaling, ScalingPoint
 
 def drawn(seed: int, count: int, low: float = -12, high: float = 3) -> list[float]:
     return (10.0 ** np.random.Generator(np.random.PCG64(seed)).uniform(low, high, count)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.0, 0.0), (0.0201, 0.021), (0.02, 0.021), (1.0, 1.0), (1.01e-13, 1.1e-13), (99.1, 100.0)],
+)
+def test_numbers_are_rounded_up(value, shown):
+    assert rounded_up(value) == shown >= value
+    assert rounded_up(float("inf")) is None
+
+
+def test_what_is_promised_is_rounded_away_from_the_better():
+    assert promised(1.2689e-12) == "1.3e-12"
+    assert promised(float("inf")) == promised(None) == "none"
+    assert enclosed(7.69e-07, 7.61e-06) == "[7.6e-07, 7.7e-06]"
+    assert enclosed(0.0, float("inf")) == "[0, inf]"
 
 
 def test_printed_intervals_enclose_and_promises_are_kept():
