@@ -139,12 +139,13 @@ def _ended(runs: Mapping[str, Trajectory], verdicts: Sequence[Verdict]) -> bool:
 
 def _nothing_judged(check: Check, case: Case) -> Verdict:
     """The verdict of a check that judges no run of a case: contract's PASS is not to stand alone."""
-    from sstep_verify.checks.shared.outcome import left_out_for_cost, nothing_compared
+    from sstep_verify.checks.shared.outcome import nothing_compared
+    from sstep_verify.verdict import Why
 
     (s,) = case.s_values
-    reason = f"Nothing was judged by {check.id}: it does not apply to this problem with what is declared."
+    why = Why.NOT_APPLICABLE
     if check.applies(case, s) and not check.affordable(case, s):
-        reason = left_out_for_cost(case, s)
+        why = Why.TOO_LARGE
     elif not case.iterations:
-        reason = "A run of no steps, of which there is nothing to judge."
-    return nothing_compared(check.id, case, s, 0, reason)
+        why = Why.NO_STEPS
+    return nothing_compared(check.id, case, s, 0, why)

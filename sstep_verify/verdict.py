@@ -56,6 +56,8 @@ class Why(StrEnum):
     """No finite bound is derived: a system is too ill-conditioned, or a sum has too many terms."""
     OVERFLOW = "overflow"
     """A number may lie beyond the largest of the declared precision."""
+    OUT_OF_RANGE = "out_of_range"
+    """A number of the problem lies beyond the range of the precision in which the solver holds it."""
     NO_EFFECT = "no_effect"
     """Leaving the quantity out is certain to change nothing that was compared."""
     WITHIN_BOUND = "effect_within_bound"
@@ -204,12 +206,25 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Violation:
-    """One item of its request that a run broke: what was found, and what was asked for, as text."""
+    """One item of its request that a run broke.
+
+    Parameters
+    ----------
+    run : str
+        Key of the run.
+    item : str
+        Name of the item, see `sstep_verify.checks.contract.ITEMS`.
+    found, asked : str
+        What the run has, and what was asked for.
+    detail : str
+        Where, such as a coordinate or the name of an array.
+    """
 
     run: str
     item: str
     found: str
     asked: str = ""
+    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -226,11 +241,14 @@ class RunError:
         The last frames, the innermost last, as ``file:line in function``.
     said : tuple of str
         The last lines that a program printed.
+    quoted : bool
+        Whether the message is ours, on what the solver left, and not an error that it raised.
     """
 
     run: str
     kind: str
     message: str
+    quoted: bool = False
     frames: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
 

@@ -18,13 +18,14 @@ its contract is judged by no other check.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, plain_request, plain_run, run_key
-from sstep_verify.checks.shared.finding import Finding, Window
-from sstep_verify.checks.shared.outcome import NO_LOG, finite_promised, planted_term, record
+from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.outcome import NO_LOG, decided, finite_promised, planted
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import counted
@@ -32,7 +33,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.rounding.arithmetic import TYPES
 from sstep_verify.runs import asked_of
 from sstep_verify.trajectory import RAISED, Asked, Trajectory
-from sstep_verify.verdict import Verdict
+from sstep_verify.verdict import Coverage, Note, NoteKind, Place, RunError, Verdict, Violation, Why
 
 CHECK = "contract"
 
@@ -45,27 +46,19 @@ FINITE = "finite"
 STOPS = ("iterations", "observer", *OWN)
 """All of them, see `Trajectory.stopped`."""
 
-LENGTH, RECORDED = "length", "recorded iterations"
+LENGTH, RECORDED, STOP = "length", "recorded iterations", "stop reason"
 ITEMS = (
-    LENGTH, "start", "s", RECORDED, "first a", "shape", "type", FINITE, "inputs", "stop reason", "state",
+    LENGTH, "start", "s", RECORDED, "first a", "shape", "type", FINITE, "inputs", STOP, "state",
     "panels",
 )  # fmt: skip
 """Items held against the request."""
 
-Faults = Iterator[tuple[str, str]]
-"""Items that are wrong, in the order of `ITEMS`, each with what is wrong."""
-
-CAUSES = {
-    **dict.fromkeys((LENGTH, RECORDED), "a run that ended early, a window lost or made twice"),
-    **dict.fromkeys(("start", "first a"), "a start other than the one asked for"),
-    FINITE: "a division by 0 or a number out of range",
-    "inputs": "what is given or shared used as work space",
-}
-"""Likely causes of what is wrong, by item, where it does not say them itself, as an error does."""
+Faults = Iterator[Violation]
+"""Items that are violated, in the order of `ITEMS`, of a run without its key."""
 
 OF_ERROR = {"IncoherenceError": "coherence", "NoLogError": NO_LOG, "RepeatedDrawError": "repeated draw"}
 OF_ERROR |= {"ResultError": "shape", "NoResultError": "shape", "WitnessError": ""}
-"""In the place of `stop reason` where an error says what else is wrong; empty: no sentence is on that."""
+"""Item that an error violates, by its type, if not `stop reason`; empty where no requirement is on it."""
 
 QUOTED = {"ProgramError", *OF_ERROR} - {"IncoherenceError"}
 """Errors that are ours and say what is wrong with a run; its solver raised none of them itself."""
@@ -85,10 +78,10 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     return [_judge(case, s, runs) for s, runs in of_s.items() if runs]
 
 
-def broken(case: Case, key: str, trajectory: Trajectory) -> str:
-    """What is wrong with a run, in words; empty if it is what was asked for, or nobody knows that."""
+def violations_of(case: Case, key: str, trajectory: Trajectory) -> list[Violation]:
+    """What a run violates; nothing if it is what was asked for, or nobody knows that."""
     asked = _asked(case, key, trajectory)
-    return "; ".join(_faults(case, trajectory, asked).values()) if asked else ""
+    return _faults(case, key, trajectory, asked) if asked else []
 
 
 def _asked(case: Case, key: str, trajectory: Trajectory) -> Asked | None:
@@ -100,64 +93,55 @@ def _asked(case: Case, key: str, trajectory: Trajectory) -> Asked | None:
 
 
 def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Verdict:
-    wrong = {key: faults for key, (run, asked) in runs.items() if (faults := _faults(case, run, asked))}
+    violations = [one for key, (run, asked) in runs.items() for one in _faults(case, key, run, asked)]
     lacking = (_unproved(case, run, asked, key == run_key(s)) for key, (run, asked) in runs.items())
-    unproved = list(dict.fromkeys(chain.from_iterable(lacking)))
-    planned, items = len(runs) * len(ITEMS), [(key, item) for key in wrong for item in wrong[key]]
-    count = len(items)
-    raised = {key: [error.kind, error.message] for key in wrong if (error := runs[key][0].raised)}
-    bound, origin = 0.0, "a run is what was asked for, so the bound is 0"
+    unproved = tuple(dict.fromkeys(chain.from_iterable(lacking)))
+    broken = {one.run for one in violations}
     # A factorisation may break down where numbers may be beyond the range, which K-RR tells by an error.
-    ended = set() if case.problem.is_svm else set(raised)
-    beyond = bool(wrong) and all(set(faults) == {FINITE} or key in ended for key, faults in wrong.items())
-    if beyond and not any(finite_promised(case, runs[key][0]) for key in wrong):
-        bound, origin = np.inf, "a correct run may form numbers beyond its precision, or meet a block "
-        origin += "system that it cannot factor (sstep_verify/bounds/largest_number.py)"
-    made = f"{counted(len(runs), 'run')} of the {case.declaration.name} solver"
-    what = f"{made} held against what was asked for"
-    what += f"; {_in_words(wrong)}" if wrong else ""
-    what += f"; unproved: {', '.join(unproved)}" if unproved else ""
-    spoiled = next((not_finite(runs[key][0]) for key, item in items if item == FINITE), None)
+    ended = set() if case.problem.is_svm else {key for key in broken if runs[key][0].raised}
+    beyond = bool(broken) and all(one.item == FINITE or one.run in ended for one in violations)
+    promised = not beyond or any(finite_promised(case, runs[key][0]) for key in broken)
+    planned, count = len(runs) * len(ITEMS), len(violations)
     steps = sum(asked.iterations for _, asked in runs.values())
-    unseen = "no run was to make an iteration"
-    return record(
+    spoiled = next((_spoiled(runs[one.run][0]) for one in violations if one.item == FINITE), None)
+    finding = Finding(
+        "", count, count, 0.0 if promised else np.inf, why=None if promised else Why.OVERFLOW, place=spoiled
+    )
+    raised = [(key, run.raised) for key, (run, _) in runs.items() if run.raised and key in broken]
+    return decided(
         CHECK,
         case,
         s,
-        Finding(f"{what}; violations", count, count, bound, Window(0, spoiled[1] if spoiled else 0)),
+        finding,
         units="violations",
+        bound_origin="" if promised else "bounds/largest_number",
         planned=planned,
         executed=planned,
-        origin=origin,
-        causes=", ".join(dict.fromkeys(CAUSES[item] for _, item in items if item in CAUSES)),
-        terms=(planted_term("a run cut short", steps, 0.0, planned, planned, unseen),),
-        evidence={"runs": len(runs), "violations": wrong, "unproved": unproved}
-        | ({RAISED: raised} if raised else {}),
-        signs=dict.fromkeys(
-            OF_ERROR.get(raised[key][0], item) if item == "stop reason" and key in raised else item
-            for key, item in items
-        ),
-        each=True,
+        terms=(planted("a run cut short", steps, 0.0, planned, planned, Why.NO_STEPS),),
+        signs=[_sign(runs, one) for one in violations][:1],
         claimed=False,
+        violations=tuple(violations),
+        raised=tuple(
+            RunError(key, error.kind, error.message, quoted=error.kind in QUOTED) for key, error in raised
+        ),
+        notes=(Note(NoteKind.UNPROVED, unproved),) if unproved else (),
+        coverage=Coverage("run", len(runs), len(runs)),
     )
 
 
-def _in_words(wrong: Mapping[str, Mapping[str, str]]) -> str:
-    """What is wrong with the first three runs, or once with all if it is the same."""
-    said = {key: "; ".join(faults.values()) for key, faults in wrong.items()}
-    shown = list(said)[: 1 if len(set(said.values())) == 1 else 3]
-    more = len(said) - len(shown)
-    rest = [f"{counted(more, 'more run')}{' alike' if len(shown) == 1 else ''}"] if more else []
-    return "; ".join([*(f"run {key}: {said[key]}" for key in shown), *rest])
+def _sign(runs: dict[str, tuple[Trajectory, Asked]], one: Violation) -> str:
+    """Name of a violated item in the specification: of an error, what that says is wrong."""
+    error = runs[one.run][0].raised
+    return OF_ERROR.get(error.kind, one.item) if error and one.item == STOP else one.item
 
 
-def _faults(case: Case, trajectory: Trajectory, asked: Asked) -> dict[str, str]:
-    """What is wrong with a run, by item."""
+def _faults(case: Case, key: str, trajectory: Trajectory, asked: Asked) -> list[Violation]:
+    """What a run violates."""
     # Scaled data have another range of numbers: the metamorphic checks compare such runs as they are.
     scaled = asked.problem != case.problem.digest
     # A variant need not carry what the tested solver does.
     faults = faults_of(case.variants.get(asked.variant, case.declaration), trajectory, asked)
-    return {name: fault for name, fault in faults if not (scaled and name == FINITE)}
+    return [replace(one, run=key) for one in faults if not (scaled and one.item == FINITE)]
 
 
 def _unproved(case: Case, trajectory: Trajectory, asked: Asked, plain: bool) -> list[str]:
@@ -173,61 +157,53 @@ def _unproved(case: Case, trajectory: Trajectory, asked: Asked, plain: bool) -> 
 
 
 def faults_of(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> Faults:
-    """What is wrong with a run of a solver that declares this."""
+    """Yield what a run of a solver that declares this violates."""
     yield from _of_steps(trajectory, asked)
     yield from _of_values(declaration, trajectory, asked)
     if asked.changed:
-        yield "inputs", f"the run changed what it was given or shares: {', '.join(asked.changed)}"
-    if fault := _stop(trajectory, asked):
-        yield "stop reason", fault
+        yield Violation("", "inputs", ", ".join(asked.changed))
+    yield from _stop(trajectory, asked)
     for name in declaration.state if declaration.level >= 2 else ():
         width = asked.features if name == "weights" else asked.initial.size
         wanted, state = (len(trajectory.iterations), width), trajectory.state.get(name)
-        if state is None:
-            yield "state", f"the declared state {name!r} is not recorded"
-            break
-        if np.shape(state) != wanted:
-            yield "state", f"the state {name!r} has the shape {np.shape(state)} instead of {wanted}"
+        if state is None or np.shape(state) != wanted:
+            found = "none" if state is None else str(np.shape(state))
+            yield Violation("", "state", found, str(wanted), name)
             break
     for begin, panel in trajectory.panels.items():
-        columns, among, fault = np.asarray(panel.columns), panel.among, ""
+        columns, among = np.asarray(panel.columns), panel.among
         wanted = (columns.size, asked.initial.size if among is None else np.size(among))
+        where = str(begin)
         if np.shape(panel.entries) != wanted or columns.dtype.kind not in "iu":
-            fault = f"the panel of iteration {begin} has the shape {np.shape(panel.entries)}, not {wanted}"
+            yield Violation("", "panels", str(np.shape(panel.entries)), str(wanted), where)
         elif 0 in wanted:
-            fault = f"the panel of iteration {begin} holds no entry, but its window drew coordinates"
+            yield Violation("", "panels", "no entry", "the coordinates drawn", where)
         elif begin not in trajectory.iterations:
-            fault = f"a panel is exposed at iteration {begin}, where a is not recorded"
-        if fault:
-            yield "panels", fault
-            break
+            yield Violation("", "panels", "a panel", "recorded iterations", where)
+        else:
+            continue
+        break
 
 
 def _of_steps(trajectory: Trajectory, asked: Asked) -> Faults:
     length = trajectory.length
-    if trajectory.stopped == "iterations" and length != asked.iterations:
-        yield LENGTH, f"{length} of {counted(asked.iterations, 'iteration')} made"
-    elif length > asked.iterations:
-        yield LENGTH, f"{counted(length, 'iteration')} made, {asked.iterations} asked for"
+    if length > asked.iterations or (trajectory.stopped == "iterations" and length != asked.iterations):
+        yield Violation("", LENGTH, str(length), str(asked.iterations))
     if trajectory.start != asked.start:
-        yield "start", f"began at position {trajectory.start} of the index stream instead of {asked.start}"
+        yield Violation("", "start", str(trajectory.start), str(asked.start))
     if trajectory.s != asked.s:
-        yield "s", f"windows of s = {trajectory.s} instead of {asked.s}"
+        yield Violation("", "s", str(trajectory.s), str(asked.s))
     recorded = np.asarray(trajectory.iterations)
     if recorded.ndim != 1 or recorded.size == 0 or recorded.dtype.kind not in "iu":
-        what = f"recorded iterations are a {recorded.dtype} array of shape {recorded.shape}"
-        yield RECORDED, what
+        yield Violation("", RECORDED, f"{recorded.dtype} of shape {recorded.shape}", "whole numbers")
         return
     due = [stop for stop in asked.points if stop <= length]
     if trajectory.stopped in OWN and length % asked.s == 0:
         due = sorted({*due, length})  # Its own rule may end it at any window's end.
     if recorded.tolist() != due:
-        missing, beside = set(due) - set(recorded.tolist()), set(recorded.tolist()) - set(due)
-        what = (
-            f"a is recorded at {counted(recorded.size, 'iteration')} instead of {len(due)}: missing "
-            f"{sorted(missing)[:3]}, not asked for {sorted(beside)[:3]}"
-        )
-        yield RECORDED, what
+        missing, more = sorted(set(due) - {*recorded.tolist()}), sorted({*recorded.tolist()} - set(due))
+        detail = f"missing {missing[:3]}, not requested {more[:3]}"
+        yield Violation("", RECORDED, str(recorded.size), str(len(due)), detail)
 
 
 def _of_values(declaration: Declaration, trajectory: Trajectory, asked: Asked) -> Faults:
@@ -238,25 +214,25 @@ def _of_values(declaration: Declaration, trajectory: Trajectory, asked: Asked) -
             held = asked.initial.astype(TYPES[declaration.precision])
         if (places := np.flatnonzero(~(alphas[0] == held))).size:
             first = int(places[0])
-            what = f"coordinate {first} is {alphas[0, first]!r}, a0 {held[first]!r}"
-            yield "first a", f"the first a differs from a0: {what}"
+            values = str(alphas[0, first]), str(held[first])
+            yield Violation("", "first a", *values, f"coordinate {first}")
     wanted = (len(trajectory.iterations), asked.initial.size)
     if alphas.shape != wanted:
-        yield "shape", f"a has the shape {alphas.shape} instead of {wanted}"
+        yield Violation("", "shape", str(alphas.shape), str(wanted))
     held_in, needed = alphas.dtype, TYPES[declaration.precision]
     if isinstance(trajectory.alphas, np.ma.MaskedArray):
-        yield "type", "a is a masked array; needed is a plain one, whose every value counts"
+        yield Violation("", "type", "a masked array", "a plain array")
     elif held_in.kind != "f" or np.finfo(held_in).nmant < np.finfo(needed).nmant:
-        yield "type", f"a is held in {held_in}, which cannot hold the declared {declaration.precision}"
+        yield Violation("", "type", str(held_in), declaration.precision)
     if (spoiled := not_finite(trajectory)) is not None:
         name, iteration, value = spoiled
-        where = f" at iteration {iteration}" if iteration >= 0 else ""
-        yield FINITE, f"{name} is not finite, first{where}: {value}"
+        detail = f"{name} at iteration {iteration}" if iteration >= 0 else name
+        yield Violation("", FINITE, str(value), "finite values", detail)
 
 
 def not_finite(trajectory: Trajectory) -> tuple[str, int, object] | None:
     """The first value that is not finite: of what, at which iteration (-1: none is recorded), which."""
-    for name, array in {"a": trajectory.alphas, **trajectory.state}.items():
+    for name, array in {"alpha": trajectory.alphas, **trajectory.state}.items():
         values = np.asarray(array)
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             place = tuple(int(k) for k in np.argwhere(~np.isfinite(values))[0])
@@ -265,23 +241,26 @@ def not_finite(trajectory: Trajectory) -> tuple[str, int, object] | None:
     return None
 
 
-def _stop(trajectory: Trajectory, asked: Asked) -> str:
-    """What is wrong with how it ended; empty if nothing is."""
+def _spoiled(trajectory: Trajectory) -> Place | None:
+    """The iterations up to the first value that is not finite."""
+    first = not_finite(trajectory)
+    return Place(0, max(first[1], 0)) if first else None
+
+
+def _stop(trajectory: Trajectory, asked: Asked) -> Faults:
+    """Yield what is wrong with how the run ended."""
     reason, length = trajectory.stopped, trajectory.length
     if trajectory.raised:
-        kind, message = trajectory.raised.kind, trajectory.raised.message
-        if kind in QUOTED:
-            return message
-        return f"the solver {RAISED} {kind}{': ' * bool(kind)}{message}"
-    if reason not in STOPS:
-        return f"the reason for stopping, {reason!r}, is none of {', '.join(STOPS)}"
-    if asked.ended is not None and (reason, length) != ("observer", asked.ended):
-        return f"the observer ended it at iteration {asked.ended}, but it stopped by {reason} at {length}"
-    if reason == "observer" and asked.ended is None and trajectory.asked is not None:
-        return f"it says that its observer ended it at iteration {length}, which it did not"
-    if reason in OWN and not trajectory.claims:
-        return f"it stopped by its own rule at iteration {length} and claims nothing of its result"
-    return ""
+        yield Violation("", STOP, trajectory.raised.message, "", RAISED)
+    elif reason not in STOPS:
+        yield Violation("", STOP, repr(reason), ", ".join(STOPS))
+    elif asked.ended is not None and (reason, length) != ("observer", asked.ended):
+        asked_for = f"observer at iteration {asked.ended}"
+        yield Violation("", STOP, f"{reason} at iteration {length}", asked_for)
+    elif reason == "observer" and asked.ended is None and trajectory.asked is not None:
+        yield Violation("", STOP, f"observer at iteration {length}", "no end by the observer")
+    elif reason in OWN and not trajectory.claims:
+        yield Violation("", STOP, f"{reason} at iteration {length}, without a claim", "a claim")
 
 
 DECLARED = Check(

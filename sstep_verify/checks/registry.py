@@ -25,8 +25,7 @@ from sstep_verify.checks.contract import FINITE
 from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.shared.case import Case, Check, loggable
 from sstep_verify.checks.shared.final_vector import ALONE
-from sstep_verify.checks.shared.finding import unbounded
-from sstep_verify.checks.shared.outcome import verdict_on
+from sstep_verify.checks.shared.outcome import nothing_compared
 from sstep_verify.checks.step_replay import CHECK as STEPS
 from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.checks.trajectory import ENDS_ALONE, ROUNDED
@@ -37,7 +36,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.streams import logged_stream
 from sstep_verify.rounding.arithmetic import flushed_to_zero, held_problem
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status, Verdict
+from sstep_verify.verdict import Note, NoteKind, Status, Verdict, Why
 
 MODULES = (
     "contract",
@@ -64,11 +63,6 @@ APART = (
     "they with one exact run; let the program draw from a fixed seed."
 )
 """Why a check that needs several runs of a program says nothing of it."""
-
-BEYOND = (
-    "A number of the data, a target or a parameter is beyond the range of this precision, in which the "
-    "solver holds it, so nothing is promised of its runs."
-)
 
 
 def with_draws(case: Case, runs: Iterable[Trajectory]) -> Case | None:
@@ -110,7 +104,8 @@ def on_held(check: Check) -> Check:
     def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
         held = held_problem(case.problem, case.declaration)
         if held is None:
-            return [_beyond(check.id, case, s) for s in case.s_values if check.applies(case, s)]
+            judged = [s for s in case.s_values if check.applies(case, s)]
+            return [nothing_compared(check.id, case, s, 0, Why.OUT_OF_RANGE) for s in judged]
         if held is case.problem:
             return check.judge(case, trajectories, oracle)
         truth = oracle.kept(f"held {held.digest}", lambda: Oracle(held))
@@ -120,13 +115,6 @@ def on_held(check: Check) -> Check:
     return replace(check, judge=judge)
 
 
-def _beyond(check: str, case: Case, s: int) -> Verdict:
-    """The verdict on a run whose solver cannot hold its problem."""
-    return verdict_on(
-        check, case, s, Status.VACUOUS, unbounded(""), BEYOND, units="", planned=0, executed=0
-    )
-
-
 def in_ieee(check: Check) -> Check:
     """The check, whose judgement is made in IEEE arithmetic and says so of runs that were not."""
 
@@ -134,8 +122,7 @@ def in_ieee(check: Check) -> Check:
         restore_with_warning(f"before a judgement by {check.id}")
         verdicts = check.judge(case, trajectories, oracle)
         if left := restore():
-            note = f"{', '.join(left)} came up while it was judged, by a library that was loaded meanwhile."
-            return [_inconclusive(verdict, note) for verdict in verdicts]
+            return [_inconclusive(_noted(verdict, left)) for verdict in verdicts]
         return [_as_made(check, case, trajectories, oracle, verdict) for verdict in verdicts]
 
     return replace(check, judge=judge)
@@ -152,14 +139,22 @@ def _as_made(
     altered = sorted({word for run in runs.values() for word in run.altered})
     if not altered:
         return verdict
-    note = f"The run left {', '.join(altered)} in the process that made it, which was put back."
+    noted = _noted(verdict, altered)
     if verdict.status is not Status.FAIL or not _may_explain(check, alone, runs, oracle, verdict, altered):
-        return replace(verdict, reason=f"{verdict.reason} {note}")
-    return _inconclusive(verdict, f"{note} That may be the cause of what was found.")
+        return noted
+    return _inconclusive(noted)
 
 
-def _inconclusive(verdict: Verdict, note: str) -> Verdict:
-    return replace(verdict, status=Status.INCONCLUSIVE, reason=f"{note} {verdict.reason}")
+def _noted(verdict: Verdict, left: Sequence[str]) -> Verdict:
+    """The verdict with a note of what altered arithmetic was left."""
+    note = Note(NoteKind.ALTERED, tuple(left))
+    return replace(verdict, notes=(*verdict.notes, note), reason="")
+
+
+def _inconclusive(verdict: Verdict) -> Verdict:
+    return replace(
+        verdict, status=Status.INCONCLUSIVE, why=Why.ALTERED, requirement="", sentences=(), reason=""
+    )
 
 
 def _may_explain(
@@ -172,10 +167,7 @@ def _may_explain(
 ) -> bool:
     """Whether a FAIL may come from the arithmetic in which the run was made."""
     if check.all_runs:
-        violations = verdict.evidence.get("violations")
-        return isinstance(violations, dict) and all(
-            set(faults) == {FINITE} for faults in violations.values()
-        )
+        return bool(verdict.violations) and all(one.item == FINITE for one in verdict.violations)
     if check.level == 3 or (altered == [SHORTENED] and case.declaration.precision != "longdouble"):
         return False  # counts of messages; an arithmetic that the run does not use
     if not check.bounds or not set(altered) <= {*SUBNORMAL, SHORTENED}:

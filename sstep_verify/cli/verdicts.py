@@ -54,10 +54,9 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
     yield f"{verdict['status']}: {verdict['check']} on {verdict['case']}, s = {verdict['s']}"
     from sstep_verify.checks.contract import CHECK as CONTRACT
     from sstep_verify.checks.shared.final_vector import ALONE
-    from sstep_verify.trajectory import RAISED
 
     if verdict["check"] == CONTRACT and verdict["status"] == "FAIL":
-        yield filled(f"{NOT_COMPARED[RAISED in verdict['evidence']]}.")
+        yield filled(f"{NOT_COMPARED[bool(verdict['raised'])]}.")
         yield f"Claim\n{filled(claim)}\nReason\n{filled(verdict['reason'])}"
         return
     alone = verdict["evidence"].get(ALONE, False)

@@ -26,7 +26,6 @@ from sstep_verify.verdict import (
     Status,
     Term,
     Verdict,
-    Violation,
     Why,
 )
 
@@ -57,6 +56,7 @@ WHY = {
     Why.TOO_LARGE: "Not judged for its cost: a window holds more kernel entries than the limit allows.",
     Why.NO_BOUND: "No finite bound exists: a block system or a sum is too large for this precision.",
     Why.OVERFLOW: "No finite bound exists: a number may exceed the range of the declared precision.",
+    Why.OUT_OF_RANGE: "Nothing was compared: a number of the problem exceeds the declared precision.",
     Why.NO_EFFECT: "Leaving the quantity out changes nothing that was compared.",
     Why.WITHIN_BOUND: "Leaving the quantity out changes too little: less than twice the bound.",
     Why.NONE_DECIDED: "None of the comparisons was decided.",
@@ -80,6 +80,22 @@ TERM_WHY = {
     Why.NO_BOUND: "no finite bound",
 }
 """Why a quantity was not tested, by `Why`."""
+
+ITEMS = {
+    "length": "{found} iterations made, {asked} requested",
+    "start": "it began at position {found} of the index stream, requested {asked}",
+    "s": "it made windows of s = {found}, requested s = {asked}",
+    "recorded iterations": "alpha is recorded at {found} iterations, requested {asked} ({detail})",
+    "first a": "its first alpha is not the requested start: {detail} is {found}, requested {asked}",
+    "shape": "alpha has the shape {found}, expected {asked}",
+    "type": "alpha is held in {found}, expected {asked}",
+    "finite": "{detail} is not finite: {found}",
+    "inputs": "it changed what it was given or shares: {found}",
+    "stop reason": "it stopped by {found}, expected {asked}",
+    "state": "the declared {detail} has the shape {found}, expected {asked}",
+    "panels": "the panel of iteration {detail} has {found}, expected {asked}",
+}
+"""What is said of each violated item of the contract."""
 
 NOTES: dict[NoteKind, Callable[..., str]] = {
     NoteKind.ALTERED: lambda *left: f"The run left its process in another arithmetic: {', '.join(left)}.",
@@ -142,7 +158,7 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
 
 def first_line(verdict: Verdict) -> str:
     """Place, measured value and allowed value; or why nothing was decided."""
-    if verdict.violations or verdict.raised:
+    if verdict.violations:
         return " ".join([*map(_raised, verdict.raised[:1]), *_violated(verdict)])
     if verdict.why in (Why.NO_EFFECT, Why.WITHIN_BOUND):
         hidden = [term for term in verdict.terms if not term.seen]
@@ -286,20 +302,22 @@ def _hint(hint: Hint) -> str:
 
 
 def _raised(error: RunError) -> str:
+    if error.quoted:
+        return f"Run {error.run}: {error.message}."
     kind = f"{error.kind}: " if error.kind else ""
-    return f"The solver raised {kind}{error.message} (run {error.run})."
+    return f"Run {error.run}: the solver raised {kind}{error.message}."
 
 
 def _violated(verdict: Verdict) -> Iterator[str]:
-    """The items that the first three runs broke, and how many more runs there are."""
-    items = [one for one in verdict.violations if one.item != "raised"]
-    runs = list(dict.fromkeys(one.run for one in items))
-    for run in runs[:3]:
-        yield f"Run {run}: {'; '.join(map(_violation, (one for one in items if one.run == run)))}."
-    if len(runs) > 3:
-        yield f"{counted(len(runs) - 3, 'more run')} broke the contract."
-
-
-def _violation(one: Violation) -> str:
-    asked = f", requested {one.asked}" if one.asked else ""
-    return f"{one.item}: {one.found}{asked}"
+    """The items that the first three runs violate, and how many more runs there are."""
+    raised = {error.run for error in verdict.raised}
+    items: dict[str, list[str]] = {}
+    for one in verdict.violations:
+        if one.run not in raised or one.item != "stop reason":
+            items.setdefault(one.run, []).append(ITEMS[one.item].format_map(vars(one)))
+    alike = len({tuple(words) for words in items.values()}) == 1
+    shown = list(items)[: 1 if alike else 3]
+    for run in shown:
+        yield f"Run {run}: {'; '.join(items[run])}."
+    if more := len(items) - len(shown):
+        yield f"{counted(more, 'more run')} {'likewise' if alike else 'violate the contract'}."

@@ -23,9 +23,9 @@ from sstep_verify.campaign.verdicts.runs import (
     sound_case,
     too_few,
 )
-from sstep_verify.checks import contract, window_replay
+from sstep_verify.checks import window_replay
 from sstep_verify.checks.metamorphic_exact import CHECK as SAME_BITS
-from sstep_verify.checks.registry import APART, case_of, cases_to_judge, with_draws
+from sstep_verify.checks.registry import case_of, cases_to_judge, with_draws
 from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.outcome import nothing_compared
 from sstep_verify.oracle.facade import Oracle
@@ -33,7 +33,7 @@ from sstep_verify.problems.draws import GENERATORS
 from sstep_verify.protocol import Solver, is_foreign
 from sstep_verify.report import case as report
 from sstep_verify.specification import names_a_part
-from sstep_verify.verdict import UNSETTLED, Status, Verdict
+from sstep_verify.verdict import UNSETTLED, Status, Verdict, Why
 
 REMARKS = "told of its runs"
 """Fact of a case: what is seen of its runs that no check judges."""
@@ -207,12 +207,12 @@ def _judged(check: Check, case: Case, made: RunsMade, oracle: Oracle, *, same: b
     `same` says whether the runs that it compares took the same index stream.
     """
     if not same:
-        return [nothing_compared(check.id, case, s, 1, APART) for s in _judgeable(check, case)]
+        return [nothing_compared(check.id, case, s, 1, Why.DRAWS_DIFFER) for s in _judgeable(check, case)]
     sound = sound_case(check, case, made.trajectories, made.broken)
     found = check.judge(sound, made.trajectories, oracle) if sound is not None else []
     kept = sound.s_values if sound is not None else ()
     return found + [
-        nothing_compared(check.id, case, s, 1, f"The run is not what was asked for: see {contract.CHECK}.")
+        nothing_compared(check.id, case, s, 1, Why.PREREQUISITE)
         for s in _judgeable(check, case)
         if s not in kept
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import cast
@@ -19,7 +19,7 @@ from sstep_verify.campaign.verdicts.measured import Monitor, Reference
 from sstep_verify.checks import contract
 from sstep_verify.checks.registry import CHECKS, case_of, checks_of
 from sstep_verify.checks.shared.case import Case, Check, merge_requests, run_key
-from sstep_verify.checks.shared.outcome import left_out_for_cost, nothing_compared
+from sstep_verify.checks.shared.outcome import nothing_compared
 from sstep_verify.errors import counted
 from sstep_verify.measures import drift
 from sstep_verify.oracle.facade import Oracle
@@ -28,7 +28,7 @@ from sstep_verify.report import case as report
 from sstep_verify.report.case import NOTHING_RUN
 from sstep_verify.runs import asked_of, make_run, unmade
 from sstep_verify.trajectory import GIVEN, Raised, Trajectory
-from sstep_verify.verdict import Verdict
+from sstep_verify.verdict import Verdict, Why
 
 LONG = 60.0
 """Seconds from which on what programs will take is said where results are said."""
@@ -38,15 +38,15 @@ LONG = 60.0
 class RunsMade:
     """All runs of a case by key, and for the report the plain ones, with their measure over iterations.
 
-    `attainable` is the largest attainable relative value met, 0 if there is no floor; `broken` says by key
-    what is wrong with the runs that are not what was asked for.
+    `attainable` is the largest attainable relative value met, 0 if there is no floor; `broken` holds
+    the keys of the runs that are not what was asked for.
     """
 
     trajectories: dict[str, Trajectory]
     runs: list[report.Run]
     series: list[report.Series]
     attainable: float
-    broken: dict[str, str]
+    broken: set[str]
 
 
 def make_runs(
@@ -66,15 +66,15 @@ def make_runs(
     Runs that have `crashed`, by key and by what they ended the process, are not made again: they fail.
     """
     trajectories: dict[str, Trajectory] = {}
-    broken: dict[str, str] = {}
+    broken: set[str] = set()
     runs, series, attainable = [], [], 0.0
     plain = {run_key(s): s for s in case.s_values}
     held = any(check.all_runs for check in checks)  # A vector that was handed over is no run.
 
     def keep(key: str, trajectory: Trajectory) -> None:
         trajectories[key] = trajectory
-        if held and (fault := contract.broken(case, key, trajectory)):
-            broken[key] = fault
+        if held and contract.violations_of(case, key, trajectory):
+            broken.add(key)
 
     def run(key: str, request: RunRequest, part: float, observe: Observer | None = None) -> Trajectory:
         tell(case.id, part, f"run {key}", time_limit, key)
@@ -119,7 +119,7 @@ def make_runs(
 
 
 def sound_case(
-    check: Check, case: Case, trajectories: Mapping[str, Trajectory], broken: Mapping[str, str]
+    check: Check, case: Case, trajectories: Mapping[str, Trajectory], broken: Set[str]
 ) -> Case | None:
     """The case with those s alone whose runs, as far as a check asks for them, are what was asked for.
 
@@ -129,9 +129,9 @@ def sound_case(
 
     def is_sound(s: int) -> bool:
         alone = replace(case, s_values=(s,))
-        if not broken.keys().isdisjoint(check.runs(alone)):
+        if not broken.isdisjoint(check.runs(alone)):
             return False
-        return broken.keys().isdisjoint(check.continued(alone, trajectories))
+        return broken.isdisjoint(check.continued(alone, trajectories))
 
     if not broken or check.all_runs:
         return case
@@ -260,7 +260,7 @@ def left_out(case: Case, checks: Sequence[str], minimum_windows: int) -> list[Ve
             case,
             s,
             minimum_windows,
-            left_out_for_cost(case, s),
+            Why.TOO_LARGE,
         )
         for check in checks_of(checks)
         for s in case_of(check, case).s_values

@@ -146,8 +146,11 @@ def decided(
     finding = decisive(findings)
     status = fields.setdefault("status", with_planted(finding.status, terms))
     counts = {"planned": len(findings), "executed": executed(findings)}
-    if status in (Status.VACUOUS, Status.INCONCLUSIVE):
-        fields.setdefault("why", finding.why or _why(status, finding, terms))
+    if status in (Status.VACUOUS, Status.INCONCLUSIVE) and "why" not in fields:
+        fields["why"] = finding.why or _why(status, finding, terms)
+    if status is Status.FAIL and finding.place is not None and finding.place.end:
+        known = {PLACE: [finding.place.begin, finding.place.end]}
+        fields["evidence"] = known | fields.get("evidence", {})
     requirement = requirement_of(check, case.problem.loss.task, signs, claimed=claimed)
     return Verdict(
         check=check,
@@ -376,25 +379,8 @@ def mostly_uncertain(check: str, case: Case) -> list[str]:
     return [f"function_ulps = {declared.function_ulps:g}, as declared"] if mostly else []
 
 
-def left_out_for_cost(case: Case, s: int) -> str:
-    """Why a run is not judged by a check that its case can't afford (`Check.affordable`)."""
-    return (
-        f"Left out for its cost: a window of s = {s} holds up to {case.panel_words(s)} kernel entries, "
-        f"above the replay limit of {case.replay_limit}."
-    )
-
-
-def nothing_compared(check: str, case: Case, s: int, planned: int, reason: str) -> Verdict:
-    """The VACUOUS verdict of a check on a run of which it compared nothing, for a reason."""
+def nothing_compared(check: str, case: Case, s: int, planned: int, why: Why, **fields: Any) -> Verdict:
+    """Return the VACUOUS verdict of a check on a run of which it compared nothing."""
     nothing = Finding("", 0.0, 0.0, 0.0)
-    return verdict_on(
-        check,
-        case,
-        s,
-        Status.VACUOUS,
-        nothing,
-        reason,
-        units="nothing compared",
-        planned=planned,
-        executed=0,
-    )
+    given = {"status": Status.VACUOUS, "why": why, "planned": planned, "executed": 0}
+    return decided(check, case, s, nothing, units="nothing compared", **given, **fields)

@@ -33,7 +33,8 @@ from sstep_verify.protocol import Declaration, ForeignSolver, RunRequest
 from sstep_verify.runs import make_run
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.trajectory import Claim, Panel
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import NoteKind, Status
+from sstep_verify.verdict import RunError as Ended
 
 S = 4
 
@@ -80,46 +81,47 @@ def raising(error):
 
 
 PLANTED = {
-    "fewer iterations": (lambda run: cut(run, 3), "of 75 iterations made"),
-    "no state at all": (lambda run: cut(run, 0), "0 of 75 iterations"),
-    "another start": (lambda run: replace(run, start=1), "began at position 1 of the index stream instead of 0"),
-    "another s": (lambda run: replace(run, s=S + 1), "windows of s = 5 instead of 4"),
+    "fewer iterations": (lambda run: cut(run, 3), "length"),
+    "no state at all": (lambda run: cut(run, 0), "length"),
+    "another start": (lambda run: replace(run, start=1), "start"),
+    "another s": (lambda run: replace(run, s=S + 1), "s"),
     "a record left out": (
         lambda run: replace(run, iterations=np.delete(run.iterations, 2), alphas=np.delete(run.alphas, 2, axis=0)),
-        "is recorded at",
+        "recorded iterations",
     ),
     "records out of order": (
         lambda run: replace(run, iterations=run.iterations[[0, 2, 1, *range(3, run.iterations.size)]]),
-        "is recorded at",
+        "recorded iterations",
     ),
-    "another first a": (lambda run: with_value(run, (0, 3), 0.5), "the first a differs from a0: coordinate 3"),
-    "a shorter a": (lambda run: replace(run, alphas=run.alphas[:, :-1]), "a has the shape"),
-    "a state too many": (lambda run: replace(run, alphas=np.vstack([run.alphas, run.alphas[-1:]])), "a has the shape"),
-    "a narrower type": (lambda run: replace(run, alphas=run.alphas.astype(np.float32)), "a is held in float32"),
-    "integers": (lambda run: replace(run, alphas=run.alphas.astype(int)), "a is held in int64"),
-    "NaN": (lambda run: with_value(run, (-1, 2), np.nan), "a is not finite, first at iteration 75: nan"),
-    "infinite": (lambda run: with_value(run, (2, 0), np.inf), "a is not finite"),
-    "an unknown reason": (lambda run: replace(run, stopped="done"), "is none of iterations, observer, tolerance"),
+    "another first a": (lambda run: with_value(run, (0, 3), 0.5), "first a"),
+    "a shorter a": (lambda run: replace(run, alphas=run.alphas[:, :-1]), "shape"),
+    "a state too many": (lambda run: replace(run, alphas=np.vstack([run.alphas, run.alphas[-1:]])), "shape"),
+    "a narrower type": (lambda run: replace(run, alphas=run.alphas.astype(np.float32)), "type"),
+    "integers": (lambda run: replace(run, alphas=run.alphas.astype(int)), "type"),
+    "NaN": (lambda run: with_value(run, (-1, 2), np.nan), "finite"),
+    "infinite": (lambda run: with_value(run, (2, 0), np.inf), "finite"),
+    "an unknown reason": (lambda run: replace(run, stopped="done"), "stop reason"),
     "an observer that never spoke": (
-        lambda run: replace(cut(run, 3), stopped="observer"), "which it did not",
+        lambda run: replace(cut(run, 3), stopped="observer"), "stop reason",
     ),
-    "a rule without a claim": (lambda run: replace(cut(run, 3), stopped="tolerance"), "claims nothing"),
+    "a rule without a claim": (lambda run: replace(cut(run, 3), stopped="tolerance"), "stop reason"),
     "a panel of another shape": (
-        lambda run: replace(run, panels={0: Panel(np.arange(4), np.ones((4, 3)))}), "the panel of iteration 0",
+        lambda run: replace(run, panels={0: Panel(np.arange(4), np.ones((4, 3)))}), "panels",
     ),
     "a panel of no window": (
-        lambda run: replace(run, panels={1: Panel(np.arange(4), np.ones((4, 12)))}), "where a is not recorded",
+        lambda run: replace(run, panels={1: Panel(np.arange(4), np.ones((4, 12)))}), "panels",
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_run_that_is_not_what_was_asked_for_fails(name):
-    change, words = PLANTED[name]
+    change, item = PLANTED[name]
     verdict = verdict_of(change)
-    assert (verdict.status, verdict.ratio) == (Status.FAIL, np.inf)
-    assert words in verdict.reason
-    assert ", bound 0 violations (a run is what was asked for" in verdict.reason
+    assert (verdict.status, verdict.ratio, verdict.bound) == (Status.FAIL, np.inf, 0.0)
+    assert item in {one.item for one in verdict.violations}
+    assert {one.run for one in verdict.violations} == {run_key(S)}
+    assert verdict.requirement
 
 
 @pytest.mark.parametrize("loss", [Hinge(1.0), SquaredHinge(1.0), Ridge(0.1)])
@@ -128,7 +130,7 @@ def test_a_run_that_is_not_what_was_asked_for_fails(name):
 )
 def test_a_correct_run_passes_and_a_value_that_is_not_finite_does_not(loss, solver):
     passed = verdict_of(loss=loss, solver=solver)
-    assert (passed.status, passed.measured, passed.evidence["unproved"]) == (Status.PASS, 0.0, [])
+    assert (passed.status, passed.measured, passed.notes) == (Status.PASS, 0.0, ())
     assert verdict_of(PLANTED["NaN"][0], loss, solver).status is Status.FAIL
 
 
@@ -142,7 +144,7 @@ def test_a_run_from_a_start_vector_begins_there():
     assert verdict_of(request=request).status is Status.PASS
     assert verdict_of(request=request, solver=ReferenceSolver("float32")).status is Status.PASS
     moved = verdict_of(lambda run: with_value(run, (0, 0), 0.0), request=request)
-    assert "the first a differs from a0" in moved.reason
+    assert [one.item for one in moved.violations] == ["first a"]
 
 
 def test_an_observer_may_end_a_run_where_it_said():
@@ -150,13 +152,10 @@ def test_an_observer_may_end_a_run_where_it_said():
         return iteration >= 16
 
     assert verdict_of(observe=observe).status is Status.PASS
-    for change, words in (
-        (lambda run: replace(run, stopped="iterations"), "the observer ended it at iteration"),
-        (lambda run: cut(run, 3), "the observer ended it at iteration"),
-    ):
+    for change in (lambda run: replace(run, stopped="iterations"), lambda run: cut(run, 3)):
         verdict = verdict_of(change, observe=observe)
         assert verdict.status is Status.FAIL
-        assert words in verdict.reason
+        assert contract.STOP in {one.item for one in verdict.violations}
 
 
 def test_a_run_may_end_by_its_own_rule_if_it_says_what_it_reached():
@@ -178,12 +177,12 @@ def test_a_solver_that_writes_into_its_inputs_fails():
 
     (verdict,) = contract.judge(case, {run_key(S): make_run(Writing(), plain_request(case, S))}, None)
     assert verdict.status is Status.FAIL
-    assert "the run changed what it was given or shares: data" in verdict.reason
+    assert [(one.item, one.found) for one in verdict.violations] == [("inputs", "data")]
 
 
 def test_a_declared_state_must_be_recorded_in_its_shape():
     absent = verdict_of(state=("gradient",))
-    assert "the declared state 'gradient' is not recorded" in absent.reason
+    assert [(one.item, one.detail) for one in absent.violations] == [("state", "gradient")]
     for width, status in ((12, Status.PASS), (11, Status.FAIL)):
         verdict = verdict_of(
             lambda run, width=width: replace(
@@ -197,8 +196,8 @@ def test_a_declared_state_must_be_recorded_in_its_shape():
 def test_what_is_declared_and_not_given_is_said_to_be_unproved():
     verdict = verdict_of(lambda run: replace(run, counters={}))
     assert verdict.status is Status.PASS
-    assert verdict.evidence["unproved"][0] == "count of windows"
-    assert "unproved: count of windows" in verdict.reason
+    (note,) = verdict.notes
+    assert (note.kind, note.detail[0]) == (NoteKind.UNPROVED, "count of windows")
 
 
 @pytest.mark.parametrize("name", ["fewer iterations", "NaN", "another start", "a panel of another shape"])
@@ -243,16 +242,14 @@ def test_overflow_that_a_correct_run_may_have_is_vacuous():
 def test_ranks_that_end_a_run_because_they_differ_fail_it_and_break_their_own_sentence():
     words = "after window 3 rank 1 holds another dual vector than most"
     verdict = verdict_of(raising(RunError(words, "IncoherenceError")))
-    assert (verdict.status, verdict.sentences) == (Status.FAIL, ("S-6.3",))
-    assert "rank 1 holds another dual vector" in verdict.reason
-    assert verdict.evidence["raised"][run_key(S)] == ["IncoherenceError", words]
+    assert (verdict.status, verdict.requirement) == (Status.FAIL, "S-6.3")
+    assert verdict.raised == (Ended(run_key(S), "IncoherenceError", words),)
 
 
 def test_what_an_error_is_stands_in_a_field_and_not_in_its_words():
     verdict = verdict_of(raising(RunError("IncoherenceError: so say only the words")))
-    assert verdict.evidence["raised"][run_key(S)] == ["", "IncoherenceError: so say only the words"]
-    assert verdict.sentences == ("S-2.7",)
-    assert "Likely causes" not in verdict.reason
+    assert verdict.raised == (Ended(run_key(S), "", "IncoherenceError: so say only the words"),)
+    assert verdict.requirement == "S-2.7"
 
 
 @pytest.mark.parametrize(
@@ -261,7 +258,7 @@ def test_what_an_error_is_stands_in_a_field_and_not_in_its_words():
 def test_any_other_error_of_our_own_solver_fails_its_run(error):
     verdict = verdict_of(raising(error))
     assert verdict.status is Status.FAIL
-    assert f"the solver raised {type(error).__name__}: {error}" in verdict.reason
+    assert verdict.raised == (Ended(run_key(S), type(error).__name__, str(error)),)
 
 
 @pytest.mark.parametrize("kind", [InputError, MissingExtraError, MemoryError, NotBegunError])
@@ -286,9 +283,9 @@ def test_a_state_that_is_said_to_be_formed_anew_is_said_to_be_unproved():
     made = {run_key(S): make_run(tested, plain_request(case, S))}
     (verdict,) = contract.judge(case, made, None)
     assert verdict.status is Status.PASS
-    assert "unproved: the state formed anew after every 3 windows" in verdict.reason
+    assert [note.kind for note in verdict.notes] == [NoteKind.UNPROVED]
 
 
-def test_causes_are_those_of_what_is_wrong():
+def test_a_value_that_is_not_finite_has_its_place_and_requirement():
     spoiled = verdict_of(lambda run: with_value(run, (-1, 0), np.nan))
-    assert "Likely causes: a division by 0 or a number out of range. Breaks S-5.1" in spoiled.reason
+    assert (spoiled.requirement, spoiled.place.end) == ("S-5.1", 75)

@@ -109,9 +109,9 @@ def test_a_run_is_held_to_the_state_that_is_declared():
         {name: one.declaration for name, one in solvers.items()}, "here", "",
     )  # fmt: skip
     made = make_run(solvers[""], plain_request(case, 7))
-    assert contract.broken(case, "a run", made) == ""
+    assert contract.violations_of(case, "a run", made) == []
     stateless = replace(made, state={})
-    assert "'weights' is not recorded" in contract.broken(case, "a run", stateless)
+    assert [one.item for one in contract.violations_of(case, "a run", stateless)] == ["state"]
 
 
 @pytest.mark.parametrize("loss", [Hinge(0.3), SquaredHinge(7.0), Ridge(0.1)], ids=str)

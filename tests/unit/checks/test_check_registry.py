@@ -19,6 +19,7 @@ from sstep_verify.checks.trajectory import ROUNDED
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
+from sstep_verify.verdict import Why
 
 PROBLEM = Problem("p", np.eye(2), [1.0, -1.0], LinearKernel(), Hinge(1.0))
 PAGE = Path(__file__).parents[3] / "docs" / "verdicts.md"
@@ -77,7 +78,7 @@ def test_what_is_printed_to_the_last_bit_is_judged_by_its_ends_all_the_same(evid
             Case("c", PROBLEM, IndexStream("cyclic", 2, 1, 4), (1,), 4, Declaration("d")),
             1,
             1,
-            "",
+            Why.NO_STEPS,
         ),
         evidence=evidence,
     )

@@ -162,7 +162,7 @@ def test_what_is_scaled_up_is_larger_and_what_is_scaled_down_smaller(loss, kerne
             assert (changed / original - 1.0) * sign > 0
 
 
-def test_each_of_several_violations_breaks_its_sentence():
+def test_several_violations_are_listed_and_the_first_names_its_requirement():
     case, tested = named_case(Hinge(1.0), s_values=(4,))
     run = tested.run(plain_request(case, 4))
     alphas = run.alphas.copy()
@@ -170,8 +170,8 @@ def test_each_of_several_violations_breaks_its_sentence():
     wrong = replace(run, alphas=alphas[:-1], iterations=run.iterations[:-1])
     (verdict,) = contract.judge(case, {run_key(4): wrong}, None)
     assert verdict.status is Status.FAIL
-    assert len(verdict.sentences) > 1
-    assert "; and S-" in verdict.reason
+    assert [one.item for one in verdict.violations] == ["length", "first a"]
+    assert verdict.requirement == "S-2.3"
 
 
 @pytest.mark.parametrize("loss", [Hinge(1.0), Ridge(0.05)])

@@ -6,8 +6,7 @@ import pytest
 from report.test_reporting_documents import verdict
 
 from sstep_verify.cli.verdicts import MEANS, WIDTH, WORDS, glossary, in_short
-from sstep_verify.trajectory import RAISED
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import RunError, Status
 
 
 @pytest.mark.parametrize("status", Status)
@@ -21,15 +20,14 @@ def test_every_status_is_said_in_words_and_lines_fit(status):
 
 
 @pytest.mark.parametrize(
-    ("evidence", "words"),
+    ("raised", "words"),
     [
-        ({RAISED: {"s=1": ["ValueError", "no"]}}, "ended with an error or without a result"),
-        ({}, "is not what was asked for"),
+        ((RunError("s=1", "ValueError", "no"),), "ended with an error or without a result"),
+        ((), "is not what was asked for"),
     ],
 )
-def test_of_a_broken_contract_no_rounding_is_told(evidence, words):
-    reason = "run s=1: the solver raised what it was not asked for"
-    told = verdict("a/b", Status.FAIL, check="contract", reason=reason, evidence=evidence).as_dict()
+def test_of_a_broken_contract_no_rounding_is_told(raised, words):
+    told = verdict("a/b", Status.FAIL, check="contract", raised=raised).as_dict()
     lines = "\n".join(in_short(told, "A run is what was asked for."))
     assert words in lines
     assert "than any correct implementation" not in lines

@@ -12,8 +12,8 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 3": "5b452d99a434fafffd00f2e602f9cf3fb4470fa5cbc642613011a730b0ab977c",
-    "results 3": "ec41bbb9ee4165b41a3120c2cab5162048c54c1679ec18893e62c8fd32e99c3f",
+    "artefact 3": "84e34e489544be271cce2ff8202137f3251209e7934a3ed8f0b7efaec46d267d",
+    "results 3": "a219c662bbc29a7c5c043a8abff345587b910efdd4526a4a2ee30728a5576c43",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }

@@ -147,7 +147,7 @@ def test_a_command_that_ends_with_an_error_fails_its_run(monkeypatch):
     run = make_run(tested, plain_request(case, 3))
     (verdict,) = contract.judge(case, {run_key(3): run}, None)
     assert verdict.status is Status.FAIL
-    assert "exit code 1" in verdict.reason
+    assert "exit code 1" in verdict.raised[0].message
 
 
 def test_a_class_must_be_the_sign_of_its_value(tmp_path):

@@ -55,7 +55,7 @@ def ran(path: str, task: str, check: str, s: int = 7, short: int = 21):
     case = make_case(spec, load_data(unit.data[0], None), {"": solver.declaration}, "", "")
     case = replace(case, short=max(short // case.unit, 1) * case.unit)
     runs = {key: make_run(solver, request) for key, request in CHECKS[check].runs(case).items()}
-    assert not [told for key in runs if (told := contract.broken(case, key, runs[key]))]
+    assert not [one for key in runs for one in contract.violations_of(case, key, runs[key])]
     ((case, same),) = cases_to_judge(CHECKS[check], case, runs)
     assert same
     return case, runs, solver
