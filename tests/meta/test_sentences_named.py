@@ -20,7 +20,6 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
 from sstep_verify.recurrence.mutation import Mutation
 from sstep_verify.solver import run
-from sstep_verify.specification import text_of
 from sstep_verify.verdict import DOUBT, NAMED, Status
 
 DECLARED = Declaration("mistaken", rbf="difference", factorisation="lu")
