@@ -71,8 +71,6 @@ PLACES = {
 """Modules that hold several commands."""
 
 FORMER = {
-    "export": "check --runs DIR",
-    "judge": "check --runs DIR",
     "merge": "run --resume --from DIR",
     "replay": "explain --again",
     "vectors": "python -m sstep_verify.vectors",

@@ -145,6 +145,15 @@ def test_the_artefact_of_a_vector_is_judged_again_and_explained(run, monkeypatch
         assert "c = 2" in told
 
 
+def test_what_an_interrupted_run_has_finished_stays(run):
+    kept = Path("sstep-verify-out/alpha-final.partial") / f"{'0' * 32}.json"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("what --resume goes on with")
+    assert run(ridge(), *RIDGE)[0] == 0
+    assert kept.read_text() == "what --resume goes on with"
+    assert {path.name for path in kept.parents[1].iterdir()} == {"alpha-final", "alpha-final.partial"}
+
+
 def test_a_vector_that_is_not_finite_fails(run):
     vector = ridge()
     vector[3] = np.nan

@@ -10,7 +10,7 @@ import solvers
 from attempt import Try
 from drawn_inputs import campaigns, files, options, programs
 from drawn_programs import conducts_of_programs, results
-from drawn_published import batches, finals
+from drawn_published import finals
 from drawn_records import artefacts, certificates, checkpoints, vectors
 from materials import CAMPAIGN
 from nasty import Draw, pick
@@ -85,8 +85,7 @@ KINDS: dict[str, tuple[Callable[[Draw], Try], int]] = {
     "checkpoints": (checkpoints, 6),
     "vectors": (vectors, 6),
     "results": (results, 7),
-    "programs": (programs, 11),
-    "batches": (batches, 5),
+    "programs": (programs, 16),
     "finals": (finals, 4),
     "destinations": (destinations, 4),
     "conducts": (conducts_of_programs, 3),

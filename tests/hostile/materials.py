@@ -1,5 +1,5 @@
 """Make what a hostile user starts from: data, a result and its checkpoint, a certificate, an artefact, vectors, and
-what a right program left, and a batch.
+what a right program left.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from drawn_published import make_packed
 
 SOLVE = ("--task", "svm-l1", "--iterations", "320", "--interval", "160", "--tolerance", "0", "--s", "16")
 
@@ -127,7 +126,6 @@ def make(folder: Path) -> None:
                 raise RuntimeError(f"{words} ended with {code}:\n{said}")
         _make_report()
         _make_left()
-        make_packed(command)
     finally:
         os.chdir(before)
 

@@ -31,7 +31,6 @@ LEFT = {
     "campaign/summary.py": (1, "an error of a case is a line of the report that its id begins"),
     "files/records.py": (1, "where a value stands is read from the message of the library that read it"),
     "adapters/command.py": (1, "what the command solve prints for its user, which is judged there"),
-    "adapters/program/batch.py": (1, "the file of an exit code, which somebody's shell wrote"),
 }
 """Places that read words, how often, and why these are no reason or note of ours."""
 

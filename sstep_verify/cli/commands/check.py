@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import click
 
@@ -18,19 +15,9 @@ from sstep_verify.cli.options import (
     complete,
     data_sets,
     numbers,
-    on_command_line,
     words_of,
 )
-from sstep_verify.errors import InputError, counted
-
-OF_JUDGING = {"runs", "out", "jobs", "xfails"}
-"""Options of ``check`` that go with runs that are there already."""
-
-OF_WRITING = OF_JUDGING | {
-    "solver", "command_line", "settings", "ranks", "s_values", "data", "tasks", "kernels", "level",
-    "profile", "only",
-}  # fmt: skip
-"""Those that go with runs that are to be made elsewhere."""
+from sstep_verify.errors import InputError
 
 
 @click.command("check")
@@ -76,12 +63,8 @@ OF_WRITING = OF_JUDGING | {
     "--stability", is_flag=True,
     help="Also report the error of s-step runs over that of s = 1: figures and a table, no verdict.",
 )  # fmt: skip
-@click.option(
-    "--runs", type=click.Path(), metavar="DIR",
-    help="Start nothing: write the runs into DIR, to be made elsewhere; or judge those that it holds.",
-)  # fmt: skip
 @campaign_options("NAME-PROFILE", "Judge further s, drawn from N  [default: drawn anew, and printed]")
-def command(solver, command_line, settings, runs, **given):
+def command(solver, command_line, settings, **given):
     """Judge a solver of your own: a program of any language, or a Python object.
 
     \b
@@ -92,17 +75,6 @@ def command(solver, command_line, settings, runs, **given):
     For every run the program finds the problem in the folder {dir}, and leaves there what it did: see
     docs/exchange.md. {np}, {s}, {b}, {H}, {m} and {n} are numbers of the run. No shell is started.
     A program that cannot be changed is reached by a file, see docs/adapters.md.
-
-    For a machine without Python:
-
-    \b
-      sstep-verify check --runs DIR --exec 'mpiexec -n {np} ./my_solver {dir}'    writes the runs
-      sh DIR/solve.sh               or: sbatch DIR/solve.slurm                    makes them, anywhere
-      sstep-verify check --runs DIR                                               judges them
-
-    solve.sh needs a POSIX shell alone. Some checks ask for runs that begin where others were: these are
-    written when the first ones are judged, and that is said; solve.sh makes them when it is started again.
-    A problem with a run that is not made, or not whole, is not judged.
 
     The report, its last line and the exit codes are those of ``sstep-verify run``.
     """  # noqa: D301
@@ -116,16 +88,7 @@ def command(solver, command_line, settings, runs, **given):
         given["ranks"], s_values, given["data"] or "", given["tasks"], given["kernels"],
         level=int(level[1]) if level else None, shrink=given["shrink"] or 0.0,
     )  # fmt: skip
-    named = runs is None or solver is not None or command_line is not None
-    described: Any = solver_of(solver, command_line, settings) if named else None
-    if runs is not None:
-        batch = batch_of(Path(runs), described, selection, given)
-        if batch is not None:
-            definition = batch.definition(Path(runs))
-            # The report of a check has the plain name; what it keeps for --resume is not ours to take.
-            out = given["out"] or Path("sstep-verify-out") / f"{definition.name}-judged"
-            judge(definition, given | {"out": out, "only": batch.only}, keeps=False)
-        return
+    described = solver_of(solver, command_line, settings)
     definition = profile_of(given["profile"], described, selection, command_again())
     if given["stability"]:
         definition = with_stability(definition)
@@ -157,65 +120,6 @@ def solver_of(solver, command_line, settings):
             "(docs/api.md); how long a run may take, by time_limit in a campaign file (docs/campaigns.md)"
         )
     return solver
-
-
-def batch_of(folder: Path, described, selection, given):
-    """The runs in the folder of --runs, to be judged; None where they were written just now, which is said.
-
-    `described` is the solver, None where none is named, for the runs that are there. InputError if these
-    are of something else, or none can be written.
-    """
-    from threadpoolctl import threadpool_limits
-
-    from sstep_verify.adapters.program import ProgramFile
-    from sstep_verify.campaign.elsewhere import NAME, Batch, collect, export, read_batch, unmade
-
-    there = (folder / NAME).exists()
-    _refuse_others(folder, OF_WRITING if described or not there else OF_JUDGING)
-    if described is not None and not isinstance(described, ProgramFile):
-        raise InputError(
-            f"{described}: is a Python object, which is judged where it runs; leave out --runs"
-        )
-    wanted = Batch(given["profile"], selection, given["only"], described) if described else None
-    again = f"sstep-verify check --runs {shlex.quote(str(folder))}"
-    makes = f"sh {shlex.quote(str(folder / 'solve.sh'))}"
-    with threadpool_limits(1):
-        if not there:
-            if wanted is None:
-                raise InputError(
-                    f"{folder}: holds no runs ({NAME}); name the program whose runs are to be written"
-                )
-            runs = len(export(wanted, folder).runs)
-            click.echo(f"{counted(runs, 'run')} written to {folder}, none judged; make them by: {makes}")
-            click.echo(f"then judge them by: {again}")
-            return None
-        before = read_batch(folder)
-        if wanted and replace(before, runs=()) != wanted:
-            raise InputError(
-                f"{folder}: holds runs of another program, or of other problems; judge those by: {again}, "
-                "or name another folder"
-            )
-        batch = collect(before, folder)
-    if left := len(unmade(batch, folder)):
-        new = len(batch.runs) - len(before.runs)
-        click.echo(
-            f"{counted(left, 'run')} not made yet, {new} of them asked for only now: {makes} makes what is "
-            f"missing; then judge again: {again}",
-            err=True,
-        )
-    return batch
-
-
-def _refuse_others(folder: Path, usable: set[str]) -> None:
-    """Refuse options of the command that go with nothing that --runs does."""
-    for name, flag in on_command_line().items():
-        if name not in usable:
-            why = "with --runs, whose solver runs elsewhere"
-            if name == "seed":
-                why = "with --runs, which draws no further s"
-            if name in OF_WRITING:
-                why = f"with the runs that {folder} holds, unless their solver is named as it was"
-            raise InputError(f"{flag} does not go {why}; leave it out")
 
 
 WITH_VALUE = ("--only", "--out")

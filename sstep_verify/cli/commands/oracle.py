@@ -141,7 +141,7 @@ def _refuse_others(chosen: str) -> None:
 
 def _judge(final, data, given) -> None:
     """Judge a vector in a file, and end with the exit code of its report."""
-    from sstep_verify.campaign.elsewhere import final_vector
+    from sstep_verify.campaign.final_vector import final_vector
     from sstep_verify.cli.campaign import judge
     from sstep_verify.cli.commands.check import command_again
 

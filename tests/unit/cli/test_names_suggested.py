@@ -31,7 +31,6 @@ def test_the_name_of_a_campaign_is_answered_with_run(campaign):
         ("predict", "perf predict"),
         ("autopsi", "perf autopsy"),
         ("replay", "explain --again"),
-        ("export", "check --runs DIR"),
         ("vector", "python -m sstep_verify.vectors"),
     ],
 )
