@@ -1,6 +1,6 @@
 """What a campaign is: its definition, its plan, its units, what whoever runs these says, and its kinds.
 
-Processes, shards, progress and what is kept of an interrupted run are in `campaign.run`, `campaign.pool`
+Processes, progress and what is kept of an interrupted run are in `campaign.run`, `campaign.pool`
 and `campaign.partial`. A new kind is a file with a class like those of `campaign.verdicts.kind` or
 `campaign.certified`, a line in `campaign.read`, and a campaign file with its table.
 """
@@ -109,7 +109,7 @@ class Plan:
     too. In `partial` (`campaign.partial.Partial`) finished outcomes are kept, and may be
     found: keys of these are `finished`, and not wanted again. `say` is called with a line of text before
     the work begins, such as the `remark`, `announce` with one that is to be read even where only results
-    are. `shard` (`campaign.run.Shard`) is the part of the campaign that is run, all of it if None.
+    are.
     """
 
     definition: Definition
@@ -121,7 +121,6 @@ class Plan:
     partial: Any = None
     say: Callable[[str], None] = silent
     announce: Callable[[str], None] = silent
-    shard: Any = None
     runs: bool = False
     remark: str = ""
     finished: frozenset[str] = frozenset()

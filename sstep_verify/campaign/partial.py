@@ -11,7 +11,7 @@ import contextlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,7 +23,7 @@ from sstep_verify.errors import InputError, counted
 from sstep_verify.files import Output, claim, open_regular, write_text
 from sstep_verify.files.records import convert
 from sstep_verify.files.writing import remove
-from sstep_verify.report.write import ARTEFACTS, copy_artefacts
+from sstep_verify.report.write import ARTEFACTS
 
 Outcome = TypeVar("Outcome")
 
@@ -43,11 +43,9 @@ class Partial:
 
     Nothing is touched before `open`. Whoever makes one ends it with `reported`, once the report is written,
     and `close`, always. What it holds is read back (`resume`) or discarded (`force`); if neither, finished
-    problems there are a reason to refuse. Each line that the user must read is given to `say`. A folder
-    that `stays` is itself what is made, as that of a shard is; if it `keeps`, it is left where problems are
-    finished and the report is not, for a run that resumes. `named` are the artefacts that finished problems
-    name; `unkept` is why a folder that stays lacks a problem. From `others`, folders of shards and other
-    runs, a run that resumes takes what is finished too; they stay as they are.
+    problems there are a reason to refuse. Each line that the user must read is given to `say`. If it
+    `keeps`, the folder is left where problems are finished and the report is not, for a run that resumes.
+    `named` are the artefacts that finished problems name.
     """
 
     def __init__(
@@ -57,17 +55,13 @@ class Partial:
         say: Callable[[str], None] = lambda _: None,
         *,
         force: bool = False,
-        stays: bool = False,
         keeps: bool = True,
-        others: Sequence[Path] = (),
     ):
-        self.folder, self._others = folder, tuple(others)
-        self._resume, self._say, self._force, self._stays = resume, say, force, stays
-        self._keeps = keeps
+        self.folder = folder
+        self._resume, self._say, self._force, self._keeps = resume, say, force, keeps
         self._identities: dict[str, dict[str, object]] = {}
         self._finished: set[str] = set()
         self.named: set[str] = set()
-        self.unkept: InputError | None = None
         self._writable = True
         self._command = ""
         self._held: contextlib.ExitStack | None = None
@@ -92,23 +86,18 @@ class Partial:
         where they are. What is returned is by key; empty if there is nothing, or the run does not resume.
         InputError if the folder cannot be used, holds anything else or finished problems that are neither
         to be resumed nor discarded, or another run is writing there; if one that is to be resumed holds
-        nothing but problems of another campaign, or one of the others is not there.
+        nothing but problems of another campaign.
         """
         self._command = command
         self._identities = {key: {**common, "content of the data": sha} for key, sha in data.items()}
-        there = {
-            folder: _finished(folder, folder != self.folder) for folder in (self.folder, *self._others)
-        }
+        there = _finished(self.folder)
         with contextlib.ExitStack() as held:
             held.enter_context(claim([Output("--out", self.folder, replace=True, folder=True)]))
             if self._resume:
-                for folder, paths in there.items():
-                    ours = "discard them by --force, or name another --out"
-                    way = ours if folder == self.folder else "or leave it out of --from"
-                    _refuse_another_run(folder, paths, common, way)
-            elif there[self.folder] and not self._force:
+                _refuse_another_run(self.folder, there, common)
+            elif there and not self._force:
                 raise InputError(
-                    f"{self.folder} holds {counted(len(there[self.folder]), 'finished problem')} of an "
+                    f"{self.folder} holds {counted(len(there), 'finished problem')} of an "
                     "earlier run; go on by --resume, or discard them by --force"
                 )
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -116,9 +105,9 @@ class Partial:
         found: dict[str, Outcome] = {}
         if self._resume:
             found = self._read_all(kind)
-            self._say(self._taken(len(found), there))
+            self._say(self._taken(len(found), len(there)))
         else:
-            for path in there[self.folder]:
+            for path in there:
                 remove(path)
         self._finished = set(found)
         self._prune()
@@ -139,7 +128,7 @@ class Partial:
             try:
                 write_text(self._path(key), json.dumps({**document, "outcome": json.loads(text)}) + "\n")
             except InputError as error:
-                self._writable, self.unkept = False, error if self._stays else None
+                self._writable = False
                 self._say(f"finished problems are no longer kept for --resume: {error}")
         self._finished.add(key)
         try:
@@ -150,7 +139,7 @@ class Partial:
 
     def seed(self) -> int | None:
         """The seed of the run whose finished problems are taken; None if there is none."""
-        for path in (path for folder in (self.folder, *self._others) for path in _files(folder)):
+        for path in _files(self.folder):
             with contextlib.suppress(*UNREADABLE):
                 seed = json.loads(_content(path))["identity"][SEED]
                 return seed if isinstance(seed, int) and seed >= 0 else None
@@ -170,53 +159,49 @@ class Partial:
         if self._held is None:  # It may belong to another run.
             return
         count = len(_files(self.folder))
-        if count and self._keeps and not self._stays:
+        if count and self._keeps:
             are = "is" if count == 1 else "are"
             self._say(
                 f"{counted(count, 'finished problem')} {are} kept in {self.folder}: go on with --resume"
             )
-        elif not self._stays:
+        else:
             shutil.rmtree(self.folder, ignore_errors=True)
         self._held.close()
 
-    def _path(self, key: str, folder: Path | None = None) -> Path:
-        """File of the outcome of a key, in our folder if no other is named."""
-        return (folder or self.folder) / f"{digest(key)[:32]}.json"
+    def _path(self, key: str) -> Path:
+        """File of the outcome of a key."""
+        return self.folder / f"{digest(key)[:32]}.json"
 
-    def _taken(self, found: int, there: Mapping[Path, list[Path]]) -> str:
-        """Line on what is taken over."""
-        *most, last = (str(folder) for folder in there if there[folder] or len(there) == 1)
-        where = " and ".join([", ".join(most), last] if most else [last])
-        count = sum(map(len, there.values()))
+    def _taken(self, found: int, count: int) -> str:
+        """Line on what is taken over: so many are `found` of those that are there."""
         if not count:
-            return f"--resume: there is nothing to go on from in {where}, so all is run"
+            return f"--resume: there is nothing to go on from in {self.folder}, so all is run"
         asked = len(self._identities)
         others = (
             ""
             if found
             else f", which held {counted(count, 'finished problem')}, but none that this run can take"
         )
-        return f"{found} of {asked} problem{'s are' if asked > 1 else ' is'} taken from {where}{others}"
+        are = "s are" if asked > 1 else " is"
+        return f"{found} of {asked} problem{are} taken from {self.folder}{others}"
 
     def _read_all(self, kind: type[Outcome]) -> dict[str, Outcome]:
-        """What is finished of all that is asked for; what others finished is copied into our folder."""
+        """What is finished of all that is asked for."""
         found: dict[str, Outcome] = {}
         for key in self._identities:
-            for folder in (self.folder, *self._others):
-                path = self._path(key, folder)
-                if key in found or not path.exists():
-                    continue
-                try:
-                    found[key] = self._read(folder, key, kind)
-                except UNREADABLE as error:
-                    self._say(f"{path} ({key}) is ignored, and the problem run again: {error}")
-                    remove(self._path(key))
+            path = self._path(key)
+            if not path.exists():
+                continue
+            try:
+                found[key] = self._read(path, key, kind)
+            except UNREADABLE as error:
+                self._say(f"{path} ({key}) is ignored, and the problem run again: {error}")
+                remove(path)
         return found
 
-    def _read(self, folder: Path, key: str, kind: type[Outcome]) -> Outcome:
+    def _read(self, path: Path, key: str, kind: type[Outcome]) -> Outcome:
         """Read an outcome; InputError if it is of another identity, was changed, or lacks an artefact."""
-        content = _content(self._path(key, folder))
-        document = json.loads(content)
+        document = json.loads(_content(path))
         if other := difference(document["identity"], self._identities[key]):
             raise InputError(other)
         text = json.dumps(document["outcome"])
@@ -225,13 +210,10 @@ class Partial:
         if re.search(f'{NAMING}(?!{NAME}")', text):
             raise InputError("it names an artefact by what is no name of one")
         for name in (names := _names(text)):
-            if not (folder / ARTEFACTS / name).is_dir():
+            if not (self.artefacts / name).is_dir():
                 raise InputError(f"its artefact {name} is not there")
-            hold_digests(folder / ARTEFACTS / name, NEEDED, STREAM)
+            hold_digests(self.artefacts / name, NEEDED, STREAM)
         found = convert(document["outcome"], kind, "outcome")
-        if folder != self.folder:
-            copy_artefacts(folder / ARTEFACTS, self.artefacts, names)
-            write_text(self._path(key), content)
         self.named |= names
         return found
 
@@ -256,20 +238,18 @@ def _content(path: Path) -> str:
         return file.read().decode()
 
 
-def _finished(folder: Path, needed: bool) -> list[Path]:
-    """The outcomes in a folder; raise InputError if it holds anything that is not ours, or is missing."""
-    if needed and not folder.is_dir():
-        raise InputError(f"--from {folder}: is no folder; name those of run --shard I/N, or OUT.partial")
+def _finished(folder: Path) -> list[Path]:
+    """The outcomes in a folder, which need not exist; InputError if it holds anything that is not ours."""
     for entry in folder.iterdir() if folder.is_dir() else ():
         if not _OURS.fullmatch(entry.name):
             raise InputError(
                 f"{entry} is no part of an interrupted campaign, and finished problems are kept in "
-                f"this folder; {'name another' if needed else 'move it, or name another --out'}"
+                "this folder; move it, or name another --out"
             )
     return _files(folder)
 
 
-def _refuse_another_run(folder: Path, there: list[Path], common: Mapping[str, object], way: str) -> None:
+def _refuse_another_run(folder: Path, there: list[Path], common: Mapping[str, object]) -> None:
     """Raise InputError, with a way out, if all that a folder holds is of another campaign, and whole."""
     why = ""
     for path in there:
@@ -283,7 +263,7 @@ def _refuse_another_run(folder: Path, there: list[Path], common: Mapping[str, ob
     if why:
         raise InputError(
             f"{folder} holds {counted(len(there), 'finished problem')} that --resume cannot take: {why}. "
-            f"Go on with the command that made them, {way}"
+            "Go on with the command that made them, discard them by --force, or name another --out"
         )
 
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sstep_verify.campaign.model import (
@@ -28,7 +27,6 @@ from sstep_verify.campaign.model import (
 )
 from sstep_verify.campaign.pool import spread
 from sstep_verify.campaign.read import kind_of, units_of
-from sstep_verify.errors import InputError, counted
 from sstep_verify.provenance import collect, peak_memory
 from sstep_verify.report.results import ERRORS, Campaign, Results
 
@@ -78,43 +76,6 @@ Progress = Callable[[float, int, str], None]
 """Called with (outcomes done and parts of those begun, outcomes planned, what was just done)."""
 
 
-MOST = 10_000
-"""Most shards of a campaign."""
-
-
-@dataclass(frozen=True)
-class Shard:
-    """The part with number `index` of `count`, counted from 1."""
-
-    index: int
-    count: int
-
-    @classmethod
-    def parse(cls, text: str) -> Shard:
-        """Read ``I/N``; InputError unless 1 <= I <= N."""
-        found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
-        if not found or not 1 <= int(found[1]) <= int(found[2]) <= MOST:
-            raise InputError(
-                f"--shard {text!r}, but it must be I/N with 1 <= I <= N <= {MOST}, such as 1/8"
-            )
-        return cls(int(found[1]), int(found[2]))
-
-    @property
-    def words(self) -> str:
-        """As on the command line: I/N."""
-        return f"{self.index}/{self.count}"
-
-    def of(self, units: Sequence[Unit]) -> list[Unit]:
-        """Every N-th unit, cut up if there are fewer; InputError for fewer problems than shards."""
-        parts = enough(units, self.count)
-        if self.count > len(parts):
-            raise InputError(
-                f"--shard {self.words}: {counted(len(parts), 'problem')} asked for, so at most that many "
-                "shards"
-            )
-        return parts[self.index - 1 :: self.count]
-
-
 def enough(units: Sequence[Unit], workers: int) -> list[Unit]:
     """The units, cut up if they are too few to keep so many workers busy."""
     if len(units) >= workers:
@@ -125,14 +86,11 @@ def enough(units: Sequence[Unit], workers: int) -> list[Unit]:
 def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
     """Run a campaign to its end, or until interrupted, and sum it up.
 
-    ``summary.exit_code`` of the document is the exit code; only times and memory depend on the processes or
-    shards that made it. InputError, before anything is run, if the campaign's data or parameters cannot be
-    used.
+    ``summary.exit_code`` of the document is the exit code; only times and memory depend on the processes
+    that made it. InputError, before anything is run, if the campaign's data or parameters cannot be used.
     """
     begin = time.perf_counter()
     units, kind = units_of(plan.definition, plan.only), kind_of(plan.definition.kind)
-    if plan.shard:
-        units = plan.shard.of(units)
     prepared = kind.prepare(plan, units)
     if plan.remark:  # What is refused is not run, and nothing is to be told of it.
         plan.say(plan.remark)
@@ -188,8 +146,6 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
     parameters = {**made.parameters, "processes": plan.jobs, "only": plan.only}
     if errors := {name: lines for name, lines in state.errors.items() if lines}:
         parameters[ERRORS] = errors
-    if plan.shard:
-        parameters["shard"] = plan.shard.words
     return Results(
         campaign=Campaign(definition.name, definition.title, definition.description, notes, parameters),
         summary=replace(

@@ -47,18 +47,18 @@ def campaign_options(folder: str, seed: str) -> Callable[[Callable], Callable]:
     return with_options(*options)
 
 
-def judge(definition, given, *, others=(), draws: bool = False, keeps: bool = True) -> None:
-    """Run a campaign, write its report or shard, say what it showed, and end with its exit code.
+def judge(definition, given, *, draws: bool = False, keeps: bool = True) -> None:
+    """Run a campaign, write its report, say what it showed, and end with its exit code.
 
-    `given` are the options of a command by name, of which ``sstep-verify run`` has the most, and `others`
-    those of its --from. A seed is drawn where none is given and it `draws`; an interrupted run that `keeps`
-    leaves what it finished, for --resume. InputError if options, data or parameters cannot be used.
+    `given` are the options of a command by name, of which ``sstep-verify run`` has the most. A seed is
+    drawn where none is given and it `draws`; an interrupted run that `keeps` leaves what it finished, for
+    --resume. InputError if options, data or parameters cannot be used.
     """
     from sstep_verify.campaign.model import Plan
     from sstep_verify.campaign.partial import Partial
     from sstep_verify.campaign.pool import ending
     from sstep_verify.campaign.read import units_of
-    from sstep_verify.campaign.run import Shard, run_campaign
+    from sstep_verify.campaign.run import run_campaign
     from sstep_verify.cli.work import ended_by, of_problems
     from sstep_verify.ranks.environment import promised_size
     from sstep_verify.report.write import check_destination
@@ -66,68 +66,59 @@ def judge(definition, given, *, others=(), draws: bool = False, keeps: bool = Tr
     if (size := promised_size()) > 1:
         raise InputError(
             f"one process runs a campaign, but a launcher has started {size} processes: leave it out, and "
-            "take --jobs N for more of them here, or --shard I/N for a job array"
+            "take --jobs N for more of them"
         )
-    out, only, shard = given["out"], given.get("only", ""), given.get("shard", "")
-    resume, force, others = given.get("resume", False), given.get("force", False), list(map(Path, others))
+    out, only = given["out"], given.get("only", "")
+    resume, force = given.get("resume", False), given.get("force", False)
     if resume and force:
         raise InputError(
             "--resume keeps what an interrupted run had finished, --force discards it: name one"
         )
     if out is not None:
         check(Output("--out", out, replace=True, folder=True))
-    part, units = Shard.parse(shard) if shard else None, units_of(definition, only)
+    units = units_of(definition, only)
     if given.get("list_cases"):
         for case in dict.fromkeys(case for unit in units for case in unit.cases or unit.keys):
             click.echo(case)
         return
     if given.get("xfails"):
-        definition = _expecting(definition, given["xfails"], units, part)
+        definition = _expecting(definition, given["xfails"], units)
     # One MPI job at a time: ranks that wait keep a core busy.
     jobs = 1 if any(unit.ranks > 1 for unit in units) else given.get("jobs") or processors()
     command = ("sstep-verify", *sys.argv[1:])
-    plan = Plan(
-        definition, given.get("directory"), only, jobs, command, say=_say, announce=click.echo, shard=part,
-    )  # fmt: skip
+    plan = Plan(definition, given.get("directory"), only, jobs, command, say=_say, announce=click.echo)
     name = f"{definition.name}-part" if only else definition.name
-    written: Path | None
-    if part:
-        folder = Path(out or Path("sstep-verify-out") / f"{name}.shard-{part.index}-of-{part.count}")
-        written = beside = folder
-    else:
-        written = None
-        folder = check_destination(out or Path("sstep-verify-out") / name)
-        beside = folder.with_name(f"{folder.name}.partial" if keeps else f".{folder.name}.judged")
-    again = {"resume": resume, "force": force or not keeps, "others": others}
-    partial = Partial(beside, say=_say, stays=bool(part), keeps=keeps, **again)
+    written: Path | None = None
+    folder = check_destination(out or Path("sstep-verify-out") / name)
+    beside = folder.with_name(f"{folder.name}.partial" if keeps else f".{folder.name}.judged")
+    partial = Partial(beside, resume, _say, force=force or not keeps, keeps=keeps)
     hung_up = [signal.SIGHUP] if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN else []
     try:
-        kept = partial.seed() if resume and (draws or others) else None
+        kept = partial.seed() if resume and draws else None
         plan = _seeded(plan, given.get("seed"), kept, draws)
         definition = plan.definition
         with ended_by(ending, signal.SIGTERM, *hung_up), of_problems() as progress:
             results = run_campaign(replace(plan, partial=partial, artefacts=partial.artefacts), progress)
         unwritten = None
-        if not part:
-            try:
-                written = write_carefully(results, folder, partial.artefacts, partial.named)
-            except InputError as error:
-                unwritten = error
-            if written:
-                partial.reported(tried=not results.summary.interrupted and results.summary.exit_code != 4)
+        try:
+            written = write_carefully(results, folder, partial.artefacts, partial.named)
+        except InputError as error:
+            unwritten = error
+        if written:
+            partial.reported(tried=not results.summary.interrupted and results.summary.exit_code != 4)
     finally:
         partial.close()
     there = beside if keeps and beside.is_dir() else None
-    finish(results, written, out or folder, there, unwritten or partial.unkept)
+    finish(results, written, out or folder, there, unwritten)
 
 
-def _expecting(definition, listed, units, part):
+def _expecting(definition, listed, units):
     """The campaign with the failures that a file lists as expected, of the cases that are run."""
     from sstep_verify.campaign.read import units_of
     from sstep_verify.campaign.summary import read_expected
 
-    if definition.kind != "family" or part:
-        raise InputError("--xfails is for whole runs of campaigns with verdicts")
+    if definition.kind != "family":
+        raise InputError("--xfails is for campaigns with verdicts")
     every = {key for unit in units_of(definition) for key in unit.keys}
     planned = {key for unit in units for key in unit.keys}
     known = read_expected(listed, every)
@@ -192,14 +183,14 @@ def finish(
 ) -> None:
     """Say what was shown, and end with its exit code.
 
-    `written` is the folder of the report, or of a shard, None if there is none, and `named` as its user
-    named it, for commands that work where the user stands. `kept` is the folder of what was finished, None
-    if nothing is kept. Why the report, or part of a shard, is `unwritten` is raised when all else is said.
+    `written` is the folder of the report, None if there is none, and `named` as its user named it, for
+    commands that work where the user stands. `kept` is the folder of what was finished, None if nothing is
+    kept. Why the report is `unwritten` is raised when all else is said.
     """
     from sstep_verify.report.case import PREDICTED
 
-    summary, shard = results.summary, results.campaign.parameters.get("shard")
-    click.echo(f"{results.campaign.name}{f', shard {shard}' if shard else ''}: {summary.sentence}")
+    summary = results.summary
+    click.echo(f"{results.campaign.name}: {summary.sentence}")
     for line in (line for part in results.studies.values() for line in part.broken):
         click.echo(f"  {line}")
     for case in results.cases:

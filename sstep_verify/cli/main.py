@@ -71,7 +71,6 @@ PLACES = {
 """Modules that hold several commands."""
 
 FORMER = {
-    "merge": "run --resume --from DIR",
     "replay": "explain --again",
     "vectors": "python -m sstep_verify.vectors",
 }

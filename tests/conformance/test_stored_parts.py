@@ -1,4 +1,4 @@
-"""Stored parts of a run: never mixed with those of another solver, and nothing is written or copied by their words."""
+"""What a run has finished: never mixed with that of another solver, and nothing is written or copied by its words."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import command
+
+from sstep_verify.campaign.model import Plan
+from sstep_verify.campaign.partial import Partial
+from sstep_verify.campaign.read import read_definition
+from sstep_verify.campaign.run import run_campaign
 
 _SPEC = importlib.util.spec_from_file_location("nasty", Path(__file__).parents[1] / "hostile" / "nasty.py")
 nasty = importlib.util.module_from_spec(_SPEC)
@@ -71,19 +76,15 @@ FILES["solver.toml"] = CAMPAIGN.format(data="points.svm", kernel="linear", solve
 FILES["program.toml"] = CAMPAIGN.format(data="points.svm", kernel="rbf", solver="theirs.toml").replace(
     '"rbf"', '"rbf", sigma = 0.5'
 )
-MERGE = {
-    name: ("run", f"{name}.toml", "--resume", "--from", f"{name}.shard", "--out", "merged")
-    for name in ("solver", "program")
-}
-RUN = {
-    name: ("run", f"{name}.toml", "--jobs", "1", "--shard", "1/1", "--out", f"{name}.shard")
+RESUME = {
+    name: ("run", f"{name}.toml", "--jobs", "1", "--resume", "--out", name)
     for name in ("solver", "program")
 }
 
 
 @pytest.fixture(scope="module", name="base")
 def _base(tmp_path_factory) -> Path:
-    """A folder with the shards of both campaigns, which stay when they are finished."""
+    """A folder with what runs of both campaigns have finished, whose reports were not written."""
     folder = tmp_path_factory.mktemp("parts")
     for name, text in FILES.items():
         (folder / name).parent.mkdir(exist_ok=True)
@@ -97,8 +98,11 @@ def _base(tmp_path_factory) -> Path:
     before = os.getcwd()
     os.chdir(folder)
     try:
-        assert command(*RUN["solver"])[0] == 1
-        assert command(*RUN["program"])[0] == 0
+        for name, code in (("solver", 1), ("program", 0)):
+            partial = Partial(Path(f"{name}.partial"))
+            plan = Plan(read_definition(f"{name}.toml"), partial=partial, artefacts=partial.artefacts)
+            assert run_campaign(plan).summary.exit_code == code
+            partial.close()
     finally:
         os.chdir(before)
     return folder
@@ -127,31 +131,31 @@ def _folder(base, monkeypatch) -> Path:
         ("program", "theirs.toml", "program file theirs.toml"),
     ],
 )
-def test_parts_of_another_solver_are_refused(folder, name, file, told):
+def test_what_another_solver_finished_is_refused(folder, name, file, told):
     path = folder / file
     before = path.read_text("utf-8")
     path.write_text(
         before.replace('"any"', '"pairwise"') if file == "theirs.toml" else f"{before}\n# edited\n"
     )
-    kept = sorted((folder / f"{name}.shard").rglob("*"))
-    code, _, err = command(*RUN[name], "--resume")
+    kept = sorted((folder / f"{name}.partial").rglob("*"))
+    code, _, err = command(*RESUME[name])
     assert code == 2
     assert f"other {told}: " in err
     assert "--force" in err
-    assert sorted((folder / f"{name}.shard").rglob("*")) == kept
+    assert sorted((folder / f"{name}.partial").rglob("*")) == kept
     path.write_text(before, "utf-8")
     (folder / "unrelated.py").write_text("changed = True\n", "ascii")
-    code, _, err = command(*RUN[name], "--resume")
+    code, _, err = command(*RESUME[name])
     assert code == (name == "solver")
     assert "2 of 2 problems are taken" in err
 
 
 def _outside(folder: Path) -> dict[str, bytes]:
-    """All files but those of a merger's own report."""
+    """All files but those of the run and its report."""
     return {
         str(path): path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file() and folder / "merged" not in path.parents
+        if path.is_file() and not {folder / "solver", folder / "solver.partial"} & {*path.parents}
     }
 
 
@@ -165,10 +169,10 @@ def _sealed(path: Path, document: dict) -> None:
 @pytest.mark.parametrize(
     ("field", "name"), [("runs", "../../evil"), ("replay", "deep/../../evil"), ("reason", "../../evil")]
 )
-def test_a_merger_writes_nothing_outside_by_a_name_in_a_part(folder, field, name):
+def test_a_run_writes_nothing_outside_by_a_name_in_what_was_finished(folder, field, name):
     (folder / "evil").mkdir()
     (folder / "evil" / "payload.txt").write_text("x")
-    path = next((folder / "solver.shard").glob("[0-9a-f]*.json"))
+    path = next((folder / "solver.partial").glob("[0-9a-f]*.json"))
     document = json.loads(path.read_text("utf-8"))
     words = f"sstep-verify explain --again artefacts/{name}"
     if field == "runs":
@@ -179,17 +183,17 @@ def test_a_merger_writes_nothing_outside_by_a_name_in_a_part(folder, field, name
         document["outcome"]["case"]["reason"] = words
     _sealed(path, document)
     before = _outside(folder)
-    code, _, err = command(*MERGE["solver"])
+    code, _, err = command(*RESUME["solver"])
     assert code == 1
     told = "names an artefact by what is no name of one" in err and "run again" in err
     assert told == (field != "reason"), "a reason names nothing"
     assert _outside(folder) == before
-    assert not list(folder.glob(".merged*"))
+    assert not list(folder.glob(".solver*"))
 
 
 def test_an_artefact_that_is_or_holds_a_link_is_copied_by_nobody(folder):
-    assert command(*MERGE["solver"])[0] == 1
-    artefact = next((folder / "merged" / "artefacts").iterdir())
+    assert command(*RESUME["solver"])[0] == 1
+    artefact = next((folder / "solver" / "artefacts").iterdir())
     assert (artefact / "SHA256SUMS").is_file()
     (folder / "secret").write_text("secret")
     ways = (
@@ -200,38 +204,41 @@ def test_an_artefact_that_is_or_holds_a_link_is_copied_by_nobody(folder):
     )
     for way in ways:
         way()
-        code, _, err = command("report", "merged/results.json", "--out", "again")
+        code, _, err = command("report", "solver/results.json", "--out", "again")
         assert code == 2
         assert "artefact" in err
         assert not (folder / "again").exists()
         for path in (artefact / "stream.npy", artefact.with_name("linked")):
             if os.path.lexists(path):
                 path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
-    assert command("report", "merged/results.json", "--out", "again")[0] == 0
+    assert command("report", "solver/results.json", "--out", "again")[0] == 0
     assert sorted(p.name for p in (folder / "again/artefacts").rglob("*")) == sorted(
-        p.name for p in (folder / "merged/artefacts").rglob("*")
+        p.name for p in (folder / "solver/artefacts").rglob("*")
     )
 
 
-def test_parts_of_another_installation_or_changed_ones_are_refused(folder):
-    paths, tried = list((folder / "program.shard").glob("[0-9a-f]*.json")), 0
+def test_what_another_installation_finished_or_was_changed_is_refused(folder):
+    paths, tried = list((folder / "program.partial").glob("[0-9a-f]*.json")), 0
+    shutil.copytree(folder / "program.partial", folder / "before")
     wholes = [json.loads(path.read_text("utf-8")) for path in paths]
     for name in wholes[0]["identity"]:
         for path, whole in zip(paths, wholes, strict=True):
             changed = {**whole, "identity": {**whole["identity"], name: {"version": "0.0.7"}}}
             path.write_text(json.dumps(changed), "utf-8")
-        code, _, err = command(*MERGE["program"])
+        code, _, err = command(*RESUME["program"])
         if not name.startswith("content"):
             assert (code, f"other {name}" in err) == (2, True), name
     draw = np.random.Generator(np.random.PCG64(27))
     for _ in range(6):
+        shutil.rmtree(folder / "program.partial", ignore_errors=True)
+        shutil.copytree(folder / "before", folder / "program.partial")
         document = json.loads(json.dumps(wholes[0]))
         place = nasty.spoil_document(draw, document)
         try:
             paths[0].write_text(json.dumps(document), "utf-8", "replace")
         except RecursionError:
             continue
-        code, out, err = command(*MERGE["program"])
+        code, out, err = command(*RESUME["program"])
         assert "Traceback" not in out + err, place
         assert code in (0, 2), place
         tried += 1

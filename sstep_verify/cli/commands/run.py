@@ -10,7 +10,6 @@ import click
 from sstep_verify.campaign import shipped
 from sstep_verify.cli.campaign import campaign_options, judge
 from sstep_verify.cli.options import complete, folder_option
-from sstep_verify.errors import InputError
 
 
 def _help() -> str:
@@ -38,29 +37,17 @@ def _help() -> str:
 
     Finished problems are kept in OUT.partial until the report is complete. After an interruption
     --resume takes them from there, if campaign file, data and versions are the same, and runs the rest.
-
-    --shard I/N runs a part in a folder of its own, for job arrays. `run NAME --resume --from DIR DIR ...`
-    makes the report of the whole from such folders: what they lack is run, verdict for verdict it is that
-    of an undivided run, and they stay as they are.
     """)
 
 
 @click.command("run", help=_help())
-@click.argument("words", nargs=-1, metavar="[NAME|FILE.toml]", shell_complete=complete(shipped))
+@click.argument(
+    "campaign", default="embedded", metavar="[NAME|FILE.toml]", shell_complete=complete(shipped)
+)
 @folder_option
-@click.option("--shard", default="", metavar="I/N", help="Run the I-th of N parts.")
-@click.option(
-    "--from", "others", multiple=True, type=click.Path(), metavar="DIR...",
-    help="With --resume: take what shards and other runs have finished from their folders, too.",
-)  # fmt: skip
 @campaign_options("NAME", "Judge further s, drawn from N.")
-def command(words, others, **options):
+def command(campaign, **options):
     """Run a campaign."""
     from sstep_verify.campaign.read import read_definition
 
-    campaign, *more = words or ("embedded",)
-    if others and not options["resume"]:
-        raise InputError(f"--from {others[0]} is for a run that resumes: give --resume, too")
-    if more and not others:
-        raise InputError(f"one campaign is run, but {campaign} and {more[0]} are named; name one")
-    judge(read_definition(campaign), options, others=(*others, *more))
+    judge(read_definition(campaign), options)

@@ -1,4 +1,4 @@
-"""A new kind is one file and one campaign file: the loop runs it in processes, in shards, and again."""
+"""A new kind is one file and one campaign file: the loop runs it in processes, and again."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from campaign import worked_kind
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.partial import Partial
 from sstep_verify.campaign.read import KINDS, read_definition
-from sstep_verify.campaign.run import Shard, run_campaign
-from sstep_verify.errors import InputError
+from sstep_verify.campaign.run import run_campaign
 
 CAMPAIGN = """
 [campaign]
@@ -93,84 +92,19 @@ def test_a_problem_that_cannot_be_run_has_one_line_and_the_others_go_on(plan, tm
     assert "\n" not in note
 
 
-@pytest.fixture
-def shards(plan, tmp_path):
-    def run(count, **changes):
-        folders = []
-        for index in range(1, count + 1):
-            folders.append(tmp_path / f"{len(changes)}-{index}-of-{count}")
-            partial = Partial(folders[-1], stays=True)
-            run_campaign(replace(plan, partial=partial, shard=Shard(index, count), **changes))
-            partial.close()
-        return folders
-
-    return run
-
-
-def _without_times(results):
-    summary = replace(results.summary, seconds=None, peak_memory_bytes=None)
-    return replace(results, summary=summary, provenance={})
-
-
-def _taken(plan, tmp_path, folders, said):
-    partial = Partial(tmp_path / "whole.partial", resume=True, say=said.append, others=folders)
-    try:
-        results = run_campaign(replace(plan, partial=partial))
-        partial.reported()
-    finally:
-        partial.close()
-    return results
-
-
-@pytest.mark.parametrize("count", [1, 3, 4])
-def test_a_run_that_takes_what_shards_finished_is_the_undivided_one(plan, shards, tmp_path, count):
-    folders, said = shards(count)[::-1], []
-    before = {path: path.read_bytes() for folder in folders for path in folder.iterdir()}
-    assert _without_times(_taken(plan, tmp_path, folders, said)) == _without_times(run_campaign(plan))
-    assert said == [f"4 of 4 problems are taken from {_listed(folders)}"]
-    assert before == {path: path.read_bytes() for folder in folders for path in folder.iterdir()}
-    assert not (tmp_path / "whole.partial").exists()
-
-
-def _listed(folders):
-    *most, last = map(str, folders)
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-def test_what_no_shard_finished_is_run(plan, shards, tmp_path):
-    folders, said = shards(4), []
-    damaged = next(folders[0].glob("[0-9a-f]*.json"))
+def test_what_was_changed_is_run_again(plan, tmp_path):
+    said = []
+    partial = Partial(tmp_path / "out.partial")
+    whole = run_campaign(replace(plan, partial=partial))
+    partial.close()
+    damaged = next((tmp_path / "out.partial").glob("[0-9a-f]*.json"))
     text = damaged.read_text("utf-8").replace("largest norm", "smallest norm")
     damaged.write_text(text, encoding="utf-8")
-    taken = _taken(plan, tmp_path, folders[:3], said)
-    assert _without_times(taken) == _without_times(run_campaign(plan))
+    partial = Partial(tmp_path / "out.partial", resume=True, say=said.append)
+    again = run_campaign(replace(plan, partial=partial))
+    partial.reported()
+    partial.close()
+    assert again.cases == whole.cases
     assert "it was changed" in said[0]
-    assert said[1] == f"2 of 4 problems are taken from {_listed(folders[:3])}"
-    assert damaged.read_text("utf-8") == text
-
-
-def test_what_another_campaign_finished_is_refused(plan, shards, tmp_path):
-    folders = shards(2)
-    other = replace(plan, definition=replace(plan.definition, title="other"))
-    with pytest.raises(
-        InputError, match=f"{folders[0]} holds 2 finished problems that --resume cannot take"
-    ):
-        _taken(other, tmp_path, folders, [])
-    with pytest.raises(InputError, match="nowhere: is no folder"):
-        _taken(plan, tmp_path, [tmp_path / "nowhere"], [])
-    with pytest.raises(InputError, match="is no part of an interrupted campaign"):
-        _taken(plan, tmp_path, [tmp_path], [])
-    assert not (tmp_path / "whole.partial").exists()
-
-
-def test_more_shards_than_problems_are_refused(shards):
-    with pytest.raises(InputError, match=r"--shard 1/5: 4 problems asked for, so at most that many"):
-        shards(5)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "1", "0/2", "3/2", "1/0", "-1/2", "1/2/3", "1/99999999", "a/b", "1/2\n"]
-)
-def test_a_shard_that_is_none_is_refused(text):
-    with pytest.raises(InputError, match="I/N"):
-        Shard.parse(text)
+    assert said[1].startswith("3 of 4 problems are taken from")
+    assert not (tmp_path / "out.partial").exists()

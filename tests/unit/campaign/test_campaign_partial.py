@@ -75,13 +75,6 @@ def test_outcomes_of_another_campaign_are_refused_with_the_reason_and_stay(folde
     assert set(folder.resumed()) == set(DATA)
 
 
-def test_what_is_wrong_with_another_folder_is_not_mended_by_what_changes_ours(folder, tmp_path):
-    folder.interrupted(outcome("first"))
-    resumes = Partial(tmp_path / "out.partial", resume=True, others=[folder.path])
-    with pytest.raises(InputError, match=r"made by: my .* Go on .*leave it out of --from$"):
-        resumes.open(CaseOutcome, {CAMPAIGN: "a digest"}, DATA)
-
-
 def test_where_nothing_is_taken_it_is_said_what_there_is(folder):
     assert folder.resumed() == {}
     assert folder.said == [f"--resume: there is nothing to go on from in {folder.path}, so all is run"]
@@ -213,15 +206,4 @@ def test_what_cannot_be_kept_is_said_once_and_ends_nothing(folder, monkeypatch):
         partial.keep(key, outcome(key))
     (line,) = folder.said
     assert "no longer kept for --resume" in line
-    assert partial.unkept is None  # The report will have them.
-    partial.close()
-
-
-def test_a_shard_that_lacks_a_problem_is_not_whole(folder):
-    partial = Partial(folder.path, stays=True)
-    partial.open(CaseOutcome, COMMON, DATA)
-    assert partial.unkept is None
-    folder.path.rmdir()
-    partial.keep("first", outcome("first"))
-    assert "cannot be written" in str(partial.unkept)
     partial.close()

@@ -53,7 +53,7 @@ def test_the_oracle_refuses_a_folder_that_is_not_there_before_it_loads_anything(
     )
 
 
-@pytest.mark.parametrize("options", [[], ["--shard", "1/2"], ["--list"]], ids=" ".join)
+@pytest.mark.parametrize("options", [[], ["--list"]], ids=" ".join)
 def test_a_folder_without_a_name_is_not_taken_for_the_usual_one(options, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert refusal(run.command, "--out", "", *options) == "--out: the name is empty; name a folder"
