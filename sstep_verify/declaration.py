@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from sstep_verify.errors import InputError
@@ -217,18 +217,6 @@ class Declaration:
                     f"{field_name} = {getattr(self, field_name)} of the {self.name} solver, "
                     f"but it must be >= {lowest}"
                 )
-
-    def up_to(self, level: int) -> Declaration:
-        """The declaration of the same solver without what is judged above a level, 0 to 3."""
-        return replace(
-            self,
-            level=min(self.level, level),
-            log=self.log and level >= 1,
-            panels=self.panels and level >= 2,
-            blocks=self.blocks and level >= 2,
-            probes=self.probes and level >= 2,
-            exchange=self.exchange if level >= 3 else "",
-        )
 
     @property
     def exposes(self) -> bool:

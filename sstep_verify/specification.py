@@ -16,14 +16,6 @@ from sstep_verify.files.records import build
 
 FILE = "specification.toml"
 
-LEVELS = {
-    0: "what it returns",
-    1: "index stream and a0",
-    2: "a at window ends, kernel entries",
-    3: "communication",
-}
-"""Levels of a solver under test, by what is judged from each on beside the levels below."""
-
 LEFT_OUT = " left out"
 """Ends the name of the mistake that a quantity of a step is left out."""
 
@@ -99,11 +91,6 @@ def specification() -> Specification:
 def decided_by(check: str) -> tuple[Sentence, ...]:
     """The sentences that a check decides, by its id, in order."""
     return tuple(sentence for sentence in specification().sentences if check in sentence.checks)
-
-
-def level_of(check: str) -> int:
-    """Lowest level of a sentence that a check claims: from that level of a solver on it judges."""
-    return min(sentence.level for sentence in specification().sentences if check in sentence.claimed_by)
 
 
 def of_verdict(check: str, task: str, signs: Iterable[str] = ()) -> tuple[Sentence, ...]:

@@ -92,7 +92,6 @@ def verify(
     kernels: Sequence[str] = (),
     data: str = "",
     only: str = "",
-    level: int | None = None,
     shrink: float = 0.0,
     seed: int | None = None,
     out: str | Path | None = None,
@@ -122,8 +121,6 @@ def verify(
         A data set or LIBSVM file instead of the profile's.
     only : str
         Run only the cases whose id this selects, as ``--only`` does.
-    level : {0, 1, 2, 3}, optional
-        Judge up to this level of docs/spec.md, as ``--level`` does; all of it if absent.
     shrink : float
         Seconds that a smaller problem which fails alike is looked for, per failing problem; 0 for none.
     seed : int, optional
@@ -147,14 +144,12 @@ def verify(
     of_type("data", data, str | Path | None, "the name of a data set, or the path of a LIBSVM file")
     of_type("only", only, str, "a part of the ids of cases")
     of_type("out", out, str | Path | None, "the path of a folder")
-    if level is not None:
-        level = integer("verify", "level", level, 0, 3, "the levels of docs/spec.md")
     if seed is not None:
         seed = integer("verify", "seed", seed, 0, 2**63 - 1, "further s are drawn from it")
     shrink, windows = not_negative("verify", "shrink", shrink, "seconds of a search"), _whole("s", s)
     drawn = None if windows else new_seed() if seed is None else seed
     names = listed("tasks", tasks), listed("kernels", kernels)
-    chosen = Selection(_whole("ranks", ranks), windows, data, *names, level, shrink, drawn)
+    chosen = Selection(_whole("ranks", ranks), windows, data, *names, shrink, drawn)
     definition = _definition(solver, profile, chosen)
     if out is not None:
         check_destination(out)

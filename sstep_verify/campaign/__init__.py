@@ -23,7 +23,3 @@ def shipped() -> dict[str, Traversable]:
         if item.name.endswith(".toml")
     )
     return {item.name.removesuffix(".toml"): item for item in sorted(found, key=lambda file: file.name)}
-
-
-LEVELS = ("L0", "L1", "L2", "L3")
-"""Levels of the specification (docs/spec.md), up to which a solver may be judged."""

@@ -29,7 +29,6 @@ from sstep_verify.errors import InputError, closest
 from sstep_verify.problems.kernels import KERNELS
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.protocol import Solver, is_program
-from sstep_verify.specification import level_of
 
 SHORT = 64
 """Up to this s, or the largest of the family where that is larger, further ones are drawn."""
@@ -120,9 +119,9 @@ class Selection:
     """What a solver is for.
 
     Numbers of `ranks`, ascending; `s`, `data` (a data set or file), `tasks` and `kernels` by name, each as
-    the profile has them if empty; the `level` of the specification up to which it is judged, 0 to 3, all of
-    it if None; `shrink`, the seconds that a smaller problem is looked for on which it fails alike, 0 for
-    none; and the `seed` from which further s are drawn where `s` is empty, None for none.
+    the profile has them if empty; `shrink`, the seconds that a smaller problem is looked for on which it
+    fails alike, 0 for none; and the `seed` from which further s are drawn where `s` is empty, None for
+    none.
     """
 
     ranks: tuple[int, ...] = (1,)
@@ -130,7 +129,6 @@ class Selection:
     data: str = ""
     tasks: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
-    level: int | None = None
     shrink: float = 0.0
     seed: int | None = None
 
@@ -244,10 +242,5 @@ def _families(
         family = replace(family, task=tasks, kernel=kernels, s=chosen.s or known or family.s)
         family = replace(family, data=(chosen.data,)) if chosen.data else family
         for place, ranks in enumerate(chosen.ranks):
-            checks = tuple(
-                one
-                for one in family.checks
-                if (place == 0 or one in judged("ranks"))
-                and (chosen.level is None or level_of(one) <= chosen.level)
-            )
-            yield replace(family, ranks=ranks, checks=checks, level=chosen.level, shrink=chosen.shrink)
+            checks = tuple(one for one in family.checks if place == 0 or one in judged("ranks"))
+            yield replace(family, ranks=ranks, checks=checks, shrink=chosen.shrink)

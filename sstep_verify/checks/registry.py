@@ -191,8 +191,8 @@ def gates_of(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
     """Ids of the checks of which one must have passed a run of a case, for its s to be right.
 
     The primary ones, which judge steps; of a program that writes down rounded results, which none of them
-    can judge, and of a solver judged up to level 0, the check of the run's ends; of a vector that was
-    handed over, the check of the optimum.
+    can judge, and of a solver of level 0, the check of the run's ends; of a vector that was handed over,
+    the check of the optimum.
     """
     known = list(verdicts)
     if any(one.check == ANSWER and one.evidence.get(ALONE) for one in known):

@@ -23,7 +23,6 @@ SOLVER_OPTIONS = (
     ("--sstep-solver", "MODULE:OBJECT", "Add a test of this solver, or program file, for every problem."),
     ("--sstep-exec", "COMMAND", "The same of a program, such as './solver {dir}'."),
     ("--sstep-profile", "NAME", "Its problems: smoke, ci (the default), nightly or deep."),
-    ("--sstep-level", "L0|L1|L2|L3", "Judge it up to this level of the specification."),
     ("--sstep-xfails", "FILE", "Failures of it that are expected."),
 )
 

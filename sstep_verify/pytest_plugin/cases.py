@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sstep_verify.campaign import LEVELS
 from sstep_verify.errors import FailedError, InputError, SstepVerifyError
 from sstep_verify.pytest_plugin import SOLVER_OPTIONS
 
@@ -104,13 +103,9 @@ def _definition(config: pytest.Config) -> Definition:
         except ValueError as error:
             raise InputError(f"--sstep-exec {line!r}: {error}") from error
         solver = program_from(words)
-    profile, level = config.getoption("--sstep-profile") or "ci", config.getoption("--sstep-level")
-    if level not in (None, *LEVELS):
-        raise InputError(f"--sstep-level {level!r:.40}; known: {', '.join(LEVELS)}")
+    profile = config.getoption("--sstep-profile") or "ci"
     given = [*(["--exec", line] if line else [str(solver)]), "--profile", profile]
-    given += ["--level", level] if level else []
-    chosen = Selection(level=LEVELS.index(level) if level else None)
-    definition = profile_of(profile, solver, chosen, shlex.join(["sstep-verify", "check", *given]))
+    definition = profile_of(profile, solver, Selection(), shlex.join(["sstep-verify", "check", *given]))
     listed = config.getoption("--sstep-xfails")
     known = read_expected(listed, cases_of(definition)) if listed else ()
     return replace(definition, expected=known)

@@ -140,7 +140,6 @@ def test_one_solver_is_named(options):
     [
         ({"sstep_exec": "./x '{dir}"}, "No closing quotation"),
         ({"sstep_exec": "./x {dir}", "sstep_xfails": "none.toml"}, "none.toml: cannot be read"),
-        ({"sstep_exec": "./x {dir}", "sstep_level": "L9"}, "known: L0, L1, L2, L3"),
         ({"sstep_solver": "no_such_module:solver"}, "cannot be had"),
     ],
 )
@@ -149,9 +148,7 @@ def test_what_cannot_be_used_is_an_input_error(options, told):
         pytest_cases._definition(Given(**options))
 
 
-def test_a_solver_is_judged_up_to_the_level_that_is_named():
-    given = Given(sstep_exec="./x {dir}", sstep_level="L0", sstep_profile="smoke")
-    definition = pytest_cases._definition(given)
-    assert {family.level for family in definition.families} == {0}
-    assert definition.command.endswith("--profile smoke --level L0")
-    assert "--sstep-level L0" in pytest_cases.pytest_report_header(given)
+def test_a_solver_is_judged_on_the_profile_that_is_named():
+    given = Given(sstep_exec="./x {dir}", sstep_profile="smoke")
+    assert pytest_cases._definition(given).command.endswith("--profile smoke")
+    assert "--sstep-profile smoke" in pytest_cases.pytest_report_header(given)

@@ -55,6 +55,12 @@ def test_a_sentence_is_one_and_is_decided_or_says_why_not(sentence):
         assert sentence.level >= (CHECKS[check].level or 0)
 
 
+@pytest.mark.parametrize("check", CHECKS.values(), ids=lambda check: check.id)
+def test_a_check_judges_from_the_level_of_the_sentences_that_it_claims(check):
+    claimed = (sentence.level for sentence in SENTENCES if check.id in sentence.claimed_by)
+    assert check.level in (None, min(claimed))
+
+
 def test_errata_are_those_of_the_reference():
     text = (ROOT / "reference" / "ERRATA.md").read_text("utf-8")
     known = {int(number) for number in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)}

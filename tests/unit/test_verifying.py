@@ -70,8 +70,6 @@ def test_a_wrong_solver_fails_and_leaves_what_judges_it_again(tmp_path):
         ({"profile": "smoke", "s": np.array([0, 4])}, "s = 0"),
         ({"profile": "smoke", "ranks": 2}, "ranks = 2, but it must be a list"),
         ({"profile": "smoke", "ranks": ["2"]}, r"ranks = \['2'\]: '2' is no whole number"),
-        ({"profile": "smoke", "level": 7}, r"level = 7, but it must be an integer in 0\.\.3"),
-        ({"profile": "smoke", "level": "L2"}, r"level = 'L2', but it must be an integer in 0\.\.3"),
         ({"profile": "smoke", "seed": -1}, r"seed = -1, but it must be an integer in 0\.\."),
         ({"profile": "smoke", "shrink": "1"}, "shrink = '1', but it must be a number"),
         (

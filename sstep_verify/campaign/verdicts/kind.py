@@ -27,7 +27,6 @@ from sstep_verify.problems.transforms import require_usable
 from sstep_verify.protocol import is_foreign, is_program
 from sstep_verify.report.case import Case
 from sstep_verify.report.results import TOO_FEW
-from sstep_verify.specification import LEVELS
 from sstep_verify.verdict import Verdict
 
 JUDGES = {
@@ -219,9 +218,6 @@ class Verdicts(Kind):
             state=state,
         )
         summary = replace(summary, power=_power(plan, verdicts))
-        if (level := families[0].level) is not None:
-            judged = f"judged up to level L{level} ({LEVELS[level]})"
-            summary = replace(summary, sentence=f"{judged}: {summary.sentence}")
         return Assembled(
             summary=summary,
             cases=cases,
@@ -262,7 +258,7 @@ def _code(units: list[Unit]) -> dict[str, str]:
 def _power(plan: Plan, verdicts: Sequence[Verdict]) -> str:
     """What was measured of a campaign, if it was run whole, as it was measured, and a step was decided."""
     cut = plan.definition.cut
-    other = cut is not None and (cut.selection.s or cut.selection.data or cut.selection.level is not None)
+    other = cut is not None and (cut.selection.s or cut.selection.data)
     if plan.only or other or not steps_decided(verdicts):
         return ""
     return power_statement(plan.definition.source)

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from sstep_verify.campaign import LEVELS, PROFILES
+from sstep_verify.campaign import PROFILES
 from sstep_verify.cli.campaign import campaign_options, judge
 from sstep_verify.cli.options import (
     KERNELS,
@@ -52,10 +52,6 @@ from sstep_verify.errors import InputError
     "--kernel", "kernels", multiple=True, type=click.Choice(KERNELS), help="Only these kernels; repeatable."
 )
 @click.option(
-    "--level", type=click.Choice(LEVELS),
-    help="Judge up to this level of docs/spec.md: what is returned, stream, windows, communication.",
-)  # fmt: skip
-@click.option(
     "--shrink", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
     help="Look so long, per failing problem, for a smaller one that fails alike.",
 )  # fmt: skip
@@ -81,12 +77,12 @@ def command(solver, command_line, settings, **given):
     from sstep_verify.campaign.profile import Selection, profile_of
     from sstep_verify.campaign.verdicts.measured import with_stability
 
-    level, s_values = given["level"], given["s_values"] or ()
+    s_values = given["s_values"] or ()
     if s_values and given["stability"]:
         s_values = tuple(sorted({1, *s_values}))
     selection = Selection(
         given["ranks"], s_values, given["data"] or "", given["tasks"], given["kernels"],
-        level=int(level[1]) if level else None, shrink=given["shrink"] or 0.0,
+        shrink=given["shrink"] or 0.0,
     )  # fmt: skip
     described = solver_of(solver, command_line, settings)
     definition = profile_of(given["profile"], described, selection, command_again())

@@ -166,7 +166,7 @@ def test_a_program_that_exits_with_an_error_is_cut_down_too(tmp_path):
     command = [sys.executable, "-S", "-E", str(tmp_path / "program.py"), "{dir}"]
     text = f'[program]\nname = "exits"\nwrites = "final"\ncommand = {json.dumps(command)}\n'
     (tmp_path / "exits.toml").write_text(text, "utf-8")
-    asked = {**ASKED, "level": 0, "shrink": 300}
+    asked = {**ASKED, "shrink": 300}
     report = verify(str(tmp_path / "exits.toml"), "smoke", out=tmp_path / "report", **asked)
     assert "A smaller problem fails alike: m = 4, n = 1, H = 1, s = 1" in reason(report)
     (folder,) = report.folder.glob("artefacts/*/minimal")

@@ -189,7 +189,6 @@ def test_words_about_what_decides_are_not_in_the_digest(monkeypatch, tmp_path, n
         ({}, True),
         ({"s": [7]}, False),
         ({"only": "krr"}, False),
-        ({"level": 1}, False),
         ({"tasks": ["krr"]}, True),
     ],
 )
