@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sstep_verify.errors import FailedError, InputError, integer, listed, not_negative, of_type
+from sstep_verify.errors import FailedError, InputError, integer, listed, of_type
 from sstep_verify.judging import is_whole
 
 if TYPE_CHECKING:
@@ -92,7 +92,6 @@ def verify(
     kernels: Sequence[str] = (),
     data: str = "",
     only: str = "",
-    shrink: float = 0.0,
     seed: int | None = None,
     out: str | Path | None = None,
 ) -> Report:
@@ -121,8 +120,6 @@ def verify(
         A data set or LIBSVM file instead of the profile's.
     only : str
         Run only the cases whose id this selects, as ``--only`` does.
-    shrink : float
-        Seconds that a smaller problem which fails alike is looked for, per failing problem; 0 for none.
     seed : int, optional
         Seed from which one or two further s a problem are drawn, where `s` is empty; drawn anew if absent.
         The replay commands of the report hold it.
@@ -146,10 +143,10 @@ def verify(
     of_type("out", out, str | Path | None, "the path of a folder")
     if seed is not None:
         seed = integer("verify", "seed", seed, 0, 2**63 - 1, "further s are drawn from it")
-    shrink, windows = not_negative("verify", "shrink", shrink, "seconds of a search"), _whole("s", s)
+    windows = _whole("s", s)
     drawn = None if windows else new_seed() if seed is None else seed
     names = listed("tasks", tasks), listed("kernels", kernels)
-    chosen = Selection(_whole("ranks", ranks), windows, data, *names, shrink, drawn)
+    chosen = Selection(_whole("ranks", ranks), windows, data, *names, drawn)
     definition = _definition(solver, profile, chosen)
     if out is not None:
         check_destination(out)

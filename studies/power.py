@@ -55,7 +55,7 @@ Piece = tuple[Mapping[str, Callable[[], Any]], float]
 OneIn = Annotated[int, Range(1, 1_000)]
 
 USED = {
-    "corpus": ("every", "edits", "whole", "shrink"),
+    "corpus": ("every", "edits", "whole"),
     "limits": ("small", "seed"),
     "alarms": ("runs", "design", "seed"),
     "adversary": (),
@@ -78,8 +78,6 @@ class Study:
     whole : int
         Of corpus: one of those edits in so many is judged by all checks; the others by those on plain runs,
         and by all only where none of these fails and says which part of the solver is wrong.
-    shrink : int
-        Of corpus: seconds in which a smaller problem is looked for on which a mistake is found alike.
     small : bool
         Of limits: whether only the small version is made.
     runs, design : int
@@ -93,7 +91,6 @@ class Study:
     every: OneIn = 1
     edits: OneIn = 1
     whole: OneIn = 1
-    shrink: Annotated[int, Range(0, 600)] = 0
     small: bool = False
     runs: Annotated[int, Range(1, 10_000_000)] = 30_000
     design: Annotated[int, Range(0, 10_000_000)] = 1_000
@@ -122,7 +119,7 @@ def corpus_pieces(study: Study) -> Iterator[Piece]:
     for group in grouped((one for one in chosen_ones if one.id not in left_out), _together).values():
         for first in range(0, len(group), TOGETHER):
             part = group[first : first + TOGETHER]
-            asked = {one.id: partial(judged, one.id, one.id not in plain, study.shrink) for one in part}
+            asked = {one.id: partial(judged, one.id, one.id not in plain) for one in part}
             yield asked, sum(SECONDS[one.kind] for one in part)
 
 

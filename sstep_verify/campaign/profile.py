@@ -119,9 +119,8 @@ class Selection:
     """What a solver is for.
 
     Numbers of `ranks`, ascending; `s`, `data` (a data set or file), `tasks` and `kernels` by name, each as
-    the profile has them if empty; `shrink`, the seconds that a smaller problem is looked for on which it
-    fails alike, 0 for none; and the `seed` from which further s are drawn where `s` is empty, None for
-    none.
+    the profile has them if empty; and the `seed` from which further s are drawn where `s` is empty, None
+    for none.
     """
 
     ranks: tuple[int, ...] = (1,)
@@ -129,7 +128,6 @@ class Selection:
     data: str = ""
     tasks: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
-    shrink: float = 0.0
     seed: int | None = None
 
 
@@ -243,4 +241,4 @@ def _families(
         family = replace(family, data=(chosen.data,)) if chosen.data else family
         for place, ranks in enumerate(chosen.ranks):
             checks = tuple(one for one in family.checks if place == 0 or one in judged("ranks"))
-            yield replace(family, ranks=ranks, checks=checks, shrink=chosen.shrink)
+            yield replace(family, ranks=ranks, checks=checks)

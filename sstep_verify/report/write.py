@@ -38,9 +38,6 @@ ARTEFACTS = "artefacts"
 
 ENTRIES = frozenset({"results.json", "junit.xml", "index.html", "figures", "tables", ARTEFACTS})
 
-MINIMAL = "minimal"
-"""Folder of a smaller problem in that of an artefact."""
-
 TEMPLATES = Path(__file__).parent / "templates"
 OUTCOMES = {
     0: ("PASS", "No FAIL, nothing inconclusive, enough executed"),
@@ -105,20 +102,16 @@ def check_destination(folder: str | Path) -> Path:
 
 
 def copy_artefacts(source: Path, target: Path, names: Iterable[str]) -> None:
-    """Copy artefacts, folders of regular files with a smaller problem perhaps; links are copied by nobody.
+    """Copy artefacts, folders of regular files; links are copied by nobody.
 
-    InputError if one is a link or no folder, or holds anything but files, and that folder.
+    InputError if one is a link or no folder, or holds anything but files.
     """
-    folders = [Path(name) for name in names]
-    folders += [name / MINIMAL for name in folders if (source / name / MINIMAL).is_dir()]
-    for name in folders:
+    for name in names:
         folder = source / name
-        if any(path.is_symlink() for path in (source, folder.parent, folder)) or not folder.is_dir():
+        if any(path.is_symlink() for path in (source, folder)) or not folder.is_dir():
             raise InputError(f"{folder}: an artefact is a folder, and no link to one; take it away")
         (target / name).mkdir(parents=True, exist_ok=True)
         for entry in os.scandir(folder):
-            if name / entry.name in folders:
-                continue
             part = open_regular(entry.path, "part of an artefact", follow=False)
             with part, open(target / name / entry.name, "wb") as copy:
                 shutil.copyfileobj(part, copy)

@@ -99,8 +99,7 @@ class CaseFound:
 
     The status is empty if an error left it without one; `error` says too what kept a check from a verdict.
     `runs` is the name of the folder with its runs, empty if there is none; `seconds` the time until it was
-    known to fail, or had been judged, without the search of a smaller problem; `telling` the verdict that
-    gives a failed case its reason; `smaller` the size of a problem that fails alike, if there is one.
+    known to fail, or had been judged; `telling` the verdict that gives a failed case its reason.
     """
 
     id: str
@@ -111,7 +110,6 @@ class CaseFound:
     runs: str = ""
     seconds: float = 0.0
     telling: Verdict | None = None
-    smaller: str = ""
 
     @property
     def part_named(self) -> bool:
@@ -175,7 +173,6 @@ def graded(
             for name in dict.fromkeys(name for one in opinions for name in one)
         },
         again=again,
-        smaller=case.smaller if until and case else "",
     )
 
 

@@ -1,7 +1,7 @@
 """A solver of the corpus judged by a shipped campaign, every check and every run kept; and graded.
 
 An edit of the production solver is judged in a copy of the package, in a process of its own: ``python -m
-studies.corpus.judged CAMPAIGN CASE ROOM WHOLE SHRINK`` judges whatever package PYTHONPATH names, and writes
+studies.corpus.judged CAMPAIGN CASE ROOM WHOLE`` judges whatever package PYTHONPATH names, and writes
 what its cases came to to ``ROOM/found.json``.
 """
 
@@ -28,10 +28,10 @@ import sstep_verify
 from sstep_verify.campaign.artefact.files import read_artefact
 from sstep_verify.campaign.artefact.verdicts import REPLAY
 from sstep_verify.campaign.headline import telling
-from sstep_verify.campaign.model import Definition, Plan, Step, Unit, heard_by
+from sstep_verify.campaign.model import Definition, Plan, Unit, heard_by
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.read import read_definition
-from sstep_verify.campaign.verdicts.execute import SHRINKING, execute_group
+from sstep_verify.campaign.verdicts.execute import execute_group
 from sstep_verify.campaign.verdicts.family import CaseSpec, expand
 from sstep_verify.checks import box, contract, step_replay
 from sstep_verify.checks.recorded import message_count, rank_coherence
@@ -53,11 +53,10 @@ SECONDS = 600
 FOUND = "found.json"
 
 
-def judged(name: str, whole: bool = True, shrink: int = 0) -> Judged:
+def judged(name: str, whole: bool = True) -> Judged:
     """Judge a solver on its campaign, have the rivals look at the same runs, and grade all that.
 
-    Of an edit not `whole`, checks other than the plain ones judge only if needed. In so many seconds of
-    `shrink` a smaller problem is looked for on which its mistake is found alike.
+    Of an edit not `whole`, checks other than the plain ones judge only if needed.
     """
     solver = corpus()[name]
     ranks = solver.ranks if isinstance(solver, Made) else case_of(solver)[2]
@@ -67,7 +66,7 @@ def judged(name: str, whole: bool = True, shrink: int = 0) -> Judged:
         room = Path(held)
         # What its cases tell of themselves is no progress of this campaign.
         with heard_by(lambda _: None), _one_job() if ranks > 1 else nullcontext():
-            found = list(_cases(solver, room, whole, shrink))
+            found = list(_cases(solver, room, whole))
         said = [opinions(room / case.runs) for case in found if case.runs]
         place = False
         case = next((one for one in found if one.telling), None)
@@ -77,32 +76,31 @@ def judged(name: str, whole: bool = True, shrink: int = 0) -> Judged:
         return graded(solver, found, said, place, shlex.join(again))
 
 
-def _cases(solver: Made | Edit, room: Path, whole: bool, shrink: int) -> Iterator[CaseFound]:
+def _cases(solver: Made | Edit, room: Path, whole: bool) -> Iterator[CaseFound]:
     """The cases of a campaign with this solver, as `sstep-verify check` or `run` judges them."""
     if isinstance(solver, Made):
         made = solver.make(room) if solver.kind == "program" else solver.make()
         chosen, profile = Selection(tasks=solver.tasks, kernels=solver.kernels), solver.campaign
         definition = profile_of(profile, made, chosen, f"verify(..., {profile!r})")
-        yield from judged_cases(definition, "", room, shrink=shrink)
+        yield from judged_cases(definition, "", room)
         return
     campaign, case, _ = case_of(solver)
     if solver.right:
         yield from judged_cases(read_definition(campaign), case, room)
     else:
-        yield from _judged_edited(solver, campaign, case, room, "whole" if whole else "plain", shrink)
+        yield from _judged_edited(solver, campaign, case, room, "whole" if whole else "plain")
 
 
 def judged_cases(
-    definition: Definition, only: str, room: Path, *, whole: bool = True, shrink: float = 0.0
+    definition: Definition, only: str, room: Path, *, whole: bool = True
 ) -> Iterator[CaseFound]:
     """Judge cases of a campaign in this process; their runs are kept in an empty room.
 
     Figures are left out, checks are not: all of them judge, or where not `whole` those of `PLAIN`, and
-    all where none of these fails and says which part of the solver is wrong. In so many seconds of
-    `shrink` a smaller problem is looked for that fails as the first case that fails does.
+    all where none of these fails and says which part of the solver is wrong.
     """
     for spec in (spec for unit in expand(definition, only) for spec in unit.work):
-        family = replace(spec.family, drift=0, shrink=shrink)
+        family = replace(spec.family, drift=0)
         plain = tuple(check for check in family.checks if check in PLAIN)
         found, seconds = CaseFound(spec.id), 0.0
         for asked in (family,) if whole else (replace(family, checks=plain), family):
@@ -111,23 +109,16 @@ def judged_cases(
             seconds += 0.0 if known else found.seconds
             if found.part_named:
                 break
-        shrink = 0.0 if found.status == Status.FAIL else shrink
         yield replace(found, seconds=seconds)
 
 
 def _judged(definition: Definition, spec: CaseSpec, room: Path) -> CaseFound:
-    """One case; the search of a smaller one is no part of its time."""
-    ends: list[float] = []
+    """One case."""
     begin = time.perf_counter()
-
-    def heard(step: Step) -> None:
-        if step.what == SHRINKING:
-            ends.append(time.perf_counter())
-
-    with heard_by(heard):
+    with heard_by(lambda _: None):
         plan = Plan(definition, artefacts=room, runs=True)
         messages = list(execute_group(Unit((spec.id,), (spec,), data=(spec.data,)), plan))
-    seconds = (ends or [time.perf_counter()])[0] - begin
+    seconds = time.perf_counter() - begin
     errors = [one.error.strip().splitlines()[-1] for one in messages if one.outcome is None]
     found = CaseFound(spec.id, error=(errors or [""])[0], seconds=seconds)
     for outcome in (one.outcome for one in messages if one.outcome is not None):
@@ -140,7 +131,6 @@ def _judged(definition: Definition, spec: CaseSpec, room: Path) -> CaseFound:
             verdicts=outcome.verdicts,
             runs=outcome.runs.removeprefix(REPLAY),
             telling=telling(failed) if failed else None,
-            smaller=outcome.smaller,
         )
     return found
 
@@ -216,14 +206,12 @@ def _judged_edited(edit: Edit, campaign: str, case: str, room: Path, *asked: obj
     return convert(json.loads((room / FOUND).read_bytes()), list[CaseFound], case)
 
 
-def main(campaign: str, case: str, room: str, whole: str, shrink: str) -> None:
+def main(campaign: str, case: str, room: str, whole: str) -> None:
     """Judge the case, and write down what it came to."""
-    cases = judged_cases(
-        read_definition(campaign), case, Path(room), whole=whole == "whole", shrink=int(shrink)
-    )
+    cases = judged_cases(read_definition(campaign), case, Path(room), whole=whole == "whole")
     found = [asdict(one) for one in cases]
     Path(room, FOUND).write_text(json.dumps(found, default=lambda value: value.tolist()))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:6])
+    main(*sys.argv[1:5])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from sstep_verify.specification import specification
@@ -25,15 +23,6 @@ def test_the_verdict_is_that_of_the_label_and_so_are_sentence_and_place(name):
     assert found.killed == found.mistaken
     assert found.mistaken or found.found == "PASS"
     assert found.mistaken == found.class_right == found.place_right
-
-
-@pytest.mark.nightly
-def test_a_smaller_problem_is_told_on_which_a_mistake_is_found_alike():
-    found = judged("CorrectionOff", shrink=15)
-    (samples,) = map(int, re.findall(r"^m = (\d+), n = \d+, H = \d+, s = \d+$", found.smaller))
-    assert found.killed
-    assert 2 <= samples <= 8  # The problem that it is judged on has 32.
-    assert judged("CorrectionOff").smaller == ""
 
 
 def test_the_corpus_is_large_enough_and_its_labels_exist():

@@ -71,7 +71,6 @@ def test_a_wrong_solver_fails_and_leaves_what_judges_it_again(tmp_path):
         ({"profile": "smoke", "ranks": 2}, "ranks = 2, but it must be a list"),
         ({"profile": "smoke", "ranks": ["2"]}, r"ranks = \['2'\]: '2' is no whole number"),
         ({"profile": "smoke", "seed": -1}, r"seed = -1, but it must be an integer in 0\.\."),
-        ({"profile": "smoke", "shrink": "1"}, "shrink = '1', but it must be a number"),
         (
             {"profile": "smoke", "data": np.ones((3, 2))},
             "data = .* of type ndarray; needed is the name of a",

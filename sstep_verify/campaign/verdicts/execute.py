@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from sstep_verify.campaign.artefact.verdicts import REPLAY, keep_artefacts, keep_runs
+from sstep_verify.campaign.artefact.verdicts import keep_artefacts, keep_runs
 from sstep_verify.campaign.cases import case_in_report, load_data, out_of_range
-from sstep_verify.campaign.headline import roll_up, telling
+from sstep_verify.campaign.headline import roll_up
 from sstep_verify.campaign.model import REFUSED, Finished, Plan, Unit, attempted, tell
 from sstep_verify.campaign.verdicts.case import Memory, make_case, memory_of
 from sstep_verify.campaign.verdicts.family import CaseSpec
@@ -38,23 +38,18 @@ from sstep_verify.verdict import UNSETTLED, Status, Verdict, Why
 REMARKS = "told of its runs"
 """Fact of a case: what is seen of its runs that no check judges."""
 
-SHRINKING = "a smaller problem"
-"""What is told of a case while a smaller problem is looked for."""
-
 
 @dataclass(frozen=True)
 class CaseOutcome:
     """What one case yields: for the report, its verdicts, and lines on checks that compared too little.
 
-    `runs` says where all its runs are kept, as in the replay commands of verdicts, empty if nowhere;
-    `smaller` the size of a smaller problem that fails alike, empty if none was found.
+    `runs` says where all its runs are kept, as in the replay commands of verdicts, empty if nowhere.
     """
 
     case: report.Case
     verdicts: tuple[Verdict, ...]
     too_few: tuple[str, ...]
     runs: str = ""
-    smaller: str = ""
 
 
 def execute_group(unit: Unit, plan: Plan) -> Iterator[Finished]:
@@ -127,11 +122,7 @@ class _Judged:
             asked = replace(case_of(check, case), diagnose=case.diagnose and not _told(verdicts))
             verdicts += self._checked(check, asked, made)
         verdicts += left_out(case, ids, family.minimum_windows)
-        (status, reason), smaller = roll_up(verdicts), ""
-        if status is Status.FAIL and family.shrink and not family.is_vector:
-            tell(case.id, 1.0, SHRINKING)
-            smaller, told = self._smaller(verdicts)
-            reason += f" {told}" * bool(told)
+        status, reason = roll_up(verdicts)
         if status is Status.VACUOUS:
             reason += f"; the largest off-diagonal kernel entry is {reference.largest_off_diagonal:.3g}"
         sound = {key: run for key, run in made.trajectories.items() if key not in made.broken}
@@ -157,7 +148,7 @@ class _Judged:
         short = too_few(case, ids, verdicts, made.trajectories, family.minimum_windows)
         kept = self.plan.artefacts if self.plan.runs else None
         runs = keep_runs(case, made.trajectories, kept) if kept else ""
-        return CaseOutcome(outcome, tuple(verdicts), short, runs, smaller)
+        return CaseOutcome(outcome, tuple(verdicts), short, runs)
 
     def _checked(self, check: Check, case: Case, made: RunsMade) -> list[Verdict]:
         """The verdicts of a check, with artefacts and hints."""
@@ -182,17 +173,6 @@ class _Judged:
                 found = message.outcome or found
             verdicts += found
         return verdicts
-
-    def _smaller(self, verdicts: list[Verdict]) -> tuple[str, str]:
-        """A smaller problem that fails alike: its size, what is told of it; the verdicts stay."""
-        from sstep_verify.campaign.verdicts.minimal_example import example_of
-
-        failed = telling([verdict for verdict in verdicts if verdict.status is Status.FAIL])
-        artefacts, family = self.plan.artefacts, self.spec.family
-        kept = artefacts / failed.replay.removeprefix(REPLAY) if artefacts is not None else None
-        if kept is not None and not kept.is_dir():
-            kept = None
-        return example_of(self.case, failed, self.solvers, family.shrink, kept, family.solver)
 
 
 def _told(verdicts: list[Verdict]) -> bool:

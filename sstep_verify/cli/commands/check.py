@@ -52,10 +52,6 @@ from sstep_verify.errors import InputError
     "--kernel", "kernels", multiple=True, type=click.Choice(KERNELS), help="Only these kernels; repeatable."
 )
 @click.option(
-    "--shrink", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-    help="Look so long, per failing problem, for a smaller one that fails alike.",
-)  # fmt: skip
-@click.option(
     "--stability", is_flag=True,
     help="Also report the error of s-step runs over that of s = 1: figures and a table, no verdict.",
 )  # fmt: skip
@@ -80,10 +76,7 @@ def command(solver, command_line, settings, **given):
     s_values = given["s_values"] or ()
     if s_values and given["stability"]:
         s_values = tuple(sorted({1, *s_values}))
-    selection = Selection(
-        given["ranks"], s_values, given["data"] or "", given["tasks"], given["kernels"],
-        shrink=given["shrink"] or 0.0,
-    )  # fmt: skip
+    selection = Selection(given["ranks"], s_values, given["data"] or "", given["tasks"], given["kernels"])
     described = solver_of(solver, command_line, settings)
     definition = profile_of(given["profile"], described, selection, command_again())
     if given["stability"]:

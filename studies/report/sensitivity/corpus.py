@@ -24,8 +24,7 @@ class Judged:
     `class_right` says whether the first of these is one of the label's, `place_right` whether it acts where
     the reason says. `reason` stands where it was not passed. `cases` are those judged until the first FAIL,
     all if there is none; `seconds` are of all, those `to_kill` until that was known, 0 without one. A rival
-    refuses it if it does on at least one run. `again` is the command that judges it again; `smaller` the
-    size of the smallest problem found on which it fails as on its first failed case.
+    refuses it if it does on at least one run. `again` is the command that judges it again.
     """
 
     id: str
@@ -48,7 +47,6 @@ class Judged:
     seconds_to_kill: float = 0.0
     rivals: dict[str, Opinion] = field(default_factory=dict)
     again: str = ""
-    smaller: str = ""
 
     @property
     def mistaken(self) -> bool:

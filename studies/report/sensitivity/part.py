@@ -111,7 +111,6 @@ SOLVERS = (
     *filed(**{"class right": "class_right", "place right": "place_right"}),
     Column("Seconds to kill", lambda one: one.seconds_to_kill if one.killed else None),
     *filed(**{"seconds to kill": lambda one: f"{one.seconds_to_kill:.2f}"}),
-    words("Smaller problem", "smaller", file="smaller problem"),
 )
 
 
