@@ -8,15 +8,13 @@ same bits on every machine.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.errors import InputError
-
-if TYPE_CHECKING:
-    from sstep_verify.scenarios.scenario import Scenario
+from sstep_verify.scenarios.numbers import Numbers
 
 SHAPES = (
     "arith",
@@ -129,7 +127,7 @@ def generator_for(seed: int, purpose: str) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(sequence))
 
 
-def spectrum_of(scenario: Scenario) -> np.ndarray:
+def spectrum_of(scenario: Numbers) -> np.ndarray:
     """Prescribed singular values of the data before `scale`, shape (min(m, n),).
 
     They are those of the named shape times one power of two, which puts the root mean square of the row
@@ -142,7 +140,7 @@ def spectrum_of(scenario: Scenario) -> np.ndarray:
     return np.ldexp(values, -(math.frexp(mean_square)[1] // 2))
 
 
-def factors_of(scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:
+def factors_of(scenario: Numbers) -> tuple[np.ndarray, np.ndarray]:
     """Orthonormal columns U, shape (m, min(m, n)), and V, shape (n, min(m, n)), of the data."""
     count = min(scenario.samples, scenario.features)
     left = orthonormal_columns(scenario.samples, count, generator_for(scenario.seed, "left"))
@@ -150,7 +148,7 @@ def factors_of(scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:
     return left, right
 
 
-def data_of(scenario: Scenario) -> np.ndarray | sp.csr_array:
+def data_of(scenario: Numbers) -> np.ndarray | sp.csr_array:
     """Data of the scenario, shape (m, n), dense if its density is 1 and CSR otherwise."""
     left, right = factors_of(scenario)
     data = with_singular_values(left, spectrum_of(scenario), right)
@@ -167,7 +165,7 @@ def data_of(scenario: Scenario) -> np.ndarray | sp.csr_array:
     return sp.csr_array(data) if scenario.density < 1 else data
 
 
-def _pattern(scenario: Scenario) -> np.ndarray:
+def _pattern(scenario: Numbers) -> np.ndarray:
     """Which entries are stored, shape (m, n): column j holds `column_counts(scenario)[j]` of them."""
     generator = generator_for(scenario.seed, "pattern")
     pattern = np.zeros((scenario.samples, scenario.features), dtype=bool)
@@ -176,7 +174,7 @@ def _pattern(scenario: Scenario) -> np.ndarray:
     return pattern
 
 
-def column_counts(scenario: Scenario) -> list[int]:
+def column_counts(scenario: Numbers) -> list[int]:
     """Stored entries of each column: ``density m n`` shared out as ``(j + 1)**-skew``, each in 1..m.
 
     Counts fall from the first column to the last, the worst order for a partition by width.
@@ -186,7 +184,7 @@ def column_counts(scenario: Scenario) -> list[int]:
     return [min(max(round(total * weight), 1), scenario.samples) for weight in weights]
 
 
-def _repeat_and_clear_rows(scenario: Scenario, data: np.ndarray) -> None:
+def _repeat_and_clear_rows(scenario: Numbers, data: np.ndarray) -> None:
     """Overwrite rows by copies of other rows, and others by zeros, in place."""
     order = generator_for(scenario.seed, "rows").permutation(scenario.samples)
     data[order[: scenario.zero_rows]] = 0.0
@@ -196,7 +194,7 @@ def _repeat_and_clear_rows(scenario: Scenario, data: np.ndarray) -> None:
     data[others[:copies]] = data[kept[np.arange(copies) % max(kept.size, 1)]]
 
 
-def targets_of(scenario: Scenario) -> np.ndarray:
+def targets_of(scenario: Numbers) -> np.ndarray:
     """Targets, shape (m,): labels of both classes, or multiples of 2**-20 in [-1, 1) for K-RR."""
     generator = generator_for(scenario.seed, "targets")
     if scenario.task == "krr":
@@ -206,7 +204,7 @@ def targets_of(scenario: Scenario) -> np.ndarray:
     return labels
 
 
-def mixed_start(scenario: Scenario) -> np.ndarray:
+def mixed_start(scenario: Numbers) -> np.ndarray:
     """Start vector, shape (m,): each coordinate 0, 1/2 or 1 times C, for K-RR times ``y_i / m``."""
     unit: float | np.ndarray = scenario.parameter
     if scenario.task == "krr":

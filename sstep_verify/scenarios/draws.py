@@ -19,7 +19,8 @@ from sstep_verify.problems.kernels import Kernel, LinearKernel, PolynomialKernel
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.scenarios.data import SHAPES, condition_levels
 from sstep_verify.scenarios.descent import design_diagonal
-from sstep_verify.scenarios.scenario import ORDERS, STARTS, Scenario
+from sstep_verify.scenarios.numbers import ORDERS, STARTS
+from sstep_verify.scenarios.scenario import Scenario
 
 KERNEL_NAMES = ("linear", "polynomial", "rbf")
 

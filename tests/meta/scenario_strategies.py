@@ -13,7 +13,8 @@ from sstep_verify.errors import InputError
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.scenarios.descent import TERMS
 from sstep_verify.scenarios.draws import KERNEL_NAMES, balanced, draw_kernel, draw_scenario
-from sstep_verify.scenarios.scenario import PRECISIONS, SCALES, Scenario
+from sstep_verify.scenarios.numbers import PRECISIONS, SCALES
+from sstep_verify.scenarios.scenario import Scenario
 
 _SEEDS_TRIED = 16
 

@@ -27,7 +27,8 @@ from sstep_verify.recurrence.mutation import NONE, TERMS
 from sstep_verify.recurrence.steps import Step, finisher_of, mutable_window
 from sstep_verify.scenarios import descent
 from sstep_verify.scenarios.draws import CONDITIONS, KERNEL_NAMES, edge_scenarios, in_balance
-from sstep_verify.scenarios.scenario import SCALES, Scenario
+from sstep_verify.scenarios.numbers import SCALES
+from sstep_verify.scenarios.scenario import Scenario
 
 EXACT = Rational()
 # A K-RR index stream draws a whole chunk of blocks first, so examples are few there.

@@ -12,7 +12,8 @@ from sstep_verify.problems.losses import TASKS
 from sstep_verify.scenarios import data as scenario_data
 from sstep_verify.scenarios.descent import design_kernel
 from sstep_verify.scenarios.draws import compensated
-from sstep_verify.scenarios.scenario import SCALES, Scenario
+from sstep_verify.scenarios.numbers import SCALES
+from sstep_verify.scenarios.scenario import Scenario
 
 
 @pytest.mark.parametrize("skew", [0.0, 1.0, 2.0])
