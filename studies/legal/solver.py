@@ -9,7 +9,7 @@ range of its type.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,10 +29,10 @@ from sstep_verify.problems import (
 from sstep_verify.problems.losses import LEAST_C, MOST_C, TASKS, loss_from
 from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import Observer, RunRequest
-from sstep_verify.recurrence.mutation import NONE, Mutation
 from sstep_verify.scenarios.draws import one_of
 from sstep_verify.trajectory import Claim, Panel, Probes, Trajectory
 from studies.legal.arithmetic import ORDERS
+from studies.legal.choices import Choices
 from studies.legal.steps import Carried, Step, Steps
 
 
@@ -113,27 +113,8 @@ DECIMALS = 6
 """Of a run that is written down in decimals."""
 
 
-@dataclass(eq=False)
-class LegalSolver:
-    """A solver by what it declares, and by what that leaves open.
-
-    Sums are made in one of `ORDERS`, with `products_first` before constants are added; products with a are
-    formed from the samples if `factored`; a quotient may be a product with a `reciprocal`; lambda divides
-    the sum or each product. The recurrence is made in a over `scale`, and a is printed in `decimals`. A
-    mutation may be planted. A run says that it ended by its tolerance where the gap (K-SVM) or residual
-    (K-RR), as the solver evaluates it, is at most that; none does if negative.
-    """
-
-    declaration: Declaration
-    order: str
-    factored: bool = False
-    reciprocal: bool = False
-    divided: str = "product"
-    products_first: bool = False
-    scale: int = 1
-    decimals: bool = False
-    planted: Mutation = NONE
-    tolerance: float = -1.0
+class LegalSolver(Choices):
+    """A correct solver that works as its `Choices` say."""
 
     def steps(self, problem: Problem) -> Steps:
         """What makes its steps."""

@@ -5,7 +5,7 @@ Nothing here is fast or shares code with what it tests.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,9 +13,7 @@ from sstep_verify.adapters.callable import kept
 from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
 from sstep_verify.recurrence.mutation import NONE
 from studies.legal.arithmetic import Sums
-
-if TYPE_CHECKING:
-    from studies.legal.solver import LegalSolver
+from studies.legal.choices import Choices
 
 Terms = tuple[list[Any], list[Any]]
 """Terms of a row's product with a, and of its corrections."""
@@ -37,7 +35,7 @@ class Steps:
     of a K-RR.
     """
 
-    def __init__(self, drawn: LegalSolver, problem: Problem) -> None:
+    def __init__(self, drawn: Choices, problem: Problem) -> None:
         self.drawn, self.declared, self.problem = drawn, drawn.declaration, problem
         kind: Any = np.dtype(self.declared.precision).type
         self.kind = kind
