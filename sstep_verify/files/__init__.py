@@ -16,8 +16,9 @@ killed process left behind is removed at the next claim of the same path; a lock
 tells the dead from the living.
 """
 
+from sstep_verify.files.claims import claim
 from sstep_verify.files.paths import MALFORMED_ARRAY, Output, check, open_regular, read_whole, shortened
-from sstep_verify.files.writing import claim, csv_text, whole_folder, write_table, write_text, write_whole
+from sstep_verify.files.writing import csv_text, whole_folder, write_table, write_text, write_whole
 
 __all__ = [
     "MALFORMED_ARRAY", "Output", "check", "claim", "csv_text", "open_regular", "read_whole", "shortened",

@@ -121,7 +121,7 @@ def test_a_file_written_meanwhile_is_not_replaced(tmp_path, monkeypatch):
     def ended_meanwhile(target):
         path.write_text("of the first run")
 
-    monkeypatch.setattr("sstep_verify.files.writing.clear_leftovers", ended_meanwhile)
+    monkeypatch.setattr("sstep_verify.files.claims.clear_leftovers", ended_meanwhile)
     with pytest.raises(InputError, match="is there already"):
         claim([Output("--out", path)]).__enter__()
     assert names(tmp_path) == ["r"]
