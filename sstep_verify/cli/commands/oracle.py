@@ -156,7 +156,8 @@ def _judge(final, data, given) -> None:
 
 def _certified(data, given):
     """The certificate, kept or made anew, with its provenance, and the problem it speaks of."""
-    from sstep_verify.oracle.certificate.certify import certify, keep, proved
+    from sstep_verify.oracle.certificate.cache import keep, proved
+    from sstep_verify.oracle.certificate.certify import certify
     from sstep_verify.oracle.certificate.file import require_writable
     from sstep_verify.provenance import collect
 

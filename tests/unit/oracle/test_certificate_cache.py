@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sstep_verify.oracle.certificate import certify as certificate_cache
-from sstep_verify.oracle.certificate.certify import cache_path, keep, proved
+from sstep_verify.oracle.certificate import cache as certificate_cache
+from sstep_verify.oracle.certificate.cache import cache_path, keep, proved
 from sstep_verify.oracle.certificate.file import encode
 from sstep_verify.oracle.verify.record import Interval, SvmCertificate, subject_of
 from sstep_verify.problems import Hinge, LinearKernel, Problem
@@ -23,7 +23,7 @@ DIGITS = 30
 
 WRITER = """
 import sys
-from sstep_verify.oracle.certificate.certify import keep
+from sstep_verify.oracle.certificate.cache import keep
 from sstep_verify.oracle.certificate.file import read_certificate
 sys.path.insert(0, sys.argv[1])
 from test_certificate_cache import DIGITS, ROUNDS, problem
