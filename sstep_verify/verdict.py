@@ -78,6 +78,8 @@ class Why(StrEnum):
     """The runs drew other coordinates than one another."""
     ALTERED = "arithmetic_altered"
     """The run, or the judgement, was made in another arithmetic than that of IEEE 754."""
+    UNKNOWN_CLAIM = "unknown_claim"
+    """The run reports a value of a name that the check does not know."""
     NEEDS_BALLS = "needs_ball_oracle"
     """The chosen oracle cannot certify it."""
 

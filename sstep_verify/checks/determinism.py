@@ -17,12 +17,11 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.finding import wrong
-from sstep_verify.checks.shared.outcome import planted_term, record
-from sstep_verify.errors import counted
+from sstep_verify.checks.shared.outcome import decided, planted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Verdict
+from sstep_verify.verdict import Coverage, Place, Verdict, Why
 
 CHECK = "determinism"
 
@@ -32,13 +31,11 @@ AGAIN = {
 }
 """Variants that make a run again in another way, which must end with the same bits, and which way it is."""
 
-CAUSES = (
-    "sums whose order depends on threads or on arrival, memory used before it is written, a generator "
-    "without a seed, state that one run leaves to the next{}"
+FIRST, AGAIN_OF = (
+    "second run of the same request",
+    {way: f"run made again {how}" for way, how in AGAIN.items()},
 )
-AGAIN_CAUSES = (
-    "; code that runs only with a log or at records, or only without; a file that holds something else"
-)
+"""What is compared with a run, by the way in which it is made again."""
 
 
 def keys(s: int) -> tuple[str, str]:
@@ -101,46 +98,34 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
 def _pairs(
     case: Case, s: int, trajectories: Mapping[str, Trajectory]
 ) -> Iterator[tuple[str, Trajectory, Trajectory, np.ndarray]]:
-    """What is compared, in words, the two runs, and the a at which both began."""
+    """The second run by name, the two runs, and the alpha at which both began."""
     if keys(s)[0] in trajectories:
         # Two requests for a short run ask for no claims.
         run, again = (replace(trajectories[key], claims={}) for key in keys(s))
-        yield (
-            f"two runs of {case.declaration.name}, {counted(run.length, 'iteration')} each",
-            run,
-            again,
-            run.alphas[0],
-        )
+        yield FIRST, run, again, run.alphas[0]
     for way in _ways(case):
         plain = trajectories[run_key(s)]
-        steps = counted(plain.length, "iteration")
-        what = f"the run of {case.declaration.name}, {steps}, made again {AGAIN[way]}"
-        yield what, _end(plain), _end(trajectories[again_key(way, s)]), plain.alphas[0]
+        yield AGAIN_OF[way], _end(plain), _end(trajectories[again_key(way, s)]), plain.alphas[0]
 
 
 def _judge(case: Case, s: int, trajectories: Mapping[str, Trajectory]) -> Verdict:
     pairs = list(_pairs(case, s, trajectories))
     # NaN and infinities hide how a number was rounded.
     moved = sum(int((np.isfinite(run.alphas) & (run.alphas != begin)).sum()) for _, run, _, begin in pairs)
-    differences = {what: _differences(run, again) for what, run, again, _ in pairs}
-    wrongs = [what + where for what, (count, where) in differences.items() if count]
+    differences = [(what, *_differences(run, again)) for what, run, again, _ in pairs]
+    first = next((replace(place, run=what) for what, count, place in differences if count), None)
     compared = sum(_compared(one) for _, one, *_ in pairs)
-    still = "a is what it was at the start, or no number, wherever it is compared"
-    return record(
+    return decided(
         CHECK,
         case,
         s,
-        wrong(
-            f"{'; '.join(wrongs or differences)}: values with other bits",
-            sum(count for count, _ in differences.values()),
-        ),
+        wrong("", sum(count for _, count, _ in differences), place=first),
         units="values",
         planned=compared,
         executed=compared,
-        origin="a run depends on its request alone, so the bound is 0",
-        causes=CAUSES.format(AGAIN_CAUSES if _ways(case) else ""),
-        terms=(planted_term("run-dependent rounding", moved, 0.0, compared, compared, still),),
-        evidence={"compared": list(differences), "values that moved": moved},
+        terms=(planted("run-dependent rounding", moved, 0.0, compared, compared, Why.NO_EFFECT),),
+        evidence={"compared": [what for what, *_ in differences], "values_moved": moved},
+        coverage=Coverage("run", len(pairs), len(pairs)),
     )
 
 
@@ -155,12 +140,11 @@ def _end(run: Trajectory) -> Trajectory:
     return replace(run, iterations=run.iterations[-1:], alphas=run.alphas[-1:])
 
 
-def _differences(run: Trajectory, again: Trajectory) -> tuple[float, str]:
-    """Values of a, and claims, whose bits differ, and where the first of them stands."""
+def _differences(run: Trajectory, again: Trajectory) -> tuple[float, Place]:
+    """Values of alpha, and claims, whose bits differ, and the place of the first."""
     same_shape = run.alphas.shape == again.alphas.shape and run.alphas.dtype == again.alphas.dtype
     if not same_shape or not np.array_equal(run.iterations, again.iterations):
-        shapes = f"{run.alphas.dtype} {run.alphas.shape} against {again.alphas.dtype} {again.alphas.shape}"
-        return float(max(run.alphas.size, again.alphas.size)), f" (they recorded {shapes})"
+        return float(max(run.alphas.size, again.alphas.size)), Place(item="recorded shape")
     width = run.alphas.dtype.itemsize
     bits = [np.ascontiguousarray(each.alphas).view(np.uint8).reshape(-1, width) for each in (run, again)]
     # Of a longdouble of 16 bytes 6 are padding, which holds anything.
@@ -169,11 +153,11 @@ def _differences(run: Trajectory, again: Trajectory) -> tuple[float, str]:
     both = run.claims.keys() & again.claims.keys()
     claims = sorted(name for name in both if not _same(run.claims[name].value, again.claims[name].value))
     if not differ.any():
-        return float(len(claims)), f" (they claim another {', '.join(claims)})" if claims else ""
+        return float(len(claims)), Place(item=f"claimed {claims[0]}") if claims else Place()
     row, coordinate = (int(k) for k in np.argwhere(differ)[0])
     first, second = run.alphas[row, coordinate].item(), again.alphas[row, coordinate].item()
-    place = f"iteration {int(run.iterations[row])}, coordinate {coordinate}"
-    return float(differ.sum()) + len(claims), f" (first at {place}: {first!r} and {second!r})"
+    where = int(run.iterations[row])
+    return float(differ.sum()) + len(claims), Place(where, where, coordinate, found=second, expected=first)
 
 
 def _same(one: float, other: float) -> bool:

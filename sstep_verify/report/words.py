@@ -67,6 +67,7 @@ WHY = {
     Why.PREREQUISITE: "Not decided: a check that this one rests on failed.",
     Why.DRAWS_DIFFER: "Not judged: the runs drew different coordinates, so they cannot be compared.",
     Why.ALTERED: "Not decided: the arithmetic was not that of IEEE 754 in round-to-nearest.",
+    Why.UNKNOWN_CLAIM: "Not decided: the run reports a value whose name is unknown.",
     Why.NEEDS_BALLS: "Not decided: the chosen oracle cannot certify it; use the ball oracle.",
 }
 """Why a verdict decides nothing, by `Why`."""
@@ -80,6 +81,9 @@ TERM_WHY = {
     Why.NO_BOUND: "no finite bound",
 }
 """Why a quantity was not tested, by `Why`."""
+
+DIFFER = {"values": "differs in {:.0f} values", "ranks": "differs on {:.0f} ranks"}
+"""What is said of a comparison of bits, by its unit."""
 
 ITEMS = {
     "length": "{found} iterations made, {asked} requested",
@@ -168,22 +172,19 @@ def first_line(verdict: Verdict) -> str:
         return WHY[verdict.why]
     if verdict.check == "contract":
         return f"{counted(verdict.coverage.of if verdict.coverage else 0, 'run')} made as requested."
-    off = f"{_amount(verdict.measured, verdict.units)}, allowed {verdict.bound:.3g}"
     where = place(verdict)
-    return f"{where[:1].upper()}{where[1:]} is off by {off}." if where else f"Measured {off}."
-
-
-def _amount(value: float, units: str) -> str:
-    if units in ("values", "violations", "messages", "words"):
-        return f"{value:.0f} {units}"
-    return f"{value:.3g}"
+    if verdict.units in DIFFER:
+        off = DIFFER[verdict.units].format(verdict.measured)
+        return f"{where[:1].upper()}{where[1:]} {off}, allowed 0." if where else f"Nothing {off}."
+    off = f"{verdict.measured:.3g}, allowed {verdict.bound:.3g}"
+    return f"{where[:1].upper()}{where[1:]} is off by {off}." if where else f"Off by {off}."
 
 
 def place(verdict: Verdict) -> str:
     """What decided a verdict, with its place and both values."""
     at = verdict.place
     if at is None:
-        return verdict.units
+        return ""
     named = _NAMED.get(verdict.check, _alpha)(verdict, at)
     if at.found is not None and at.expected is not None:
         return f"{named} = {at.found!r} (expected {at.expected!r})"
@@ -191,8 +192,8 @@ def place(verdict: Verdict) -> str:
 
 
 def _alpha(verdict: Verdict, at: Place) -> str:
-    entry = "alpha" if at.coordinate is None else f"alpha[{at.coordinate}]"
-    run = f"run {at.run}, " if at.run else ""
+    entry = at.item or ("alpha" if at.coordinate is None else f"alpha[{at.coordinate}]")
+    run = f"{at.run}, " if at.run else ""
     return f"{run}after {counted(at.end, 'iteration')}: {entry}" if at.end else f"{run}{entry}"
 
 
@@ -217,10 +218,6 @@ def _weights(verdict: Verdict, at: Place) -> str:
     return f"after {counted(at.end, 'iteration')}: the maintained {at.item or 'weights'}"
 
 
-def _rank(verdict: Verdict, at: Place) -> str:
-    return f"{at.item}, {_alpha(verdict, at)}"
-
-
 def _end(verdict: Verdict, at: Place) -> str:
     return f"the {at.item} of the final vector"
 
@@ -232,7 +229,6 @@ _NAMED: dict[str, Callable[[Verdict, Place], str]] = {
     "claim-honesty": _item,
     "message-count": _item,
     "residual-gap": _weights,
-    "rank-coherence": _rank,
     "optimum": _end,
 }
 """How the place of a verdict is named, by check; `_alpha` for all others."""

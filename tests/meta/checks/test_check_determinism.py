@@ -14,7 +14,7 @@ from sstep_verify.checks import determinism as check
 from sstep_verify.problems import Hinge, Ridge
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.trajectory import Claim
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import Status, Why
 
 
 class NoisySolver(ProductionSolver):
@@ -88,7 +88,7 @@ def made_again(tested, loss):
 def test_a_run_that_ends_otherwise_as_a_user_makes_it_fails(loss, wrong):
     for verdict in made_again(Unlike(lambda request: False), loss):
         assert verdict.status is Status.PASS
-        assert "made again as a user makes it" in verdict.reason
+        assert check.AGAIN_OF["as-used"] in verdict.evidence["compared"]
     # Short runs are alike: it is the plain one that is made again.
     for verdict in made_again(Unlike(lambda request: request.iterations == 75 and wrong(request)), loss):
         assert verdict.status is Status.FAIL
@@ -99,7 +99,7 @@ def test_a_claim_that_is_another_as_a_user_makes_the_run_fails():
     claims = lambda run: dataclasses.replace(run, claims={"objective": Claim(0.0)})  # noqa: E731
     for verdict in made_again(Unlike(lambda request: request.variant, claims), Hinge(0.5)):
         assert verdict.status is Status.FAIL
-        assert "they claim another objective" in verdict.reason
+        assert (verdict.place.item, verdict.place.run) == ("claimed objective", check.AGAIN_OF["as-used"])
 
 
 def test_a_solver_without_windows_makes_no_short_runs_where_its_plain_ones_are_made_again():
@@ -116,7 +116,8 @@ def test_noise_of_one_bit_fails():
     for verdict in verdicts.values():
         assert verdict.status is Status.FAIL
         assert verdict.measured == 1
-        assert "iteration 75, coordinate" in verdict.reason
+        assert verdict.place.end == 75
+        assert verdict.place.found == np.nextafter(verdict.place.expected, np.inf)
         assert_teaches(verdict)
 
 
@@ -134,7 +135,7 @@ def test_a_run_in_which_nothing_moves_is_vacuous():
     still = lambda run: dataclasses.replace(run, alphas=np.zeros_like(run.alphas))  # noqa: E731
     for verdict in judged(check, *small_case(Hinge(0.5)), change=still).values():
         assert verdict.status is Status.VACUOUS
-        assert "at the start" in verdict.reason
+        assert verdict.why is Why.NO_EFFECT
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -146,7 +147,7 @@ def test_a_run_that_ends_with_no_numbers_is_vacuous(value):
 
     for verdict in judged(check, *small_case(Ridge(0.05), solver=Overflown())).values():
         assert verdict.status is Status.VACUOUS
-        assert "no number" in verdict.reason
+        assert verdict.why is Why.NO_EFFECT
 
 
 def test_runs_are_short_and_equal():
@@ -170,4 +171,4 @@ def test_what_moved_is_told_from_where_each_run_began():
     }
     (verdict,) = check.judge(case, still, None)
     assert verdict.status is Status.VACUOUS
-    assert verdict.evidence["values that moved"] == 0
+    assert verdict.evidence["values_moved"] == 0
