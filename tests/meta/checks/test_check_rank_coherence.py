@@ -10,7 +10,7 @@ from judged import assert_teaches, judged, small_case
 from sstep_verify.checks.recorded import rank_coherence as check
 from sstep_verify.problems import Hinge
 from sstep_verify.problems.problem import fingerprint
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import Status, Why
 
 RANKS = 3
 
@@ -48,7 +48,7 @@ def test_one_bit_on_one_rank_fails():
     for verdict in judged(check, *_parallel(), change=lambda run: _with_digests(run, nudge)).values():
         assert verdict.status is Status.FAIL
         assert verdict.measured == 1
-        assert "ranks 1)" in verdict.reason
+        assert verdict.place.item == "ranks 1"
         assert_teaches(verdict)
 
 
@@ -60,7 +60,7 @@ def test_another_number_of_ranks_than_declared_fails():
 
     for verdict in judged(check, *_parallel(), change=lone).values():
         assert verdict.status is Status.FAIL
-        assert "1 rank gave a digest" in verdict.reason
+        assert (verdict.place.found, verdict.place.expected) == (1, RANKS)
 
 
 def test_digests_of_something_else_fail():
@@ -85,7 +85,7 @@ def test_equal_gifts_of_collectives_alone_do_not_show_that_ranks_hold_the_same()
         check, case, tested, change=lambda run: _received(run, [[1, 2, 3], [1, 5, 3]])
     ).values():
         assert verdict.status is Status.FAIL
-        assert "number 2 of 3 collectives" in verdict.reason
+        assert verdict.place.item == "collective 2, ranks 1"
 
 
 def test_ranks_that_never_move_are_vacuous():
@@ -94,7 +94,7 @@ def test_ranks_that_never_move_are_vacuous():
 
     for verdict in judged(check, *_parallel(), change=still).values():
         assert verdict.status is Status.VACUOUS
-        assert "is the first a where ranks are compared" in verdict.reason
+        assert verdict.why is Why.NO_EFFECT
 
 
 def test_many_ranks_without_digests_are_inconclusive_and_one_rank_has_no_verdict():
@@ -119,5 +119,5 @@ def test_a_rank_that_received_something_else_is_named_with_the_collective():
     case, tested = _program()
     for verdict in judged(check, case, tested, change=lambda run: _witnessed(run, (2, 3))).values():
         assert verdict.status is Status.FAIL
-        assert "in number 4 of 5 collectives meant to give all the same (ranks 2)" in verdict.reason
+        assert verdict.place.item == "collective 4, ranks 2"
         assert_teaches(verdict)
