@@ -15,14 +15,14 @@ One process counts what it would send. Counts alone are evidence that s was used
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case, check_of_each_s, loggable, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding, wrong
-from sstep_verify.checks.shared.outcome import planted_term, record
+from sstep_verify.checks.shared.outcome import decided, planted
 from sstep_verify.costs import messages
 from sstep_verify.costs.messages import (
     COUNTED,
@@ -34,22 +34,15 @@ from sstep_verify.costs.messages import (
     panel_sizes,
 )
 from sstep_verify.declaration import PER_WINDOW, SEPARATE
-from sstep_verify.errors import counted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import AFTER_OTHERS, BROADCASTS, WITNESSED, Trajectory
-from sstep_verify.verdict import Term, Verdict
+from sstep_verify.verdict import Note, NoteKind, Place, Term, Verdict, Why
 
 CHECK = "message-count"
 
 SUPPORT = "support"
 """Exchange whose words depend on a, and so on the log of a run."""
-
-
-CAUSES = (
-    "communication in every iteration instead of every window, columns sent as often as they are drawn, "
-    "a message beside the declared ones, another set-up than the declared one, a window that is not s steps"
-)
 
 
 def _requests(case: Case, s: int) -> dict[str, RunRequest]:
@@ -77,8 +70,6 @@ def _judge(
     """
     counts, steps, windows = whole.counters, whole.length, _windows(whole.length, s)
     due: tuple[str, ...] = COUNTED
-    origin = "what the declared exchange implies"
-    who = f"{case.declaration.name}, exchange {case.declaration.exchange}, {counted(steps, 'iteration')}"
     if case.declaration.exchange != PER_WINDOW:
         expected = expected_counts(case, s, whole)
     elif half is None:
@@ -87,24 +78,22 @@ def _judge(
         counts = {name: counts[name] - half.counters[name] for name in counts.keys() & half.counters.keys()}
         steps, windows = steps - half.length, windows - _windows(half.length, s)
         due, expected = ("collectives",), [{"collectives": windows}]
-        who = f"{who}, those beyond the first {half.length} in {counted(windows, 'window')}"
-        origin = "one collective a window, beside the set-up"
     known = [name for name in due if name in counts and name in expected[0]]
     # A kept Gram matrix is formed by the first run that needs it, and later runs find it there.
     best = min(expected, key=lambda wanted: sum(counts[name] != wanted[name] for name in known))
     seen = {name: counts[other] for name, other in WITNESSED.items() if other in counts and name in best}
     own = {name: counts[name] for name in known}
     findings = [
-        wrong(f"{who}: {name} {how} {made}, expected {best[name]}; difference", abs(made - best[name]))
-        for how, of_whom in (("counted", own), ("that the MPI library saw", seen))
+        wrong("", abs(made - best[name]), place=Place(found=made, expected=best[name], item=name + how))
+        for how, of_whom in (("", own), (" that the MPI library counted", seen))
         for name, made in of_whom.items()
     ]
     if half is None:
         findings += _others(case, whole)
     if missing := ", ".join(name for name in due if name not in known):
-        what = f"the declared exchange is not counted, or what is due not known: {missing} missing"
-        findings.append(Finding(what, 0.0, math.inf, 0.0))
-    yield record(
+        uncounted = Place(item=missing)
+        findings.append(Finding("", 0.0, math.inf, 0.0, why=Why.NOT_RECORDED, place=uncounted))
+    yield decided(
         CHECK,
         case,
         s,
@@ -112,20 +101,17 @@ def _judge(
         units="messages or words",
         planned=len(due) + len(seen),
         executed=len(known) + len(seen),
-        origin=f"{origin}, so the bound is 0; {_counted_by(case, whole.counters)}",
-        causes=CAUSES,
         terms=_terms(case, s, steps, windows, whole),
         evidence={
             "counted": own,
             "expected": best,
             "seen": seen,
-            "own word": not seen,
             BROADCASTS: whole.counters.get(BROADCASTS, 0),
         },
         signs=[
             name for name in known if counts[name] != best[name] or seen.get(name, best[name]) != best[name]
-        ],
-        each=True,
+        ][:1],
+        notes=() if seen else (Note(NoteKind.OWN_WORD),),
     )
 
 
@@ -134,27 +120,9 @@ def _others(case: Case, trajectory: Trajectory) -> list[Finding]:
     counts, recorded = trajectory.counters, len(trajectory.iterations)
     if AFTER_OTHERS not in counts or BROADCASTS in counts or SEPARATE in case.declaration.options:
         return []
-    over = max(counts[AFTER_OTHERS] - recorded, 0)
-    what = (
-        f"{case.declaration.name}: {counts[AFTER_OTHERS]} of its reductions follow another collective that "
-        f"the MPI library saw, but a is recorded {counted(recorded, 'time')}; more than that"
-    )
-    return [wrong(what, over)]
-
-
-def _counted_by(case: Case, counts: Mapping[str, int]) -> str:
-    """Whose counts they are, and what nobody has counted."""
-    if case.declaration.ranks == 1:
-        return "one process counts what it would send"
-    words = "the counts are its own word, for no witness stood between it and the MPI library"
-    if seen := [name for name, other in WITNESSED.items() if other in counts]:
-        words = f"the MPI library was asked for {' and '.join(seen)}, what else is counted is its own word"
-    if BROADCASTS in counts:
-        words += (
-            f"; the ranks' processors differ, and nothing is held against "
-            f"{counted(counts[BROADCASTS], 'broadcast')} of rank 0's numbers, by its own count"
-        )
-    return words
+    followed = counts[AFTER_OTHERS]
+    place = Place(found=followed, expected=recorded, item="reductions after another collective")
+    return [wrong("", max(followed - recorded, 0), place=place)]
 
 
 def _terms(case: Case, s: int, steps: int, windows: int, whole: Trajectory) -> tuple[Term, ...]:
@@ -162,14 +130,14 @@ def _terms(case: Case, s: int, steps: int, windows: int, whole: Trajectory) -> t
     exchange = case.declaration.exchange
     if exchange in ("kept-gram", "column-cache") or s == 1:
         return ()
-    made = f"{counted(steps, 'iteration')} in {counted(windows, 'window')}"
-    reason = f"{made}, as many as the classical method has"
-    often = planted_term("communication in every iteration", steps - windows, 0.0, windows, windows, reason)
+    often = planted(
+        "communication in every iteration", steps - windows, 0.0, windows, windows, Why.NO_EFFECT
+    )
     if exchange == PER_WINDOW:
         return (often,)
     repeated = steps * case.stream.block - distinct_columns(case, s, whole).total
-    none = "no window draws a coordinate twice"
-    return often, planted_term("columns sent as often as drawn", repeated, 0.0, windows, windows, none)
+    twice = planted("columns sent as often as drawn", repeated, 0.0, windows, windows, Why.NO_EFFECT)
+    return often, twice
 
 
 def expected_counts(case: Case, s: int, trajectory: Trajectory) -> list[dict[str, int]]:
