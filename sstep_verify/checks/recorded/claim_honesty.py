@@ -22,24 +22,16 @@ from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import Evaluated, svm_values
 from sstep_verify.checks.shared.case import Case, check_of_each_s
 from sstep_verify.checks.shared.finding import Finding, unknown
-from sstep_verify.checks.shared.outcome import executed, most_visible, planted_term, record
+from sstep_verify.checks.shared.outcome import decided, executed, most_visible, planted
 from sstep_verify.oracle.balls.objectives import MOST_SAMPLES, exact_values
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Claim, Trajectory
-from sstep_verify.verdict import Status, Verdict
+from sstep_verify.verdict import Coverage, Place, Status, Verdict, Why
 
 CHECK = "claim-honesty"
 
 PREDICTION = "prediction {}"
 """Name of the claim that is the value of a training sample, by its number, as in `exact_values`."""
-
-CAUSES = (
-    "the value is that of an earlier a, of the primal instead of the dual, lacks {}, is an "
-    "estimate, or belongs to another stopping rule or sample"
-)
-SVM_CAUSES = CAUSES.format("a factor (C, 1/2) or the shift of L2")
-RIDGE_CAUSES = CAUSES.format("a factor (1/2, 1/m, lambda)")
-ORIGIN = "error of evaluating the value in the declared precision, and its printed decimals"
 
 
 def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterator[Verdict]:
@@ -55,44 +47,42 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
     for name, claim in trajectory.claims.items():
         if name == "iterations":
             length = float(trajectory.length)
-            finding = _finding(case, name, claim, Evaluated(length, 0.0, 0.0), (length, length))
+            finding = _finding(name, claim, Evaluated(length, 0.0, 0.0), (length, length))
         else:
-            finding = _finding(case, name, claim, true.floats.get(name), true.roughly(name))
+            finding = _finding(name, claim, true.floats.get(name), true.roughly(name))
             # Nothing is decided, or the ratio would be that of the enclosure's width, not of the claim.
             undecided = finding.status is Status.INCONCLUSIVE
             if name in true.floats and (undecided or finding.upper - finding.lower > finding.bound / 2):
-                finding = _finding(case, name, claim, true.floats[name], true.exactly(name))
+                finding = _finding(name, claim, true.floats[name], true.exactly(name))
             effects.append((true.change(name), finding.bound))
         findings.append(finding)
     effect, bound = most_visible(effects, (math.inf, 0.0))
-    still = f"the same value at the run's start is certain to differ by {effect:.2g} only"
     counts = len(findings), executed(findings)
-    yield record(
+    yield decided(
         CHECK,
         case,
         s,
         *findings,
         units="absolute",
-        origin=ORIGIN,
-        causes=SVM_CAUSES if case.problem.is_svm else RIDGE_CAUSES,
-        terms=(planted_term("value of an earlier a", effect, bound, *counts, still),),
+        bound_origin="bounds/optimum/reported",
+        terms=(planted("value of an earlier alpha", effect, bound, *counts, Why.WITHIN_BOUND),),
         evidence={
             "claims": [
                 {
-                    "what": finding.what,
+                    "claim": name,
                     "lower": finding.lower,
                     "upper": finding.upper,
                     "bound": finding.bound,
                 }
-                for finding in findings
+                for name, finding in zip(trajectory.claims, findings, strict=True)
             ]
         },
         signs=[
             name
             for name, finding in zip(trajectory.claims, findings, strict=True)
             if finding.status is Status.FAIL
-        ],
-        each=True,
+        ][:1],
+        coverage=Coverage("claim", executed(findings), len(findings)),
     )
 
 
@@ -145,22 +135,19 @@ def _evaluated(case: Case, vector: np.ndarray, predicted: bool) -> dict[str, Eva
     return known
 
 
-def _finding(
-    case: Case, name: str, claim: Claim, known: Evaluated | None, true: tuple[float, float]
-) -> Finding:
+def _finding(name: str, claim: Claim, known: Evaluated | None, true: tuple[float, float]) -> Finding:
     """Enclosure of the distance between what is reported and what is true."""
-    who = f"{case.declaration.name} reports {name} = {claim.value!r}"
     if known is None:
-        return unknown(f"{who}, of which nothing is known")
+        return unknown("", why=Why.UNKNOWN_CLAIM, place=Place(found=claim.value, item=name))
     low, high = true
     bound = known.solver_error + claim.rounding
-    what = f"{who}, true is [{low!r}, {high!r}]; difference"
+    place = Place(found=claim.value, expected=known.value, item=name)
     if not math.isfinite(claim.value):
-        return Finding(what, math.inf if bound < math.inf else 0.0, math.inf, bound)
+        return Finding("", math.inf if bound < math.inf else 0.0, math.inf, bound, place=place)
     # A difference is rounded by at most half an ulp, and the factor moves it by at least a whole one.
     lower = max(low - claim.value, claim.value - high, 0.0) * (1 - 2.0**-52)
     upper = max(high - claim.value, claim.value - low) * (1 + 2.0**-52)
-    return Finding(what, lower, upper, bound)
+    return Finding("", lower, upper, bound, place=place)
 
 
 DECLARED = check_of_each_s(

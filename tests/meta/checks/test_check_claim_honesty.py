@@ -12,7 +12,7 @@ from sstep_verify.checks.recorded import claim_honesty as check
 from sstep_verify.measures import GapMeasure
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.trajectory import Claim
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import Status, Why
 
 LOSSES = [Hinge(0.5), SquaredHinge(2.0), Ridge(0.05)]
 KERNELS = [LinearKernel(), PolynomialKernel(3, 0.5), RBFKernel(0.3)]
@@ -64,7 +64,7 @@ def test_every_value_is_judged(loss, name):
     lie = _claiming(case, lambda name, value: value * (1 + 1e-9), only=name)
     verdict = judged(check, case, tested, change=lie)[4]
     assert verdict.status is Status.FAIL
-    assert name in verdict.reason
+    assert verdict.place.item == name
     assert_teaches(verdict)
 
 
@@ -126,7 +126,7 @@ def test_a_value_that_did_not_change_since_the_start_is_vacuous():
 
     verdict = judged(check, case, tested, change=still)[4]
     assert verdict.status is Status.VACUOUS
-    assert "start" in verdict.reason
+    assert verdict.why is Why.WITHIN_BOUND
 
 
 def test_no_claims_no_verdict():
@@ -160,7 +160,7 @@ def test_predictions_of_the_training_samples_are_claims_each(loss, kernel):
     for name, change in planted.items():
         verdict = judged(check, case, tested, change=_predicting(case, change))[4]
         assert verdict.status is Status.FAIL, name
-        assert "reports prediction " in verdict.reason
+        assert verdict.place.item in {f"prediction {place}" for place in range(12)}
         assert_teaches(verdict)
 
 
@@ -169,7 +169,8 @@ def test_a_number_of_iterations_that_is_no_number_is_a_false_one():
     nothing = _claiming(case, lambda name, value: float("nan"), only="iterations")
     verdict = judged(check, case, tested, change=nothing)[4]
     assert verdict.status is Status.FAIL
-    assert "reports iterations = nan" in verdict.reason
+    assert verdict.place.item == "iterations"
+    assert np.isnan(verdict.place.found)
 
 
 def test_how_far_an_earlier_value_is_off_is_said_as_far_as_it_is_certain():
@@ -178,4 +179,4 @@ def test_how_far_an_earlier_value_is_off_is_said_as_far_as_it_is_certain():
     still = lambda run: dataclasses.replace(run, alphas=np.zeros_like(run.alphas))  # noqa: E731
     verdict = judged(check, case, tested, change=lambda run: _claiming(case, only="dual")(still(run)))[4]
     assert verdict.status is Status.VACUOUS
-    assert "is certain to differ by 0 only" in verdict.reason
+    assert verdict.terms[0].largest == 0.0
