@@ -49,7 +49,7 @@ COMMANDS = {
     "doctor": "Say which optional parts work here (MPI, packages, data), and what to do.",
     "explain": "Say what a check claims and how its bound is derived; of a failure, what it saw.",
     "oracle": "Enclose an optimum with proof, prove a certificate again, or judge a vector.",
-    "perf": "Predict or measure the time of an iteration, and say what a speed-up is made of.",
+    "perf": "Predict or measure the time of an iteration.",
     "report": "Make page, figures and tables anew from a results.json, or a list of failures.",
     "run": "Judge a solver on a campaign of problems and write the report.",
     "safe-s": "Certify up to which s windows cost no more than the attainable accuracy, on your data.",
@@ -57,7 +57,6 @@ COMMANDS = {
 }
 
 PERF = {
-    "autopsy": "Say what a speed-up is made of: fewer messages, better products, a weak baseline.",
     "calibrate": "Measure this machine with the solver and its ranks, for predict.",
     "latency": "Time classical and s-step runs on a network made slower, beside a prediction.",
     "predict": "Predict time per iteration by phase over s and P, and the best s, on a machine.",
@@ -65,7 +64,7 @@ PERF = {
 """Commands of the group ``perf``."""
 
 PLACES = {
-    "autopsy": "timing", "calibrate": "predict", "latency": "timing", "predict": "predict",
+    "calibrate": "predict", "predict": "predict",
     "report": "report",
 }  # fmt: skip
 """Modules that hold several commands."""

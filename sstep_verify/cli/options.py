@@ -101,22 +101,17 @@ def shape(text: str) -> tuple[int, ...]:
     return found
 
 
-def delays(several: bool) -> Callable[[str], tuple[tuple[float, ...], ...]]:
-    """Microseconds, and after a colon nanoseconds a byte, from 0; where `several`, between commas."""
-
-    def delays(text: str) -> tuple[tuple[float, ...], ...]:
-        try:
-            words = text.split(",") if several else [text]
-            found = {tuple(map(float, word.split(":", 1))) for word in words}
-        except ValueError:
-            told = f"{text!r}: a delay is a number of microseconds such as 100, or 100:0.5"
-            raise click.BadParameter(told) from None
-        if not all(0 <= late <= 1e8 and 0 <= sum(byte) <= 1e6 for late, *byte in found):
-            told = f"{text!r}: microseconds lie in 0..1e8, nanoseconds a byte in 0..1e6"
-            raise click.BadParameter(told)
-        return tuple(sorted(found))
-
-    return delays
+def delays(text: str) -> tuple[tuple[float, ...], ...]:
+    """Microseconds, and after a colon nanoseconds a byte, from 0; between commas."""
+    try:
+        found = {tuple(map(float, word.split(":", 1))) for word in text.split(",")}
+    except ValueError:
+        told = f"{text!r}: a delay is a number of microseconds such as 100, or 100:0.5"
+        raise click.BadParameter(told) from None
+    if not all(0 <= late <= 1e8 and 0 <= sum(byte) <= 1e6 for late, *byte in found):
+        told = f"{text!r}: microseconds lie in 0..1e8, nanoseconds a byte in 0..1e6"
+        raise click.BadParameter(told)
+    return tuple(sorted(found))
 
 
 def print_json(document: object) -> None:

@@ -14,11 +14,13 @@ the errors show how far that holds.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sstep_verify.errors import InputError
 from sstep_verify.files import csv_text
 from sstep_verify.report.chart import AgainstS, draw_against_s, standalone
-from sstep_verify.timing.measure import SUBJECT, Cell, Delay, Key, Measured, Plan, Tell, levels, quartiles
+from sstep_verify.timing.measure import Cell, Delay, Plan, Sample, Tell, levels, quartiles
 
 if TYPE_CHECKING:
     from sstep_verify.timing.programs import SomeProgram
@@ -35,20 +37,22 @@ UNITS = (
 )
 
 
-def study(
-    subject: SomeProgram | None, ours: OurSolver, problem: str, plan: Plan, tell: Tell = lambda _: None
-) -> Latency:
-    """Measure every s at every delay; see `Measured.of`."""
-    keys = [Key(SUBJECT, s, plan.ranks, delay) for delay in plan.delays for s in plan.s]
-    return Latency.of(subject, ours, problem, plan, keys, plan.delays, tell)
+@dataclass(frozen=True)
+class Latency:
+    """A study of latency: what ran, what it solved, how, and the cell of every s at every delay.
 
+    `lone` has the seconds of a collective of one word alone in every repeat, by delay.
+    """
 
-class Latency(Measured):
-    """A study of latency."""
+    subject: str
+    problem: str
+    plan: Plan
+    cells: dict[tuple[int, Delay], Cell]
+    lone: dict[Delay, list[float]]
 
     def cell(self, s: int, delay: Delay) -> Cell:
         """What was measured of an s at a delay."""
-        return self.cells[Key(SUBJECT, s, self.plan.ranks, delay)]
+        return self.cells[s, delay]
 
     def given(self, delay: Delay) -> float:
         """Seconds that a delay adds to a collective of one word, as it really is."""
@@ -123,7 +127,7 @@ class Latency(Measured):
                 f"  {delay.microseconds:6g} us: s = {best}, {gain:.1f}x [{low:.1f}, {high:.1f}]; predicted "
                 f"s = {guess}, {self.predicted_speedup(guess, delay):.1f}x"
             )
-        errors = sorted(abs(self.error(key.s, key.delay)) for key in self.cells if key.delay != Delay())
+        errors = sorted(abs(self.error(s, delay)) for s, delay in self.cells if delay != Delay())
         if errors:
             yield (
                 f"predictions from runs without a delay: error {quartiles(errors)[1]:.1%} (median of "
@@ -133,8 +137,12 @@ class Latency(Measured):
 
     def document(self, about: dict[str, Any]) -> dict[str, Any]:
         """The study as plain values; times in microseconds."""
+        plan = self.plan
         return {
-            "format": "sstep-verify latency 1", **about, **self.shared, "levels": levels(self.plan.ranks),
+            "format": "sstep-verify latency 1", **about, "problem": self.problem, "subject": self.subject,
+            "ranks": plan.ranks, "repeats": plan.repeats, "seconds": plan.seconds,
+            "per byte": plan.delays[-1].per_byte, "units": "microseconds of an iteration",
+            "levels": levels(plan.ranks),
             "collective alone": [
                 {"delay": delay.microseconds, "microseconds": [1e6 * value for value in quartiles(values)]}
                 for delay, values in self.lone.items()
@@ -157,6 +165,38 @@ class Latency(Measured):
             "csv": csv_text(COLUMNS, (row.values() for row in self.rows())),
             "svg": standalone(draw_against_s(title, "speed-up over s = 1", series)),
         }
+
+
+def study(
+    subject: SomeProgram | None, ours: OurSolver, problem: str, plan: Plan, tell: Tell = lambda _: None
+) -> Latency:
+    """Measure every s at every delay in turn, again and again, and between them a collective alone.
+
+    `subject` is what is measured, `ours` if there is none. `tell` is told how far it is. InputError if
+    there is nothing to compare, or a difference of two runs is lost in what their start-ups vary by.
+    """
+    if 1 not in plan.s or len(plan.s) < 2:
+        raise InputError("s-step is compared with the classical method: needed are s = 1 and some other s")
+    measured = subject or ours
+    samples: dict[tuple[int, Delay], list[Sample]] = {
+        (s, delay): [] for delay in plan.delays for s in plan.s
+    }
+    lone: dict[Delay, list[float]] = {delay: [] for delay in plan.delays}
+    for repeat in range(plan.repeats):
+        for delay in plan.delays:
+            tell(f"repeat {repeat + 1} of {plan.repeats}, delay {delay.microseconds:g} us")
+            lone[delay].append(ours.collective(plan.ranks, delay, plan.seconds))
+            for s in plan.s:
+                samples[s, delay].append(measured.sample(s, plan.ranks, delay, plan.seconds))
+    cells = {key: Cell(stretches) for key, stretches in samples.items()}
+    for (s, _), cell in cells.items():
+        if min(cell.all_seconds) <= 0:
+            raise InputError(
+                f"s = {s} on {plan.ranks} ranks: the longer of two runs took less time than the "
+                f"shorter one, so stretches of {plan.seconds:g} s are too short for this program on "
+                "this machine; pass more --seconds"
+            )
+    return Latency(measured.name, problem, plan, cells, lone)
 
 
 def _line(row: dict[str, Any], delay: Delay) -> str:

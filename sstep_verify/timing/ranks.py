@@ -151,7 +151,7 @@ class OurSolver:
         self._room = tempfile.TemporaryDirectory(prefix="sstep-verify-timing-")
         self._variables = variables | {"LD_PRELOAD": str(build_interposer(Path(self._room.name)))}
         self._about: dict[int, dict[str, Any]] = {}
-        self._seconds: dict[tuple[int, int, str], float] = {}
+        self._seconds: dict[tuple[int, int], float] = {}
 
     def _run(self, ranks: int, function: Callable[..., Any], *given: Any) -> list[Any]:
         return run(ranks, function, *given, limit=LIMIT, variables=self._variables)
@@ -162,13 +162,10 @@ class OurSolver:
             self._about[ranks] = self._run(ranks, load, self._wanted)[0]
         return self._about[ranks]
 
-    def sample(
-        self, s: int, ranks: int, delay: Delay, seconds: float, exchange: str | None = None
-    ) -> Sample:
+    def sample(self, s: int, ranks: int, delay: Delay, seconds: float) -> Sample:
         """One stretch of about so many seconds, as far as whole windows allow."""
         self.about(ranks)
-        chosen = exchange or self._exchange
-        key = (s, ranks, chosen)
+        key = (s, ranks)
         if key not in self._seconds:
             windows = max(FEWEST, PILOT // s)
             self._stretch(*key, windows, Delay())  # compiles
@@ -176,8 +173,8 @@ class OurSolver:
         one = self._seconds[key] + delay.microseconds * 1e-6 * (ranks > 1)
         return self._stretch(*key, min(max(math.ceil(seconds / one), FEWEST), MOST), delay)
 
-    def _stretch(self, s: int, ranks: int, exchange: str, windows: int, delay: Delay) -> Sample:
-        of_ranks = self._run(ranks, stretch, s, exchange, windows, delay)
+    def _stretch(self, s: int, ranks: int, windows: int, delay: Delay) -> Sample:
+        of_ranks = self._run(ranks, stretch, s, self._exchange, windows, delay)
         return Sample(*(max(one) / (windows * s) for one in zip(*of_ranks, strict=True)))
 
     def collective(self, ranks: int, delay: Delay, seconds: float, words: int = 1) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from sstep_verify.cli.commands.timing import EXCHANGES
+from sstep_verify.cli.commands.latency import EXCHANGES
 from sstep_verify.cli.options import (
     FORCE,
     TASKS,

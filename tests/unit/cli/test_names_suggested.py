@@ -29,7 +29,7 @@ def test_the_name_of_a_campaign_is_answered_with_run(campaign):
     ("word", "meant"),
     [
         ("predict", "perf predict"),
-        ("autopsi", "perf autopsy"),
+        ("latenci", "perf latency"),
         ("replay", "explain --again"),
         ("vector", "python -m sstep_verify.vectors"),
     ],

@@ -12,16 +12,14 @@ from click.testing import CliRunner
 from report.drawn import height_scale, read
 
 from sstep_verify.cli import main
-from sstep_verify.cli.commands.timing import latency as command
+from sstep_verify.cli.commands.latency import command
 from sstep_verify.errors import InputError, MissingExtraError
 from sstep_verify.ranks.interposer import build_interposer
 from sstep_verify.report.chart import page_colour
 from sstep_verify.timing.latency import Latency, study
 from sstep_verify.timing.measure import (
-    SUBJECT,
     Cell,
     Delay,
-    Key,
     Plan,
     Sample,
     levels,
@@ -81,8 +79,8 @@ def test_a_speed_up_is_the_median_of_the_ratios_whose_quartiles_stand_beside_it(
         return Cell(tuple(Sample(each, 1.0, 1.0) for each in seconds))
 
     taken = {1: cell(10.0, 20.0, 30.0), 4: cell(2.0, 5.0, 2.0)}
-    cells = {Key(SUBJECT, s, 2, NONE): one for s, one in taken.items()}
-    found = Latency("made up", "a problem", False, Plan((1, 4), (NONE,), 2, 3, 0.1), cells, {})
+    cells = {(s, NONE): one for s, one in taken.items()}
+    found = Latency("made up", "a problem", Plan((1, 4), (NONE,), 2, 3, 0.1), cells, {})
     # Ratios 5, 4 and 15; that of the medians, 20 / 2, is none of them.
     assert found.speedup(4, NONE) == pytest.approx((4.5, 5.0, 10.0))
 
