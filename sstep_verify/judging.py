@@ -29,6 +29,7 @@ def judge(
     s: int,
     iterations: int | None = None,
     checks: Sequence[str] = (),
+    oracle: str = "arb",
 ) -> list[Verdict]:
     """Judge a solver on one problem.
 
@@ -52,6 +53,9 @@ def judge(
         Ids of checks, as ``sstep-verify explain`` lists them. If absent: step-replay for a solver that
         logs its steps, where these can be judged in float64, trajectory for one of level 0, window-replay
         otherwise. The check contract always comes first.
+    oracle : {"arb", "mpmath"}
+        What computes exact values: balls of Arb, which enclose them, or mpmath, which evaluates them at
+        two precisions (docs/verdicts.md), of at most 200 samples.
 
     Returns
     -------
@@ -66,8 +70,8 @@ def judge(
     Raises
     ------
     InputError
-        If problem or stream is of another type, a check, s or the number of iterations cannot be used, the
-        solver has no `declaration` or `run`, or it refuses the input (``RefusedError``).
+        If problem or stream is of another type, a check, s, the oracle or the number of iterations cannot
+        be used, the solver has no `declaration` or `run`, or it refuses the input (``RefusedError``).
     """
     # Constants of what is imported here are computed on the way.
     restore_with_warning("before a judgement")
@@ -81,6 +85,7 @@ def judge(
     from sstep_verify.protocol import ForeignSolver, checked_solver
 
     of_type("problem", problem, Problem, "a Problem: Problem(name, data, targets, kernel, loss)")
+    of_type("oracle", oracle, str, "the name of one: 'arb' or 'mpmath'")
     of_type("stream", stream, IndexStream, "an IndexStream, such as IndexStream('uniform', m, b, H)")
     if not is_whole(s) or s < 1:
         raise InputError(f"s = {s!r:.40}, but a window holds a whole number of iterations, such as s = 4")
@@ -93,7 +98,7 @@ def judge(
     declared = foreign.declaration
     ends = WINDOWS if declared.level else ENDS
     length = stream.length if iterations is None else iterations
-    case = Case(problem.name, problem, stream, (s,), length, declared)
+    case = Case(problem.name, problem, stream, (s,), length, declared, oracle=oracle)
     wanted = listed("checks", checks) or (STEPS if loggable(case) else ends,)
     chosen = checks_of(tuple(dict.fromkeys((CONTRACT, *wanted))))
     return judged_by({"": foreign}, case, *chosen)
@@ -106,7 +111,7 @@ def judged_by(solvers: Mapping[str, Solver], case: Case, first: Check, *others: 
     """
     from sstep_verify.checks.registry import APART, with_draws
     from sstep_verify.checks.shared.case import merge_requests
-    from sstep_verify.oracle.facade import Oracle
+    from sstep_verify.oracle.choice import oracle_named
     from sstep_verify.runs import make_run
 
     def runs_of(requests: Iterable[Mapping[str, RunRequest]]) -> dict[str, Trajectory]:
@@ -115,7 +120,7 @@ def judged_by(solvers: Mapping[str, Solver], case: Case, first: Check, *others: 
             for key, request in merge_requests(requests).items()
         }
 
-    oracle = Oracle(case.problem)
+    oracle = oracle_named(case.oracle, case.problem)
     runs = runs_of(check.runs(case) for check in (first, *others))
     drawn = with_draws(case, runs.values())
     if drawn is None:

@@ -93,6 +93,7 @@ def verify(
     data: str = "",
     only: str = "",
     seed: int | None = None,
+    oracle: str = "arb",
     out: str | Path | None = None,
 ) -> Report:
     """Verify a solver on a profile of problems, as ``sstep-verify check`` does.
@@ -123,6 +124,8 @@ def verify(
     seed : int, optional
         Seed from which one or two further s a problem are drawn, where `s` is empty; drawn anew if absent.
         The replay commands of the report hold it.
+    oracle : {"arb", "mpmath"}
+        What computes exact values, as of `judge`; mpmath judges problems of at most 200 samples.
     out : str or Path, optional
         Folder of the report, with artefacts of what fails; written nowhere if absent.
 
@@ -135,11 +138,12 @@ def verify(
     InputError
         If nothing of the profile is left, or the solver, a name or the folder cannot be used.
     """
-    from sstep_verify.campaign.profile import Selection, new_seed
+    from sstep_verify.campaign.profile import Selection, new_seed, with_oracle
     from sstep_verify.report.write import check_destination
 
     of_type("data", data, str | Path | None, "the name of a data set, or the path of a LIBSVM file")
     of_type("only", only, str, "a part of the ids of cases")
+    of_type("oracle", oracle, str, "the name of one: 'arb' or 'mpmath'")
     of_type("out", out, str | Path | None, "the path of a folder")
     if seed is not None:
         seed = integer("verify", "seed", seed, 0, 2**63 - 1, "further s are drawn from it")
@@ -147,7 +151,7 @@ def verify(
     drawn = None if windows else new_seed() if seed is None else seed
     names = listed("tasks", tasks), listed("kernels", kernels)
     chosen = Selection(_whole("ranks", ranks), windows, data, *names, drawn)
-    definition = _definition(solver, profile, chosen)
+    definition = with_oracle(_definition(solver, profile, chosen), oracle)
     if out is not None:
         check_destination(out)
     return reported(definition, only, out)

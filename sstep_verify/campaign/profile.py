@@ -26,6 +26,7 @@ from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.family import Family, Source
 from sstep_verify.campaign.verdicts.kind import edges, fitted, judged, made_for, refuse_unusable
 from sstep_verify.errors import InputError, closest
+from sstep_verify.oracle.choice import ORACLES
 from sstep_verify.problems.kernels import KERNELS
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.protocol import Solver, is_program
@@ -112,6 +113,26 @@ def _usable(family: Family, taken: set[int], values: list[int], most: int) -> se
     limit = min(most, max(family.s)) if family.cache else most
     fits = (s for s in values if s <= limit and s not in taken and s not in family.s and whole % s == 0)
     return {s for s in [next(fits, 0)] if s}
+
+
+def with_oracle(definition: Definition, name: str) -> Definition:
+    """The campaign, judged by the oracle of this name, which its command says.
+
+    InputError if it is of a kind that has no verdicts, and the oracle is not the usual one.
+    """
+    if name == Family.oracle:
+        return definition
+    OneOf(ORACLES).refuse(definition.name, "oracle", name)
+    if definition.kind != "family":
+        raise InputError(
+            f"oracle = {name}: the campaign {definition.name} judges no runs; certificates rest on arb; "
+            "leave it out"
+        )
+    again = definition.again
+    told = "--oracle" in again or "oracle=" in again
+    named = again if told else command_for(again, name, "oracle")
+    families = tuple(replace(one, oracle=name) for one in definition.families)
+    return replace(definition, families=families, command=named)
 
 
 @dataclass(frozen=True)

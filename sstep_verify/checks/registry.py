@@ -108,7 +108,7 @@ def on_held(check: Check) -> Check:
             return [nothing_compared(check.id, case, s, 0, Why.OUT_OF_RANGE) for s in judged]
         if held is case.problem:
             return check.judge(case, trajectories, oracle)
-        truth = oracle.kept(f"held {held.digest}", lambda: Oracle(held))
+        truth = oracle.kept(f"held {held.digest}", lambda: oracle.of(held))
         verdicts = check.judge(replace(case, problem=held), trajectories, truth)
         return [replace(verdict, problem=case.problem.label) for verdict in verdicts]
 
@@ -120,12 +120,26 @@ def in_ieee(check: Check) -> Check:
 
     def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
         restore_with_warning(f"before a judgement by {check.id}")
-        verdicts = check.judge(case, trajectories, oracle)
+        verdicts = [_as_known(check, oracle, one) for one in check.judge(case, trajectories, oracle)]
         if left := restore():
             return [_inconclusive(_noted(verdict, left)) for verdict in verdicts]
         return [_as_made(check, case, trajectories, oracle, verdict) for verdict in verdicts]
 
     return replace(check, judge=judge)
+
+
+EVALUATED = "Exact values are evaluated at two precisions, not enclosed."
+"""Said of a verdict that rests on no enclosure."""
+
+
+def _as_known(check: Check, oracle: Oracle, verdict: Verdict) -> Verdict:
+    """A verdict, which says so where what it calls exact is not enclosed."""
+    if oracle.encloses or not (check.exact and verdict.executed):
+        return verdict
+    notes = (*verdict.notes, Note(NoteKind.EVALUATED))
+    if replace(verdict, reason="").reason == verdict.reason:  # a record, whose words state its notes
+        return replace(verdict, reason="", notes=notes)
+    return replace(verdict, reason=f"{verdict.reason} {EVALUATED}", notes=notes)
 
 
 def _as_made(

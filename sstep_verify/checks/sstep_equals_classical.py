@@ -51,6 +51,7 @@ DECLARED = check_of_each_s(
     _requests,
     id=CHECK,
     text=__doc__,
+    exact=True,
     needs="a short run of every s > 1, and the classical one recorded at the window ends of all of them",
     planted="the kernel correction left out of the s-step run alone",
     bounds=("bounds/window/svm", "bounds/window/ridge"),

@@ -250,6 +250,7 @@ def _reason(
 DECLARED = Check(
     id=CHECK,
     text=__doc__,
+    exact=True,
     needs="the plain run of every s with its step log, where the solver declares that it keeps one",
     planted="stale product, curvature, or for s > 1 the kernel correction left out of the step",
     runs=runs,

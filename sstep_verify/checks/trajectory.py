@@ -100,6 +100,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
 DECLARED = Check(
     id=CHECK,
     text=__doc__,
+    exact=True,
     needs="a short run of every s, recorded at about H, H/2, H/4, ...",
     planted="the kernel correction of the s-step recurrence left out in every window of the run",
     runs=runs,

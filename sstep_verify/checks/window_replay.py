@@ -286,6 +286,7 @@ def _compared(case: Case, finding: Finding, sources: Mapping[str, Mapping]) -> s
 DECLARED = Check(
     id=CHECK,
     text=__doc__,
+    exact=True,
     needs="the plain run of every s, with its panels where the solver exposes them",
     planted="stale product or curvature left out of the steps, or, for s > 1, the kernel correction",
     runs=runs,

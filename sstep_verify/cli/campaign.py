@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from sstep_verify.cli.options import jobs_option, processors, with_options
+from sstep_verify.cli.options import ORACLES, jobs_option, processors, with_options
 from sstep_verify.errors import InputError
 from sstep_verify.files import Output, check
 
@@ -26,6 +26,10 @@ def campaign_options(folder: str, seed: str) -> Callable[[Callable], Callable]:
     """
     options = (
         click.option("--only", default="", metavar="TEXT", help="Run only the cases that TEXT selects."),
+        click.option(
+            "--oracle", type=click.Choice(ORACLES), default="arb", show_default=True,
+            help="Exact values: balls of Arb, or mpmath at two precisions, m <= 200.",
+        ),
         click.option("--list", "list_cases", is_flag=True, help="List the ids of the cases and stop."),
         click.option(
             "--seed", type=click.IntRange(0, 2**32 - 1), metavar="N",
@@ -57,6 +61,7 @@ def judge(definition, given, *, draws: bool = False, keeps: bool = True) -> None
     from sstep_verify.campaign.model import Plan
     from sstep_verify.campaign.partial import Partial
     from sstep_verify.campaign.pool import ending
+    from sstep_verify.campaign.profile import with_oracle
     from sstep_verify.campaign.read import units_of
     from sstep_verify.campaign.run import run_campaign
     from sstep_verify.cli.work import ended_by, of_problems
@@ -76,6 +81,7 @@ def judge(definition, given, *, draws: bool = False, keeps: bool = True) -> None
         )
     if out is not None:
         check(Output("--out", out, replace=True, folder=True))
+    definition = with_oracle(definition, given.get("oracle", "arb"))
     units = units_of(definition, only)
     if given.get("list_cases"):
         for case in dict.fromkeys(case for unit in units for case in unit.cases or unit.keys):

@@ -21,6 +21,9 @@ FORCE = "Replace a file that is there."
 
 TASKS, KERNELS = ("svm-l1", "svm-l2", "krr"), ("linear", "polynomial", "rbf")
 
+ORACLES = ("arb", "mpmath")
+"""Names of `oracle.choice`, which is imported where it is used."""
+
 USED_BY = {
     "penalty_c": ("--C", ("svm-l1", "svm-l2")),
     "penalty": ("--lambda", ("krr",)),

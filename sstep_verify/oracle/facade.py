@@ -1,6 +1,7 @@
 """The oracle of a group of cases: truth on request, with what is costly made once and kept.
 
-A window is replayed exactly from the solver's own a: how far it ended from the exact end.
+It computes with balls of Arb; that of `evaluated` answers the same from mpmath. A window is replayed
+exactly from the solver's own a: how far it ended from the exact end.
 """
 
 from __future__ import annotations
@@ -8,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from sstep_reference import Kernel, SingularSystemError
-from sstep_reference.arithmetic import Balls
+from sstep_reference.arithmetic import Arithmetic, Balls
 from sstep_reference.kernels import Columns
 
 from sstep_verify.oracle.balls.exact_kernel import (
@@ -26,6 +27,8 @@ from sstep_verify.oracle.balls.exact_kernel import (
     step_error,
     upward,
 )
+from sstep_verify.oracle.balls.objectives import Interval as Reported
+from sstep_verify.oracle.balls.objectives import exact_drift, exact_values
 from sstep_verify.oracle.certificate.optimum import RidgeOptimum, SvmOptimum, ridge_optimum, svm_optimum
 from sstep_verify.oracle.trajectories import EnclosedTrajectory, enclosed_trajectory, mutated_states
 from sstep_verify.oracle.window import (
@@ -62,7 +65,17 @@ class Oracle:
     ----------
     problem : Problem
         Any of the problems; its data and kernel are used.
+
+    Attributes
+    ----------
+    name : str
+        The name by which it is chosen.
+    encloses : bool
+        Whether what it says of exact values is proved. Certificates need that.
     """
+
+    name: ClassVar[str] = "arb"
+    encloses: ClassVar[bool] = True
 
     def __init__(self, problem: Problem):
         self._problem = problem
@@ -81,9 +94,17 @@ class Oracle:
             self._owned[owner] = make()
         return self._owned[owner]
 
+    def of(self, problem: Problem) -> Oracle:
+        """An oracle of the same kind about another problem."""
+        return type(self)(problem)
+
+    def arithmetic(self, bits: int) -> Arithmetic:
+        """The numbers it computes with, at some precision."""
+        return Balls(bits)
+
     def kernel(self, bits: int) -> Kernel:
-        """The exact kernel over balls of some precision, made once."""
-        return self.kept(("kernel", bits), lambda: exact_kernel(self._problem, Balls(bits)))
+        """The exact kernel over numbers of some precision, made once."""
+        return self.kept(("kernel", bits), lambda: exact_kernel(self._problem, self.arithmetic(bits)))
 
     @np.errstate(over="ignore", invalid="ignore")  # effects and errors beyond float64 are infinite
     def replay(
@@ -154,7 +175,7 @@ class Oracle:
         K-RR is measured per coordinate, not in the M-norm. None where a block system cannot be proven
         invertible at this precision.
         """
-        kernel = PanelColumns(Balls(bits), panel)
+        kernel = PanelColumns(self.arithmetic(bits), panel)
         try:
             return replay_window(problem, kernel, begin, end, draws, carried, state)
         except SingularSystemError:
@@ -170,6 +191,16 @@ class Oracle:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Enclose what is wrong about one stored step (`step_error`); a (m,), draws and ends (b,)."""
         return step_error(problem, self.kernel(bits), before, after, draws)
+
+    def values(self, problem: Problem, alphas: Sequence[np.ndarray]) -> list[dict[str, Reported]]:
+        """Intervals of what a solver may report about its dual vectors (`exact_values`)."""
+        return exact_values(problem, alphas)
+
+    def drift(
+        self, problem: Problem, name: str, alphas: Sequence[np.ndarray], carried: Sequence[np.ndarray]
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Intervals of the distance of carried states from what they stand for (`exact_drift`)."""
+        return exact_drift(problem, name, alphas, carried)
 
     def ridge_optimum(self, problem: Problem) -> RidgeOptimum:
         """The solution of a K-RR, with a proven distance from the exact one."""
@@ -211,7 +242,8 @@ def replay_window(
     recurrence, unmutated, must enclose the same point, or the two oracles disagree. From a carried state
     there is no such run of Algorithm 1; then the exact end is what the s-step recurrence clips.
 
-    K-RR: points of many digits with a proven distance from the exact end, compared in the M-norm. A carried
+    K-RR: points of many digits with a proven distance from the exact end, compared in the M-norm. Where
+    numbers are evaluated and not enclosed, the end of the classical reference (Algorithm 3). A carried
     state moves the point that the exact steps project to, not the projections. Over a panel, of which no
     definiteness is known, balls are carried and compared per coordinate.
 
@@ -225,9 +257,12 @@ def replay_window(
     window = begun_window(problem, kernel, alpha, draws, carried, state, before)
     ends, measures = Ends(problem, kernel, window), [_per_coordinate(arithmetic)]
     exact = ends.unmutated
-    if problem.is_svm:
-        exact = ends.by_reference(kernel, alpha) if carried is None else ends.clipped()
-    elif ends.refined:
+    definite = not (problem.is_svm or isinstance(kernel, PanelColumns))
+    if problem.is_svm and carried is not None:
+        exact = ends.clipped()
+    elif problem.is_svm or (definite and carried is None and not ends.refined):
+        exact = ends.by_reference(kernel, alpha)
+    if definite:
         # The 2-norm is at most the M-norm over sqrt(m).
         reach = upward(ends.off / math.sqrt(problem.samples))
         energy = _energy_norm(problem, arithmetic, window, ends.off)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from sstep_reference import Kernel
+from sstep_reference.arithmetic import Balls
 from sstep_reference.kernels import Columns
 
 from sstep_verify.oracle.balls.block_solve import refined
@@ -185,7 +186,8 @@ def mutated_states(
     finisher = finisher_of(problem, arithmetic)
     if isinstance(finisher, Solve):
         stored = _to_points()
-        finisher = refined(arithmetic, finisher)
+        if isinstance(arithmetic, Balls):
+            finisher = refined(arithmetic, finisher)
     else:
         stored = _to_points(arithmetic.number(0), finisher.upper, finisher.lower)
     runs = run_mutants(kernel, problem.targets, finisher, start, draws.tolist(), s, mutations, stored)

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from sstep_reference.arithmetic import Balls
 from sstep_reference.kernels import Columns
 
 from sstep_verify import quantities
@@ -210,7 +211,8 @@ class Ends:
         self.problem, self.window = problem, window
         self.arithmetic: Any = kernel.arithmetic
         finisher: Any = finisher_of(problem, self.arithmetic)
-        self.refined = not (problem.is_svm or isinstance(kernel, PanelColumns))
+        definite = not (problem.is_svm or isinstance(kernel, PanelColumns))
+        self.refined = definite and isinstance(self.arithmetic, Balls)
         self._finisher: Any = refined(self.arithmetic, finisher) if self.refined else finisher
         self.log: list = []
         self.unmutated = mutable_window(self.arithmetic, window, self._finisher, NONE, self.log)
@@ -231,7 +233,7 @@ class Ends:
         return self._ends[mutation]
 
     def by_reference(self, kernel: Columns, alpha: Any) -> list:
-        """The end of a K-SVM by the classical reference, which the right recurrence must enclose.
+        """The end by the classical reference, which the right recurrence must enclose.
 
         Raises
         ------

@@ -11,7 +11,7 @@ from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.outcome import right_at_one
 from sstep_verify.errors import InputError, counted
-from sstep_verify.oracle.facade import Oracle
+from sstep_verify.oracle.choice import oracle_named
 from sstep_verify.protocol import RunRequest
 from sstep_verify.report.plain import plain
 from sstep_verify.report.write import ARTEFACTS
@@ -137,9 +137,9 @@ def rejudge(artefact: Artefact) -> Rejudged:
         raise InputError(
             "these are all runs of a problem, with no verdict of their own; name the folder of the report"
         )
-    (check,) = checks_of((artefact.check,))
+    (check,), case = checks_of((artefact.check,)), artefact.case
     try:
-        found = check.judge(artefact.case, artefact.trajectories, Oracle(artefact.case.problem))
+        found = check.judge(case, artefact.trajectories, oracle_named(case.oracle, case.problem))
     except MALFORMED as error:
         raise InputError(
             f"the check {artefact.check} cannot judge what the artefact holds: {error!r}; it holds "

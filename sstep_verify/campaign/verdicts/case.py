@@ -26,6 +26,8 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.numerics import ROWS
 from sstep_verify.oracle.certificate.optimum import BALL, gibibytes, optimum_bytes
+from sstep_verify.oracle.choice import ORACLES
+from sstep_verify.oracle.evaluated import refuse_samples
 from sstep_verify.problems import IndexStream, Problem, loss_from
 from sstep_verify.problems.data.datasets import DataSet
 from sstep_verify.problems.streams import distinct_length
@@ -51,7 +53,7 @@ STATE_MATRICES = 6
 def make_case(
     spec: CaseSpec, data: DataSet, declarations: Mapping[str, Declaration], again: str, options: str
 ) -> Case:
-    """The case of a spec on loaded data; InputError if they do not fit the task, or b > m.
+    """The case of a spec on loaded data; InputError if they do not fit the task or the oracle, or b > m.
 
     `declarations` are what the solver under test says it is, under the empty name, and its variants by
     theirs; `again` is the command that runs the campaign, `options` are further ones of the replay command.
@@ -64,6 +66,8 @@ def make_case(
     loss = loss_from(spec.task, spec.parameter)
     stored = with_constant_feature(stored_as(data.data, family.storage), family.bias)
     problem = Problem(spec.data, stored, data.targets, spec.kernel, loss)
+    if not ORACLES[family.oracle].encloses:
+        refuse_samples(spec.id, problem.samples)
     stream, iterations, unit = _run(spec, problem.samples)
     values = tuple(sorted({*family.s, *family.further}))
     # Training keeps a at the ends of its intervals only, the command its last one. Of a program judged
@@ -92,6 +96,7 @@ def make_case(
         windows=family.windows,
         replay_limit=family.replay_limit,
         seed=family.seed,
+        oracle=family.oracle,
         # One vector is one case.
         replay_command=f"{again if family.is_vector else command_for(again, spec.id)} {options}".strip(),
     )

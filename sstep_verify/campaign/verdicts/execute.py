@@ -28,6 +28,7 @@ from sstep_verify.checks.metamorphic_exact import CHECK as SAME_BITS
 from sstep_verify.checks.registry import case_of, cases_to_judge, with_draws
 from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.outcome import nothing_compared
+from sstep_verify.oracle.choice import oracle_named
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.draws import GENERATORS
 from sstep_verify.protocol import Solver, is_foreign
@@ -90,7 +91,8 @@ def made_cases(
             yield spec, case, solvers, told
             continue
         if shared is None:
-            shared = SharedReferences(case.problem, Oracle(case.problem), whole=memory_of(spec, case).whole)
+            oracle = oracle_named(case.oracle, case.problem)
+            shared = SharedReferences(case.problem, oracle, whole=memory_of(spec, case).whole)
         yield spec, case, solvers, shared
 
 

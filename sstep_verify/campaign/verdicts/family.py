@@ -85,7 +85,8 @@ class Family(FamilyTable):
     epochs). `further` are its s drawn from a
     seed. `given` is the program or solver under test, where `solver` is but a name for it. With `stability`
     runs are compared with those of s = 1 against the exact trajectory (`verdicts.measured`). `source` is
-    where the runs come from, None if the solver makes them: with one, none is loaded or started.
+    where the runs come from, None if the solver makes them: with one, none is loaded or started. `oracle`
+    is the name of that which judges (`oracle.choice`).
     """
 
     replacement: bool = False
@@ -94,6 +95,7 @@ class Family(FamilyTable):
     stability: bool = False
     further: tuple[int, ...] = ()
     source: Source | None = None
+    oracle: str = "arb"
 
     @property
     def label(self) -> str:

@@ -21,6 +21,7 @@ from sstep_verify.campaign.verdicts.family import Family, FamilyTable, expand
 from sstep_verify.campaign.verdicts.measured import beside_classical
 from sstep_verify.campaign.verdicts.runs import announce_starts, minimum_table, starts_of
 from sstep_verify.errors import InputError
+from sstep_verify.oracle.choice import ORACLES
 from sstep_verify.power import power_statement
 from sstep_verify.problems.data.embedded import EDGES, REGRESSION, SHAPES, sized
 from sstep_verify.problems.transforms import require_usable
@@ -218,6 +219,9 @@ class Verdicts(Kind):
             state=state,
         )
         summary = replace(summary, power=_power(plan, verdicts))
+        if not ORACLES[families[0].oracle].encloses:
+            told = f"exact values evaluated by {families[0].oracle}, not enclosed"
+            summary = replace(summary, sentence=f"{told}: {summary.sentence}")
         return Assembled(
             summary=summary,
             cases=cases,
@@ -228,6 +232,7 @@ class Verdicts(Kind):
                 "tolerated_vacuous": definition.tolerated_vacuous,
                 "tolerated_vacuous_per_check": limited or "not limited by check",
                 "expected_failures": [asdict(one) for one in definition.expected],
+                "oracle": families[0].oracle,
                 "planned": [key for unit in units for key in unit.keys],
                 "minimum_executed": minimum_table(min(family.minimum_windows for family in families)),
             },
@@ -259,6 +264,7 @@ def _power(plan: Plan, verdicts: Sequence[Verdict]) -> str:
     """What was measured of a campaign, if it was run whole, as it was measured, and a step was decided."""
     cut = plan.definition.cut
     other = cut is not None and (cut.selection.s or cut.selection.data)
+    other = other or plan.definition.families[0].oracle != Family.oracle
     if plan.only or other or not steps_decided(verdicts):
         return ""
     return power_statement(plan.definition.source)

@@ -63,7 +63,7 @@ class SharedReferences:
 
     Where kernel matrix and optimum do not fit into memory (`whole` is False), sums over the kernel are made
     of panels, and gaps are relative to the dual value of the vector at hand: it is below the optimal value,
-    so they are no smaller than relative to that.
+    so they are no smaller than relative to that. So they are where the oracle certifies no optimum.
     """
 
     def __init__(self, problem: Problem, oracle: Oracle, *, whole: bool = True):
@@ -76,6 +76,8 @@ class SharedReferences:
         """The reference of one problem of the group."""
         if not self._whole:
             return self._gap(problem, "not searched, for its memory: gaps over the dual value")
+        if problem.is_svm and not self.oracle.encloses:
+            return self._gap(problem, "not searched, for no oracle certifies it: gaps over the dual value")
         if problem.is_svm:
             optimum = self.oracle.svm_optimum(problem)
             return self._gap(

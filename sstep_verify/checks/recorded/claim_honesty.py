@@ -23,7 +23,7 @@ from sstep_verify.bounds.optimum.svm import Evaluated, svm_values
 from sstep_verify.checks.shared.case import Case, check_of_each_s
 from sstep_verify.checks.shared.finding import Finding, unknown
 from sstep_verify.checks.shared.outcome import decided, executed, most_visible, planted
-from sstep_verify.oracle.balls.objectives import MOST_SAMPLES, exact_values
+from sstep_verify.oracle.balls.objectives import MOST_SAMPLES
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Claim, Trajectory
 from sstep_verify.verdict import Coverage, Place, Status, Verdict, Why
@@ -35,14 +35,14 @@ PREDICTION = "prediction {}"
 
 
 def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterator[Verdict]:
-    """Compare what a run reports with the truth; the oracle is not used, for that needs no optimum.
+    """Compare what a run reports with the truth.
 
     Known are objective, primal, dual, gap, residual (K-RR), iterations, and "prediction N" of training
     sample N; a claim of another name is INCONCLUSIVE. A run that reports nothing has no verdict.
     """
     if not trajectory.claims:
         return
-    true = _True(case, trajectory)
+    true = _True(case, trajectory, oracle)
     findings, effects = [], []
     for name, claim in trajectory.claims.items():
         if name == "iterations":
@@ -89,8 +89,8 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
 class _True:
     """True values at the end of a run: in float64 with an error, in balls where that is too wide."""
 
-    def __init__(self, case: Case, trajectory: Trajectory):
-        self._problem, self._final = case.problem, trajectory.final
+    def __init__(self, case: Case, trajectory: Trajectory, oracle: Oracle):
+        self._problem, self._final, self._oracle = case.problem, trajectory.final, oracle
         predicted = PREDICTION.format(0) in trajectory.claims
         self.floats, self._start = (
             _evaluated(case, vector, predicted) for vector in (trajectory.final, trajectory.alphas[0])
@@ -98,7 +98,7 @@ class _True:
 
     @cached_property
     def _balls(self) -> dict[str, tuple[float, float]]:
-        return exact_values(self._problem, [self._final])[0]
+        return self._oracle.values(self._problem, [self._final])[0]
 
     def roughly(self, name: str) -> tuple[float, float]:
         """Enclosure in float64; of a longdouble vector, which float64 does not hold, there is none."""
@@ -154,6 +154,7 @@ DECLARED = check_of_each_s(
     _judge,
     id=CHECK,
     text=__doc__,
+    exact=True,
     needs="the plain run of every s",
     planted="the value of an earlier a reported as that of the last",
     given=True,

@@ -286,6 +286,7 @@ DECLARED = check_of_each_s(
     _requests,
     id=CHECK,
     text=__doc__,
+    exact=True,
     needs="a short run of every s that exposes its panels, where the solver declares that it can",
     planted="entries that say nothing of the data, as if the kernel function were left out",
     bounds=("rounding/kernel/entries",),

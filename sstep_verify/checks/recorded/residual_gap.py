@@ -23,7 +23,7 @@ from sstep_verify.checks.shared.outcome import (
     record,
     worst_entry,
 )
-from sstep_verify.oracle.balls.objectives import MOST_SAMPLES, exact_drift
+from sstep_verify.oracle.balls.objectives import MOST_SAMPLES
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
@@ -72,7 +72,7 @@ def sparse(trajectory: Trajectory, name: str) -> Trajectory:
 
 
 def _judge(case: Case, s: int, oracle: Oracle, *runs: Trajectory) -> list[Verdict]:
-    """Compare every declared state with what it stands for; the oracle is not used, for that needs no run.
+    """Compare every declared state with what it stands for.
 
     One verdict a state, INCONCLUSIVE where a declared state was not recorded.
 
@@ -81,13 +81,15 @@ def _judge(case: Case, s: int, oracle: Oracle, *runs: Trajectory) -> list[Verdic
     InputError
         If a state is declared that the problem does not have.
     """
-    return [_verdict(case, s, name, *runs) for name in case.declaration.state if runs]
+    return [_verdict(case, s, name, oracle, *runs) for name in case.declaration.state if runs]
 
 
-def _verdict(case: Case, s: int, name: str, short: Trajectory, plain: Trajectory) -> Verdict:
+def _verdict(
+    case: Case, s: int, name: str, oracle: Oracle, short: Trajectory, plain: Trajectory
+) -> Verdict:
     bound, plain = DriftBound(case.problem, case.declaration, name), sparse(plain, name)
-    findings, effects = _segments(case, name, short, bound)
-    others, further = _segments(case, name, plain, bound)
+    findings, effects = _segments(case, name, short, bound, oracle)
+    others, further = _segments(case, name, plain, bound, oracle)
     # Over long segments of the plain run nothing may be promised; what is known of the others stands.
     findings += [finding for finding in others if finding.bound < np.inf]
     effect, allowed = most_visible([*effects, *further], (0.0, 0.0))
@@ -125,7 +127,7 @@ def _verdict(case: Case, s: int, name: str, short: Trajectory, plain: Trajectory
 
 
 def _segments(
-    case: Case, name: str, trajectory: Trajectory, bound: DriftBound
+    case: Case, name: str, trajectory: Trajectory, bound: DriftBound, oracle: Oracle
 ) -> tuple[list[Finding], list[tuple[float, float]]]:
     """Findings at recorded iterations; for each segment the effect of an update left out, and its bound."""
     planned = int(trajectory.iterations.size)
@@ -138,7 +140,7 @@ def _segments(
         if finite_promised(case, trajectory):
             return [wrong(what)], []
         return [unknown(f"{what}, as those of a correct run may be")], []
-    drifts = exact_drift(case.problem, name, list(trajectory.alphas), list(recorded))
+    drifts = oracle.drift(case.problem, name, list(trajectory.alphas), list(recorded))
     findings = [_finding(case, name, trajectory, 0, drifts[0], bound.initial(_float(trajectory.alphas[0])))]
     effects = []
     alphas, ends = trajectory.alphas, (trajectory.start + trajectory.iterations).tolist()
@@ -174,6 +176,7 @@ DECLARED = check_of_each_s(
     _requests,
     id=CHECK,
     text=__doc__,
+    exact=True,
     needs="the plain run and a short one of every s, recorded in several places, where a state is declared",
     planted="a carried quantity that is not updated",
     bounds=("bounds/residual_gap",),

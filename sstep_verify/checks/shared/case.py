@@ -68,6 +68,8 @@ class Case:
     classical_right : bool
         Whether a run of s = 1 that is not judged here is known to be right; then causes of a failure that
         would be seen in it as well are none.
+    oracle : {"arb", "mpmath"}
+        Name of the oracle that judges it.
     """
 
     id: str
@@ -90,6 +92,7 @@ class Case:
     diagnose: bool = True
     further: tuple[int, ...] = ()
     classical_right: bool = False
+    oracle: str = "arb"
 
     def panel_words(self, steps: int) -> int:
         """Most kernel entries of a window of some steps: distinct coordinates times m."""
@@ -210,6 +213,8 @@ class Check:
         Whether it judges all runs that were made, whoever asked for them.
     given : bool
         Whether it judges against the problem as it was given, not as the declared precision holds it.
+    exact : bool
+        Whether it asks the oracle for exact values.
     """
 
     id: str
@@ -233,6 +238,7 @@ class Check:
     by_windows: bool = False
     all_runs: bool = False
     given: bool = False
+    exact: bool = False
 
     @property
     def claim(self) -> str:

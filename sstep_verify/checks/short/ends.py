@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sstep_reference import SingularSystemError
-from sstep_reference.arithmetic import Balls
 
 from sstep_verify.bounds.window import TrajectoryBound
 from sstep_verify.checks.shared.finding import Finding
@@ -18,7 +17,7 @@ from sstep_verify.diagnosis.factors import at_end
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.search import explanations, mistaken_reach
 from sstep_verify.oracle.balls.exact_kernel import PanelColumns
-from sstep_verify.oracle.facade import FIRST_BITS, Oracle
+from sstep_verify.oracle.facade import FIRST_BITS
 from sstep_verify.oracle.trajectories import mutated_states
 from sstep_verify.problems import Problem
 from sstep_verify.recurrence.mutation import NONE
@@ -82,7 +81,7 @@ class ShortRun:
             return self.truth
         if id(problem) not in self._others:  # The truth holds the problem, so that none takes its id.
             other = replace(case, problem=problem, s_values=(self.s,))
-            self._others[id(problem)] = ShortTruth(other, Oracle(problem))
+            self._others[id(problem)] = ShortTruth(other, self.truth.oracle.of(problem))
         return self._others[id(problem)]
 
     def _states(
@@ -101,7 +100,7 @@ class ShortRun:
         elif not np.isfinite(rows.values).all():
             raise SingularSystemError("kernel rows that are not finite")
         else:
-            kernel = PanelColumns(Balls(FIRST_BITS), Panel(truth.places, rows.values))
+            kernel = PanelColumns(truth.oracle.arithmetic(FIRST_BITS), Panel(truth.places, rows.values))
             states = mutated_states(problem, kernel, start, draws, self.s, points, mutations)
         zero = truth.vector(start)
         # A last, short window that is not made leaves what the one before it left.

@@ -18,7 +18,7 @@ from sstep_verify.diagnosis.candidates import Candidate, suspects_of
 from sstep_verify.diagnosis.factors import at_end
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.search import explanations, mistaken_reach
-from sstep_verify.oracle.facade import Oracle
+from sstep_verify.oracle.choice import oracle_named
 from sstep_verify.oracle.window import Replay
 from sstep_verify.quantities import STREAM, WRITE_BACK, SvmSteps
 from sstep_verify.recurrence.mutation import NONE, left_out
@@ -223,7 +223,7 @@ def explain_window(case: Case, trajectory: Trajectory, begin: int, end: int) -> 
     if declaration.state or not (np.isfinite(before).all() and np.isfinite(after).all()):
         return None
     draws = case.stream.blocks(trajectory.start + begin, trajectory.start + end)
-    replay = Oracle(problem).replay(problem, before, after, draws)
+    replay = oracle_named(case.oracle, problem).replay(problem, before, after, draws)
     entries = kernel_entries(problem, declaration, replay.places)
     names = [f"coordinate {place}" for place in replay.places]
     if isinstance(replay.steps, SvmSteps):

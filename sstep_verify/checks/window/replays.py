@@ -210,7 +210,8 @@ class WindowReplays:
         if problem is self.case.problem:
             return self
         if id(problem) not in self._others:  # The replays hold the problem, so that none takes its id.
-            self._others[id(problem)] = WindowReplays(replace(self.case, problem=problem), Oracle(problem))
+            case = replace(self.case, problem=problem)
+            self._others[id(problem)] = WindowReplays(case, self._oracle.of(problem))
         return self._others[id(problem)]
 
     def usable(self, panel: Panel, draws: np.ndarray) -> bool:

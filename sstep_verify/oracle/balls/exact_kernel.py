@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 from sstep_reference import Kernel, bdcd_krr, dcd_ksvm
-from sstep_reference.arithmetic import Arithmetic, Balls
+from sstep_reference.arithmetic import Arithmetic
 from sstep_reference.kernels import Columns
 
 from sstep_verify.problems import Hinge, Loss, Problem, Ridge, SquaredHinge
@@ -162,7 +162,7 @@ def magnitude_interval(ball) -> tuple[float, float]:
     return low, high if upper <= high else math.nextafter(high, math.inf)
 
 
-def distances(arithmetic: Balls, x, y) -> tuple[np.ndarray, np.ndarray]:
+def distances(arithmetic: Arithmetic, x, y) -> tuple[np.ndarray, np.ndarray]:
     """Float64 intervals of the absolute differences, lower and upper ends, shape (c,) each."""
     with arithmetic.working():
         ends = [magnitude_interval(a - b) for a, b in zip(x, y, strict=True)]

@@ -34,7 +34,7 @@ def signed(problem: Problem, values: Iterable[Any]) -> list[Any]:
 
 
 def objectives(
-    problem: Problem, arithmetic: Balls, point: Sequence[Any], images: Sequence[Any]
+    problem: Problem, arithmetic: Any, point: Sequence[Any], images: Sequence[Any]
 ) -> Objectives:
     """Objectives at a point (a), feasible for a K-SVM, from its images.
 
@@ -58,9 +58,7 @@ def objectives(
     return Objectives(dual, dual + gap, gap)
 
 
-def derivative(
-    problem: Problem, arithmetic: Balls, point: Iterable[Any], images: Iterable[Any]
-) -> list[Any]:
+def derivative(problem: Problem, arithmetic: Any, point: Iterable[Any], images: Iterable[Any]) -> list[Any]:
     """Gradient of the minimised dual ``Q a - 1 + omega a`` (K-SVM), or residual (K-RR), from the images."""
     if not problem.is_svm:
         penalty, targets = arithmetic.number(problem.ridge.penalty), arithmetic.vector(problem.targets)
@@ -105,7 +103,7 @@ def exact_values(
         points, weighted = _weighted(problem, arithmetic, alphas)
         columns = kernel.product(weighted).transpose().tolist()
         pairs = zip(points, columns, strict=True)
-        return [_values(problem, arithmetic, point, products) for point, products in pairs]
+        return [reported_values(problem, arithmetic, point, products) for point, products in pairs]
 
 
 def exact_drift(
@@ -154,7 +152,9 @@ def _weighted(problem: Problem, arithmetic: Balls, alphas: Sequence[np.ndarray])
     return points, arb_mat([signed(problem, point) for point in points]).transpose()
 
 
-def _values(problem: Problem, arithmetic: Balls, point: list, products: list) -> dict[str, Interval]:
+def reported_values(
+    problem: Problem, arithmetic: Any, point: Sequence[Any], products: Sequence[Any]
+) -> dict[str, Interval]:
     """All that a solver may report about one dual vector, from its products with the kernel."""
     values = objectives(problem, arithmetic, point, signed(problem, products))._asdict()
     scale = arithmetic.number(1)
