@@ -11,8 +11,12 @@ import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
+from typing import TYPE_CHECKING
 
 from sstep_verify.files.records import build
+
+if TYPE_CHECKING:
+    from sstep_verify.verdict import Defect
 
 FILE = "specification.toml"
 
@@ -106,23 +110,55 @@ def of_verdict(check: str, task: str, signs: Iterable[str] = ()) -> tuple[Senten
     )
 
 
-def requirement_of(check: str, task: str, signs: Iterable[str] = (), *, claimed: bool = True) -> str:
-    """Return the number of the requirement that a FAIL of a check violates; empty where none is known.
+def requirements_of(task: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the numbers of the requirements that names of what was found wrong violate, in their order."""
+    return tuple(sentence.number for sentence in of_verdict("", task, names))
 
-    That of the first sign that has one: a name of what was found wrong. Without signs it is the check's
-    own requirement, if it is `claimed`. Signs with different requirements give none.
+
+def violated_by(
+    check: str,
+    task: str,
+    defects: Iterable[Defect],
+    signs: Iterable[str] = (),
+    *,
+    certain: bool = True,
+    claimed: bool = True,
+) -> tuple[str, tuple[str, ...]]:
+    """Return the requirement that a FAIL violates, and all that it may violate, the most likely first.
+
+    Parameters
+    ----------
+    check, task : str
+        Check id and task.
+    defects : iterable of Defect
+        The known defects that reproduce it. If all of them violate one requirement it is that one; if they
+        violate different ones it is none.
+    signs : iterable of str
+        Names of other facts, such as an item of a check, for a FAIL that no defect decides. If all have one
+        requirement it is that one.
+    certain : bool
+        Whether the defects decide it, since nothing else reproduces it.
+    claimed : bool
+        Whether it is otherwise the check's own requirement.
+
+    Returns
+    -------
+    requirement : str
+        Its number; empty if there is none.
+    possible : tuple of str
+        Numbers.
     """
-    signs = tuple(signs)
-    numbers = {one.number for one in of_verdict(check, task, signs)} if signs or claimed else set()
-    return numbers.pop() if len(numbers) == 1 else ""
+    if numbers := dict.fromkeys(number for one in defects for number in one.requirements if certain):
+        return next(iter(numbers)) if len(numbers) == 1 else "", tuple(numbers)
+    told = requirements_of(task, signs)
+    own = tuple(one.number for one in of_verdict(check, task)) if claimed else ()
+    return next((some[0] for some in (told, own) if len(some) == 1), ""), told or own
 
 
-def breaks(numbers: Iterable[str], *, each: bool = False) -> str:
-    """What a reason says last: the sentences that are broken, each of them or one or another."""
-    every = specification().sentences
-    words = [sentence.words for number in numbers for sentence in every if sentence.number == number]
-    joined = f"; {'and' if each else 'or'} ".join(words)
-    return f" Breaks {joined}." if words else ""
+def breaks(number: str) -> str:
+    """What a reason says last: the requirement that is violated; empty where there is none."""
+    words = [sentence.words for sentence in specification().sentences if sentence.number == number]
+    return f" Breaks {words[0]}." if words else ""
 
 
 def broken_by(sign: str) -> tuple[str, ...]:

@@ -27,16 +27,6 @@ from the right one.
 PLACE = "place"
 """Key of a FAIL's evidence: iterations between which it names a step that is wrong; none of a whole run."""
 
-NAMED = "likely causes"
-"""Key of a FAIL's evidence: the class of mistakes that explain it, equally where there are several."""
-
-DOUBT = "doubt"
-"""Key of a FAIL's evidence: why what it names is not told to be made; empty if it is.
-
-
-That of a `Candidate`.
-"""
-
 SEVERITY = (Status.FAIL, Status.INCONCLUSIVE, Status.VACUOUS, Status.PASS)
 
 UNSETTLED = SEVERITY[:2]

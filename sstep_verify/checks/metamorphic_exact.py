@@ -135,7 +135,6 @@ def _judge_run(
         terms=seen_first(terms),
         evidence={"relations": claims, "failed": list(failed)},
         signs=list(failed),
-        each=True,
     )
 
 

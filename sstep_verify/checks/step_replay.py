@@ -27,6 +27,7 @@ from sstep_verify.checks.shared.outcome import (
     RESTART,
     TOO_MANY,
     TWO_RUNS,
+    facts,
     missed,
     right_at_one,
     unseen,
@@ -40,8 +41,9 @@ from sstep_verify.errors import counted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import STREAM, WRITE_BACK, core
+from sstep_verify.rounding.arithmetic import gamma, unit_roundoff
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import NAMED, Status, Term, Verdict
+from sstep_verify.verdict import Defect, Hint, HintKind, Place, Status, Term, Verdict
 
 CHECK = "step-replay"
 
@@ -81,11 +83,12 @@ def _judge_run(
         from sstep_verify.checks.steps.causes import of_recorded
 
         replays = WindowReplays(case, step_judge.oracle)
-        broken, each = of_recorded(broken, case, trajectory, replays, between=between)
+        broken, found = of_recorded(broken, case, trajectory, replays, between=between)
         reason = f"{broken.what}. {broken.note}".rstrip()
         return verdict_on(
             CHECK, case, s, Status.FAIL, broken, reason, units=units, planned=length, executed=0,
-            evidence=evidence | broken.details, signs=broken.signs, each=each,
+            evidence=evidence | broken.details, signs=broken.signs, defects=found.defects,
+            hints=(*broken.hints, *facts(broken.signs), *found.hints), diagnosed=case.diagnose,
         )  # fmt: skip
     judged = step_judge.run(trajectory)
     exact = exact_steps(judged)
@@ -102,11 +105,14 @@ def _judge_run(
             units=units, planned=length, executed=0, terms=terms, evidence=evidence,
         )  # fmt: skip
     worst = [_worded(judged, judged.worst)] if judged.worst else []
-    finding, each = decisive([*worst, *exact]), False
+    finding = decisive([*worst, *exact])
+    defects: tuple[Defect, ...] = ()
+    hints: tuple[Hint, ...] = ()
     if judged.wrong.size:
         from sstep_verify.checks.steps.causes import diagnosed
 
-        finding, each = diagnosed(finding, judged, between=between)
+        finding, found = diagnosed(finding, judged, between=between)
+        defects, hints = found.defects, found.hints
     exact_ratios = [f"{step.what}: ratio {step.ratio:.3g}" for step in exact]
     evidence |= finding.details | {"exact steps": exact_ratios}
     seen = {term.name for term in terms if term.status is Status.PASS}
@@ -115,7 +121,7 @@ def _judge_run(
     return verdict_on(
         CHECK, case, s, status, finding, _reason(judged, finding, status, terms, hidden),
         units=units, planned=length, executed=judged.decided, terms=terms, evidence=evidence,
-        signs=finding.signs, each=each,
+        defects=defects, hints=hints, diagnosed=case.diagnose,
     )  # fmt: skip
 
 
@@ -129,13 +135,15 @@ def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
         made = f"{counted(trajectory.length, 'step')} of b = {block}"
         what = f"the step log has shape {log.shape}, but the run made {made}"
         return wrong(what, signs=(NO_LOG,))
-    alpha, position = np.array(trajectory.alphas[0]), 0
+    alpha, position, before = np.array(trajectory.alphas[0]), 0, trajectory.alphas[0]
     for iteration, recorded in zip(trajectory.iterations.tolist(), trajectory.alphas, strict=True):
         draws = case.stream.blocks(trajectory.start + position, trajectory.start + iteration)
         # Of a repeated coordinate the last value stays.
         alpha[draws.ravel()] = log[position:iteration].ravel()
         if not np.array_equal(alpha, recorded, equal_nan=True):
             broken = _broken_at(iteration, alpha, recorded, draws, log)
+            if _leads_by_increments(case, before, log[position:iteration], draws, recorded):
+                broken = replace(broken, hints=(*broken.hints, Hint(HintKind.LOG_OF_INCREMENTS)))
             if case.declaration.level >= 2 or broken.signs == (NO_LOG,):
                 return broken
             what, signs = broken.what, broken.signs
@@ -145,21 +153,33 @@ def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
                 what = f"{what}; or, {TWO_RUNS.format(iteration, trajectory.length)}"
                 signs = *signs, RESTART
             return replace(broken, what=what, signs=signs)
-        position = iteration
+        position, before = iteration, recorded
     return None
 
 
-def _not_numbers(log: np.ndarray) -> str:
-    """How many entries of a log are NaN, and the first step of them; empty where none is."""
+def _leads_by_increments(
+    case: Case, before: np.ndarray, log: np.ndarray, draws: np.ndarray, recorded: np.ndarray
+) -> bool:
+    """Whether a log leads from one recorded alpha to the next if its entries are increments."""
+    alpha, size = before.astype(np.float64), np.abs(before).astype(np.float64)
+    np.add.at(alpha, draws.ravel(), log.ravel().astype(np.float64))
+    np.add.at(size, draws.ravel(), np.abs(log).ravel().astype(np.float64))
+    off = 2.0 * gamma(draws.size + 4, unit_roundoff(case.declaration.precision)) * size
+    return bool(log.any() and (np.abs(alpha - recorded.astype(np.float64)) <= off).all())
+
+
+def _not_numbers(log: np.ndarray) -> Hint | None:
+    """How many entries of a log are NaN, of how many, and the first step of them; None where none is."""
     missing = np.isnan(log)
     if not missing.any():
-        return ""
+        return None
     first, count = int(np.flatnonzero(missing.any(axis=1))[0]), int(missing.sum())
-    return (
-        f"{count} of the {log.shape[0]} x {log.shape[1]} entries of the step log "
-        f"{'is' if count == 1 else 'are'} NaN, as an entry is that was never written; the first is of step "
-        f"{first + 1}"
-    )
+    return Hint(HintKind.LOG_NOT_WRITTEN, (count, missing.size, first + 1))
+
+
+def _not_written(hint: Hint) -> str:
+    count, of, first = hint.detail
+    return f"{count} of the {of} entries of the step log are NaN, as if unwritten, first in step {first}"
 
 
 def _broken_at(
@@ -174,7 +194,7 @@ def _broken_at(
         f"the run recorded {float(recorded[place])!r} there"
     )
     why = "it was not stored as logged, or not logged as stored, or another coordinate was"
-    signs = ["step log", STREAM, NO_LOG]
+    signs, hints = ["step log", STREAM, NO_LOG], list[Hint]()
     if np.array_equal(alpha.astype(np.float64), recorded.astype(np.float64), equal_nan=True):
         why = (
             f"the same in float64, which a log is in, but a is in {recorded.dtype} and not the value logged"
@@ -183,8 +203,12 @@ def _broken_at(
     elif undrawn.size:
         why, signs = "no step since the a before drew it", [STREAM, WRITE_BACK]
     elif np.isnan(alpha[place]):
-        why, signs = _not_numbers(log), [NO_LOG]
-    return wrong(f"{what}: {why}", window=Window(0, iteration), signs=tuple(signs))
+        hints += [unwritten] if (unwritten := _not_numbers(log)) else []
+        why, signs = "; ".join(map(_not_written, hints)), [NO_LOG]
+    at = Place(0, iteration, place, found=float(recorded[place]), expected=float(alpha[place]))
+    return wrong(
+        f"{what}: {why}", window=Window(0, iteration), place=at, signs=tuple(signs), hints=tuple(hints)
+    )
 
 
 def _worded(judged: JudgedRun, worst: Finding) -> Finding:
@@ -195,7 +219,8 @@ def _worded(judged: JudgedRun, worst: Finding) -> Finding:
         f"coordinate {drawn[0]}" if drawn.size == 1 else f"block of {drawn.size} from coordinate {drawn[0]}"
     )
     log = judged.trajectory.log
-    missing = f" ({_not_numbers(log)})" if log is not None and np.isnan(logged).any() else ""
+    unwritten = _not_numbers(log) if log is not None and np.isnan(logged).any() else None
+    missing = f" ({_not_written(unwritten)})" if unwritten else ""
     what = (
         f"step {iteration + 1}, {where}, logged {float(logged[0])!r}{missing}, "
         "against the judge's step from the same a"
@@ -213,7 +238,6 @@ def _evidence(judged: JudgedRun) -> dict[str, object]:
         "steps": {"judged": judged.judged, "of": judged.trajectory.length},
         "events": events,
         "steps over their bound": judged.wrong.size,
-        NAMED: [],
     }
 
 

@@ -35,15 +35,6 @@ ROUNDED = "written down with rounding"
 ENDS_ALONE = "judged by the ends of its runs alone"
 """Key of the evidence on a solver of level 0, of which no step is judged."""
 
-CORRECTION = (
-    "where the run of s = 1 passes, a correction term of the s-step recurrence is missing or wrong; where "
-    "it fails too, "
-)
-CAUSES = (
-    "the kernel or a parameter is not the declared one; a quantity of the step is off by some factor; the "
-    "run does not follow this index stream or lost a part of it; the precision is not the declared one"
-)
-
 BOUND_ORIGIN = {
     True: "signed propagation of all rounding errors of the run (sstep_verify/bounds/window/svm.py)",
     False: (
@@ -77,7 +68,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     verdicts: list[Verdict] = []
     for s in case.s_values:
         run = trajectories[short_key(s)]
-        origin, causes = BOUND_ORIGIN[case.problem.is_svm], CORRECTION + CAUSES if s > 1 else CAUSES
+        origin = BOUND_ORIGIN[case.problem.is_svm]
         verdict = verdict_of(
             CHECK,
             truth,
@@ -85,7 +76,6 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
             run,
             compared=compared,
             origin=origin,
-            causes=causes,
             right=s > 1 and right_at_one(case, verdicts),
         )
         evidence = dict(verdict.evidence)

@@ -21,12 +21,22 @@ from functools import partial
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.finding import (
     Finding,
+    any_tried,
     decisive,
     promising,
     term_records,
     unbounded,
 )
-from sstep_verify.checks.shared.outcome import RARE, TOO_MANY, missed, right_at_one, unseen, verdict_on
+from sstep_verify.checks.shared.outcome import (
+    RARE,
+    TOO_MANY,
+    explained,
+    facts,
+    missed,
+    right_at_one,
+    unseen,
+    verdict_on,
+)
 from sstep_verify.checks.window.choose import (
     choose_windows,
     failed,
@@ -41,7 +51,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import core
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import DOUBT, NAMED, Status, Term, Verdict
+from sstep_verify.verdict import Defect, Hint, HintKind, Status, Term, Verdict
 
 CHECK = "window-replay"
 
@@ -72,13 +82,6 @@ UNBOUNDED = {
         "come near the exact window."
     ),
 }
-
-UNDECLARED = (
-    "If the solver carries weights w = A'(y a) or A'a from window to window, they drift from its a by "
-    "rounding: declare and record them (Declaration.state = ('weights',)), or form them anew in every "
-    "window."
-)
-"""What a solver for the linear kernel is to declare that has declared no state."""
 
 
 def runs(case: Case) -> dict[str, RunRequest]:
@@ -140,13 +143,23 @@ def _judge_run(
         status = Status.VACUOUS
     planned = -(-trajectory.length // s)
     steps = sum(min(begin + s, trajectory.length) - begin for begin in judged)
-    causes, explained = [], []
+    defects: tuple[Defect, ...] = ()
+    hints: tuple[Hint, ...] = ()
+    told: list[str] = []
+    diagnosed = case.diagnose and any_tried(findings)
     if status is Status.FAIL:
-        from sstep_verify.checks.window.ends import causes_of, reproduced, source_of
+        from sstep_verify.checks.window.ends import causes_of, source_of
+        from sstep_verify.diagnosis.defects import diagnosis_of
 
         causes = causes_of(case, width, findings, between=between)
-        explained = [source_of(findings), reproduced(case, findings, causes)]
-    named = sorted(cause.words for cause in causes) or list(largest.signs)
+        found = diagnosis_of(case.problem.loss.task, causes)
+        defects, hints = found.defects, (*facts(largest.signs), *found.hints)
+        if case.problem.kernel.linear and not case.declaration.state:
+            hints = *hints, Hint(HintKind.DECLARE_WEIGHTS)
+        # Where nothing was tried, the note alone tells it.
+        told = [source_of(findings)]
+        if diagnosed or not case.diagnose:
+            told.append(explained(defects, hints, diagnosed=diagnosed))
     sources, covered = _sources(compared), coverage(planned, len(judged), screened, replayed)
     seen = next(iter([*(finding for _, finding in screened.flagged), *within]), None)
     return verdict_on(
@@ -155,7 +168,7 @@ def _judge_run(
         s,
         status,
         largest,
-        reason(case, width, status, decided_by, largest, terms, sources, covered, explained),
+        reason(case, width, status, decided_by, largest, terms, sources, covered, told),
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm, or largest coordinate",
         planned=planned,
         executed=len(judged),
@@ -173,12 +186,12 @@ def _judge_run(
                 "unlike the plain run": screened.unlike,
                 "replayed": replayed,
             },
-            **({NAMED: named} if case.diagnose else {}),
-            DOUBT: causes[0].doubt if causes else "",
             "windows": [finding.evidence() for finding in findings],
         },
-        signs=[sign for cause in causes for sign in cause.signs] or largest.signs,
-        each=len(causes) == 1,
+        defects=defects,
+        hints=hints,
+        diagnosed=diagnosed,
+        signs=largest.signs,
         claimed=case.diagnose,  # Steps that were lost are not wrong themselves: none is known to be.
     )
 
@@ -226,7 +239,7 @@ def reason(
     terms: Sequence[Term],
     sources: Mapping[str, Mapping],
     covered: str,
-    explained: Sequence[str],
+    told: Sequence[str],
 ) -> str:
     """The reason of a verdict on a run with windows of s iterations, at most those of the run.
 
@@ -237,9 +250,7 @@ def reason(
         return finding.what
     sentences = [_compared(case, finding, sources)]
     if status is Status.FAIL:
-        sentences += [f"{finding.note}." if finding.note else "", *explained]
-        if case.problem.kernel.linear and not case.declaration.state:
-            sentences.append(UNDECLARED)
+        sentences += [f"{finding.note}." if finding.note else "", *told]
     elif status is Status.INCONCLUSIVE and finding.source == SCREEN:
         sentences.append(f"Beyond the bound of {SCREEN} and not replayed, so neither right nor wrong.")
     elif status is Status.INCONCLUSIVE:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
 
 from sstep_verify.diagnosis.factors import M_ON_DIAGONAL
 from sstep_verify.diagnosis.kernel_rows import LABELS, NORMS, mistaken_rows
@@ -18,6 +17,7 @@ from sstep_verify.problems import Problem
 from sstep_verify.quantities import TAIL
 from sstep_verify.recurrence.mutants import CATALOGUE
 from sstep_verify.recurrence.mutation import NONE, Mutation, left_out
+from sstep_verify.verdict import HintKind
 
 PARTIAL = (
     Mutation("corrected-by-newest-increment-alone", earlier=(-1, None)),
@@ -54,10 +54,6 @@ BETWEEN = {
 """What relates the steps of a window: fields of a mutation that change nothing where it is a single one."""
 
 
-PAIR = " together with "
-"""What stands between the names of two mistakes at once."""
-
-
 @dataclass(frozen=True, eq=False)
 class Candidate:
     """One way to be wrong: what is solved, from which kernel rows, by which recurrence.
@@ -72,31 +68,21 @@ class Candidate:
         Name of the kernel rows (`mistaken_rows`) in the place of the problem's own; empty for these.
     mutation : Mutation
         What is wrong in the steps.
-    doubt : {"", "ends", "part"}
-        Why it is not told that it was made: all that it explains is ends of the box, at which others end as
-        well; or it would change what is right. Empty where it is told.
+    doubt : HintKind, optional
+        Why it may not be what was done: all that it explains is ends of the box, at which others end as
+        well (AT_LIMITS); or it would change what is right (PART_OF_RUN).
     """
 
     names: tuple[str, ...]
     problem: Problem
     rows: str = ""
     mutation: Mutation = NONE
-    doubt: Literal["", "ends", "part"] = ""
-
-    @property
-    def signs(self) -> tuple[str, ...]:
-        """Its names, for the sentences that are broken; none where it is not told that it was made."""
-        return () if self.doubt else self.names
+    doubt: HintKind | None = None
 
     @property
     def solved(self) -> tuple[int, str]:
         """What is solved, from which rows; those alike differ in their mutation."""
         return id(self.problem), self.rows
-
-    @property
-    def words(self) -> str:
-        """The mistakes in words."""
-        return PAIR.join(self.names)
 
 
 def of_correction(mutation: Mutation) -> bool:

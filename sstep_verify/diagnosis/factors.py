@@ -75,9 +75,9 @@ class Factor(NamedTuple):
         return self.name if self.name == M_ON_DIAGONAL else self.name + OFF
 
     @property
-    def interval(self) -> str:
-        """The quantity and the size of its mistake in words."""
-        return f"{self.words}, delta in [{self.low:.4g}, {self.high:.4g}]"
+    def size(self) -> float:
+        """The factor, ``1 + delta`` in the middle of the interval."""
+        return 1.0 + (self.low + self.high) / 2
 
     def holds(self, mutation: Mutation) -> bool:
         """Whether a mutation changes nothing but this quantity."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from sstep_verify.problems import Problem
 from sstep_verify.recurrence.mutation import NONE, Mutation
 from sstep_verify.rounding.arithmetic import gamma, unit_roundoff
 from sstep_verify.rounding.kernel.entries import KernelEntries
+from sstep_verify.verdict import HintKind
 
 RIGHT = 3
 """Right places that are asked, where several candidates explain the wrong ones."""
@@ -62,7 +63,7 @@ def explanations(
     if any(one.mutation is not NONE for one in explaining) and _explaining([right_steps], ordered):
         explaining = [one for one in explaining if one.mutation is NONE]
     kept = _explaining(explaining, right[:RIGHT])
-    doubt: Literal["", "ends", "part"] = "ends" if at_ends else "" if kept else "part"
+    doubt = HintKind.AT_LIMITS if at_ends else None if kept else HintKind.PART_OF_RUN
     explaining = kept or explaining
     # One of each name; few runs look by chance like right steps on another problem, which goes first.
     by_name = {candidate.names: candidate for candidate in reversed(explaining)}

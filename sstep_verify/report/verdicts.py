@@ -36,9 +36,6 @@ CHECKS = {
 }
 """Each check in one line."""
 
-CAUSES = "likely causes"
-"""Key of the evidence that names mistakes which reproduce what was measured."""
-
 
 @dataclass(frozen=True)
 class Failure:
@@ -71,8 +68,8 @@ def failures(results: Results) -> list[Failure]:
         if wrong:
             s = min(verdict["s"] for verdict in wrong)
             here = [verdict for verdict in wrong if verdict["s"] == s]
-            told = next((one for one in here if one["evidence"].get(CAUSES)), here[0])
-            causes = tuple(map(str, told["evidence"].get(CAUSES, ())))
+            told = next((one for one in here if one.get("defects")), here[0])
+            causes = tuple(" together with ".join(one["names"]) for one in told.get("defects", ()))
             key = here[0]["check"], s, causes, tuple(told.get("sentences", ()))
             alike.setdefault(key, []).append((case, wrong))
     return [
@@ -80,7 +77,7 @@ def failures(results: Results) -> list[Failure]:
             *key,
             [case for case, _ in members],
             dict.fromkeys(one["check"] for _, wrong in members for one in wrong if one["check"] != key[0]),
-            any(CAUSES in one["evidence"] for _, wrong in members for one in wrong if one["s"] == key[1]),
+            any(one.get("diagnosed") for _, wrong in members for one in wrong if one["s"] == key[1]),
         )
         for key, members in alike.items()
     ]

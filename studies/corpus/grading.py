@@ -217,8 +217,7 @@ def every_failure(only: Sequence[str] = ()) -> list[Named]:
             for s in (1, 8):
                 for verdict in judge(solver.make(), problem, stream, s):
                     if verdict.status is Status.FAIL and verdict.check != "contract":
-                        named = verdict.evidence.get("likely causes")
-                        told = tuple(named) if isinstance(named, list) else ()
+                        told = tuple(" together with ".join(one.names) for one in verdict.defects)
                         found.append(Named(solver, s, verdict.check, told))
     return found
 

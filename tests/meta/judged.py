@@ -9,7 +9,6 @@ import numpy as np
 from sstep_verify.campaign.verdicts.measured import measuring_points
 from sstep_verify.checks.registry import on_held
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.outcome import NOT_AGAIN
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import IndexStream, LinearKernel, Problem, Ridge
 from sstep_verify.solver import ProductionSolver
@@ -66,14 +65,24 @@ def judged(check, case, tested, change=None, observe=None, of=None):
     return by_s(verdicts, case.s_values if of is None else of)
 
 
+def named(verdict):
+    """Names of the defects that reproduce a failure; a pair as one tuple."""
+    return [one.names[0] if len(one.names) == 1 else one.names for one in verdict.defects]
+
+
+def hinted(verdict):
+    """Kinds of the hints of a verdict."""
+    return {one.kind for one in verdict.hints}
+
+
 def assert_teaches(verdict):
     """A failure says where it is, both values, the bound and its origin, and what it violates.
 
-    The text of a check whose reason is no record yet says likely causes instead.
+    The text of a check whose reason is no record yet says the bound's origin in brackets.
     """
     if verdict.place is not None or verdict.violations:
         assert verdict.requirement or verdict.defects
         return
     for words in ("measured", "bound", "("):
         assert words in verdict.reason
-    assert "Likely causes" in verdict.reason or NOT_AGAIN in verdict.reason
+    assert not verdict.defects or verdict.diagnosed

@@ -112,4 +112,4 @@ def test_the_recorded_ends_tell_what_a_log_of_values_does_not():
     assert (verdict.status, verdict.sentences) == (Status.FAIL, ("S-3.6",))
     assert "leads to a[" in verdict.reason
     assert "Replayed from the recorded a alone, 1 of 1 window ends beyond the bound." in verdict.reason
-    assert "Likely causes: overlap left out" in verdict.reason
+    assert [one.names for one in verdict.defects] == [("overlap left out",)]

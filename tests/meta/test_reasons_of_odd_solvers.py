@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from judged import hinted, named
 
 from sstep_verify import judge
 from sstep_verify.adapters import CallableSolver
-from sstep_verify.checks.shared.outcome import DOUBTS
 from sstep_verify.declaration import Declaration
+from sstep_verify.diagnosis.factors import ROWS_OR_ONE
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, SquaredHinge
-from sstep_verify.verdict import DOUBT, NAMED, Status
+from sstep_verify.specification import OFF
+from sstep_verify.verdict import HintKind, Status
 
 GENERATOR = np.random.Generator(np.random.PCG64(11))
 SAMPLES, S = 16, 5
@@ -110,7 +112,7 @@ def test_what_the_bound_tells_apart_from_late_small_increments_is_not_named():
     solver = CallableSolver(solve, Declaration("late", update="frozen"))
     verdict = judge(solver, problem, IndexStream("uniform", 33, 1, 700, seed=5), 8)[-1]
     assert verdict.status is Status.FAIL
-    assert (verdict.evidence[NAMED], verdict.sentences) == ([], ("S-3.1",)), verdict.reason
+    assert (verdict.defects, verdict.requirement) == ((), "S-3.1")
 
 
 UNKNOWN = [{"log": True, "shifted": True}, {"log": False, "shifted": True}, {"log": False, "labels": 0.5}]
@@ -120,8 +122,8 @@ UNKNOWN = [{"log": True, "shifted": True}, {"log": False, "shifted": True}, {"lo
 def test_an_unknown_defect_is_not_named(defect):
     verdict = judge(solver_of(**defect), PROBLEM, STREAM, S)[-1]
     assert verdict.status is Status.FAIL
-    assert verdict.evidence[NAMED] == []
-    assert verdict.sentences == ("S-3.1",)
+    assert verdict.diagnosed
+    assert (verdict.defects, verdict.requirement) == ((), "S-3.1")
 
 
 def test_a_longdouble_that_a_log_cannot_hold_is_told_so():
@@ -140,7 +142,7 @@ def test_what_right_steps_would_explain_as_well_names_no_mistake(log, check):
     solver = solver_of(log=log, end=2.0 + 2.0**-51)
     verdict = judge(solver, PROBLEM, STREAM, S, checks=[check])[-1]
     assert (verdict.check, verdict.status) == (check, Status.FAIL)
-    assert not verdict.evidence.get(NAMED)
+    assert verdict.defects == ()
     assert verdict.sentences[0] in ("S-3.1", "S-4.1")  # of no part of a step
 
 
@@ -186,7 +188,7 @@ def test_values_that_are_all_clipped_to_a_wrong_end_are_not_of_another_stream():
     )
     verdict = judge(solver, problem, STREAM, 8, checks=["step-replay"])[-1]
     assert verdict.status is Status.FAIL
-    assert "index-stream left out" not in verdict.evidence[NAMED]
+    assert "index-stream left out" not in named(verdict)
     assert "S-2.2" not in verdict.sentences, verdict.reason
 
 
@@ -213,11 +215,14 @@ def test_a_log_that_is_not_of_its_right_run_may_break_what_it_declares(wrong):
 
     def solve(problem, blocks, s, a0, steps):
         alpha = right._function(problem, blocks, s, a0, steps)
-        made = steps[:, 0].copy()
+        made, before, now = steps[:, 0].copy(), [], a0.copy()
+        for i, value in zip(blocks[:, 0], made, strict=True):
+            before.append(now[i])
+            now[i] = value
         steps[:, 0] = {
             "late": np.roll(made, 1),
             "rounded": np.round(made, 12),
-            "increments": np.diff(made, prepend=0.0),
+            "increments": made - before,
         }[wrong]
         return alpha
 
@@ -225,8 +230,9 @@ def test_a_log_that_is_not_of_its_right_run_may_break_what_it_declares(wrong):
         -1
     ]
     assert verdict.status is Status.FAIL
-    assert set(verdict.sentences) >= {"S-3.12", "S-5.2"}, verdict.reason
-    assert "or not logged as stored" in verdict.reason
+    assert set(verdict.sentences) >= {"S-3.12", "S-5.2"}
+    assert verdict.requirement == "S-3.1"
+    assert (HintKind.LOG_OF_INCREMENTS in hinted(verdict)) == (wrong == "increments")
 
 
 FACTORS = [
@@ -244,9 +250,10 @@ def test_a_factor_on_kernel_rows_has_its_size_and_is_told_from_no_other_that_mak
     problem = replace(PROBLEM, loss=loss)
     verdict = judge(classical(change), problem, STREAM, 1)[-1]
     assert verdict.status is Status.FAIL
-    assert f"delta in [{delta:g}, {delta:g}]" in verdict.reason, verdict.reason
-    assert ("1/(1 + delta) in the place of the 1" in verdict.reason) == (loss.task == "svm-l1")
-    assert verdict.sentences == (sentence,)
+    (defect,) = verdict.defects
+    assert defect.factor == pytest.approx(1 + delta, rel=1e-9)
+    assert (defect.names[0] == ROWS_OR_ONE[0] + OFF) == (loss.task == "svm-l1")
+    assert verdict.requirement == sentence
 
 
 @pytest.mark.parametrize("skips", ["a coordinate drawn again", "a coordinate at an end, late in the run"])
@@ -271,6 +278,4 @@ def test_what_would_change_right_windows_too_is_not_told(skips):
     verdict = judge(solver, problem, IndexStream("uniform", 14, 1, 97, seed=1), 8)[-1]
     assert verdict.status is Status.FAIL
     assert not {"S-3.3", "S-3.5", "S-3.6"} & set(verdict.sentences), verdict.reason
-    assert (
-        bool(verdict.evidence[NAMED]) == bool(verdict.evidence[DOUBT]) == (DOUBTS["part"] in verdict.reason)
-    )
+    assert bool(verdict.defects) == (HintKind.PART_OF_RUN in hinted(verdict))

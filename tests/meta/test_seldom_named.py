@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from checks.test_check_window_replay_quantities import with_mistake
-from judged import judged, named_case
+from judged import judged, named, named_case
 
 from sstep_verify import judge
 from sstep_verify.adapters import CallableSolver
@@ -19,7 +19,7 @@ from sstep_verify.diagnosis.other_problems import LAMBDA_LOST
 from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.recurrence.mutation import Mutation
 from sstep_verify.specification import broken_by, decided_by
-from sstep_verify.verdict import NAMED, Status
+from sstep_verify.verdict import Status
 
 GENERATOR = np.random.Generator(np.random.PCG64(5))
 DATA, TARGETS = GENERATOR.standard_normal((9, 4)), GENERATOR.standard_normal(9)
@@ -52,7 +52,7 @@ def test_of_two_defects_that_end_a_run_alike_both_are_named_and_no_other_problem
     asked = []
     verdict = judge(ridge_of(penalty, asked), HALF, STREAM, s)[-1]
     assert verdict.status is Status.FAIL
-    assert set(verdict.evidence[NAMED]) == set(BOTH)
+    assert set(named(verdict)) == set(BOTH)
     assert {problem.digest for problem in asked} == {HALF.digest}
 
 
@@ -79,7 +79,7 @@ def test_a_mistake_that_acts_seldom_is_named(loss, mutation, check):
     )  # fmt: skip
     verdict = judged(check, case, tested)[8]
     assert verdict.status is Status.FAIL
-    assert mutation.name in verdict.evidence[NAMED], verdict.reason
+    assert mutation.name in named(verdict)
     decided = {one.number for one in decided_by(check.CHECK) if loss.task in one.tasks}
     assert decided & set(broken_by(mutation.name)) <= set(verdict.sentences)
 
@@ -97,6 +97,7 @@ def test_m_that_is_wrong_on_the_diagonal_alone_is_told_with_its_size():
 
     solver = CallableSolver(solve, Declaration("jitter", rbf="difference", factorisation="lu", log=True))
     verdict = judge(solver, HALF, IndexStream("uniform", 9, 3, 30, 3), 4)[-1]
-    assert verdict.evidence[NAMED] == [M_ON_DIAGONAL]
-    assert f"m on the diagonal alone, delta in [{0.25 / 9:.4g}, {0.25 / 9:.4g}]" in verdict.reason
-    assert verdict.sentences[0] == "S-1.4"
+    (defect,) = verdict.defects
+    assert defect.names == (M_ON_DIAGONAL,)
+    assert defect.factor == pytest.approx(1 + 0.25 / 9, rel=1e-12)
+    assert verdict.requirement == "S-1.4"

@@ -7,20 +7,21 @@ import dataclasses
 import numpy as np
 import pytest
 from checks.test_check_window_replay_quantities import with_mistake
-from judged import judged, named_case
+from judged import hinted, judged, named, named_case
 from plant import plant
 
 from sstep_verify.adapters import CallableSolver
 from sstep_verify.checks import box, contract, trajectory, window_replay
 from sstep_verify.checks.recorded import kernel_entries
 from sstep_verify.checks.shared.case import plain_request, run_key
-from sstep_verify.checks.shared.outcome import NOT_AGAIN
 from sstep_verify.declaration import Declaration
+from sstep_verify.diagnosis.kernel_rows import EVERYWHERE, LABELS
+from sstep_verify.diagnosis.other_problems import BOTH
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
 from sstep_verify.recurrence.mutation import Mutation
 from sstep_verify.solver import run
-from sstep_verify.verdict import DOUBT, NAMED, Status
+from sstep_verify.verdict import HintKind, Status
 
 DECLARED = Declaration("mistaken", rbf="difference", factorisation="lu")
 INSIDE = ("data = self._own_columns()", "data = self._own_columns() * self._request.problem.targets[:, None]")  # fmt: skip
@@ -81,8 +82,8 @@ def test_labels_inside_the_kernel_are_named_from_the_data_alone(kernel, matrix_o
     for verdict in judged(window_replay, case, solver).values():
         assert verdict.status is Status.FAIL
         # Others explain windows too that fail in ends of the box alone.
-        assert verdict.sentences[0] == ("S-3.1" if verdict.evidence[DOUBT] else "S-1.2"), verdict.reason
-        assert "labels inside the kernel" in verdict.reason
+        assert verdict.requirement == ("S-3.1" if HintKind.AT_LIMITS in hinted(verdict) else "S-1.2")
+        assert {LABELS, BOTH} & set(named(verdict))
     case, solver = named_case(Hinge(0.5), kernel, solver=svm(labels_outside), s_values=(4,))
     assert judged(window_replay, case, solver)[4].status is Status.PASS
 
@@ -110,10 +111,8 @@ def test_where_nothing_was_looked_for_nothing_is_said_to_be_unknown():
     for check, broken in ((window_replay, ()), (trajectory, ("S-4.1",))):
         for verdict in judged(check, case, solver).values():
             assert (verdict.status, verdict.sentences) == (Status.FAIL, broken)
-            assert NOT_AGAIN in verdict.reason
-            assert "known here" not in verdict.reason
-            assert "Likely causes" not in verdict.reason
-            assert NAMED not in verdict.evidence
+            assert not verdict.diagnosed
+            assert verdict.defects == ()
 
 
 def test_a_c_that_is_ignored_is_named():
@@ -128,7 +127,7 @@ def test_m_off_the_diagonal_is_named(block):
     case, solver = named_case(Ridge(0.05), LinearKernel(), block=block, solver=tested, s_values=(1, 4))
     for verdict in judged(window_replay, case, solver).values():
         assert_breaks(verdict, "S-1.4")
-        assert "m in every entry" in verdict.reason
+        assert named(verdict) == [EVERYWHERE]
 
 
 def test_a_coordinate_that_moved_undrawn_is_named():
@@ -160,21 +159,7 @@ def test_a_run_that_one_mistake_reproduces_is_told_that_one():
     case, solver = named_case(Hinge(0.5), RBFKernel(0.3), solver=svm(labels_inside), s_values=(1, 4))
     for verdict in judged(trajectory, case, solver).values():
         assert_breaks(verdict, "S-1.2")
-        assert "correction" not in verdict.reason
-
-
-def test_a_run_without_corrections_is_not_told_that_one_is_missing():
-    case, solver = named_case(Hinge(0.5), RBFKernel(0.3), s_values=(1, 4))
-    other = dataclasses.replace(case.problem, kernel=RBFKernel(0.37))
-    runs = {
-        key: solver.run(dataclasses.replace(request, problem=other))
-        for key, request in trajectory.runs(case).items()
-    }
-    verdicts = {verdict.s: verdict for verdict in trajectory.judge(case, runs, Oracle(case.problem))}
-    for verdict in verdicts.values():
-        assert_breaks(verdict, "S-4.1")
-    assert "correction" not in verdicts[1].reason
-    assert "where the run of s = 1 passes, a correction term" in verdicts[4].reason
+        assert named(verdict) == [LABELS]
 
 
 def scaled_panels(trajectory):
@@ -187,17 +172,12 @@ def scaled_panels(trajectory):
 
 
 @pytest.mark.parametrize(
-    ("loss", "kernel", "told", "kept_back"),
-    [
-        (Ridge(0.05), LinearKernel(), (), ("labels", "norms", "reduction")),
-        (Ridge(0.05), RBFKernel(0.3), ("norms",), ("labels", "reduction")),
-        (Hinge(0.5), PolynomialKernel(2, 0.5), ("labels",), ("norms", "reduction")),
-    ],
+    ("loss", "kernel"),
+    [(Ridge(0.05), LinearKernel()), (Ridge(0.05), RBFKernel(0.3)), (Hinge(0.5), PolynomialKernel(2, 0.5))],
 )
-def test_causes_of_wrong_entries_fit_task_kernel_and_ranks(loss, kernel, told, kept_back):
+def test_of_wrong_entries_that_no_defect_reproduces_none_is_named(loss, kernel):
     case, solver = named_case(loss, kernel, s_values=(4,))
     verdict = judged(kernel_entries, case, solver, scaled_panels)[4]
     assert_breaks(verdict, "S-1.8")
-    causes = verdict.reason.partition("Likely causes: ")[2].partition(" Breaks ")[0]
-    assert all(word in causes for word in told)
-    assert not any(word in causes for word in kept_back)
+    assert verdict.diagnosed
+    assert verdict.defects == ()

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from judged import judged, named_case
+from judged import hinted, judged, named, named_case
 
 from sstep_verify import judge
 from sstep_verify.adapters import CallableSolver
 from sstep_verify.checks import step_replay, trajectory, window_replay
-from sstep_verify.checks.shared.outcome import DOUBTS
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel
-from sstep_verify.verdict import DOUBT, NAMED, Status
+from sstep_verify.verdict import HintKind, Status
 
 GENERATOR = np.random.Generator(np.random.PCG64(0))
 DATA, STREAM = GENERATOR.standard_normal((20, 4)), IndexStream("uniform", 20, 1, 120, seed=0)
@@ -50,11 +49,9 @@ def without_stale_product(product, value, curvature):
 def test_no_mistake_is_told_of_a_solver_that_always_ends_at_c(check, s):
     problem = Problem("stuck", DATA, LABELS, RBFKernel(0.3), Hinge(1.0))
     verdict = judge(solver_of(stuck, check == "step-replay"), problem, STREAM, s, checks=[check])[-1]
-    assert (verdict.check, verdict.status, verdict.sentences) == (check, Status.FAIL, (CHECKS[check],))
-    assert "Likely causes: stale" not in verdict.reason
-    if verdict.evidence[NAMED]:
-        assert verdict.evidence[DOUBT]
-        assert DOUBTS["ends"] in verdict.reason
+    assert (verdict.check, verdict.status, verdict.requirement) == (check, Status.FAIL, CHECKS[check])
+    assert all(one.shared for one in verdict.defects)
+    assert bool(verdict.defects) == (HintKind.AT_LIMITS in hinted(verdict))
 
 
 @pytest.mark.parametrize(
@@ -65,9 +62,9 @@ def test_a_mistake_is_told_where_a_value_inside_the_box_is_wrong_by_it(C, told):
     case, _ = named_case(Hinge(C), RBFKernel(0.3), solver=tested, s_values=(1,), samples=20)
     verdict = judged(step_replay, case, tested)[1]
     assert verdict.status is Status.FAIL
-    assert "stale-product left out" in verdict.evidence[NAMED]
-    assert verdict.sentences[0] == told, verdict.reason
-    assert (DOUBTS["ends"] in verdict.reason) == bool(verdict.evidence[DOUBT]) == (C == 1.0)
+    assert "stale-product left out" in named(verdict)
+    assert verdict.requirement == told
+    assert (HintKind.AT_LIMITS in hinted(verdict)) == verdict.defects[0].shared == (C == 1.0)
 
 
 @pytest.mark.parametrize("precision", ["float64", "longdouble"])
@@ -77,7 +74,7 @@ def test_what_ends_windows_and_runs_at_ends_alone_breaks_what_the_check_claims(c
     case, _ = named_case(Hinge(1.0), RBFKernel(0.3), solver=tested, s_values=(1, 4), samples=20)
     for verdict in judged(check, case, tested).values():
         assert verdict.status is Status.FAIL
-        assert verdict.sentences == (CHECKS[check.CHECK],), verdict.reason
+        assert verdict.requirement == CHECKS[check.CHECK]
 
 
 def test_data_of_zeros_show_nothing_for_a_reason_that_is_true():

@@ -53,7 +53,7 @@ def name_conventions(
     found = right_with(check, alone, check.wanted(alone, trajectories), solver, oracle)
     told = f"This run is right with {' or '.join(found)} under [conventions]."
     if not found:
-        if failed.s != min(case.s_values) or failed.evidence.get("likely causes") or check.id in OF_ROWS:
+        if failed.s != min(case.s_values) or failed.defects or check.id in OF_ROWS:
             return list(verdicts)
         told = _other_draws(solver.described.stream)
     evidence = {**failed.evidence, RIGHT_WITH: found}

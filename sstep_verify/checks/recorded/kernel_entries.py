@@ -29,10 +29,11 @@ from sstep_verify.recurrence.mutation import NONE
 from sstep_verify.rounding.arithmetic import OUTWARD, unit_roundoff
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.trajectory import Panel, Trajectory
-from sstep_verify.verdict import NAMED, Status, Term, Verdict
+from sstep_verify.verdict import Status, Term, Verdict
 
 if TYPE_CHECKING:
     from sstep_verify.diagnosis.candidates import Candidate
+    from sstep_verify.diagnosis.defects import Diagnosis
 
 CHECK = "kernel-entries"
 
@@ -42,7 +43,6 @@ WINDOWS = 4
 IN_FLOAT64, SAMPLED = 64, 2
 """Rows of a panel compared in float64, and rows of the seeded sample compared in balls."""
 
-CAUSES = "part of the features lost, rows of other samples, another kernel or precision than declared"
 ORIGIN = (
     "rounding of the declared kernel formula in any order of summation "
     "(sstep_verify/rounding/kernel/entries.py)"
@@ -67,8 +67,8 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         lacks = f"{case.declaration.name} declares that it exposes its panels, but the run left none"
         findings = [unknown(lacks)]
     fails = decisive(findings).status is Status.FAIL
-    suspects = _suspects(case, judged) if fails else []
-    named = [suspect.words for suspect in suspects]
+    found = _diagnosis(case, judged) if fails else None
+    defects = found.defects if found else ()
     executed = sum(rows.compared for rows in judged)
     planned = executed or case.problem.samples
     yield record(
@@ -80,14 +80,12 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         planned=planned,
         executed=executed,
         origin=ORIGIN,
-        causes=f"{', '.join(named)} (reproduces the compared entries)" if suspects else _causes(case),
+        causes=", ".join(" together with ".join(one.names) for one in defects),
         terms=_terms(case, oracle, judged, planned, executed),
-        evidence={
-            "panels": [rows.evidence() for rows in judged],
-            NAMED: named,
-        },
-        signs=[name for suspect in suspects for name in suspect.names],
-        each=len(suspects) == 1,
+        evidence={"panels": [rows.evidence() for rows in judged]},
+        defects=defects,
+        hints=found.hints if found else (),
+        diagnosed=fails,
     )
 
 
@@ -115,9 +113,10 @@ def _terms(
     return tuple(term for _, term in sorted(placed, key=lambda pair: pair[0]))
 
 
-def _suspects(case: Case, judged: list[PanelRows]) -> list[Candidate]:
+def _diagnosis(case: Case, judged: list[PanelRows]) -> Diagnosis:
     """What reproduces all compared entries; of candidates that have the same entries the first."""
     from sstep_verify.diagnosis.candidates import Suspects
+    from sstep_verify.diagnosis.defects import diagnosis_of
     from sstep_verify.diagnosis.search import explanations
 
     # They cost little: they are looked for though another check has told a cause.
@@ -126,19 +125,8 @@ def _suspects(case: Case, judged: list[PanelRows]) -> list[Candidate]:
         (id(suspect.problem.data), suspect.problem.kernel, suspect.rows): suspect
         for suspect in reversed(named)
     }
-    return [suspect for suspect in named if suspect in same.values()]
-
-
-def _causes(case: Case) -> str:
-    """The usual causes that this kernel, task and number of ranks can have."""
-    problem, causes = case.problem, []
-    if problem.is_svm:
-        causes.append("labels inside the kernel")
-    if problem.kernel.of_distance and case.declaration.rbf == "norm-expansion":
-        causes.append("squared norms dropped or not reduced")
-    if case.declaration.ranks > 1 and not problem.kernel.linear:
-        causes.append("a kernel function applied before the reduction")
-    return ", ".join([*causes, CAUSES])
+    distinct = [suspect for suspect in named if suspect in same.values()]
+    return diagnosis_of(case.problem.loss.task, distinct)
 
 
 class PanelRows:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.errors import counted
-from sstep_verify.verdict import SEEN, Place, Status, Term, Why
+from sstep_verify.verdict import SEEN, Hint, Place, Status, Term, Why
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,8 @@ class Finding:
         Further plain values for the report.
     signs : tuple of str
         Names of what is wrong where that is plain without a diagnosis, for the sentences that it breaks.
+    hints : tuple of Hint
+        What to look at where that is plain without a diagnosis.
     place : Place, optional
         Where the compared value lies in the run, with both values.
     why : Why, optional
@@ -87,6 +89,7 @@ class Finding:
     end: Any = None
     details: dict[str, object] = field(default_factory=dict)
     signs: tuple[str, ...] = ()
+    hints: tuple[Hint, ...] = ()
     place: Place | None = None
     why: Why | None = None
 

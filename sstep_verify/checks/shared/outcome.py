@@ -17,12 +17,13 @@ from sstep_verify.bounds.largest_number import largest_number, largest_value
 from sstep_verify.checks.shared.case import Case, plain_request
 from sstep_verify.checks.shared.finding import Finding, decisive, ratios
 from sstep_verify.declaration import LIBRARY_ULPS
+from sstep_verify.quantities import STREAM, WRITE_BACK
 from sstep_verify.rounding.arithmetic import MOST_TERMS, TYPES, held_problem
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.runs import asked_of
-from sstep_verify.specification import breaks, of_verdict, requirement_of
+from sstep_verify.specification import breaks, violated_by
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import PLACE, SEEN, Status, Term, Verdict, Why
+from sstep_verify.verdict import PLACE, SEEN, Defect, Hint, HintKind, Status, Term, Verdict, Why
 
 MOST = "most of the bound"
 """Key of the evidence that holds what is uncertain in more than half of a bound, in words."""
@@ -39,21 +40,8 @@ RARE = 1e-3
 NOT_AGAIN = "What explains it was not looked for again: see what the checks before this one found."
 """Said of a failure where nothing was looked for, as another check has told enough (`Case.diagnose`)."""
 
-NONE_KNOWN = "No known defect reproduces it."
-"""Said of a failure that nothing known here ends alike."""
-
-DOUBTS = {
-    "": "",
-    "ends": (
-        "All values that are wrong there are ends of the box, where a term of the step decides the side "
-        "alone: they tell none of these mistakes from the others, or from one that is not named here."
-    ),
-    "part": (
-        "Such a mistake would change what is right here too: it is made in a part of the run alone, or it "
-        "is not what was done."
-    ),
-}
-"""Said of mistakes that reproduce a failure and are not told to be made (`Candidate.doubt`)."""
+DOUBTS = {HintKind.AT_LIMITS, HintKind.PART_OF_RUN}
+"""Hints by which defects that reproduce a failure may not be what was done."""
 
 TWO_RUNS = (
     "where these are the results of two runs, of {} and of {} iterations, the one is not how the other "
@@ -132,7 +120,7 @@ def decided(
     terms : tuple of Term
         What was tested; the first one decides on VACUOUS.
     signs : iterable of str
-        Names of what was found wrong; a FAIL violates the requirement of the first that has one.
+        Names of other facts that were found wrong, where no defect decides which requirement is violated.
     claimed : bool
         Whether a FAIL without such a name violates the check's own requirement.
     fields
@@ -151,7 +139,14 @@ def decided(
     if status is Status.FAIL and finding.place is not None and finding.place.end:
         known = {PLACE: [finding.place.begin, finding.place.end]}
         fields["evidence"] = known | fields.get("evidence", {})
-    requirement = requirement_of(check, case.problem.loss.task, signs, claimed=claimed)
+    requirement, possible = violated_by(
+        check,
+        case.problem.loss.task,
+        fields.get("defects", ()),
+        signs,
+        certain=DOUBTS.isdisjoint(one.kind for one in fields.get("hints", ())),
+        claimed=claimed,
+    )
     return Verdict(
         check=check,
         case=case.id,
@@ -166,7 +161,7 @@ def decided(
         replay=case.replay_command,
         bound_origin=bound_origin,
         requirement=requirement if status is Status.FAIL else "",
-        sentences=(requirement,) if status is Status.FAIL and requirement else (),
+        sentences=possible if status is Status.FAIL else (),
         **(counts | {"place": finding.place} | fields),
     )
 
@@ -226,6 +221,23 @@ def finite_promised(case: Case, trajectory: Trajectory) -> bool:
     return largest_number(*drawn, largest) < float(np.finfo(TYPES[case.declaration.precision]).max)
 
 
+def facts(signs: Iterable[str]) -> tuple[Hint, ...]:
+    """Hints for what two recorded alpha contradict, by the signs of it."""
+    found, moved = set(signs), {STREAM, WRITE_BACK}
+    kinds = {HintKind.UNDRAWN_MOVED: moved <= found, HintKind.STARTED_ELSEWHERE: FIRST in found}
+    return tuple(Hint(kind) for kind, told in kinds.items() if told)
+
+
+def explained(defects: tuple[Defect, ...], hints: tuple[Hint, ...], *, diagnosed: bool) -> str:
+    """What explains a failure, in words; that it was not looked for where it was not."""
+    from sstep_verify.report.words import HINTS, cause
+
+    if not diagnosed:
+        return NOT_AGAIN
+    doubts = [HINTS[one.kind](*one.detail) for one in hints if one.kind in DOUBTS]
+    return " ".join([cause(defects), *doubts])
+
+
 def right_at_one(case: Case, verdicts: Sequence[Verdict]) -> bool:
     """Whether s = 1 is right, by one of these verdicts or as is known: then a cause lies between steps."""
     return case.classical_right or any(one.s == 1 and one.status is Status.PASS for one in verdicts)
@@ -250,8 +262,10 @@ def verdict_on(
     executed: int,
     terms: tuple[Term, ...] = (),
     evidence: dict[str, object] | None = None,
+    defects: tuple[Defect, ...] = (),
+    hints: tuple[Hint, ...] = (),
+    diagnosed: bool = False,
     signs: Iterable[str] = (),
-    each: bool = False,
     claimed: bool = True,
     uncertain: Iterable[str] = (),
 ) -> Verdict:
@@ -270,7 +284,7 @@ def verdict_on(
     finding : Finding
         The comparison that decided it, for ratio, measured and bound; its window is the place of a FAIL.
     reason : str
-        Why; of a FAIL the sentences that it breaks are added.
+        Why; of a FAIL the requirement that it violates is added.
     units : str
         Unit of measured and bound.
     planned, executed : int
@@ -279,11 +293,14 @@ def verdict_on(
         What planted defects would have shown.
     evidence : dict
         Further values for the report.
+    defects : tuple of Defect
+        Known defects that reproduce a FAIL; they decide which requirement it violates.
+    hints : tuple of Hint
+        What to look at after a FAIL.
+    diagnosed : bool
+        Whether known defects were looked for.
     signs : iterable of str
-        Names of what was found wrong, such as mistakes that reproduce the run, the most likely first; they
-        say which sentences of the specification are broken.
-    each : bool
-        Whether each of them was found wrong, not one of them or another.
+        Names of other facts that were found wrong, the most likely first, where no defect decides.
     claimed : bool
         Whether a FAIL of which no such name is known breaks what the check claims.
     uncertain : iterable of str
@@ -296,12 +313,12 @@ def verdict_on(
         evidence = {**(evidence or {}), MOST: most}
     if status is Status.FAIL and finding.window.end:
         evidence = {PLACE: [finding.window.begin, finding.window.end], **(evidence or {})}
-    failed, signs = status is Status.FAIL, tuple(signs)
-    sentences = of_verdict(check, case.problem.loss.task, signs) if failed else ()
-    if failed and not claimed:
-        sentences = tuple(one for one in sentences if not set(signs).isdisjoint(one.signs))
+    failed, task = status is Status.FAIL, case.problem.loss.task
+    requirement, sentences = "", ()
     if failed:
-        reason += breaks([one.number for one in sentences], each=each)
+        certain = DOUBTS.isdisjoint(one.kind for one in hints)
+        requirement, sentences = violated_by(check, task, defects, signs, certain=certain, claimed=claimed)
+        reason += breaks(requirement)
     return Verdict(
         check=check,
         case=case.id,
@@ -319,7 +336,11 @@ def verdict_on(
         reason=reason,
         replay=case.replay_command,
         evidence=evidence or {},
-        sentences=tuple(one.number for one in sentences),
+        sentences=sentences,
+        requirement=requirement,
+        defects=defects if failed else (),
+        hints=hints if failed else (),
+        diagnosed=diagnosed and failed,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
@@ -19,10 +19,10 @@ from sstep_verify.checks.shared.finding import (
     wrong,
 )
 from sstep_verify.checks.shared.outcome import (
-    DOUBTS,
     ELSEWHERE,
     FIRST,
-    NOT_AGAIN,
+    explained,
+    facts,
     unseen,
     verdict_on,
     with_planted,
@@ -33,15 +33,10 @@ from sstep_verify.errors import counted
 from sstep_verify.oracle.window import Replay
 from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, TAIL, WRITE_BACK
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import DOUBT, NAMED, Status, Verdict
-
-if TYPE_CHECKING:
-    from sstep_verify.diagnosis.candidates import Candidate
+from sstep_verify.verdict import Defect, Status, Verdict
 
 WRITTEN = "rounding of what was written, where that is most of the bound"
 """Key of the largest rounding that exceeds all of the run's own at a point; for how many values, of all."""
-
-BETWEEN = "the correction, or what else relates the steps of a window, since the run of s = 1 is right"
 
 
 def compared_at(
@@ -158,14 +153,13 @@ def verdict_of(
     *,
     compared: str,
     origin: str,
-    causes: str,
     right: bool = False,
 ) -> Verdict:
     """One verdict on all points of a run, compared as `compared_at` does.
 
-    The reason says what was compared with what, where the bound comes from, and likely causes of a failure:
-    beside the exact trajectory the mistakes that reproduce it. Where the run of s = 1 is `right`, these
-    are between the steps of a window, which is said first.
+    The reason says what was compared with what, and where the bound comes from; of a failure beside the
+    exact trajectory the verdict holds the defects that reproduce it. Where the run of s = 1 is `right`,
+    these are between the steps of a window.
     """
     case, known = truth.case, _known_of(run, classical)
     points = [compared_at(truth, iteration, s, run, classical) for iteration in short_points(case, s)]
@@ -188,19 +182,17 @@ def verdict_of(
         f"bound {finding.bound:.3g}{'' if finding.note else f' ({origin})'}."
     )
     asked = classical is None and case.diagnose and status is Status.FAIL
-    mistakes: list[Candidate] = []
+    defects: tuple[Defect, ...] = ()
+    hints = facts(finding.signs)
     if asked:
         from sstep_verify.checks.short.ends import causes_of
+        from sstep_verify.diagnosis.defects import diagnosis_of
 
-        mistakes = causes_of(truth, s, run, points, between=right)
-    named, doubt = [mistake.words for mistake in mistakes], mistakes[0].doubt if mistakes else ""
+        found = diagnosis_of(case.problem.loss.task, causes_of(truth, s, run, points, between=right))
+        defects, hints = found.defects, (*hints, *found.hints)
     if status is Status.FAIL:
-        said = f"{' or '.join(named)} (reproduces the run)" if mistakes else ""
-        explained = ": ".join(part for part in (BETWEEN * right, said) if part) or causes * case.diagnose
-        likely = f"Likely causes: {explained}." if explained else ""
-        likely = f"What reproduces it: {said}. {DOUBTS[doubt]}" if doubt else likely
-        again = "" if case.diagnose else NOT_AGAIN
-        reason = " ".join(part for part in (reason, finding.note, likely, again) if part)
+        told = explained(defects, hints, diagnosed=asked) if asked or not case.diagnose else ""
+        reason = " ".join(part for part in (reason, finding.note, told) if part)
     elif status is Status.VACUOUS and not math.isfinite(finding.bound):
         unprinted = known is not None and not truth.seen(known).any()
         infinite = "The bound is infinite: no implementation is promised to come near the exact run."
@@ -224,10 +216,11 @@ def verdict_of(
             # Fewer where the exact trajectory of more would take too much work.
             "iterations": f"{short_length(case)} of {min(case.short, case.iterations)}",
             "points": [point.details | point.comparison() for point in points],
-            **({NAMED: named or list(finding.signs), DOUBT: doubt} if asked else {}),
         },
-        signs=[sign for mistake in mistakes for sign in mistake.signs] or finding.signs,
-        each=len(mistakes) == 1,
+        defects=defects,
+        hints=hints,
+        diagnosed=asked,
+        signs=finding.signs,
         uncertain=[
             f"how its result was written down (after {counted(loose.window.end, 'iteration')} up to "
             f"{written:.2g}, {count} of {counted(of, 'value')})"

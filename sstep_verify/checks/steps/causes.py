@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,21 +11,23 @@ from sstep_reference import InvalidInputError, SingularSystemError
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, Window
-from sstep_verify.checks.shared.outcome import DOUBTS, NO_LOG, NONE_KNOWN, NOT_AGAIN
+from sstep_verify.checks.shared.finding import Finding, Window, any_tried
+from sstep_verify.checks.shared.outcome import NO_LOG, explained
 from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.tally import NAMES
-from sstep_verify.checks.window.ends import causes_of, reproduced
+from sstep_verify.checks.window.ends import causes_of
 from sstep_verify.checks.window.replays import WindowReplays
+from sstep_verify.diagnosis.candidates import Candidate
+from sstep_verify.diagnosis.defects import Diagnosis, diagnosis_of
 from sstep_verify.diagnosis.factors import off_by_a_factor
 from sstep_verify.diagnosis.search import RIGHT
 from sstep_verify.errors import counted
 from sstep_verify.numerics import kernel_rows
 from sstep_verify.oracle.balls.exact_kernel import PanelColumns, classical_run
 from sstep_verify.problems import Problem
-from sstep_verify.specification import LEFT_OUT
+from sstep_verify.recurrence.mutation import left_out
 from sstep_verify.trajectory import Panel, Trajectory
-from sstep_verify.verdict import DOUBT, NAMED, Status
+from sstep_verify.verdict import HintKind, Status
 
 SHARE = 0.9
 """Share of the wrong steps that a mistake must reproduce to be named."""
@@ -39,8 +42,8 @@ WRONG = 8
 """Windows that hold a wrong step, in which mistakes are tried."""
 
 
-def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Finding, bool]:
-    """The finding of a run with wrong steps, placed at the first of them, with what explains them all.
+def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Finding, Diagnosis]:
+    """Diagnose a run with wrong steps.
 
     Parameters
     ----------
@@ -54,62 +57,42 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     Returns
     -------
     finding : Finding
-        Its note says what explains the wrong steps, its details and its signs name it.
-    each : bool
-        Whether each of its signs is wrong, not one of them or another.
+        It is placed at the first wrong step, its note says what explains all of them, its signs are the
+        quantities whose absence does.
+    diagnosis : Diagnosis
+        The defects that explain them.
     """
     case, tally, first = judged.case, judged.tally, int(judged.wrong[0])
     width = min(judged.trajectory.s, judged.trajectory.length)
     # Quantities whose absence reproduces at least `SHARE` of the wrong steps, the best first.
-    reproduced, least = tally.reproduced.sum(axis=0), SHARE * tally.over
-    order = np.argsort(-reproduced, kind="stable")
+    least, order = SHARE * tally.over, np.argsort(-tally.reproduced.sum(axis=0), kind="stable")
     names = [NAMES[place] for place in order if (tally.reproduced[:, place] >= least).all()]
-    at_ends = not tally.over[0]
     svm, intervals = case.problem.is_svm, (tally.low, tally.high, tally.fits)
     factors = off_by_a_factor(*intervals, of_svm=svm, shifted=not svm or case.problem.dual.shift > 0.0)
     ends = wrong_windows(judged) if case.diagnose else []
-    causes = causes_of(case, width, ends, between=between) if ends else []
-    # What stands in the log is less than what follows of it in a window.
-    causes = [replace(cause, doubt="ends") for cause in causes] if at_ends else causes
-    likely = [f"{name}{LEFT_OUT}" for name in names]
-    beside = [cause.words for cause in causes if cause.words not in likely]
+    ending = causes_of(case, width, ends, between=between) if ends else []
     # A cause is not named again as a factor on the same quantity, such as one of 0.
-    sized = [
-        factor.cause for factor in factors if not any(factor.holds(cause.mutation) for cause in causes)
-    ]
-    signs = [
-        *([] if at_ends else names),
-        *(sign for cause in causes for sign in cause.signs),
-        *(factor.name for factor in factors),
-    ]
-    pair = len(causes) > 0 and len(causes[0].names) > 1
-    says = []
-    if names:
-        found = int(reproduced[order[len(names) - 1]])
-        them = "them" if found == judged.wrong.size else f"at least {found} of them"
-        says.append(f"Leaving out one quantity reproduces {them}: {', '.join(names)}.")
-    elif factors:
-        ranges = " or ".join(factor.interval for factor in factors)
-        says.append(f"A factor 1 + delta on one quantity explains all of them: {ranges}.")
-    where = f"the wrong windows looked at where the log does: {', '.join(beside)}."
-    if beside:
-        says.append(f"Mistakes that each end {where}")
-    doubt = "" if signs or not (names or causes) else "ends" if at_ends else causes[0].doubt
-    says += [DOUBTS[doubt]] if doubt else []
-    if not says:
-        says.append(NONE_KNOWN if case.diagnose else NOT_AGAIN)
+    sized = [one for one in factors if not (names or any(one.holds(cause.mutation) for cause in ending))]
+    mutations = [left_out(name) for name in names]
+    missing = [Candidate((one.name,), case.problem, mutation=one) for one in mutations]
+    if not tally.over[0]:  # All are at ends of the box; what is in the log is less than what follows of it.
+        both = [*missing, *(cause for cause in ending if cause.names not in {one.names for one in missing})]
+        causes = [replace(cause, doubt=HintKind.AT_LIMITS) for cause in both]
+    else:
+        sure = [cause for cause in ending if not cause.doubt and cause.mutation.name not in _named(missing)]
+        causes = [*missing, *sure] or ([] if sized else ending)
+    found = diagnosis_of(case.problem.loss.task, causes, sized)
     alone = judged.wrong.size == 1
-    over = f"{counted(judged.wrong.size, 'step')} {'is over its' if alone else 'are over their'} bound"
+    over = f"{counted(judged.wrong.size, 'step')} {'is over its' if alone else 'are over their'}"
     which = "" if alone else "the first is "
-    note = " ".join([f"{over}, {which}{_step_in_words(judged, first)}.", *says])
-    details: dict[str, object] = {
-        NAMED: [*likely, *beside, *([] if names else sized)],
-        DOUBT: doubt,
-    }
-    placed = replace(
-        finding, window=Window(first, first + 1), note=note, signs=tuple(signs), details=details
-    )
-    return placed, pair and len(causes) == 1
+    known = explained(found.defects, found.hints, diagnosed=case.diagnose or bool(found.defects))
+    note = f"{over} bound, {which}{_step_in_words(judged, first)}. {known}"
+    placed = replace(finding, window=Window(first, first + 1), note=note, signs=tuple(names))
+    return placed, found
+
+
+def _named(causes: Sequence[Candidate]) -> set[str]:
+    return {cause.mutation.name for cause in causes}
 
 
 def never_first(wrong: np.ndarray, width: int) -> bool:
@@ -124,29 +107,29 @@ def never_first(wrong: np.ndarray, width: int) -> bool:
 
 def of_recorded(
     broken: Finding, case: Case, trajectory: Trajectory, replays: WindowReplays, *, between: bool
-) -> tuple[Finding, bool]:
+) -> tuple[Finding, Diagnosis]:
     """The finding of a log that does not lead to what was recorded, with what the recorded a tells alone.
 
     Windows of which both ends were recorded are replayed as those of a run without a log are. What ends all
-    wrong ones where the run did is named; then its signs are those of that, and whether it is a single one
-    is returned too. Only what relates the steps of a window can be wrong if `between`.
+    wrong ones where the run did is named. Only what relates the steps of a window can be wrong if
+    `between`.
     """
     windows, width = trajectory.windows(), min(trajectory.s, trajectory.length)
     if broken.signs == (NO_LOG,) or not (case.diagnose and affordable(case, width)):
-        return replace(broken, details={NAMED: list(broken.signs)}), False
+        return broken, Diagnosis()
     chosen = [Window(*windows[place]) for place in _spread(np.arange(len(windows)), WRONG)]
     findings = [replays.finding(trajectory, window, from_panel=False, names=()) for window in chosen]
     decided = [finding for finding in findings if finding.decided]
     wrong = sum(finding.status is Status.FAIL for finding in decided)
     causes = causes_of(case, width, findings, between=between) if wrong else []
+    found = diagnosis_of(case.problem.loss.task, causes)
     note = (
         f"Replayed from the recorded a alone, {wrong or 'none'} of {counted(len(decided), 'window')} "
-        f"{'end' if wrong > 1 else 'ends'} beyond the bound. {reproduced(case, findings, causes)}".rstrip()
+        f"{'end' if wrong > 1 else 'ends'} beyond the bound."
     )
-    named = [cause.words for cause in causes] or list(broken.signs)
-    signs = [sign for cause in causes for sign in cause.signs]
-    told = replace(broken, note=note * bool(decided), signs=tuple(signs) or broken.signs)
-    return replace(told, details={NAMED: named}), len(causes) == 1
+    if any_tried(findings):
+        note = f"{note} {explained(found.defects, found.hints, diagnosed=True)}"
+    return replace(broken, note=note * bool(decided)), found
 
 
 def affordable(case: Case, width: int) -> bool:

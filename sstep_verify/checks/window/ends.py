@@ -10,8 +10,7 @@ from sstep_reference import SingularSystemError
 
 from sstep_verify.bounds.window.split import ridge_window_split, svm_window_split
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, any_tried
-from sstep_verify.checks.shared.outcome import DOUBTS, NONE_KNOWN, NOT_AGAIN
+from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.window.compare import RunWindow
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.diagnosis.candidates import Candidate, suspects_of
@@ -163,21 +162,6 @@ def source_of(findings: Sequence[Finding]) -> str:
             "panel shown is not the one used."
         )
     return "No panel tells a wrong kernel entry from a wrong recurrence here." if wrong else ""
-
-
-def reproduced(case: Case, findings: Sequence[Finding], causes: Sequence[Candidate]) -> str:
-    """What explains a failure; nothing where no mistakes were tried, as its note alone tells it."""
-    if not case.diagnose:
-        return NOT_AGAIN
-    if not any_tried(findings):
-        return ""
-    named = ", ".join(sorted(cause.words for cause in causes))
-    if causes:
-        within = "each ends the failed windows looked at where the run did, within the bound"
-        if doubt := causes[0].doubt:
-            return f"What reproduces it: {named} ({within}). {DOUBTS[doubt]}"
-        return f"Likely causes: {named} ({within})."
-    return NONE_KNOWN
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ def test_a_planted_defect_fails_with_a_reason(loss, block, update, module, old, 
     assert red
     for verdict in red:
         assert verdict.ratio > 1
-        for words in ("measured", "bound", "Likely causes", "iterations"):
+        for words in ("measured", "bound", "iterations"):
             assert words in verdict.reason
 
 
@@ -206,7 +206,7 @@ def test_no_mistake_is_named_where_none_reproduces_the_run():
         verdicts = judge(trajectory, *make_case(Hinge(0.5)))
     red = [verdict for verdict in verdicts.values() if verdict.status is Status.FAIL]
     assert red
-    assert not any("reproduces the run" in verdict.reason for verdict in red)
+    assert not any(verdict.defects for verdict in red)
 
 
 def test_an_error_carried_from_window_to_window_is_seen_in_the_classical_run():

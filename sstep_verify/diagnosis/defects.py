@@ -1,0 +1,39 @@
+"""What a diagnosis found, as records: the defects that reproduce a FAIL, and what to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sstep_verify.diagnosis.candidates import Candidate
+from sstep_verify.diagnosis.factors import Factor
+from sstep_verify.specification import requirements_of
+from sstep_verify.verdict import Defect, Hint, HintKind
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The known defects that reproduce a FAIL within its bound, and hints; nothing where none does.
+
+    Parameters
+    ----------
+    defects : tuple of Defect
+        The defects.
+    hints : tuple of Hint
+        Why the defects may not be what was done.
+    """
+
+    defects: tuple[Defect, ...] = ()
+    hints: tuple[Hint, ...] = ()
+
+
+def diagnosis_of(task: str, causes: Sequence[Candidate], factors: Iterable[Factor] = ()) -> Diagnosis:
+    """Return what was found out about a FAIL of a task.
+
+    The causes reproduce it, and each of the factors, on one quantity, explains every wrong step.
+    """
+    doubts = dict.fromkeys(cause.doubt for cause in causes if cause.doubt)
+    shared = HintKind.AT_LIMITS in doubts
+    ending = [Defect(one.names, None, requirements_of(task, one.names), shared) for one in causes]
+    sized = [Defect((one.cause,), one.size, requirements_of(task, (one.name,)), shared) for one in factors]
+    return Diagnosis((*ending, *sized), tuple(map(Hint, doubts)))
