@@ -109,7 +109,7 @@ def judged_by(solvers: Mapping[str, Solver], case: Case, first: Check, *others: 
 
     The solver under test has the empty name, its variants theirs.
     """
-    from sstep_verify.checks.registry import APART, with_draws
+    from sstep_verify.checks.registry import APART, verdicts_of, with_draws
     from sstep_verify.checks.shared.case import merge_requests
     from sstep_verify.oracle.choice import oracle_named
     from sstep_verify.runs import make_run
@@ -125,14 +125,14 @@ def judged_by(solvers: Mapping[str, Solver], case: Case, first: Check, *others: 
     drawn = with_draws(case, runs.values())
     if drawn is None:
         raise InputError(f"{case.declaration.name}: {APART}")
-    case, verdicts = drawn, first.judge(drawn, runs, oracle)
+    case, verdicts = drawn, verdicts_of(first, drawn, runs, oracle)
     if not _ended(runs, verdicts) and (later := runs_of(check.continued(case, runs) for check in others)):
         runs |= later
-        verdicts = first.judge(case, runs, oracle)
+        verdicts = verdicts_of(first, case, runs, oracle)
     if _ended(runs, verdicts):
         return verdicts
     for check in others:
-        verdicts += check.judge(case, runs, oracle) or [_nothing_judged(check, case)]
+        verdicts += verdicts_of(check, case, runs, oracle) or [_nothing_judged(check, case)]
     return verdicts
 
 

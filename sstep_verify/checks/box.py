@@ -10,16 +10,17 @@ reported; that clipped coordinates sit on it exactly is part of check window-rep
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from sstep_verify.bounds.box import box_bounds
-from sstep_verify.checks.shared.case import Case, check_of_each_s
+from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.final_vector import notes, written_with
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.shared.outcome import decided, finite_promised, planted
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import LOWER, UPPER
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
 from sstep_verify.rounding.kernel.entries import kernel_entries
@@ -147,13 +148,33 @@ def _evidence(trajectory: Trajectory, upper: float, allowed, below, above) -> di
     }
 
 
-DECLARED = check_of_each_s(
-    _judge,
+def applies(case: Case, s: int) -> bool:
+    """Whether the problem has a box."""
+    return case.problem.is_svm
+
+
+def runs(case: Case) -> dict[str, RunRequest]:
+    """The runs of every s that is judged, by key."""
+    return {run_key(s): plain_request(case, s) for s in case.s_values if applies(case, s)}
+
+
+def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+    """Judge the runs of every s by themselves; see `Check.judge`."""
+    verdicts: list[Verdict] = []
+    for s in case.s_values:
+        if applies(case, s):
+            verdicts += _judge(case, s, oracle, trajectories[run_key(s)])
+    return verdicts
+
+
+DECLARED = Check(
     id=CHECK,
     text=__doc__,
     needs="the plain run of every s; none for K-RR, which has no box",
     planted="the clip left out",
+    runs=runs,
+    judge=judge,
     bounds=("bounds/box", "bounds/largest_number"),
     level=0,
-    applies=lambda case, s: case.problem.is_svm,
+    applies=applies,
 )

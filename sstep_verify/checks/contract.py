@@ -23,13 +23,14 @@ from itertools import chain
 
 import numpy as np
 
-from sstep_verify.checks.shared.case import Case, Check, plain_request, plain_run, run_key
+from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.shared.outcome import NO_LOG, decided, finite_promised, planted
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import counted
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import TYPES
 from sstep_verify.runs import asked_of
 from sstep_verify.trajectory import RAISED, Asked, Trajectory
@@ -62,6 +63,11 @@ OF_ERROR |= {"ResultError": "shape", "NoResultError": "shape", "WitnessError": "
 
 QUOTED = {"ProgramError", *OF_ERROR} - {"IncoherenceError"}
 """Errors that are ours and say what is wrong with a run; its solver raised none of them itself."""
+
+
+def runs(case: Case) -> dict[str, RunRequest]:
+    """The plain run of every s, by key."""
+    return {run_key(s): plain_request(case, s) for s in case.s_values}
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
@@ -268,7 +274,7 @@ DECLARED = Check(
     text=__doc__,
     needs="the plain run of every s, and every run that another check asks for",
     planted="a run cut short",
-    runs=lambda case: {key: run for s in case.s_values for key, run in plain_run(case, s).items()},
+    runs=runs,
     judge=judge,
     given=True,
     bounds=("bounds/largest_number",),

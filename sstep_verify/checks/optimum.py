@@ -14,6 +14,7 @@ Q-seminorm and the decision values, does not depend on that, and whether a* is p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ import numpy as np
 from sstep_verify.bounds.optimum import ridge as optimum_ridge
 from sstep_verify.bounds.optimum import svm as optimum_svm
 from sstep_verify.bounds.optimum.reported import written_gap
-from sstep_verify.checks.shared.case import Case, check_of_each_s
+from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.final_vector import (
     OVER,
     notes,
@@ -37,6 +38,7 @@ from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.objectives import MOST_SAMPLES
 from sstep_verify.oracle.choice import ORACLES
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, norm_upper, rounded_up, unit_roundoff
 from sstep_verify.trajectory import GIVEN, Trajectory
 from sstep_verify.verdict import Status, Verdict, Why
@@ -293,13 +295,27 @@ def _not_finite(case: Case, s: int, trajectory: Trajectory) -> Verdict:
     )  # fmt: skip
 
 
-DECLARED = check_of_each_s(
-    _judge,
+def runs(case: Case) -> dict[str, RunRequest]:
+    """The runs of every s that is judged, by key."""
+    return {run_key(s): plain_request(case, s) for s in case.s_values}
+
+
+def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+    """Judge the runs of every s by themselves; see `Check.judge`."""
+    verdicts: list[Verdict] = []
+    for s in case.s_values:
+        verdicts += _judge(case, s, oracle, trajectories[run_key(s)])
+    return verdicts
+
+
+DECLARED = Check(
     id=CHECK,
     text=__doc__,
     exact=True,
     needs="the plain run of every s",
     planted="a run that made no step at all, its last a its first",
+    runs=runs,
+    judge=judge,
     given=True,
     bounds=("bounds/optimum/svm", "bounds/optimum/ridge", "bounds/optimum/reported"),
 )

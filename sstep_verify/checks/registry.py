@@ -15,14 +15,32 @@ rounding may be the cause of any FAIL but that of a count.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from sstep_verify.checks import (
+    box,
+    contract,
+    determinism,
+    metamorphic_exact,
+    optimum,
+    sstep_equals_classical,
+    step_replay,
+    trajectory,
+    window_replay,
+)
 from sstep_verify.checks.contract import FINITE
 from sstep_verify.checks.optimum import CHECK as ANSWER
+from sstep_verify.checks.recorded import (
+    claim_honesty,
+    kernel_entries,
+    message_count,
+    phases,
+    rank_coherence,
+    residual_gap,
+)
 from sstep_verify.checks.shared.case import Case, Check, loggable
 from sstep_verify.checks.shared.final_vector import ALONE
 from sstep_verify.checks.shared.outcome import nothing_compared
@@ -37,26 +55,6 @@ from sstep_verify.problems.streams import logged_stream
 from sstep_verify.rounding.arithmetic import flushed_to_zero, held_problem
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Note, NoteKind, Status, Verdict, Why
-
-MODULES = (
-    "contract",
-    "step_replay",
-    "window_replay",
-    "trajectory",
-    "sstep_equals_classical",
-    "metamorphic_exact",
-    "recorded.kernel_entries",
-    "recorded.phases",
-    "box",
-    "determinism",
-    "optimum",
-    "recorded.claim_honesty",
-    "recorded.residual_gap",
-    "recorded.rank_coherence",
-    "recorded.message_count",
-)
-"""Modules of the checks; each holds its `Check` under the name ``DECLARED``."""
-
 
 APART = (
     "Left out: its runs drew other coordinates than one another, so that they cannot be compared, nor can "
@@ -96,36 +94,34 @@ def cases_to_judge(
         yield drawn or alone, drawn is not None
 
 
-def on_held(check: Check) -> Check:
-    """The check, which judges runs on the problem that their solver held."""
-    if check.given:
-        return check
+def verdicts_of(
+    check: Check, case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle
+) -> list[Verdict]:
+    """Judge runs by a check: in IEEE arithmetic, on the problem as the declared precision holds it.
 
-    def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-        held = held_problem(case.problem, case.declaration)
-        if held is None:
-            judged = [s for s in case.s_values if check.applies(case, s)]
-            return [nothing_compared(check.id, case, s, 0, Why.OUT_OF_RANGE) for s in judged]
-        if held is case.problem:
-            return check.judge(case, trajectories, oracle)
-        truth = oracle.kept(f"held {held.digest}", lambda: oracle.of(held))
-        verdicts = check.judge(replace(case, problem=held), trajectories, truth)
-        return [replace(verdict, problem=case.problem.label) for verdict in verdicts]
-
-    return replace(check, judge=judge)
+    The verdicts note runs, or a judgement, that were made in another arithmetic.
+    """
+    restore_with_warning(f"before a judgement by {check.id}")
+    found = _on_held(check, case, trajectories, oracle)
+    verdicts = [_as_known(check, oracle, verdict) for verdict in found]
+    if left := restore():
+        return [_inconclusive(_noted(verdict, left)) for verdict in verdicts]
+    return [_as_made(check, case, trajectories, oracle, verdict) for verdict in verdicts]
 
 
-def in_ieee(check: Check) -> Check:
-    """The check, whose judgement is made in IEEE arithmetic and says so of runs that were not."""
-
-    def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-        restore_with_warning(f"before a judgement by {check.id}")
-        verdicts = [_as_known(check, oracle, one) for one in check.judge(case, trajectories, oracle)]
-        if left := restore():
-            return [_inconclusive(_noted(verdict, left)) for verdict in verdicts]
-        return [_as_made(check, case, trajectories, oracle, verdict) for verdict in verdicts]
-
-    return replace(check, judge=judge)
+def _on_held(
+    check: Check, case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle
+) -> list[Verdict]:
+    """Judge runs on the problem that their solver held; as it was given where a check says so."""
+    held = case.problem if check.given else held_problem(case.problem, case.declaration)
+    if held is None:
+        judged = [s for s in case.s_values if check.applies(case, s)]
+        return [nothing_compared(check.id, case, s, 0, Why.OUT_OF_RANGE) for s in judged]
+    if held is case.problem:
+        return check.judge(case, trajectories, oracle)
+    truth = oracle.kept(f"held {held.digest}", lambda: oracle.of(held))
+    verdicts = check.judge(replace(case, problem=held), trajectories, truth)
+    return [replace(verdict, problem=case.problem.label) for verdict in verdicts]
 
 
 EVALUATED = "Exact values are evaluated at two precisions, not enclosed."
@@ -187,14 +183,29 @@ def _may_explain(
     if not check.bounds or not set(altered) <= {*SUBNORMAL, SHORTENED}:
         return True
     with flushed_to_zero():
-        return all(one.status is not Status.FAIL for one in check.judge(case, runs, oracle))
+        return all(one.status is not Status.FAIL for one in _on_held(check, case, runs, oracle))
 
 
-def _declared(module: str) -> Check:
-    return in_ieee(on_held(importlib.import_module(f"sstep_verify.checks.{module}").DECLARED))
+DECLARED: tuple[Check, ...] = (
+    contract.DECLARED,
+    step_replay.DECLARED,
+    window_replay.DECLARED,
+    trajectory.DECLARED,
+    sstep_equals_classical.DECLARED,
+    metamorphic_exact.DECLARED,
+    kernel_entries.DECLARED,
+    phases.DECLARED,
+    box.DECLARED,
+    determinism.DECLARED,
+    optimum.DECLARED,
+    claim_honesty.DECLARED,
+    residual_gap.DECLARED,
+    rank_coherence.DECLARED,
+    message_count.DECLARED,
+)
+"""The checks, in the order in which they judge."""
 
-
-CHECKS: dict[str, Check] = {check.id: check for check in map(_declared, MODULES)}
+CHECKS: dict[str, Check] = {check.id: check for check in DECLARED}
 """All checks by id."""
 
 PRIMARY: tuple[str, ...] = tuple(check.id for check in CHECKS.values() if check.primary)

@@ -9,7 +9,9 @@ share is left to the check trajectory.
 
 from __future__ import annotations
 
-from sstep_verify.checks.shared.case import Case, check_of_each_s
+from collections.abc import Mapping
+
+from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.short.runs import (
     short_key,
     short_length,
@@ -42,15 +44,39 @@ def _judge(case: Case, s: int, oracle: Oracle, *both: Trajectory) -> list[Verdic
     return [verdict_of(CHECK, truth, s, *both, compared=compared, origin=origin)]
 
 
-DECLARED = check_of_each_s(
-    _judge,
-    _requests,
+def applies(case: Case, s: int) -> bool:
+    """Whether a run is an s-step one."""
+    return s > 1
+
+
+def runs(case: Case) -> dict[str, RunRequest]:
+    """The runs of every s that is judged, by key."""
+    return {
+        key: request
+        for s in case.s_values
+        if applies(case, s)
+        for key, request in _requests(case, s).items()
+    }
+
+
+def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+    """Judge the runs of every s by themselves; see `Check.judge`."""
+    verdicts: list[Verdict] = []
+    for s in case.s_values:
+        if applies(case, s):
+            verdicts += _judge(case, s, oracle, *(trajectories[key] for key in _requests(case, s)))
+    return verdicts
+
+
+DECLARED = Check(
     id=CHECK,
     text=__doc__,
     exact=True,
     needs="a short run of every s > 1, and the classical one recorded at the window ends of all of them",
     planted="the kernel correction left out of the s-step run alone",
+    runs=runs,
+    judge=judge,
     bounds=("bounds/window/svm", "bounds/window/ridge"),
     level=0,
-    applies=lambda case, s: s > 1,
+    applies=applies,
 )

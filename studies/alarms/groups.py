@@ -156,11 +156,11 @@ def verdicts_of(
 
     if not make(check.runs(case) for check in (first, *checks)):
         return (), None
-    if broken := [one for one in first.judge(case, runs, oracle) if one.status is Status.FAIL]:
+    if broken := [one for one in verdicts_of(first, case, runs, oracle) if one.status is Status.FAIL]:
         return tuple(broken), None
     if not make(check.continued(case, runs) for check in checks):
         return (), None
-    verdicts = [one for check in checks for one in check.judge(case, runs, oracle)]
+    verdicts = [one for check in checks for one in verdicts_of(check, case, runs, oracle)]
     return tuple(verdicts), runs[run_key(case.s_values[0])]
 
 

@@ -22,7 +22,7 @@ from sstep_reference.kernels import Columns
 from sstep_verify import Problem, ReferenceSolver, Trajectory, quantities
 from sstep_verify.adapters.callable import record, start_vector
 from sstep_verify.checks import contract, step_replay, window_replay
-from sstep_verify.checks.registry import checks_of
+from sstep_verify.checks.registry import checks_of, verdicts_of
 from sstep_verify.checks.shared.case import Case, merge_requests
 from sstep_verify.declaration import Declaration, Precision
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
@@ -179,7 +179,7 @@ class JudgedRuns:
     def _verdict(self, check: str, mutation: Mutation = NONE) -> Verdict | None:
         """The verdict of one check on the run of a mutant; None where that breaks down."""
         runs = self.made(mutation)
-        return None if runs is None else self._checks[check].judge(self._case, runs, self._oracle)[0]
+        return None if runs is None else verdicts_of(self._checks[check], self._case, runs, self._oracle)[0]
 
     def verdicts(self, mutation: Mutation = NONE) -> list[Verdict]:
         """The verdicts on the run of a mutant: of one that the contract refuses only that, of none none."""

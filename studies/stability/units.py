@@ -25,7 +25,7 @@ from sstep_verify.campaign.artefact.verdicts import keep_artefacts
 from sstep_verify.campaign.cases import command_for
 from sstep_verify.campaign.model import tell
 from sstep_verify.checks import contract, step_replay, window_replay
-from sstep_verify.checks.registry import checks_of
+from sstep_verify.checks.registry import checks_of, verdicts_of
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.measures import against_classical, drift, loss_factor, relative_error
 from sstep_verify.oracle.facade import Oracle
@@ -75,7 +75,9 @@ def execute_unit(unit: ScenarioUnit, again: str, artefacts: Path | None) -> Unit
             found = [
                 verdict
                 for check in checks_of(checks)
-                for verdict in keep_artefacts(check, case, made, check.judge(case, made, oracle), artefacts)
+                for verdict in keep_artefacts(
+                    check, case, made, verdicts_of(check, case, made, oracle), artefacts
+                )
             ]
             verdicts += [(unit.case(form), scenario.condition, verdict) for verdict in found]
             ratios[s] = max((verdict.ratio for verdict in found), default=math.nan)

@@ -21,7 +21,7 @@ from sstep_verify.adapters.program import (
     program_from,
 )
 from sstep_verify.campaign.verdicts.other_conventions import name_conventions
-from sstep_verify.checks.registry import CHECKS
+from sstep_verify.checks.registry import CHECKS, verdicts_of
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import ProgramError, RefusedError
 from sstep_verify.oracle.facade import Oracle
@@ -227,7 +227,7 @@ def judged_probes(program: Path, task: str, panel: str, *checks: str) -> dict[st
     oracle, found = Oracle(problem), {}
     for check in (CHECKS[name] for name in checks):
         runs = {key: make_run(solver, request) for key, request in check.runs(case).items()}
-        verdicts = check.judge(case, runs, oracle)
+        verdicts = verdicts_of(check, case, runs, oracle)
         (found[check.id],) = name_conventions(check, case, runs, solver, verdicts, oracle)
     return found
 

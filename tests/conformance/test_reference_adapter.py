@@ -20,7 +20,7 @@ from sstep_reference.arithmetic import Float
 
 from sstep_verify.adapters import CallableSolver, ReferenceSolver
 from sstep_verify.checks import window_replay
-from sstep_verify.checks.registry import on_held
+from sstep_verify.checks.registry import verdicts_of
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
@@ -80,7 +80,7 @@ def kernels_of(precision: str, loss, block: int) -> list:
 
 def judged(case: Case, solver, oracle: Oracle) -> list:
     trajectories = {key: solver.run(request) for key, request in window_replay.runs(case).items()}
-    return on_held(window_replay.DECLARED).judge(case, trajectories, oracle)
+    return verdicts_of(window_replay.DECLARED, case, trajectories, oracle)
 
 
 def statuses(solver, kernel, loss, block, declaration=None, s_values=S_VALUES) -> list[Status]:
@@ -191,14 +191,13 @@ def test_a_longdouble_state_is_judged_unrounded():
     drawn = np.unique(case.stream.blocks(ITERATIONS - 4, ITERATIONS))
     clipped = [i for i in drawn if trajectory.final[i] == np.longdouble(0.03)]
     assert clipped
-    assert on_held(window_replay.DECLARED).judge(case, {key: trajectory}, oracle_of(kernel))[0].ratio <= 1.0
+    assert verdicts_of(window_replay.DECLARED, case, {key: trajectory}, oracle_of(kernel))[0].ratio <= 1.0
     alphas = trajectory.alphas.copy()
     alphas[-1, clipped[0]] = np.nextafter(alphas[-1, clipped[0]], np.longdouble(1))
     assert np.array_equal(alphas.astype(np.float64), trajectory.alphas.astype(np.float64))
     moved = replace(trajectory, alphas=alphas)
     assert (
-        on_held(window_replay.DECLARED).judge(case, {key: moved}, oracle_of(kernel))[0].status
-        is Status.FAIL
+        verdicts_of(window_replay.DECLARED, case, {key: moved}, oracle_of(kernel))[0].status is Status.FAIL
     )
 
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 
 from sstep_verify.campaign.verdicts.measured import measuring_points
-from sstep_verify.checks.registry import on_held
+from sstep_verify.checks.registry import verdicts_of
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import IndexStream, LinearKernel, Problem, Ridge
@@ -57,7 +57,7 @@ def judged(check, case, tested, change=None, observe=None, of=None):
     trajectories = {key: tested.run(request, observe) for key, request in check.DECLARED.runs(case).items()}
     if change is not None:
         trajectories = {key: change(trajectory) for key, trajectory in trajectories.items()}
-    verdicts = on_held(check.DECLARED).judge(case, trajectories, Oracle(case.problem))
+    verdicts = verdicts_of(check.DECLARED, case, trajectories, Oracle(case.problem))
     for verdict in verdicts:
         assert verdict.check == check.CHECK
         assert verdict.replay == "again"

@@ -13,7 +13,7 @@ from judged import by_s
 from sstep_verify.adapters import CallableSolver, ReferenceSolver
 from sstep_verify.checks import box, trajectory, window_replay
 from sstep_verify.checks.recorded import kernel_entries
-from sstep_verify.checks.registry import on_held
+from sstep_verify.checks.registry import verdicts_of
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Window
 from sstep_verify.checks.window.replays import WindowReplays
@@ -45,7 +45,7 @@ def judged(problem, solver, s_values, iterations, checks=(window_replay,), block
     for check in checks:
         runs = {key: solver.run(request) for key, request in check.DECLARED.runs(case).items()}
         judged_by = by_s(
-            on_held(check.DECLARED).judge(case, runs, oracle),
+            verdicts_of(check.DECLARED, case, runs, oracle),
             [s for s in s_values if check.DECLARED.applies(case, s)],
         )
         found.update({(check.CHECK, s): verdict for s, verdict in judged_by.items()})

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.campaign.verdicts.measured import measuring_points
-from sstep_verify.checks.registry import checks_of
+from sstep_verify.checks.registry import checks_of, verdicts_of
 from sstep_verify.checks.shared.case import Case, merge_requests
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
@@ -117,4 +117,4 @@ def verdicts(
         for key, request in check.continued(case, runs).items():
             runs[key] = solver.run(request)
     oracle = Oracle(case.problem)
-    return [verdict for check in checks for verdict in check.judge(case, runs, oracle)]
+    return [verdict for check in checks for verdict in verdicts_of(check, case, runs, oracle)]

@@ -11,7 +11,7 @@ import mixed_ranks
 import numpy as np
 import pytest
 
-from sstep_verify.checks.registry import checks_of
+from sstep_verify.checks.registry import checks_of, verdicts_of
 from sstep_verify.checks.shared.case import Case, merge_requests
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
@@ -98,7 +98,7 @@ def test_runs_of_ranks_of_other_kinds_are_right_and_the_same_on_all(tmp_path, ra
         runs = {key: trajectory for (other, key), trajectory in made.items() if other == name}
         assert all(run.counters["broadcasts"] for run in runs.values())
         verdicts = [
-            verdict for check in CHECKS for verdict in check.judge(case, runs, Oracle(case.problem))
+            verdict for check in CHECKS for verdict in verdicts_of(check, case, runs, Oracle(case.problem))
         ]
         assert {verdict.check for verdict in verdicts} == {check.id for check in CHECKS}
         bad = [(verdict.check, verdict.reason) for verdict in verdicts if verdict.status is not Status.PASS]

@@ -17,7 +17,7 @@ from scenario_strategies import acting_scenarios
 from sstep_verify.campaign.verdicts.measured import measuring_points
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.recorded import kernel_entries, message_count
-from sstep_verify.checks.registry import on_held
+from sstep_verify.checks.registry import verdicts_of
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.scenarios.draws import edge_scenarios
@@ -54,7 +54,7 @@ class Judge:
             key: solver.run(replace(request, initial=self._initial))
             for key, request in check.DECLARED.runs(case).items()
         }
-        (verdict,) = on_held(check.DECLARED).judge(case, trajectories, self._oracle)
+        (verdict,) = verdicts_of(check.DECLARED, case, trajectories, self._oracle)
         return verdict
 
 

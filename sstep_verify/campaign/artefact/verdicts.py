@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sstep_verify.campaign.artefact.files import EVERY, MALFORMED, Artefact, write_artefact
-from sstep_verify.checks.registry import checks_of
+from sstep_verify.checks.registry import checks_of, verdicts_of
 from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.outcome import right_at_one
 from sstep_verify.errors import InputError, counted
@@ -139,7 +139,7 @@ def rejudge(artefact: Artefact) -> Rejudged:
         )
     (check,), case = checks_of((artefact.check,)), artefact.case
     try:
-        found = check.judge(case, artefact.trajectories, oracle_named(case.oracle, case.problem))
+        found = verdicts_of(check, case, artefact.trajectories, oracle_named(case.oracle, case.problem))
     except MALFORMED as error:
         raise InputError(
             f"the check {artefact.check} cannot judge what the artefact holds: {error!r}; it holds "

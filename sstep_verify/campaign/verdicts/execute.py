@@ -25,7 +25,7 @@ from sstep_verify.campaign.verdicts.runs import (
 )
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.metamorphic_exact import CHECK as SAME_BITS
-from sstep_verify.checks.registry import case_of, cases_to_judge, with_draws
+from sstep_verify.checks.registry import case_of, cases_to_judge, verdicts_of, with_draws
 from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.outcome import nothing_compared
 from sstep_verify.oracle.choice import oracle_named
@@ -191,7 +191,7 @@ def _judged(check: Check, case: Case, made: RunsMade, oracle: Oracle, *, same: b
     if not same:
         return [nothing_compared(check.id, case, s, 1, Why.DRAWS_DIFFER) for s in _judgeable(check, case)]
     sound = sound_case(check, case, made.trajectories, made.broken)
-    found = check.judge(sound, made.trajectories, oracle) if sound is not None else []
+    found = verdicts_of(check, sound, made.trajectories, oracle) if sound is not None else []
     kept = sound.s_values if sound is not None else ()
     return found + [
         nothing_compared(check.id, case, s, 1, Why.PREREQUISITE)

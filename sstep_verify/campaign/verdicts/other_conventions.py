@@ -13,7 +13,7 @@ from sstep_verify.adapters.program.translate import Translation
 from sstep_verify.adapters.program.witness import labelled
 from sstep_verify.campaign.headline import RIGHT_WITH
 from sstep_verify.checks.recorded import kernel_entries, phases
-from sstep_verify.checks.registry import PRIMARY, with_draws
+from sstep_verify.checks.registry import PRIMARY, verdicts_of, with_draws
 from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.oracle.facade import Oracle
@@ -77,7 +77,7 @@ def _right_rows(
         return []
     tried = replace(case, diagnose=False)
     changed = {key: _relabelled(run, case) for key, run in runs.items()}
-    if any(one.status is not Status.PASS for one in check.judge(tried, changed, oracle)):
+    if any(one.status is not Status.PASS for one in verdicts_of(check, tried, changed, oracle)):
         return []
     other = {"K": "Q", "Q": "K"}[solver.described.conventions.panel]
     return [f'panel = "{other}"']
@@ -112,7 +112,7 @@ def _right_with(
         stream = replace(case.stream, drawn="") if logged else case.stream
         other_case = replace(case, declaration=declared, stream=stream, diagnose=False)
         tried = with_draws(other_case, changed.values())
-        if tried and all(one.status is Status.PASS for one in check.judge(tried, changed, oracle)):
+        if tried and all(one.status is Status.PASS for one in verdicts_of(check, tried, changed, oracle)):
             if isinstance(other.scale, str) and other.scale != own.scale and other.of(problem).exact:
                 factor = float(other.of(problem).factor)
                 words += (

@@ -11,7 +11,7 @@ overflow in its precision (sstep_verify/bounds/optimum/reported.py).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -20,11 +20,12 @@ import numpy as np
 from sstep_verify.bounds.optimum.reported import may_overflow, predictions
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import Evaluated, svm_values
-from sstep_verify.checks.shared.case import Case, check_of_each_s
+from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding, unknown
 from sstep_verify.checks.shared.outcome import decided, executed, most_visible, planted
 from sstep_verify.oracle.balls.objectives import MOST_SAMPLES
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Claim, Trajectory
 from sstep_verify.verdict import Coverage, Place, Status, Verdict, Why
 
@@ -150,13 +151,27 @@ def _finding(name: str, claim: Claim, known: Evaluated | None, true: tuple[float
     return Finding("", lower, upper, bound, place=place)
 
 
-DECLARED = check_of_each_s(
-    _judge,
+def runs(case: Case) -> dict[str, RunRequest]:
+    """The runs of every s that is judged, by key."""
+    return {run_key(s): plain_request(case, s) for s in case.s_values}
+
+
+def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+    """Judge the runs of every s by themselves; see `Check.judge`."""
+    verdicts: list[Verdict] = []
+    for s in case.s_values:
+        verdicts += _judge(case, s, oracle, trajectories[run_key(s)])
+    return verdicts
+
+
+DECLARED = Check(
     id=CHECK,
     text=__doc__,
     exact=True,
     needs="the plain run of every s",
     planted="the value of an earlier a reported as that of the last",
+    runs=runs,
+    judge=judge,
     given=True,
     bounds=(
         "bounds/optimum/svm",

@@ -10,14 +10,14 @@ for the declared formulas, whatever the order of summation.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sstep_verify.checks.shared.case import Case, check_of_each_s
+from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.finding import Finding, decisive, unknown
 from sstep_verify.checks.shared.outcome import planted_term, record, worst_entry
 from sstep_verify.checks.window_replay import replayable
@@ -269,16 +269,40 @@ def _digits(error: float, largest: float, whole: float) -> float:
     return min(math.log10(largest) - math.log10(error), whole)
 
 
-DECLARED = check_of_each_s(
-    _judge,
-    _requests,
+def applies(case: Case, s: int) -> bool:
+    """Whether the solver exposes the kernel entries that it used."""
+    return case.declaration.exposes
+
+
+def runs(case: Case) -> dict[str, RunRequest]:
+    """The runs of every s that is judged, by key."""
+    return {
+        key: request
+        for s in case.s_values
+        if applies(case, s) and replayable(case, s)
+        for key, request in _requests(case, s).items()
+    }
+
+
+def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+    """Judge the runs of every s by themselves; see `Check.judge`."""
+    verdicts: list[Verdict] = []
+    for s in case.s_values:
+        if applies(case, s) and replayable(case, s):
+            verdicts += _judge(case, s, oracle, *(trajectories[key] for key in _requests(case, s)))
+    return verdicts
+
+
+DECLARED = Check(
     id=CHECK,
     text=__doc__,
     exact=True,
     needs="a short run of every s that exposes its panels, where the solver declares that it can",
     planted="entries that say nothing of the data, as if the kernel function were left out",
+    runs=runs,
+    judge=judge,
     bounds=("rounding/kernel/entries",),
     level=2,
-    applies=lambda case, s: case.declaration.exposes,
+    applies=applies,
     affordable=replayable,
 )

@@ -15,12 +15,12 @@ One process counts what it would send. Counts alone are evidence that s was used
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.checks.shared.case import Case, check_of_each_s, loggable, plain_request, run_key
+from sstep_verify.checks.shared.case import Case, Check, loggable, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import decided, planted
 from sstep_verify.costs import messages
@@ -177,13 +177,37 @@ def _drawn(case: Case, s: int, trajectory: Trajectory) -> Iterator[np.ndarray]:
     return drawn_windows(case.stream, s, trajectory.length, trajectory.start)
 
 
-DECLARED = check_of_each_s(
-    _judge,
-    _requests,
+def applies(case: Case, s: int) -> bool:
+    """Whether an exchange is declared."""
+    return bool(case.declaration.exchange)
+
+
+def runs(case: Case) -> dict[str, RunRequest]:
+    """The runs of every s that is judged, by key."""
+    return {
+        key: request
+        for s in case.s_values
+        if applies(case, s)
+        for key, request in _requests(case, s).items()
+    }
+
+
+def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+    """Judge the runs of every s by themselves; see `Check.judge`."""
+    verdicts: list[Verdict] = []
+    for s in case.s_values:
+        if applies(case, s):
+            verdicts += _judge(case, s, oracle, *(trajectories[key] for key in _requests(case, s)))
+    return verdicts
+
+
+DECLARED = Check(
     id=CHECK,
     text=__doc__,
     needs="the plain run of every s; of exchange per-window one of half its windows too",
     planted="communication in every iteration, as the classical method has it",
+    runs=runs,
+    judge=judge,
     level=3,
-    applies=lambda case, s: bool(case.declaration.exchange),
+    applies=applies,
 )

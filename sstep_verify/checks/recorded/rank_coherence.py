@@ -9,15 +9,16 @@ alone, that they hold the same. The bound is 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from sstep_verify.checks.shared.case import Case, check_of_each_s
+from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import decided, planted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.problem import fingerprint
+from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Coverage, Place, Term, Verdict, Why
 
@@ -99,10 +100,24 @@ def _compare(ranks: int, trajectory: Trajectory, iteration: int) -> Finding:
     return wrong("", len(differ), place=Place(0, iteration, item=_named(differ)))
 
 
-DECLARED = check_of_each_s(
-    _judge,
+def runs(case: Case) -> dict[str, RunRequest]:
+    """The runs of every s that is judged, by key."""
+    return {run_key(s): plain_request(case, s) for s in case.s_values}
+
+
+def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+    """Judge the runs of every s by themselves; see `Check.judge`."""
+    verdicts: list[Verdict] = []
+    for s in case.s_values:
+        verdicts += _judge(case, s, oracle, trajectories[run_key(s)])
+    return verdicts
+
+
+DECLARED = Check(
     id=CHECK,
     text=__doc__,
     needs="the plain run of every s, on several ranks",
     planted="a rank that goes its own way, or makes no updates",
+    runs=runs,
+    judge=judge,
 )

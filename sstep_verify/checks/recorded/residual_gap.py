@@ -9,12 +9,13 @@ segments, and the plain run to its end, in larger ones.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from sstep_verify.bounds.residual_gap import DriftBound, Segment
-from sstep_verify.checks.shared.case import Case, check_of_each_s, plain_run
+from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding, Window, unknown, wrong
 from sstep_verify.checks.shared.outcome import (
     finite_promised,
@@ -53,7 +54,7 @@ def _requests(case: Case, s: int) -> dict[str, RunRequest]:
     step = max(-(-iterations // (SEGMENTS * s)), 1) * s
     points = tuple(range(step, iterations, step))
     short = RunRequest(case.problem, case.stream, s, iterations, record=points)
-    return {f"state/s={s}": short} | plain_run(case, s)
+    return {f"state/s={s}": short, run_key(s): plain_request(case, s)}
 
 
 def sparse(trajectory: Trajectory, name: str) -> Trajectory:
@@ -171,15 +172,39 @@ def _finding(
     return replace(worst, what=what, window=Window(0, iteration))
 
 
-DECLARED = check_of_each_s(
-    _judge,
-    _requests,
+def applies(case: Case, s: int) -> bool:
+    """Whether a maintained state is declared."""
+    return bool(case.declaration.state)
+
+
+def runs(case: Case) -> dict[str, RunRequest]:
+    """The runs of every s that is judged, by key."""
+    return {
+        key: request
+        for s in case.s_values
+        if applies(case, s)
+        for key, request in _requests(case, s).items()
+    }
+
+
+def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
+    """Judge the runs of every s by themselves; see `Check.judge`."""
+    verdicts: list[Verdict] = []
+    for s in case.s_values:
+        if applies(case, s):
+            verdicts += _judge(case, s, oracle, *(trajectories[key] for key in _requests(case, s)))
+    return verdicts
+
+
+DECLARED = Check(
     id=CHECK,
     text=__doc__,
     exact=True,
     needs="the plain run and a short one of every s, recorded in several places, where a state is declared",
     planted="a carried quantity that is not updated",
+    runs=runs,
+    judge=judge,
     bounds=("bounds/residual_gap",),
     level=2,
-    applies=lambda case, s: bool(case.declaration.state),
+    applies=applies,
 )

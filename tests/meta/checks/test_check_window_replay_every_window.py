@@ -13,7 +13,7 @@ from sstep_verify.adapters import CallableSolver, ReferenceSolver
 from sstep_verify.bounds import screen as bounding
 from sstep_verify.bounds.window.svm_errors import HIGH
 from sstep_verify.checks import window_replay as check
-from sstep_verify.checks.registry import on_held
+from sstep_verify.checks.registry import verdicts_of
 from sstep_verify.checks.window import screen as screening
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, RBFKernel, Ridge, SquaredHinge
@@ -67,7 +67,7 @@ def judged(case, solver):
     """Verdicts by s, the continued runs made as a campaign makes them."""
     runs = {key: solver.run(request) for key, request in check.runs(case).items()}
     runs |= {key: solver.run(request) for key, request in screening.requests(case, runs).items()}
-    return by_s(on_held(check.DECLARED).judge(case, runs, Oracle(case.problem)), case.s_values)
+    return by_s(verdicts_of(check.DECLARED, case, runs, Oracle(case.problem)), case.s_values)
 
 
 @pytest.mark.parametrize(("loss", "block"), LOSSES)

@@ -10,7 +10,7 @@ from artefact_cases import drawn_case
 from sstep_verify.campaign.artefact.files import read_artefact, write_artefact
 from sstep_verify.campaign.artefact.verdicts import artefact_of, keep_artefacts, rejudge
 from sstep_verify.checks.recorded import message_count
-from sstep_verify.checks.registry import CHECKS, checks_of
+from sstep_verify.checks.registry import CHECKS, checks_of, verdicts_of
 from sstep_verify.checks.shared.case import merge_requests
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
@@ -29,7 +29,7 @@ def _judged(case, spoil=None):
         runs.update({key: solver.run(request) for key, request in wanted.items() if key not in runs})
     if spoil is not None:
         runs = {key: spoil(key, run) for key, run in runs.items()}
-    return runs, [(check, check.judge(case, runs, Oracle(case.problem))) for check in checks]
+    return runs, [(check, verdicts_of(check, case, runs, Oracle(case.problem))) for check in checks]
 
 
 def _spoil(key, run):

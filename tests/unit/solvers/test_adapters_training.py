@@ -10,7 +10,7 @@ import pytest
 from sstep_verify.adapters.training import TrainingSolver
 from sstep_verify.checks import step_replay
 from sstep_verify.checks.recorded import claim_honesty
-from sstep_verify.checks.registry import on_held
+from sstep_verify.checks.registry import verdicts_of
 from sstep_verify.checks.shared.case import Case, plain_request
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
@@ -56,7 +56,7 @@ def judged(check, request: RunRequest, solver: TrainingSolver):
         start=request.start, initial=request.initial, replay_command="again",
     )  # fmt: skip
     made = {f"s={request.s}": solver.run(replace(plain_request(case, request.s), log=True))}
-    (verdict,) = on_held(check.DECLARED).judge(case, made, Oracle(request.problem))
+    (verdict,) = verdicts_of(check.DECLARED, case, made, Oracle(request.problem))
     return verdict
 
 

@@ -19,7 +19,7 @@ from sstep_verify.campaign.verdicts.case import make_case
 from sstep_verify.campaign.verdicts.family import expand
 from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 from sstep_verify.checks import contract
-from sstep_verify.checks.registry import CHECKS, cases_to_judge
+from sstep_verify.checks.registry import CHECKS, cases_to_judge, verdicts_of
 from sstep_verify.errors import RefusedError
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
@@ -66,7 +66,7 @@ def judged(path: str, task: str = "svm-l1", check: str = "trajectory", hinted: b
     case, runs, solver = ran(path, task, check, **sizes)
     case = replace(case, diagnose=hinted)
     oracle = Oracle(case.problem)
-    found = CHECKS[check].judge(case, runs, oracle)
+    found = verdicts_of(CHECKS[check], case, runs, oracle)
     (verdict,) = name_conventions(CHECKS[check], case, runs, solver, found, oracle) if hinted else found
     return verdict
 
@@ -257,7 +257,7 @@ def test_an_artefact_of_logged_draws_is_judged_again_as_it_was(tmp_path):
     path = file(tmp_path, LOGGED + "[conventions]\nsign = -1\n", "log", DRAWS="logged", SEED="3")
     case, runs, _ = ran(path, "svm-l1", "step-replay")
     check = CHECKS["step-replay"]
-    found = check.judge(case, runs, Oracle(case.problem))
+    found = verdicts_of(check, case, runs, Oracle(case.problem))
     kept = read_artefact(write_artefact(artefact_of(check, case, 7, runs, found), tmp_path))
     assert kept.case.stream.kind == "file"
     again = rejudge(kept)
