@@ -14,12 +14,12 @@ from time import perf_counter
 from typing import Any
 
 from grid import Report, timed
-from sstep_reference.arithmetic import Balls
+from sstep_reference.arithmetic import Balls, Mpmath
 
 from sstep_verify.oracle.balls.kernel_balls import BallKernel
 from sstep_verify.oracle.certificate.certify import certify
-from sstep_verify.oracle.witness import trajectory
-from sstep_verify.problems import IndexStream, Problem, Ridge, kernel_from
+from sstep_verify.oracle.evaluated import closed_form
+from sstep_verify.problems import Problem, Ridge, kernel_from
 from sstep_verify.problems.data import datasets
 
 KERNELS = ("linear", "polynomial", "rbf")
@@ -88,8 +88,7 @@ def measure(report: Report) -> None:
                 certificate = certify(problem, DIGITS)
                 seconds = perf_counter() - begin
                 if m <= MOST["mpmath"]:
-                    once = IndexStream("cyclic", m, m, 1)
-                    taken["mpmath"] = m, timed(partial(trajectory, problem, once, 182))
+                    taken["mpmath"] = m, timed(partial(closed_form, problem, Mpmath(182)))
                 if m <= MOST["arb"]:
                     arb, bits = arb_solve(problem)
                     taken["arb"] = m, arb

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from sstep_reference.arithmetic import Arithmetic
 
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.exact_kernel import (
@@ -84,13 +85,9 @@ class EvaluatedOracle(Oracle):
         )
 
     def _closed_form(self, problem: Problem) -> RidgeOptimum:
-        """One step of Algorithm 3 on all coordinates at either precision, and its residual."""
+        """The closed form at either precision, and its residual."""
         arithmetic, m = self.arithmetic(BITS), problem.samples
-        block, start = [list(range(m))], [0.0] * m
-        solutions = (
-            classical_run(problem, exact_kernel(problem, one), start, block)
-            for one in (arithmetic.low, arithmetic.high)
-        )
+        solutions = (closed_form(problem, one) for one in (arithmetic.low, arithmetic.high))
         solution = [Evaluated(*pair) for pair in zip(*solutions, strict=True)]
         alpha, point = np.array([float(one) for one in solution]), [one.mid() for one in solution]
         residual = derivative(problem, arithmetic, point, self._products(problem, point))
@@ -116,6 +113,12 @@ class EvaluatedOracle(Oracle):
         arithmetic, kernel = self.arithmetic(BITS), self.kernel(BITS)
         weighted = signed(problem, point)
         return [arithmetic.dot(kernel.column(i), weighted) for i in range(problem.samples)]
+
+
+def closed_form(problem: Problem, arithmetic: Arithmetic) -> Any:
+    """The solution of a K-RR in an arithmetic: one step of Algorithm 3 on all coordinates, from zero."""
+    m = problem.samples
+    return classical_run(problem, exact_kernel(problem, arithmetic), [0.0] * m, [list(range(m))])
 
 
 def refuse_samples(label: str, samples: int) -> None:

@@ -212,3 +212,8 @@ def test_a_certificate_takes_the_place_of_nothing_that_is_read(toy):
     for out in (toy, toy.parent, "", "a\0b"):
         assert isinstance(_run(*words, out).exception, InputError)
     assert toy.read_text() == before
+
+
+def test_a_vector_does_not_go_with_a_proof():
+    done = _run("--verify", "x.json", "--final", "x")
+    assert (done.exit_code, "--final does not go with --verify" in done.output) == (2, True)

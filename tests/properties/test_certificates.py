@@ -15,17 +15,16 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 from sstep_reference import Rational
-from sstep_reference.arithmetic import exact_fraction
+from sstep_reference.arithmetic import Mpmath, exact_fraction
 
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.certificate.certify import certify
 from sstep_verify.oracle.certificate.file import decode, encode
+from sstep_verify.oracle.evaluated import closed_form
 from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.oracle.verify.record import SvmCertificate
-from sstep_verify.oracle.witness import trajectory
 from sstep_verify.problems import (
     Hinge,
-    IndexStream,
     LinearKernel,
     PolynomialKernel,
     Problem,
@@ -178,8 +177,7 @@ def test_a_ridge_certificate_agrees_with_mpmath(kernel):
     data, targets = generator.standard_normal((60, 4)), generator.standard_normal(60)
     problem = Problem("random", data, targets, kernel, Ridge(1e-3))
     certificate = certify(problem, 50)
-    everything = IndexStream("cyclic", problem.samples, problem.samples, 1)
-    exact = [exact_fraction(value) for value in trajectory(problem, everything, 800)[-1]]
+    exact = [exact_fraction(value) for value in closed_form(problem, Mpmath(800))]
     errors = [abs(Fraction(text) - value) for text, value in zip(certificate.alpha, exact, strict=True)]
     assert all(e <= Fraction(radius) for e, radius in zip(errors, certificate.radii, strict=True))
     assert certificate.digits == 50

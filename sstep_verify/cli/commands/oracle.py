@@ -22,7 +22,7 @@ from sstep_verify.cli.options import (
     problem_of,
     problem_options,
 )
-from sstep_verify.errors import InputError, OracleDisagreementError
+from sstep_verify.errors import InputError
 from sstep_verify.files import write_text
 
 SHOWN = 30
@@ -33,8 +33,8 @@ OF_A_VECTOR = ("tolerance", "scale", "signed")
 OF_A_CERTIFICATE = ("digits", "force", "no_cache", "as_json")
 """Options that go with ``--final`` alone, and those that do not."""
 
-GO_WITH = {"file": ("data", "directory", "as_json"), "witness": ("digits",)}
-"""Options, and DATA, that go with ``--verify`` and ``--witness``, which do nothing else."""
+OF_VERIFY = ("data", "directory", "as_json")
+"""Options, and DATA, that go with ``--verify``, which does nothing else."""
 
 
 @click.command("oracle")
@@ -44,9 +44,6 @@ GO_WITH = {"file": ("data", "directory", "as_json"), "witness": ("digits",)}
     "--final", metavar="FILE",
     help="Judge this vector, which a solver left: is it the optimum? Nothing is run.",
 )  # fmt: skip
-@click.option(
-    "--witness", type=click.Choice(["mpmath"]), help="Hold small drawn problems against it, then stop."
-)
 @problem_options(required=False)
 @click.option(
     "--digits", type=click.IntRange(1, 130), default=30, show_default=True, help="Decimal digits asked for."
@@ -72,7 +69,7 @@ GO_WITH = {"file": ("data", "directory", "as_json"), "witness": ("digits",)}
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object: the certificate, or the proof."
 )
-def command(data, file, final, witness, **given):
+def command(data, file, final, **given):
     """Certify the optimum of a K-SVM or K-RR: enclosures with proof, in decimals.
 
     DATA is a LIBSVM file or the name of a data set. The problems have no bias term. --bias 1 offers a
@@ -90,23 +87,15 @@ def command(data, file, final, witness, **given):
     Certificates are kept under $XDG_CACHE_HOME, and one found there is proved anew in the same way before
     it is printed; one that cannot be is named, left out, and certified again.
 
-    With --witness mpmath nothing of yours is certified: small problems of every task and kernel are drawn,
-    and optimal value, gap and trajectory, which come from Arb, are computed anew by mpmath; the digits to
-    which both agree are printed.
-
     Exit codes: 0 certified to the digits asked, or proved anew; 1 the certificate is refused, and the field
-    at fault is named; 2 usage or input error; 3 certified, but to fewer digits than asked; 4 mpmath
-    contradicts what is proved.
+    at fault is named; 2 usage or input error; 3 certified, but to fewer digits than asked.
     """
     from sstep_verify.oracle.certificate.file import encode
 
-    chosen = {"file": file, "witness": witness, "final": final}
+    chosen = {"file": file, "final": final}
     _refuse_others(next((name for name, value in chosen.items() if value is not None), ""))
     if file is not None:
         _verify(file, data, given["directory"], given["as_json"])
-        return
-    if witness:
-        _agree(given["digits"])
         return
     if data is None or given["task"] is None:
         raise InputError(
@@ -133,7 +122,7 @@ def _refuse_others(chosen: str) -> None:
     """Refuse what was given and does not go with the option chosen, or with certifying where none is."""
     given, left_out = on_command_line(), OF_A_CERTIFICATE if chosen == "final" else OF_A_VECTOR
     for name, flag in given.items():
-        fits = name in GO_WITH[chosen] if chosen in GO_WITH else name not in left_out
+        fits = name in OF_VERIFY if chosen == "file" else name not in left_out
         if name != chosen and not fits:
             why = f"does not go with {given[chosen]}" if chosen else "is for --final FILE"
             raise click.UsageError(f"{flag} {why}; drop it")
@@ -222,25 +211,6 @@ def _short(interval) -> str:
     middle = shortened(interval.middle, SHOWN, ROUND_HALF_EVEN)
     rounded = " (rounded)" if Decimal(middle) != Decimal(interval.middle) else ""
     return f"{middle}{rounded} with radius {shortened(interval.radius)}"
-
-
-DRAWN = 18
-"""Problems that mpmath is held against: two of each task and kernel."""
-
-
-def _agree(digits) -> None:
-    from sstep_verify.oracle.certificate.certify import certify
-    from sstep_verify.oracle.witness import agreements, drawn_cases
-
-    wrong = []
-    for problem, stream in drawn_cases(DRAWN):
-        found = agreements(problem, certify(problem, digits), stream)
-        parts = ", ".join(f"{one.part} {one.digits}" for one in found)
-        click.echo(f"{problem.label}: digits in common with mpmath: {parts}")
-        wrong += [f"{problem.label}: {one.part} to {one.digits} digits" for one in found if not one.holds]
-    if wrong:
-        raise OracleDisagreementError(f"Arb and mpmath contradict each other: {'; '.join(wrong)}")
-    click.echo(f"mpmath agrees with all that Arb proved of {DRAWN} drawn problems")
 
 
 def _verify(file, data, directory, as_json) -> None:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from sstep_reference.arithmetic import Balls, exact_fraction
+from sstep_reference.arithmetic import Balls, Mpmath, exact_fraction
 
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
@@ -16,11 +16,10 @@ from sstep_verify.oracle.certificate.optimum import (
     RidgeOptimum,
     ridge_optimum,
 )
+from sstep_verify.oracle.evaluated import closed_form
 from sstep_verify.oracle.search import ridge as search
-from sstep_verify.oracle.witness import trajectory
 from sstep_verify.problems import (
     Hinge,
-    IndexStream,
     LinearKernel,
     PolynomialKernel,
     Problem,
@@ -42,8 +41,8 @@ def _problem(kernel, penalty=1.0, m=23, n=4, seed=3, scale=1.0) -> Problem:
 
 
 def by_mpmath(problem: Problem, digits: int) -> list:
-    """The solution in closed form: one step of Algorithm 3 on all coordinates, in mpmath."""
-    return trajectory(problem, IndexStream("cyclic", problem.samples, problem.samples, 1), 4 * digits)[-1]
+    """The solution in closed form, in mpmath."""
+    return closed_form(problem, Mpmath(4 * digits))
 
 
 def _distance_squared(optimum: RidgeOptimum, exact: list) -> Fraction:

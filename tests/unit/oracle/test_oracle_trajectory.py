@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sstep_reference.arithmetic import Mpmath
 
 from sstep_verify.errors import InputError
+from sstep_verify.oracle.balls.exact_kernel import classical_run, exact_kernel
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.oracle.witness import trajectory
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -37,7 +38,10 @@ def _case(kernel, loss, block=1, length=60):
 def test_arb_and_the_reference_in_mpmath_round_to_the_same_float64(kernel, loss):
     problem, stream = _case(kernel, loss, block=1 if loss.task != "krr" else 5)
     ours = Oracle(problem).trajectory(problem, stream, 60, [0, 1, 17, 60])
-    theirs = [[0.0] * M, *trajectory(problem, stream, 256)]
+    theirs = [[0.0] * M]
+    classical_run(
+        problem, exact_kernel(problem, Mpmath(256)), theirs[0], stream.blocks(0, 60).tolist(), theirs
+    )
     assert ours.iterations.tolist() == [0, 1, 17, 60]
     assert ours.alphas.tolist() == [[float(value) for value in theirs[k]] for k in (0, 1, 17, 60)]
     assert ours.alphas[0].tolist() == [0.0] * M
