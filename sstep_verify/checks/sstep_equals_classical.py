@@ -26,8 +26,6 @@ from sstep_verify.verdict import Verdict
 
 CHECK = "sstep-equals-classical"
 
-ORIGIN = "sum of the bounds of both runs against the exact trajectory (sstep_verify/bounds/window/{}.py)"
-
 
 def _requests(case: Case, s: int) -> dict[str, RunRequest]:
     """A short run of an s > 1, and the classical one recorded at the window ends of every s."""
@@ -38,10 +36,8 @@ def _judge(case: Case, s: int, oracle: Oracle, *both: Trajectory) -> list[Verdic
     """The verdict on an s-step run; VACUOUS where it would be within the bound without its correction."""
     if not both:
         return []
-    compared = f"{case.declaration.name} solver, s-step run against its own classical run (s = 1)"
-    origin = ORIGIN.format("svm" if case.problem.is_svm else "ridge")
     truth = short_truth(case, oracle)
-    return [verdict_of(CHECK, truth, s, *both, compared=compared, origin=origin)]
+    return [verdict_of(CHECK, truth, s, *both)]
 
 
 def applies(case: Case, s: int) -> bool:

@@ -29,19 +29,11 @@ from sstep_verify.verdict import Verdict
 
 CHECK = "trajectory"
 
-ROUNDED = "written down with rounding"
+ROUNDED = "rounded_when_written"
 """Key of the evidence on a run whose values were rounded when they were written down."""
 
-ENDS_ALONE = "judged by the ends of its runs alone"
+ENDS_ALONE = "judged_by_final_vectors"
 """Key of the evidence on a solver of level 0, of which no step is judged."""
-
-BOUND_ORIGIN = {
-    True: "signed propagation of all rounding errors of the run (sstep_verify/bounds/window/svm.py)",
-    False: (
-        "sum of the local rounding errors of its windows in the M-norm "
-        "(sstep_verify/bounds/window/ridge.py)"
-    ),
-}
 
 
 def runs(case: Case) -> dict[str, RunRequest]:
@@ -64,20 +56,11 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     if not short_length(case):
         return []
     truth = short_truth(case, oracle)
-    compared = f"{case.declaration.name} solver against the exact trajectory of the same index stream"
     verdicts: list[Verdict] = []
     for s in case.s_values:
         run = trajectories[short_key(s)]
-        origin = BOUND_ORIGIN[case.problem.is_svm]
-        verdict = verdict_of(
-            CHECK,
-            truth,
-            s,
-            run,
-            compared=compared,
-            origin=origin,
-            right=s > 1 and right_at_one(case, verdicts),
-        )
+        right = s > 1 and right_at_one(case, verdicts)
+        verdict = verdict_of(CHECK, truth, s, run, right=right)
         evidence = dict(verdict.evidence)
         if run.rounding is not None:
             evidence[ROUNDED] = float(np.max(run.rounding, initial=0.0))

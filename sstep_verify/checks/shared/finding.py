@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -204,9 +204,11 @@ def term_records(
 def _term(name: str, planned: int, findings: list[Finding], where: str) -> Term:
     seen = sum(finding.shows(name) for finding in findings)
     most = max((finding.dropped.get(name, 0.0) for finding in findings), default=0.0)
+    why = Why.NO_STEPS if not planned else Why.NONE_DECIDED if not findings else Why.WITHIN_BOUND
     if not findings:
         reason = f"none of {counted(planned, where)} was decided" if planned else f"there were no {where}s"
     elif most == 0.0:
+        why = Why.NO_EFFECT
         reason = f"leaving it out is certain to change a in none of {counted(len(findings), where)}"
     else:
         within = counted(len(findings), where)
@@ -214,7 +216,8 @@ def _term(name: str, planned: int, findings: list[Finding], where: str) -> Term:
             f"leaving it out is certain to change a by no more than {most:.2g} of the bound in {within}"
         )
     limit = min((finding.detection_limit.get(name, math.inf) for finding in findings), default=math.inf)
-    return term_of(name, limit, planned, len(findings), seen, reason)
+    term = term_of(name, limit, planned, len(findings), seen, reason)
+    return replace(term, why=None if seen else why, largest=most)
 
 
 def ratios(measured: Any, bound: Any) -> np.ndarray:

@@ -19,23 +19,19 @@ from sstep_verify.checks.shared.finding import (
     wrong,
 )
 from sstep_verify.checks.shared.outcome import (
-    ELSEWHERE,
     FIRST,
-    explained,
+    decided,
     facts,
-    unseen,
-    verdict_on,
     with_planted,
 )
 from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
 from sstep_verify.checks.window.compare import compare, resolution, undrawn_apart
-from sstep_verify.errors import counted
 from sstep_verify.oracle.window import Replay
 from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, TAIL, WRITE_BACK
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Defect, Status, Verdict
+from sstep_verify.verdict import Defect, Note, NoteKind, Place, Status, Verdict, Why
 
-WRITTEN = "rounding of what was written, where that is most of the bound"
+WRITTEN = "rounding_of_printed_digits"
 """Key of the largest rounding that exceeds all of the run's own at a point; for how many values, of all."""
 
 
@@ -60,19 +56,19 @@ def compared_at(
     )
     states, window = [recorded.at(iteration) for recorded in runs.values()], Window(0, iteration)
     for state in reversed(states):  # what is not finite in the classical run is told before what differs
-        note, size, signs = _unfit(truth, iteration, state, states[1] if classical else None)
-        if note:
-            # Where a bound is infinite nothing was promised, so an a that is not finite is no failure.
-            promised = math.isfinite(size) or np.isfinite(bound.radius).all()
-            details = _details(iteration, size, bound)
-            return (wrong if promised else unbounded)(
-                "", size, window=window, note=note, details=details, signs=signs
-            )
+        unfit = _unfit(truth, iteration, state, states[1] if classical else None)
+        if unfit is not None:
+            # Where a bound is infinite nothing was promised, so values that are not finite are no failure.
+            promised = math.isfinite(unfit.lower) or np.isfinite(bound.radius).all()
+            details = _details(iteration, unfit.lower, bound)
+            if promised:
+                return replace(unfit, window=window, details=details)
+            return unbounded("", unfit.lower, window=window, details=details, why=Why.OVERFLOW)
     other = truth.vector(states[1]) if classical else None
     distance = truth.distance(iteration, states[0], known, other)
     details = _details(iteration, float(np.max(distance[1], initial=0.0)), bound)
     if not truth.seen(known).any():
-        return unbounded("", window=window, details=details)
+        return unbounded("", window=window, details=details, why=Why.NOT_RECORDED)
     exact = truth.exact
     steps = type(exact.steps)(*(part[:iteration] for part in vars(exact.steps).values()))
     replay = Replay(exact.places, *distance, steps, truth.effects(s, known)[iteration], exact.bits)
@@ -103,25 +99,23 @@ def _sum(bounds: list[TrajectoryBound]) -> TrajectoryBound:
 
 def _unfit(
     truth: ShortTruth, iteration: int, state: np.ndarray, classical: np.ndarray | None
-) -> tuple[str, float, tuple[str, ...]]:
-    """Why a state is wrong before any comparison, by how much, and signs of it; empty if it is not.
+) -> Finding | None:
+    """What is wrong with a recorded alpha before any comparison; None if nothing is.
 
     Coordinates that are never drawn are those of the classical run, or where there is none 0.
     """
     if not np.isfinite(state).all():
-        return f"a is not finite after {counted(iteration, 'iteration')}.", math.inf, ()
+        first = int(np.argmin(np.isfinite(state)))
+        return wrong("", place=Place(0, iteration, first, found=float(state[first])))
     other = np.zeros_like(state) if classical is None else classical
     moved = undrawn_apart(other, state, truth.places)
     if moved is None:
-        return "", 0.0, ()
-    size, signs = abs(float(state[moved] - other[moved])), [STREAM, WRITE_BACK]
-    if classical is not None:
-        values = f"{other[moved]!s} in the run of s = 1 and {state[moved]!s} in this one"
-        return f"Coordinate {moved}, never drawn, is {values}.", size, tuple(signs)
-    words = f"Coordinate {moved}, never drawn, went from 0 to {state[moved]!s}"
-    if truth.case.declaration.level < 2:
-        words, signs = f"{words}; or, {ELSEWHERE}", [*signs, FIRST]
-    return f"{words}.", size, tuple(signs)
+        return None
+    signs = [STREAM, WRITE_BACK]
+    if classical is None and truth.case.declaration.level < 2:
+        signs.append(FIRST)
+    place = Place(0, iteration, moved, found=float(state[moved]), expected=float(other[moved]))
+    return wrong("", abs(float(state[moved] - other[moved])), signs=tuple(signs), place=place)
 
 
 def _details(iteration: int, distance: float, bound: TrajectoryBound) -> dict[str, object]:
@@ -134,9 +128,9 @@ def _details(iteration: int, distance: float, bound: TrajectoryBound) -> dict[st
         WRITTEN: [float(mostly.max(initial=0.0)), mostly.size, written.size],
         "iteration": iteration,
         "distance": distance,
-        "largest bound": float(np.max(bound.radius, initial=0.0)),
+        "largest_bound": float(np.max(bound.radius, initial=0.0)),
         "amplification": bound.amplification,
-        "undecided clips": bound.undecided,
+        "undecided_clips": bound.undecided,
     }
 
 
@@ -151,20 +145,16 @@ def verdict_of(
     run: Trajectory,
     classical: Trajectory | None = None,
     *,
-    compared: str,
-    origin: str,
     right: bool = False,
 ) -> Verdict:
-    """One verdict on all points of a run, compared as `compared_at` does.
+    """Return one verdict on all points of a run, compared as `compared_at` does.
 
-    The reason says what was compared with what, and where the bound comes from; of a failure beside the
-    exact trajectory the verdict holds the defects that reproduce it. Where the run of s = 1 is `right`,
-    these are between the steps of a window.
+    A failure against the exact trajectory holds the defects that reproduce it. Where the run of s = 1 is
+    `right`, these are between the steps of a window.
     """
     case, known = truth.case, _known_of(run, classical)
     points = [compared_at(truth, iteration, s, run, classical) for iteration in short_points(case, s)]
-    if known is not None:
-        compared += f", on the {int(known.sum())} of {known.size} entries that it printed"
+    notes = [] if known is None else [Note(NoteKind.PRINTED, (int(known.sum()), known.size))]
     # A point whose bound is infinite is vacuous; what the bounded ones say counts.
     finding = decisive(promising(points))
     shown = {KERNEL, OVERLAP, OMEGA} | ({STALE} if s == 1 else set())
@@ -177,10 +167,8 @@ def verdict_of(
     written, count, of = _written(loose)
     planted = [term for term in terms if term.name == (KERNEL if s > 1 else STALE)]
     status = with_planted(finding.status, planted if s > 1 or written else ())
-    reason = (
-        f"{compared} after {counted(finding.window.end, 'iteration')}: measured {finding.measured:.3g}, "
-        f"bound {finding.bound:.3g}{'' if finding.note else f' ({origin})'}."
-    )
+    if count:
+        notes.append(Note(NoteKind.ROUNDED, (written, count, of)))
     asked = classical is None and case.diagnose and status is Status.FAIL
     defects: tuple[Defect, ...] = ()
     hints = facts(finding.signs)
@@ -190,40 +178,27 @@ def verdict_of(
 
         found = diagnosis_of(case.problem.loss.task, causes_of(truth, s, run, points, between=right))
         defects, hints = found.defects, (*hints, *found.hints)
-    if status is Status.FAIL:
-        told = explained(defects, hints, diagnosed=asked) if asked or not case.diagnose else ""
-        reason = " ".join(part for part in (reason, finding.note, told) if part)
-    elif status is Status.VACUOUS and not math.isfinite(finding.bound):
-        unprinted = known is not None and not truth.seen(known).any()
-        infinite = "The bound is infinite: no implementation is promised to come near the exact run."
-        reason += " No entry that it printed was drawn." if unprinted else f" {infinite}"
-    elif status is Status.VACUOUS:
-        reason += f" The run could not have shown the planted defect: {unseen(planted)}."
-    elif status is Status.INCONCLUSIVE:
-        reason += " The enclosure of the distance holds the bound."
-    return verdict_on(
+    end = finding.window.end
+    return decided(
         check,
         case,
         s,
-        status,
-        replace(finding, window=Window(0, 0)),  # Of a whole run, whose steps it does not tell apart.
-        reason,
+        finding if finding.place is None else replace(finding, place=None),
+        status=status,
+        place=finding.place or Place(0, end),  # Of a whole run, whose steps it does not tell apart.
+        bound_origin=f"bounds/window/{'svm' if case.problem.is_svm else 'ridge'}",
+        notes=tuple(notes),
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm",
         planned=len(points),
         executed=sum(point.decided for point in points),
         terms=terms,
         evidence={
             # Fewer where the exact trajectory of more would take too much work.
-            "iterations": f"{short_length(case)} of {min(case.short, case.iterations)}",
+            "iterations": [short_length(case), min(case.short, case.iterations)],
             "points": [point.details | point.comparison() for point in points],
         },
         defects=defects,
         hints=hints,
         diagnosed=asked,
         signs=finding.signs,
-        uncertain=[
-            f"how its result was written down (after {counted(loose.window.end, 'iteration')} up to "
-            f"{written:.2g}, {count} of {counted(of, 'value')})"
-        ]
-        * (count > 0),
     )

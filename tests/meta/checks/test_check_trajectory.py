@@ -29,7 +29,7 @@ from sstep_verify.problems import (
 from sstep_verify.solver import ProductionSolver, ridge_window, svm_window
 from sstep_verify.solver import windows as windows_module
 from sstep_verify.trajectory import Panel, Trajectory
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import HintKind, Status, Why
 
 S_VALUES = (1, 4, 16)
 LOSSES = [(Hinge(0.5), 1), (SquaredHinge(2.0), 1), (Ridge(0.05), 1), (Ridge(0.05), 3)]
@@ -117,7 +117,7 @@ def test_the_ratio_is_reported_against_the_number_of_iterations(loss):
         assert [point["iteration"] for point in points] == list(short_points(case, s))
         assert max(point["ratio"] for point in points) == verdict.ratio
         assert all(point["amplification"] >= 1 for point in points)
-        assert points[-1]["largest bound"] >= points[0]["largest bound"]
+        assert points[-1]["largest_bound"] >= points[0]["largest_bound"]
 
 
 @pytest.mark.parametrize(("loss", "block", "update", "module", "old", "new"), PLANTS)
@@ -128,8 +128,8 @@ def test_a_planted_defect_fails_with_a_reason(loss, block, update, module, old, 
     assert red
     for verdict in red:
         assert verdict.ratio > 1
-        for words in ("measured", "bound", "iterations"):
-            assert words in verdict.reason
+        assert verdict.place.end > 0
+        assert verdict.bound_origin.startswith("bounds/window/")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,8 @@ def test_the_mistake_that_reproduces_a_run_is_named(loss, block, module, old, ne
     with plant(module, (old, new)):
         verdicts = judge(trajectory, dataclasses.replace(case, s_values=(4,)), tested)
     red = [verdict for verdict in verdicts.values() if verdict.status is Status.FAIL]
-    assert any(named in verdict.reason for verdict in red), [verdict.reason for verdict in red]
+    found = [one.names for verdict in red for one in verdict.defects]
+    assert any(named in names for names in found), found
 
 
 @pytest.mark.parametrize(
@@ -177,8 +178,8 @@ def test_another_problem_that_was_solved_is_named(loss, block, kernel, named, se
             )
     for verdict in trajectory.judge(case, runs, Oracle(case.problem)):
         assert verdict.status is Status.FAIL
-        assert f"{named} (alone" in verdict.reason or f"{named} or " in verdict.reason, verdict.reason
-        assert f"Breaks {sentence}" in verdict.reason
+        assert (named,) in [one.names for one in verdict.defects]
+        assert verdict.requirement == sentence
 
 
 def classical_run(case, request, panel):
@@ -227,7 +228,7 @@ def test_a_diagonal_kernel_is_vacuous_not_right():
     for s in (4, 16):
         assert verdicts[s].status is Status.VACUOUS
         assert verdicts[s].terms[0].status is Status.VACUOUS
-        assert "kernel-correction" in verdicts[s].reason
+        assert (verdicts[s].terms[0].name, verdicts[s].why) == ("kernel-correction", Why.NO_EFFECT)
 
 
 def test_a_coordinate_that_was_never_drawn_must_not_move():
@@ -241,7 +242,8 @@ def test_a_coordinate_that_was_never_drawn_must_not_move():
 
     verdict = judge(trajectory, case, tested, change=disturb)[4]
     assert verdict.status is Status.FAIL
-    assert "never drawn" in verdict.reason
+    assert HintKind.UNDRAWN_MOVED in [hint.kind for hint in verdict.hints]
+    assert (verdict.place.found, verdict.place.expected) == (0.25, 0.0)
 
 
 def test_a_value_that_is_not_finite_fails():
@@ -262,7 +264,7 @@ def test_a_bound_that_promises_nothing_is_vacuous():
     declared = dataclasses.replace(case.declaration, precision="float32")
     verdicts = judge(trajectory, dataclasses.replace(case, declaration=declared), tested)
     assert {verdict.status for verdict in verdicts.values()} == {Status.VACUOUS}
-    assert "infinite" in verdicts[4].reason
+    assert verdicts[4].why is Why.NO_BOUND
 
 
 def test_short_runs_keep_within_the_work_allowed():
