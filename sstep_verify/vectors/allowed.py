@@ -1,14 +1,11 @@
-"""How far any correct solver may end from the exact trajectory of a vector, whatever it declares.
+"""How far a correct solver may end from the exact trajectory of a vector.
 
-Bound C (bounds/window/svm.py, ridge.py) is computed for what a solver declares. A vector is for solvers
-that declare nothing, so its bound is the largest of all forms that the bounds know:
+Bound C (bounds/window/svm.py, ridge.py) is computed for a declaration. A reader of vectors makes none, so
+what is allowed is the largest for the plain one in the few forms that programs have:
 
 * a step changes a in place, by an added increment, or at the end of its window;
-* products are formed from kernel entries or, with the linear kernel, from the samples; in float64 also from
-  weights that are carried from the start;
-* RBF by norm expansion or by differences, powers by multiplication or pow, exp and pow within 4 ulps: the
-  largest error of each kernel entry;
-* increments summed per coordinate or not; block systems by Cholesky, LDL' or LU with pivoting.
+* with the linear kernel in float64, weights are formed anew, or maintained from the start;
+* block systems are solved by Cholesky, or by LU with pivoting.
 
 Bounds are distances from the oracle's run, whose own distance from the exact trajectory is added. In the
 M-norm of K-RR, ``|d_i| <= ||d||_M / sqrt(m)`` since M >= m I; a coordinate not drawn yet has not moved.
@@ -20,12 +17,9 @@ Balls as decimals of one unit, bounds as numbers of three digits: every rounding
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
 from decimal import ROUND_FLOOR, ROUND_UP, Context, Decimal
 from fractions import Fraction
-from itertools import product
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -33,7 +27,7 @@ from sstep_verify.bounds.carried_run import carried_weights
 from sstep_verify.bounds.window import TrajectoryBound
 from sstep_verify.bounds.window.ridge import ridge_trajectory_bound
 from sstep_verify.bounds.window.svm import svm_trajectory_bound
-from sstep_verify.declaration import KNOWN, Declaration, Precision
+from sstep_verify.declaration import Declaration, Precision, Update
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.trajectories import EnclosedTrajectory
 from sstep_verify.oracle.verify.kernel import ball_ends
@@ -105,28 +99,24 @@ def least(value: float) -> str:
     return str(Context(prec=3, rounding=ROUND_FLOOR).create_decimal_from_float(value * (1.0 - 2.0**-40)))
 
 
-def covered(problem: Problem, precision: Precision) -> Iterator[Declaration]:
-    """All declarations whose bounds differ, their kernel entries apart."""
-    carried = problem.kernel.linear and precision == "float64"
-    freedoms: dict[str, tuple[Any, ...]] = {"state": ((), ("weights",)) if carried else ((),)}
+def forms(problem: Problem, precision: Precision) -> list[Declaration]:
+    """The plain declaration of a precision in the forms that a reader's program may have."""
+    maintained: tuple[tuple[str, ...], ...] = ((),)
+    if problem.kernel.linear and precision == "float64":
+        maintained = ((), ("weights",))
     if problem.is_svm:
-        freedoms["update"] = KNOWN["update"]
-    else:
-        # A K-RR step has no new value: in-place and added are the same.
-        freedoms["update"] = tuple(kind for kind in KNOWN["update"] if kind != "added")
-        freedoms |= {name: KNOWN[name] for name in ("increments", "factorisation")}
-    for values in product(*freedoms.values()):
-        yield Declaration("any", precision=precision, **dict(zip(freedoms, values, strict=True)))
-
-
-def any_entries(problem: Problem, precision: Precision, places: np.ndarray) -> KernelEntries:
-    """Kernel rows of some coordinates, with the largest error that any of the formulas may leave."""
-    forms: Any = product(KNOWN["rbf"], KNOWN["power"])
-    formulas = [
-        kernel_entries(problem, Declaration("any", precision=precision, rbf=rbf, power=power), places)
-        for rbf, power in forms
+        return [
+            Declaration("any", precision, update, state=state)
+            for state in maintained
+            for update in get_args(Update)
+        ]
+    # A K-RR step has no new value: in-place and added are the same.
+    return [
+        Declaration("any", precision, update, factorisation=factorisation, state=state)
+        for state in maintained
+        for update in ("in-place", "frozen")
+        for factorisation in ("cholesky", "lu")
     ]
-    return replace(formulas[0], solver_error=np.max([entries.solver_error for entries in formulas], axis=0))
 
 
 def trajectory_bounds(
@@ -160,10 +150,9 @@ def allowed(
     K-SVM).
     """
     problem = request.problem
-    entries = any_entries(problem, precision, exact.places)
     every = [
-        trajectory_bounds(request, exact, declaration, entries)
-        for declaration in covered(problem, precision)
+        trajectory_bounds(request, exact, form, kernel_entries(problem, form, exact.places))
+        for form in forms(problem, precision)
     ]
     ends = {0: np.append(apart[0][0], 0.0)}
     for end in request.stops[1:]:
