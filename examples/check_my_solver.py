@@ -46,7 +46,7 @@ def verdict_on(function):
     problem = Problem("example", data, labels, RBFKernel(sigma=0.5), Hinge(C=1.0))
     stream = IndexStream("uniform", samples=SAMPLES, block=1, length=ITERATIONS, seed=0)
     # What the bounds are computed for: precision, in-place updates, RBF by norm expansion, ...
-    solver = CallableSolver(function, Declaration(name="mine", clamped=True, log=True))
+    solver = CallableSolver(function, Declaration(name="mine", log=True))
     return judge(solver, problem, stream, S)[-1]  # a broken contract comes alone
 
 

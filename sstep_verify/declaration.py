@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -14,11 +13,7 @@ Update = Literal["in-place", "added", "frozen"]
 
 Products = Literal["any", "rows"]
 
-Increments = Literal["summed", "separate"]
-
 Distances = Literal["norm-expansion", "difference"]
-
-Power = Literal["multiplication", "pow"]
 
 Factorisation = Literal["cholesky", "ldl", "lu"]
 
@@ -35,13 +30,14 @@ The vectorised functions that NumPy takes from SVML on processors with AVX-512 e
 pull request 19478), its own float32 exp by 2.52 (13134); those of common C libraries by about 1.
 """
 
+ASSUMED = f"exp and pow are assumed to err by at most {LIBRARY_ULPS:g} units in the last place"
+"""What no check can see of a solver, and every bound rests on: said once in every report."""
+
 KNOWN = {
     "precision": get_args(Precision),
     "update": get_args(Update),
     "products": get_args(Products),
-    "increments": get_args(Increments),
     "rbf": get_args(Distances),
-    "power": get_args(Power),
     "factorisation": get_args(Factorisation),
     "exchange": (
         "", "allreduce", "reduce-scatter", "gram", "support", "column-cache", "kept-gram", PER_WINDOW,
@@ -51,27 +47,14 @@ KNOWN = {
 """Values of the fields of a `Declaration` that choose between derivations; of each name in `state`."""
 
 
-def summed_in(summation: str) -> int:
-    """Terms of the sums that an order makes first: 0 for any order, 1 for pairwise, K for blocked:K.
-
-    Raises
-    ------
-    InputError
-        If the order is unknown or K is no positive integer.
-    """
-    name, _, size = str(summation).partition(":")
-    if summation in ("any", "pairwise"):
-        return int(summation == "pairwise")
-    if name == "blocked" and size.isdecimal() and int(size) > 0:
-        return int(size)
-    raise InputError(
-        f"summation {summation!r} is unknown; known: any, pairwise, blocked:K with a block size K >= 1"
-    )
-
-
 @dataclass(frozen=True)
 class Declaration:
     """What a solver says it is; the bounds are computed for exactly this.
+
+    What it leaves open a solver may do in any way, for bounds take the worst: sum in any order, sum the
+    increments of a coordinate before they multiply a kernel entry or not, raise to a degree by
+    multiplication or pow, take a squared distance below 0 as 0 or not. That exp and pow err by at most
+    `LIBRARY_ULPS` units in the last place is assumed.
 
     Parameters
     ----------
@@ -89,18 +72,8 @@ class Declaration:
         How the products of kernel rows with a are formed, which matters for the linear kernel. rows: from
         kernel entries, ``sum_l K_il a_l``. any: that, or ``A (A' a)`` from the samples, with w = A'a formed
         anew from a in every window (a w that is carried from window to window is a `state`).
-    increments : {"summed", "separate"}
-        Whether the increments of a coordinate are summed before they multiply a kernel entry.
     rbf : {"norm-expansion", "difference"}
         How squared distances are formed.
-    clamped : bool
-        Whether a squared distance that norm expansion makes negative is taken as 0, so that no RBF entry
-        exceeds 1 by more than the error of exp. Otherwise such an entry may be any number above 1.
-    power : {"multiplication", "pow"}
-        How the polynomial kernel raises to its degree: by repeated multiplication; or by a library's pow,
-        as NumPy's ``**`` does, or either.
-    function_ulps : float
-        Largest error of the solver's exp and pow, in units in the last place; `LIBRARY_ULPS` unless said.
     factorisation : {"cholesky", "ldl", "lu"}
         How the block systems of K-RR are solved: Cholesky; elimination in rows without pivoting
         (LDL', whether or not it makes use of the symmetry); LU with partial pivoting, as
@@ -109,11 +82,6 @@ class Declaration:
         Whether data, targets and parameters that `precision` cannot represent are rounded to it,
         to nearest, before anything is computed. No matter in float64 and longdouble, which hold
         every problem exactly; False in float32 says that what is not representable is used as it is.
-    summation : str
-        Order in which the terms of kernel entries and of a row's product with a are summed: "any";
-        "pairwise" (a tree of ``ceil(log2 N)`` levels over N terms); "blocked:K" (sums of K terms
-        each, in any order, then the sum of those). Corrections may be added to such a sum in any
-        order.
     panels : bool
         Whether a run that is asked for it exposes the kernel rows it used (``Trajectory.panels``). Windows
         of the linear kernel are replayed from them only if products are declared to be of rows.
@@ -166,14 +134,9 @@ class Declaration:
     precision: Precision = "float64"
     update: Update = "in-place"
     products: Products = "any"
-    increments: Increments = "separate"
     rbf: Distances = "norm-expansion"
-    clamped: bool = False
-    power: Power = "pow"
-    function_ulps: float = LIBRARY_ULPS
     factorisation: Factorisation = "cholesky"
     data_rounding: bool = True
-    summation: str = "any"
     panels: bool = False
     blocks: bool = False
     log: bool = False
@@ -201,12 +164,6 @@ class Declaration:
                         + " (of kernel and recurrence together: the coarser)"
                         * (field_name == "precision")
                     )
-        summed_in(self.summation)
-        if not 0 <= self.function_ulps < math.inf:
-            raise InputError(
-                f"function_ulps = {self.function_ulps} of the {self.name} solver, but it must be finite "
-                "and >= 0"
-            )
         if self.level not in range(4):
             raise InputError(
                 f"level = {self.level!r} of the {self.name} solver, but it must be 0, 1, 2 or 3"

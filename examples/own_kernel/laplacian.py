@@ -71,9 +71,6 @@ FORMULAS[LaplacianKernel.name] = Formula(truth, {"sigma": 1}, lambda given: give
 
 # ---- 3. Entries in float64, with bounds. -----------------------------------------------------------------
 
-JUDGE = "float64", LIBRARY_ULPS
-"""Precision of the judge, and what NumPy's exp errs by."""
-
 
 @sample_entries.register
 def bounded(kernel: LaplacianKernel, data, rows, declaration):
@@ -82,21 +79,21 @@ def bounded(kernel: LaplacianKernel, data, rows, declaration):
     A difference rounds once and does not underflow, the sum of n of them n - 1 times in any order, and the
     product with sigma once, or to a multiple of the smallest number (tiny). So an exponent e is off by
     ``x = gamma_{n+1} e + tiny`` at most, of which gamma_{n+4} leaves three roundings to e as it is known
-    here. The entry is then off by ``K expm1(x)``, and by the declared units in the last place, 2u each, of
+    here. The entry is then off by ``K expm1(x)``, and by 4 units in the last place, 2u each, of
     a number that is ``K exp(x)`` at most. K is 1 at most, and what the judge's own entry and its error say.
     """
     exponent = kernel.sigma * np.abs(data[rows, None] - data).sum(axis=2)
     values = np.exp(-exponent)
 
-    def error(largest, precision, ulps):
+    def error(largest, precision):
         u, tiny = unit_roundoff(precision), smallest_subnormal(precision)
         x = (gamma(data.shape[1] + 4, u) * exponent + tiny) * OUTWARD
-        off = largest * (np.expm1(x) + 2 * ulps * u * np.exp(x)) + max(ulps, 1.0) * tiny
+        off = largest * (np.expm1(x) + 2 * LIBRARY_ULPS * u * np.exp(x)) + LIBRARY_ULPS * tiny
         return np.fmin(off, 2.0) * OUTWARD  # no two entries are further apart, rounded or not
 
     at_most_one = np.ones_like(values)
-    known = np.minimum(values + error(at_most_one, *JUDGE), 1.0)
-    errors = error(known, *JUDGE), error(known, declaration.precision, declaration.function_ulps)
+    known = np.minimum(values + error(at_most_one, "float64"), 1.0)
+    errors = error(known, "float64"), error(known, declaration.precision)
     return KernelEntries(values, *errors), np.maximum(exponent * OUTWARD, 1.0)
 
 

@@ -71,9 +71,7 @@ class ReferenceSolver:
             precision=cast(Precision, precision),
             update="in-place" if self._classical else "frozen",
             products="rows",
-            increments="separate",
             rbf="difference",
-            power="multiplication",
             factorisation="ldl",
             data_rounding=True,
             log=precision != "longdouble",  # the judge of steps works in float64

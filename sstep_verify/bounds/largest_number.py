@@ -3,10 +3,10 @@
 Let P be the largest squared norm of a sample and k the largest kernel entry, at least 1: ``max(1, P)``
 (linear), ``max(1, c + P)**d`` (polynomial), 1 (RBF). By Cauchy and Schwarz no term, partial sum or power
 in an entry exceeds k either; for RBF ``E = max(1, 4 P, 4 sigma P)``, its exponent. A distance formed from
-norms and not clamped may be below 0 by its rounding, and an entry then ``exp(gamma_N E)``: by that the
-numbers of a K-SVM step grow at most, which are linear in k; those of K-RR count it in delta. Every number
-below is a sum of products with at most ``N = d (n + 2) + m + 2 s b + b + 16`` roundings each, so that
-computed ones are at most twice as large while ``gamma_N <= 1``.
+norms may be below 0 by its rounding, and an entry, where it is not taken as 0, ``exp(gamma_N E)``: by that
+the numbers of a K-SVM step grow at most, which are linear in k; those of K-RR count it in delta. Every
+number below is a sum of products with at most ``N = d (n + 2) + m + 2 s b + b + 16`` roundings each, so
+that computed ones are at most twice as large while ``gamma_N <= 1``.
 
 Let A bound every ``|a_i|`` of a run up to some step; increments are at most 2A. The numbers of that step:
 
@@ -82,11 +82,7 @@ def largest_number(problem: Problem, declaration: Declaration, s: int, block: in
             return np.inf
         if problem.is_svm:
             found = _gradient(problem, declaration, s, largest)
-            if (
-                problem.kernel.of_distance
-                and declaration.rbf == "norm-expansion"
-                and not declaration.clamped
-            ):
+            if problem.kernel.of_distance and declaration.rbf == "norm-expansion":
                 found *= np.exp(rounded * _entry(problem)[1])
         else:
             found = _RidgeStep(problem, declaration, s, block, largest).largest

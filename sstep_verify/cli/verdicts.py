@@ -119,6 +119,7 @@ def _compared(verdict: dict) -> list[str]:
 
 def _entering(kept):
     """The numbers and declarations that bounds are made from, as (name, value)."""
+    from sstep_verify.declaration import ASSUMED
     from sstep_verify.rounding.arithmetic import unit_roundoff
 
     case, declared = kept.case, kept.case.declaration
@@ -126,9 +127,8 @@ def _entering(kept):
     yield "problem", f"{problem.label}, m = {problem.samples}, n = {problem.features}"
     yield "index stream", f"{stream.kind}, seed {stream.seed}, b = {stream.block}; s = {kept.s}"
     yield "precision", f"{declared.precision}, u = {unit_roundoff(declared.precision):.3g}"
-    yield "update", f"{declared.update}, increments {declared.increments}"
-    ulps = f"exp and pow within {declared.function_ulps:g} ulps"
-    yield "formulas", f"rbf by {declared.rbf}, power by {declared.power}, {ulps}"
+    yield "update", declared.update
+    yield "formulas", f"rbf by {declared.rbf}; {ASSUMED}"
     if not problem.is_svm:
         yield "block systems", declared.factorisation
     for key, run in kept.trajectories.items():

@@ -150,9 +150,9 @@ def _norms_dropped(problem: Problem, declaration: Declaration, rows: np.ndarray)
         least = exponent - gamma(problem.features + 6, unit_roundoff("float64")) * size
         infinite = least > LARGEST_EXPONENT
         errors = []
-        for name, ulps in (("float64", LIBRARY_ULPS), (declaration.precision, declaration.function_ulps)):
+        for name in ("float64", declaration.precision):
             u = unit_roundoff(name)
             moved = gamma(problem.features + 6, u) * size
-            errors.append(values * (np.expm1(moved) + 2 * (1 + ulps) * u * np.exp(moved)) * OUTWARD)
+            errors.append(values * (np.expm1(moved) + 2 * (1 + LIBRARY_ULPS) * u * np.exp(moved)) * OUTWARD)
         errors = [np.where(infinite, 0.0, np.nan_to_num(e, nan=np.inf, posinf=np.inf)) for e in errors]
         return KernelEntries(values, *errors)

@@ -14,7 +14,6 @@ Float64 and longdouble hold every problem as it is given, as does a solver that 
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -22,7 +21,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.declaration import Declaration, summed_in
+from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Problem
 
@@ -171,50 +170,13 @@ def stored(values: Any, precision: str) -> Any:
 def gamma(k: float, u: float) -> float:
     """``k u / (1 - k u)``: relative error of k roundings in any order; infinite if k u >= 1.
 
+    A sum is a binary tree of additions, and a term is rounded once in its product and once in every
+    addition above it. A tree over n products is at most n - 1 high, so that an inner product errs by
+    ``gamma_n sum |x_i z_i|`` in any order. A fused product and sum rounds less.
+
     Source: Higham 2002, Lemma 3.1 and section 3.1 (sums and inner products in any order).
     """
     return k * u / (1.0 - k * u) if k * u < 1.0 else np.inf
-
-
-def sum_roundings(terms: int, summation: str) -> int:
-    """Roundings that any one term of an inner product goes through, its product included.
-
-    A sum is a tree of additions; a term is rounded once in its product and once in every addition above
-    it, so an inner product errs by ``gamma_k sum |x_i z_i|`` with k the height of the tree plus one:
-    n in any order (height at most n - 1), ``ceil(log2 n) + 1`` in pairs, and ``K + ceil(n/K) - 1`` in
-    blocks of K, each in any order, and then over the blocks. A fused product and sum rounds less.
-
-    Source: Higham 2002, sections 3.1 and 4.2; Blanchard, Higham and Mary, A class of fast and accurate
-    summation algorithms (SIAM J. Sci. Comput. 42, 2020), section 2, for blocks.
-
-    Parameters
-    ----------
-    terms : int
-        Number of terms (n >= 0); exact zeros among them may be left out, but not where the order counts.
-    summation : str
-        "any", "pairwise" or "blocked:K", see `Declaration.summation`.
-
-    Raises
-    ------
-    InputError
-        If the order is unknown or K is no positive integer.
-    """
-    size = summed_in(summation)
-    if summation == "any":
-        return terms
-    if summation == "pairwise":
-        return math.ceil(math.log2(max(terms, 1))) + 1
-    return min(terms, size + -(-terms // size))
-
-
-def stale_roundings(support: int, samples: int, drawn: int, summation: str) -> int:
-    """Roundings of the terms of a kernel row's product with a, before corrections are added one by one.
-
-    In any order the `support` nonzero terms cost no more roundings than there are of them. In a declared
-    order the tree may hold all m terms, the corrections of the `drawn` coordinates of the window and the
-    constants of the step at once; the smaller of both counts holds.
-    """
-    return min(support, sum_roundings(samples + drawn + 3, summation)) if summation != "any" else support
 
 
 def held_problem(problem: Problem, declaration: Declaration) -> Problem | None:

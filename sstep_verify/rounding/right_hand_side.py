@@ -5,7 +5,7 @@ start, one correction ``K(i, i_t) D_t / lambda`` for each increment D_t made sin
 any order of summation it errs by gamma_k of the sum of its terms' sizes, and by what the entries are off:
 
 * a product from kernel entries has terms ``|K_il| |a_l|``. With p nonzero entries of a it makes p
-  roundings, or as many as the smaller height of a declared tree (`stale_roundings`);
+  roundings;
 * with the linear kernel it may be formed from the samples, ``<x_i, A'(a + sum D_t)>``: n more roundings,
   and ``|x_i|'|x_l|`` in the place of ``|K_il|`` in both sums. These bounds hold for products from entries
   too. The entries of ``A'a`` are numbers on the way, of which ``max_k |x_lk| |a_l|`` are the terms;
@@ -46,8 +46,6 @@ from sstep_verify.rounding.arithmetic import (
     magnitudes,
     rounded_up,
     smallest_subnormal,
-    stale_roundings,
-    sum_roundings,
 )
 from sstep_verify.rounding.kernel.entries import KernelEntries
 
@@ -116,7 +114,7 @@ def right_hand_sides(
     if carried is None:
         size, error = rounded_up(terms @ sizes, products), rounded_up(errors @ sizes, products)
         support = int(np.count_nonzero(sizes))
-        roundings = stale_roundings(support, samples, drawn, declaration.summation) + rows.more_roundings
+        roundings = support + rows.more_roundings
         weights = float(rows.heights @ sizes)
     else:
         size, error, roundings = carried.size, carried.error, carried.roundings
@@ -187,7 +185,7 @@ class CarriedSamples:
         )
         with np.errstate(over="ignore"):
             self._lengths = self.sizes.sum(axis=1)
-        self._roundings = sum_roundings(problem.features, declaration.summation)
+        self._roundings = problem.features
 
     @cached_property
     def products(self) -> np.ndarray:

@@ -5,16 +5,15 @@ in the window so far, and a few constants. In any order a term is rounded at mos
 that is not an exact 0, so that step t of a window, after t increments, has
 
     k_t = p + t + c + max(r - 1, 0)   (K-SVM, c = 6; without r where omega = 0),
-    k_t = p + q + r + c        (K-RR with increments summed per coordinate, c = 5),
-    k_t = p + t b + r + c      (K-RR else),
+    k_t = p + t b + r + c      (K-RR, c = 5),
 
-p the nonzero entries of a at the window's start, q the distinct coordinates drawn in it before, r the most
-often that one of them was, of a K-SVM the step's own one (bounds/window/svm.py). A K-RR's terms are p
-products, q or t b corrections, y, m a' and what m multiplies of the coordinate's own increments, one sum or
-r: p + q + 2 additions, the product itself, two roundings where it meets 1/lambda, and the r - 1 of the
-increments' sum. Of a declared order the smaller height of its tree takes the place of p. Products formed
-from the samples go through n more. The judge's own product is with a itself, of which at most p + q entries
-are not 0.
+p the nonzero entries of a at the window's start, r the most often that a coordinate was drawn in it
+before, of a K-SVM the step's own one (bounds/window/svm.py). A K-RR's terms are p products, t b
+corrections, y, m a' and what m multiplies of the coordinate's own increments, one sum or r: at most
+p + t b + r + 1 additions, the product itself, and two roundings where it meets 1/lambda. Increments of a
+coordinate that are summed before they meet its kernel entry are a tree over the same terms, each with one
+product: no term is rounded more often. Products formed from the samples go through n more. The judge's own
+product is with a itself, of which at most p and the distinct coordinates drawn are not 0.
 
 Not every term can be rounded that often. Additions of N terms are a binary tree. The depths of j leaves add
 up to the number of them below each inner node, summed over these, and the k-th largest inner node has at
@@ -53,7 +52,6 @@ from sstep_verify.rounding.arithmetic import (
     gamma,
     largest_normal,
     smallest_subnormal,
-    stale_roundings,
     unit_roundoff,
 )
 
@@ -102,8 +100,6 @@ class SumConstants(NamedTuple):
     ----------
     longest : float
         gamma of the sum in the last step of a window, solver's and judge's share together.
-    tree : int
-        Roundings of the products with a at most, by the declared order of summation.
     others : int
         Roundings of a term besides those of products and corrections (c, and n where products are formed
         from the samples).
@@ -122,12 +118,9 @@ class SumConstants(NamedTuple):
         Size that no number on the way may exceed, or nothing is promised (`largest_normal`).
     form : int
         `IN_PLACE`, `ADDED`, `FROZEN` or `SOLVED`.
-    summed : bool
-        Whether the increments of a coordinate are summed before they meet its kernel entry.
     """
 
     longest: float
-    tree: int
     others: int
     judge_others: int
     each: int
@@ -137,7 +130,6 @@ class SumConstants(NamedTuple):
     underflow: float
     largest: float
     form: int
-    summed: bool
 
 
 def sum_constants(
@@ -161,14 +153,13 @@ def sum_constants(
     take; `judge` says whether the judge's own float64 step is part of the bound, or an exact one takes its
     place.
     """
-    precision, summation = declaration.precision, declaration.summation
+    precision = declaration.precision
     u, judge_u = unit_roundoff(precision), unit_roundoff("float64") if judge else 0.0
     solver = counted(others[0] + factored.features, samples, drawn)
     judge_others, each = others[1], others[2] + factored.features
-    longest = stale_roundings(support, samples, drawn, summation) + additions + solver
+    longest = support + additions + solver
     return SumConstants(
         longest=gamma(longest, u) + gamma(samples + judge_others, judge_u),
-        tree=stale_roundings(samples, samples, drawn, summation),
         others=solver,
         judge_others=judge_others,
         each=each,
@@ -178,7 +169,6 @@ def sum_constants(
         underflow=operations * (smallest_subnormal(precision) + smallest_subnormal("float64")),
         largest=largest_normal(precision),
         form=form,
-        summed=declaration.increments == "summed",
     )
 
 
@@ -193,22 +183,19 @@ def sum_error(sums, support, corrections, held):
     `support` and `held` are the nonzero entries of a at the window's start (p) and, at most, before the
     step; `corrections` the additions that the step's corrections take.
     """
-    solver = min(support, sums.tree) + corrections + sums.others
+    solver = support + corrections + sums.others
     return gamma_of(solver, sums.u) + gamma_of(held + sums.judge_others, sums.judge_u)
 
 
 @compiled_borrowing
-def sorted_sum_error(sums, support, corrections, repeats, sizes):
+def sorted_sum_error(sums, support, corrections, sizes):
     """Error of a step's sum by the sizes of its terms, which are sorted, any of them 0: the solver's.
 
-    `support` and `corrections` are as for `sum_error`; `repeats` of the corrections' additions are those of
-    increments of one coordinate.
+    `support` and `corrections` are as for `sum_error`.
     """
-    longest = support + corrections + sums.others
-    each = sums.each + repeats
-    additions = longest - each
+    longest, each = support + corrections + sums.others, sums.each
     _sort(sizes)
-    total, depth = 0.0, additions
+    total, depth = 0.0, longest - each
     for place in range(sizes.size - 1, -1, -1):
         if sizes[place] == 0.0:
             break

@@ -51,9 +51,7 @@ MOST_WORK = 1 << 29
 
 LONG, SINGLE = np.longdouble, np.float32
 
-JUDGE = Declaration(
-    "longdouble judge", precision="longdouble", products="rows", rbf="difference", function_ulps=2.0
-)
+JUDGE = Declaration("longdouble judge", precision="longdouble", products="rows", rbf="difference")
 
 
 def kernel_rows(problem: Problem, places: np.ndarray, kind: Any) -> np.ndarray:

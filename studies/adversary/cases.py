@@ -42,7 +42,7 @@ CARRIED, FACTORED = "carried", "factored"
 
 def _legal(name: str, tasks: Names, kernels: Names, order: str, **declared: Any) -> Variant:
     """A solver of single operations in an order."""
-    declaration = Declaration("legal", log=True, function_ulps=4.0, **{"products": "rows", **declared})
+    declaration = Declaration("legal", log=True, **{"products": "rows", **declared})
     solver = LegalSolver(declaration, order, factored=declaration.products == "any")
     words = " ".join(str(value) for value in declared.values())
     return Variant(f"legal {name} {words} {order}", lambda: solver, tasks, kernels)

@@ -100,7 +100,7 @@ def judged_run(
     )
     verdicts, run = verdicts_of(case, solver, checks)
     shares = parts_of_bound(case, run) if parts and run and run.log is not None else {}
-    return Judged(variant.name, scenario.id, row_of(case), verdicts, case, shares)
+    return Judged(variant.name, scenario.id, row_of(case, variant.undeclared), verdicts, case, shares)
 
 
 @np.errstate(all="ignore")
@@ -203,7 +203,7 @@ def in_legal_orders(generator: np.random.Generator, number: int) -> Judged:
     solver, case = draw(int(generator.integers(SEEDS)))
     verdicts, _ = verdicts_of(case, solver, (window_replay.CHECK, step_replay.CHECK, phases.CHECK))
     name = f"order {solver.order} {case.declaration.precision} {case.declaration.update}"
-    return Judged(name, case.problem.name, row_of(case, wide=True), verdicts, case)
+    return Judged(name, case.problem.name, row_of(case, solver.undeclared, wide=True), verdicts, case)
 
 
 def of_a_design(generator: np.random.Generator, number: int) -> Judged:

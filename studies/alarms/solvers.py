@@ -19,6 +19,7 @@ from sstep_verify.problems.losses import TASKS
 from sstep_verify.scenarios.draws import FAMILIES, KERNEL_NAMES, draw_scenario, edge_scenarios, one_of
 from sstep_verify.scenarios.scenario import Scenario
 from studies.corpus.labelled import RIGHT
+from studies.legal.undeclared import PRODUCTION, USUAL, Undeclared
 
 Names = tuple[str, ...]
 EVERY: Names = tuple(KERNEL_NAMES)
@@ -31,7 +32,7 @@ class Variant:
     """A correct solver by what makes it, and what it solves.
 
     It gets its data as an array of `storage`, dense or csr, or as they are drawn; `cached` is the
-    production solver with a column cache.
+    production solver with a column cache; `undeclared` are what it does without declaring it.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Variant:
     kernels: Names = EVERY
     storage: str = ""
     cached: bool = False
+    undeclared: Undeclared = PRODUCTION
 
     def solves(self, task: str, kernel: str) -> bool:
         """Whether it solves such problems."""
@@ -86,11 +88,19 @@ LOGGING = (
     *SERIAL,
     # The reference where its steps can be judged in float64.
     *(
-        Variant(f"reference {precision} {form}", partial(ReferenceSolver, precision, form))
+        Variant(
+            f"reference {precision} {form}", partial(ReferenceSolver, precision, form), undeclared=USUAL
+        )
         for precision, form in product(("float32", "float64"), ("sstep", "classical"))
     ),
     *(
-        Variant(f"labelled {one.id}", one.make, one.tasks or TASKS, one.kernels or EVERY)
+        Variant(
+            f"labelled {one.id}",
+            one.make,
+            one.tasks or TASKS,
+            one.kernels or EVERY,
+            undeclared=one.undeclared,
+        )
         for one in RIGHT
         if one.make().declaration.log
     ),

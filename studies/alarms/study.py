@@ -31,7 +31,7 @@ from sstep_verify.checks.recorded import kernel_entries, residual_gap
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.files.records import convert, decode
-from sstep_verify.rounding.arithmetic import sum_roundings, unit_roundoff
+from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.verdict import Status, worst
 from studies import search_path
 from studies.alarms.groups import GROUPS, Judged, decided
@@ -172,7 +172,7 @@ def longest_sum(check: str, case: Case) -> int:
     that over the features.
     """
     problem, declared = case.problem, case.declaration
-    entries = sum_roundings(problem.features, declared.summation)
+    entries = problem.features
     if check == kernel_entries.CHECK:
         return entries
     if check not in (step_replay.CHECK, window_replay.CHECK, *ADDED_UP):

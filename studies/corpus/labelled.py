@@ -13,6 +13,7 @@ from typing import Any
 
 from sstep_verify import CallableSolver, Declaration, Problem, Solver
 from studies.corpus.sstep import Array, SStep
+from studies.legal.undeclared import USUAL, Undeclared
 
 Names = tuple[str, ...]
 
@@ -76,30 +77,32 @@ class Made(Labelled):
 
     named: Names = ()
     ranks: int = 1
+    undeclared: Undeclared = USUAL
     make: Callable[..., Solver] = field(kw_only=True)
 
 
 def _made(
-    name: str, solver: type[SStep], log: bool, order: str = "forward", **choices: Any
+    name: str, solver: type[SStep], log: bool, order: str, undeclared: Undeclared, **declared: Any
 ) -> Callable[[], Solver]:
     """A class of solvers as a function that works in a way, and declares it; with its log if asked."""
-    usual: dict[str, Any] = {"products": "rows", "clamped": True, "power": "multiplication"}
-    way = Declaration(
-        name,
-        log=log,
-        summation={"pairwise": "pairwise", "blocked": "blocked:4"}.get(order, "any"),
-        **(usual | choices),
-    )
+    way = Declaration(name, log=log, **({"products": "rows"} | declared))
 
     def function(problem: Problem, blocks: Array, s: int, a0: Array, log: Array | None = None) -> Array:
-        return solver(way, order, problem).solve(blocks, s, a0, log)
+        return solver(way, order, problem, undeclared).solve(blocks, s, a0, log)
 
     return lambda: CallableSolver(function, way)
 
 
-def right(name: str, on: str = "", log: bool = True, **choices: Any) -> Made:
-    """A right solver that works in the way chosen."""
-    return Made(name, on, make=_made(name, SStep, log, **choices))
+def right(name: str, on: str = "", log: bool = True, order: str = "forward", **how: Any) -> Made:
+    """A right solver that works in the way chosen: declared, or by a field of `Undeclared`."""
+    if order in ("pairwise", "blocked"):
+        how["summation"] = order
+    known = vars(USUAL)
+    undeclared = Undeclared(**{key: value for key, value in how.items() if key in known})
+    declared = {key: value for key, value in how.items() if key not in known}
+    return Made(
+        name, on, undeclared=undeclared, make=_made(name, SStep, log, order, undeclared, **declared)
+    )
 
 
 def mistake(
@@ -115,7 +118,9 @@ def mistake(
 ) -> Made:
     """The solver with methods changed, in `what` its mistake; it declares what the right one would."""
     solver = type(name, (SStep,), {"__doc__": what, **changed})
-    return Made(name, on, breaks, acts, equivalent, named=named, make=_made(name, solver, log))
+    return Made(
+        name, on, breaks, acts, equivalent, named=named, make=_made(name, solver, log, "forward", USUAL)
+    )
 
 
 RIGHT = (

@@ -8,6 +8,7 @@ import numpy as np
 
 from sstep_verify import Declaration, Problem
 from studies.legal.arithmetic import added
+from studies.legal.undeclared import Undeclared
 
 Array = np.ndarray
 Step = tuple[np.ndarray, np.ndarray]
@@ -36,13 +37,16 @@ class SStep:
         How: what the specification leaves open, as the right solver declares it.
     order : str
         Order of sums, see `in_order`.
+    undeclared : Undeclared
+        How: what the declaration leaves open.
     problem : Problem
         What: K-SVM-L1, K-SVM-L2 or K-RR with a linear, polynomial or RBF kernel.
     """
 
-    def __init__(self, declared: Declaration, order: str, problem: Problem) -> None:
+    def __init__(self, declared: Declaration, order: str, problem: Problem, undeclared: Undeclared) -> None:
         problem = self.given(problem)
         self.declared, self.order, self.task = declared, order, problem.loss.task
+        self.undeclared = undeclared
         self.kernel: Any = problem.kernel
         self.type: Any = np.dtype(declared.precision).type
         self.A, self.y = problem.dense.astype(self.type), problem.targets.astype(self.type)
@@ -81,7 +85,7 @@ class SStep:
             return self.function(self.inner(x - z, x - z))
         norms = self.inner(self.A, self.A)
         distance = norms[drawn][:, None] + norms - 2 * self.inner(x, z)
-        return self.function(np.maximum(distance, 0) if self.declared.clamped else distance)
+        return self.function(np.maximum(distance, 0) if self.undeclared.clamped else distance)
 
     def function(self, value: Array) -> Array:
         """Kernel from inner products, or RBF from squared distances."""
@@ -90,7 +94,7 @@ class SStep:
         if self.kernel.name == "rbf":
             return np.exp(-self.type(self.kernel.sigma) * value)
         base = self.type(self.kernel.offset) + value
-        if self.declared.power == "pow":
+        if self.undeclared.power == "pow":
             return np.power(base, self.type(self.kernel.degree))
         power = base
         for _ in range(self.kernel.degree - 1):
@@ -112,7 +116,7 @@ class SStep:
     def correction(self, r: int, drawn: Array, increments: Array) -> Any:
         """What the increments made so far in the window add to product r."""
         past = drawn[: increments.size]
-        if self.declared.increments == "summed":
+        if self.undeclared.increments == "summed":
             past, place = np.unique(past, return_inverse=True)
             totals = np.zeros(past.size, self.type)
             np.add.at(totals, place, increments)

@@ -24,10 +24,11 @@ from sstep_verify.problems.losses import loss_from
 from sstep_verify.protocol import Observer, RunRequest, Solver
 from sstep_verify.scenarios.draws import one_of
 from sstep_verify.solver.settings import Options
-from studies.coverage.freedoms import LONG, OWN_EXCHANGES, SWITCHES, YES, row_of
+from studies.coverage.freedoms import LONG, MADE, OWN_EXCHANGES, SWITCHES, YES, row_of
 from studies.coverage.rules import options_of
 from studies.legal.arithmetic import ORDERS
 from studies.legal.solver import LegalSolver
+from studies.legal.undeclared import PRODUCTION, Undeclared
 from studies.thread_ranks import ORDERS as OVER_RANKS
 from studies.thread_ranks import ThreadRanksSolver
 
@@ -107,23 +108,20 @@ def planned(generator: np.random.Generator, row: dict[str, str]) -> Planned:
         reached = end.claims[name].value
         solver = replace(drawn, tolerance=reached)
         case = replace(case, claims={name: max(reached, 0.0)})
-    values = row_of(case, row["data"], wide, row["written"])
+    undeclared = drawn.undeclared if drawn else PRODUCTION
+    values = row_of(case, undeclared, row["data"], wide, row["written"])
     return Planned(Either(solver, variant, lambda request: bool(request.variant)), case, values, drawn)
 
 
 def _drawn(generator: np.random.Generator, row: dict[str, str], kernel: Kernel) -> LegalSolver:
-    # What is declared of a sum, and the order that keeps to it.
-    summation, order = {"pairwise": ("pairwise", "pairwise"), "blocked": ("blocked:3", "blocked")}.get(
-        row["summation"], ("any", one_of(generator, ORDERS))
-    )
+    order = row["summation"] if row["summation"] != "any" else one_of(generator, ORDERS)
+    undeclared: Any = {name: row[name] for name in MADE} | {"clamped": row["clamped"] == YES}
     number = int(generator.integers(2, 6))
     values: dict[str, Any] = {name: row[name] for name in KNOWN if name != "state"}
     values |= {name: row[name] == YES for name in SWITCHES}
     declared = Declaration(
         "drawn",
         **values,
-        function_ulps=4.0 if row["function_ulps"] == "more" else 1.0,
-        summation=summation,
         recompute=number if row["recompute"] == YES else 0,
         ranks=number if row["ranks"] == "several" else 1,
         state=(row["state"],) if row["state"] else (),
@@ -138,6 +136,7 @@ def _drawn(generator: np.random.Generator, row: dict[str, str], kernel: Kernel) 
         products_first=generator.random() < 0.5,
         scale=3 if declared.scaled else 1,
         decimals=row["written"] == "decimals",
+        undeclared=Undeclared(**undeclared),
     )
 
 
@@ -184,7 +183,7 @@ def _start(generator: np.random.Generator, problem: Problem) -> np.ndarray:
         C, samples = problem.hinge.C, problem.samples
         start = C * generator.choice([0.0, 1.0, 0.5, generator.random()], size=samples)
         return np.asarray(np.minimum(start.astype(np.float32).astype(np.float64), C))
-    largest = max(float(np.abs(problem.targets).max()), 2.0**-100)
+    largest = min(max(float(np.abs(problem.targets).max()), 2.0**-100), 2.0**120)
     start = generator.standard_normal(problem.samples) * largest / problem.samples
     return start.astype(np.float32).astype(np.float64)
 

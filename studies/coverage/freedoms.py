@@ -1,13 +1,15 @@
 """The freedoms of a solver and of a case, by name, with the values that are told apart.
 
-What a solver may declare is read from the fields of `Declaration`, what a campaign may plan from those of
-`Case`: a test says so of one that stands in none of these tables.
+What a solver may declare is read from the fields of `Declaration`, what it does without declaring it from
+those of `Undeclared`, what a campaign may plan from those of `Case`: a test says so of one that stands in
+none of these tables.
 """
 
 from __future__ import annotations
 
 import os
 from dataclasses import fields
+from typing import get_args, get_type_hints
 
 import scipy.sparse
 
@@ -15,6 +17,7 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.declaration import KNOWN, Declaration
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.scenarios.draws import KERNEL_NAMES
+from studies.legal.undeclared import Undeclared
 
 NO, YES = "no", "yes"
 SWITCH = (NO, YES)
@@ -30,8 +33,6 @@ NO_FREEDOM = {
 
 CHOSEN: dict[str, tuple[str, ...]] = {
     **KNOWN,
-    "function_ulps": ("at most 1", "more"),
-    "summation": ("any", "pairwise", "blocked"),
     "exchange": ("", "allreduce", "per-window", *OWN_EXCHANGES),
     "ranks": ("1", "several"),
     "state": ("", "weights", "gradient", "residual"),
@@ -49,6 +50,11 @@ DECLARED = {
     )
 }
 """What a solver may declare, by field of `Declaration`."""
+
+MADE: dict[str, tuple[str, ...]] = {
+    name: SWITCH if kind is bool else get_args(kind) for name, kind in get_type_hints(Undeclared).items()
+}
+"""What a solver does without declaring it, by field of `Undeclared`."""
 
 PLANNED: dict[str, tuple[str, ...]] = {
     "block": ("1", "several"),
@@ -93,6 +99,7 @@ CORE = "OPENBLAS_CORETYPE"
 VALUES: dict[str, tuple[str, ...]] = {
     **{"task": TASKS, "kernel": KERNEL_NAMES, "processor": CORES},
     **DECLARED,
+    **MADE,
     **PLANNED,
 }
 """All freedoms with their values."""
@@ -106,8 +113,6 @@ def declared_values(declaration: Declaration) -> dict[str, str]:
     """The values that a declaration has of each of its freedoms."""
     values = {name: getattr(declaration, name) for name in DECLARED}
     values |= {
-        "function_ulps": DECLARED["function_ulps"][declaration.function_ulps > 1.0],
-        "summation": declaration.summation.partition(":")[0],
         "ranks": DECLARED["ranks"][declaration.ranks > 1],
         "state": "+".join(declaration.state),
         "level": str(declaration.level),
@@ -115,7 +120,14 @@ def declared_values(declaration: Declaration) -> dict[str, str]:
     return {name: one if isinstance(one, str) else SWITCH[bool(one)] for name, one in values.items()}
 
 
-def row_of(case: Case, data: str = "spread", wide: bool = False, written: str = "binary") -> dict[str, str]:
+def made_values(undeclared: Undeclared) -> dict[str, str]:
+    """The values of what a solver does without declaring it."""
+    return {name: one if isinstance(one, str) else SWITCH[one] for name, one in vars(undeclared).items()}
+
+
+def row_of(
+    case: Case, undeclared: Undeclared, data: str = "spread", wide: bool = False, written: str = "binary"
+) -> dict[str, str]:
     """The values that solver and case have of every freedom; of the case's data those that are given."""
     (s,), length, samples = case.s_values, case.iterations, case.problem.samples
     tail = "whole windows" if length % s == 0 else "a short last one"
@@ -132,7 +144,9 @@ def row_of(case: Case, data: str = "spread", wide: bool = False, written: str = 
         "storage": scipy.sparse.issparse(case.problem.data),
         "range": wide,
     }
-    return declared_values(case.declaration) | {
+    return {
+        **declared_values(case.declaration),
+        **made_values(undeclared),
         **{name: PLANNED[name][place] for name, place in second.items()},
         "s": "1" if s == 1 else "up to m" if s <= samples else "above m",
         "iterations": "long" if length >= LONG else "one window" if length <= s else tail,

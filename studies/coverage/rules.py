@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import every_run
 from sstep_verify.solver.settings import Options
-from studies.coverage.freedoms import NO, OWN_EXCHANGES, VALUES, YES, declared_values
+from studies.coverage.freedoms import NO, OWN_EXCHANGES, VALUES, YES, declared_values, made_values
+from studies.legal.undeclared import PRODUCTION
 
 Values = dict[str, tuple[str, ...]]
 
@@ -54,13 +55,13 @@ def options_of(row: dict[str, str], samples: int = 8) -> dict[str, Any]:
 
 def _production(exchange: str) -> list[Rule]:
     row = {"exchange": exchange, "update": "in-place", "rbf": "difference", "recompute": NO}
-    declared = declared_values(Options(**options_of(row)).declaration(1))
+    declared = declared_values(Options(**options_of(row)).declaration(1)) | made_values(PRODUCTION)
     free = {"update": ("in-place", "frozen"), "rbf": VALUES["rbf"], "ranks": VALUES["ranks"]}
     if exchange == "gram":
         free |= {"recompute": VALUES["recompute"], "kernel": ("linear",)}
     fixed = {name: (value,) for name, value in declared.items() if name not in free}
     apart = {"claims": (NO,), "written": ("binary",), "unit": ("1",)}
-    why = f"exchange {exchange} is made by the production solver alone, which declares the rest"
+    why = f"exchange {exchange} is made by the production solver alone, which fixes the rest"
     return _rules(why, "exchange", (exchange,), fixed | free | apart)
 
 
@@ -96,7 +97,7 @@ RULES: tuple[Rule, ...] = (
         "exchange": ("column-cache",)}),
     *_rules("only what is carried is formed anew", "state", ("",), {"recompute": (NO,)}),
     *_rules("expl of C libraries errs by more than a unit", "precision", ("longdouble",), {
-        "function_ulps": ("more",)}),
+        "functions": ("library",)}),
     *_rules("windows of one step are whole", "s", ("1",), {
         "iterations": others("iterations", "a short last one"), "unit": ("1",)}),
     *_rules("runs of whole units have whole windows", "unit", ("s",), {

@@ -34,6 +34,7 @@ from sstep_verify.trajectory import Claim, Panel, Probes, Trajectory
 from studies.legal.arithmetic import ORDERS
 from studies.legal.choices import Choices
 from studies.legal.steps import Carried, Step, Steps
+from studies.legal.undeclared import Undeclared
 
 
 def draw(seed: int) -> tuple[LegalSolver, Case]:
@@ -87,18 +88,21 @@ def draw(seed: int) -> tuple[LegalSolver, Case]:
         precision=precision,
         products="any" if factored else "rows",
         update=one_of(rng, ("in-place", "added", "frozen")),
-        increments=one_of(rng, ("summed", "separate")),
         rbf=one_of(rng, ("norm-expansion", "difference")),
-        clamped=rng.random() < 0.5,
         factorisation=one_of(rng, ("cholesky", "ldl", "lu")),
-        power="multiplication",
         log=True,
         probes=True,
     )
     reciprocal, divided = rng.random() < 0.3, one_of(rng, ("sum", "product"))
     stream = IndexStream("uniform", samples=m, block=block, length=s, seed=int(rng.integers(1 << 30)))
     order, first = one_of(rng, ORDERS), rng.random() < 0.5
-    solver = LegalSolver(declaration, order, factored, reciprocal, divided, first)
+    undeclared = Undeclared(
+        increments=one_of(rng, ("summed", "separate")),
+        clamped=rng.random() < 0.5,
+        power=one_of(rng, ("multiplication", "pow")),
+        functions=one_of(rng, ("rounded", "library")),
+    )
+    solver = LegalSolver(declaration, order, factored, reciprocal, divided, first, undeclared=undeclared)
     problem = Problem(f"drawn {seed}", data, targets, kernel, loss)
     initial = _finite(start.astype(kind), kind(penalty))
     return solver, Case("drawn", problem, stream, (s,), s, declaration, initial=initial)

@@ -37,6 +37,7 @@ class Steps:
 
     def __init__(self, drawn: Choices, problem: Problem) -> None:
         self.drawn, self.declared, self.problem = drawn, drawn.declaration, problem
+        self.undeclared = drawn.undeclared
         kind: Any = np.dtype(self.declared.precision).type
         self.kind = kind
         # The same bits every time.
@@ -56,20 +57,20 @@ class Steps:
             self.scaled = self.matrix * self.scale
 
     def _entry(self, x: Any, z: Any) -> Any:
-        """A kernel entry by the declared formulas."""
+        """A kernel entry by the solver's formulas."""
         kernel, kind, dot = self.problem.kernel, self.kind, self.sums.dot
         if isinstance(kernel, RBFKernel):
             if self.declared.rbf == "difference":
                 distance = dot(x - z, x - z)
             else:
                 distance = (dot(x, x) + dot(z, z)) - kind(2) * dot(x, z)
-                distance = max(distance, kind(0)) if self.declared.clamped else distance
+                distance = max(distance, kind(0)) if self.undeclared.clamped else distance
             return self._function(np.exp, -kind(kernel.sigma) * distance)
         value = dot(x, z)
         if isinstance(kernel, PolynomialKernel):
             degree = kernel.degree
             base = value = value + kind(kernel.offset)
-            if self.declared.power == "pow":
+            if self.undeclared.power == "pow":
                 return self._function(lambda one: one ** one.dtype.type(degree), base)
             for _ in range(degree - 1):
                 value = value * base
@@ -77,7 +78,7 @@ class Steps:
 
     def _function(self, function: Any, x: Any) -> Any:
         """A function of a number: NumPy's vectorised one, or the one rounded from longdouble."""
-        if self.declared.function_ulps > 1.0:
+        if self.undeclared.functions == "library":
             return function(np.full(16, x))[3]
         return type(x)(function(np.full(1, np.longdouble(x)))[0])
 
@@ -111,7 +112,7 @@ class Steps:
 
     def _products(self, row: int, start: Any, moves: list[Any]) -> Terms:
         """Terms of a row's product with a, and of its corrections: from entries, or both by way of A'v."""
-        if self.declared.increments == "summed":
+        if self.undeclared.increments == "summed":
             totals: dict[int, Any] = {}
             for j, theta in moves:
                 totals[j] = totals[j] + theta if j in totals else theta
@@ -135,10 +136,10 @@ class Steps:
     def _sum(self, terms: Terms, constants: list[Any]) -> Any:
         """Sum of a step's products, corrections and constants, all at once or the products first.
 
-        In an order that is declared the products are a sum of their own, to which the others are added.
+        In a tree of their own the products are a sum to which the others are added.
         """
         products, corrections = terms
-        if self.declared.summation != "any":
+        if self.undeclared.summation != "any":
             return sum([*corrections, *constants], self.sums.add(products))
         if self.drawn.products_first:
             return self.sums.add([self.sums.add([*products, *corrections]), *constants])

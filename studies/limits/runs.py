@@ -85,9 +85,7 @@ class DosedSolver:
             precision=precision,
             update="frozen",
             products="rows",
-            increments="summed",
             rbf="difference",
-            power="multiplication",
             factorisation="ldl",
             log=True,
         )

@@ -31,7 +31,7 @@ def described(
     path.write_text(
         f'[program]\nname = "printing"\ncommand = {json.dumps(words)}\nwrites = "final"\n'
         '[conventions]\nstart = "zero"\n[fixed]\ntask = "svm-l1"\noffset = 0.0\n'
-        f'[declaration]\nrbf = "difference"\npower = "pow"\n{tables}'
+        f'[declaration]\nrbf = "difference"\n{tables}'
     )
     return str(path)
 

@@ -14,7 +14,7 @@ from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm_upper, unit_roundoff
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 
-PEER = Declaration("peer", rbf="norm-expansion", power="pow")
+PEER = Declaration("peer", rbf="norm-expansion")
 """Formulas that the peers' kernel entries come from; float64, any order of summation."""
 
 U = unit_roundoff("float64")

@@ -38,7 +38,7 @@ def _right_at(known: set[int]) -> CallableSolver:
                 a[i] = log[begin + step, 0] = new
         return a
 
-    return CallableSolver(run, Declaration("some", log=True, rbf="difference", function_ulps=4.0))
+    return CallableSolver(run, Declaration("some", log=True, rbf="difference"))
 
 
 @pytest.mark.parametrize("seed", [pytest.param(3, marks=pytest.mark.nightly), 592_653])

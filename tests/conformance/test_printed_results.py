@@ -10,9 +10,8 @@ from printing import described, drawn_problem
 
 from sstep_verify import judge
 from sstep_verify.adapters.program import ProgramSolver, read_program
-from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.checks.shared.outcome import MOST
-from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel
+from sstep_verify.problems import Hinge
 from sstep_verify.verdict import NoteKind, Status, Why
 
 pytestmark = pytest.mark.pool_only
@@ -101,33 +100,3 @@ def test_a_result_reads_alike_with_final_and_without(printing, tmp_path):
             assert verdict.status is Status.FAIL
             assert "significant digits" in verdict.reason
             assert "[final]" in verdict.reason
-
-
-class Declared:
-    """The reference, which says something else of itself."""
-
-    def __init__(self, **fields):
-        self._made = ReferenceSolver(fields.get("precision", "float64"))
-        self.declaration = replace(self._made.declaration, **fields)
-
-    def run(self, request, observe=None):
-        return self._made.run(request, observe)
-
-
-@pytest.mark.parametrize(
-    ("fields", "told"),
-    [
-        ({"function_ulps": 1e9}, "function_ulps = 1e+09, as declared"),
-        ({"precision": "float32"}, None),  # judged on the problem that it holds
-        ({}, None),
-    ],
-)
-def test_what_is_declared_is_told_where_it_is_most_of_the_bound(fields, told):
-    random = np.random.Generator(np.random.PCG64(5))
-    data = random.standard_normal((12, 2)) + 1000.0  # differences of samples lose most digits in float32
-    problem = Problem("far", data, random.choice([-1.0, 1.0], 12), RBFKernel(1.0), Hinge(1.0))
-    stream = IndexStream("uniform", 12, 1, 40, seed=3)
-    for verdict in judge(Declared(**fields), problem, stream, 4, checks=("step-replay", "trajectory"))[1:]:
-        assert verdict.status in (Status.PASS, Status.VACUOUS)
-        assert verdict.evidence.get(MOST) == ([told] if told else None)
-        assert (f"Most of the bound is {told}." in verdict.reason) == bool(told)

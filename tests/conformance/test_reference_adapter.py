@@ -108,9 +108,7 @@ def mutable_solver(precision: str, mutation: Mutation) -> CallableSolver:
         "mutable recurrence",
         precision=precision,
         update="frozen",
-        increments="summed",
         rbf="difference",
-        function_ulps=4.0,
         factorisation="ldl",
     )
     return CallableSolver(function, declaration)

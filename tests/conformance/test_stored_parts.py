@@ -70,7 +70,7 @@ FILES = {
     "unrelated.py": "",
     "program.py": Path(__file__).with_name("plain_program.py").read_text("utf-8"),
     "theirs.toml": f'[program]\nname = "theirs"\ncommand = ["{sys.executable}", "-I", "-S", "program.py", "{{dir}}"]\n'
-    'writes = "log"\n[declaration]\nsummation = "any"\n',
+    'writes = "log"\n[declaration]\nproducts = "any"\n',
 }
 FILES["solver.toml"] = CAMPAIGN.format(data="points.svm", kernel="linear", solver="parts_mine:solver")
 FILES["program.toml"] = CAMPAIGN.format(data="points.svm", kernel="rbf", solver="theirs.toml").replace(

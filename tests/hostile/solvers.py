@@ -32,7 +32,7 @@ def solve(problem, blocks, s, a0, log):
     AFTER
     return alpha
 
-solver = CallableSolver(solve, Declaration(name="mine", clamped=True, log=True))
+solver = CallableSolver(solve, Declaration(name="mine", log=True))
 '''
 
 HARMLESS = {

@@ -216,8 +216,8 @@ def test_not_a_number_without_an_overflow_fails():
 class UnclampedSolver:
     """DCD over panels formed by norm expansion, negative distances kept."""
 
-    def __init__(self, clamped: bool):
-        self.declaration = Declaration("unclamped", panels=True, clamped=clamped)
+    def __init__(self, rbf: str):
+        self.declaration = Declaration("unclamped", panels=True, rbf=rbf)
 
     def run(self, request, observe=None):
         problem, a, states, panels = request.problem, np.zeros(request.problem.samples), [], {}
@@ -237,15 +237,15 @@ class UnclampedSolver:
         return Trajectory(request.s, 0, stops, np.array(states), panels=panels)
 
 
-@pytest.mark.parametrize("clamped", [False, True])
-def test_entries_above_one_fail_only_where_a_clamp_is_declared(clamped):
+@pytest.mark.parametrize("rbf", ["norm-expansion", "difference"])
+def test_entries_above_one_fail_only_where_differences_are_declared(rbf):
     rng = np.random.default_rng(1)
     data = rng.standard_normal((20, 3)) * 0.5 + 1e8
     labels = np.where(rng.random(20) < 0.5, -1.0, 1.0)
     problem = Problem("far", data, labels, RBFKernel(1.0), Hinge(1.0))
-    found = judged(problem, UnclampedSolver(clamped), (4,), 64, (kernel_entries,))
+    found = judged(problem, UnclampedSolver(rbf), (4,), 64, (kernel_entries,))
     statuses = {verdict.status for verdict in found.values()}
-    assert (Status.FAIL in statuses) == clamped
+    assert (Status.FAIL in statuses) == (rbf == "difference")
 
 
 # --- Algorithm 1 as printed ----------------------------------------------------------------------------
@@ -274,7 +274,7 @@ def test_increments_that_are_added_pass_as_added_and_fail_as_in_place():
         data, labels = rng.standard_normal((24, 3)), np.where(rng.random(24) < 0.5, -1.0, 1.0)
         problem = Problem("as printed", data, labels, RBFKernel(0.5), Hinge(1.7))
         for update, statuses in found.items():
-            solver = CallableSolver(adding, Declaration("as printed", update=update, clamped=True))
+            solver = CallableSolver(adding, Declaration("as printed", update=update))
             verdicts = judged(problem, solver, (1, 8), 200, (window_replay, trajectory, box), seed=seed)
             statuses |= {verdict.status for verdict in verdicts.values()}
     assert found["added"] <= {Status.PASS, Status.VACUOUS}

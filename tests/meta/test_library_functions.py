@@ -56,11 +56,8 @@ def test_a_solver_that_promises_nothing_may_use_any_library(kernel, off):
         stream = IndexStream("uniform", 10, 1, 60, seed=seed)
         verdict = judge(solver, problem_of(kernel, loss, seed), stream, 1)[-1]
         assert verdict.status is Status.PASS, verdict.reason
-        strict = Declaration(
-            "of a library", rbf="difference", log=True, function_ulps=0.5, power="multiplication"
-        )
-        strict = CallableSolver(descent(off * 20), strict)
-        statuses.append(judge(strict, problem_of(kernel, loss, seed), stream, 1)[-1].status)
+        worse = CallableSolver(descent(off * 20), Declaration("of none", rbf="difference", log=True))
+        statuses.append(judge(worse, problem_of(kernel, loss, seed), stream, 1)[-1].status)
     assert Status.FAIL in statuses  # so far off that it shows
 
 
@@ -96,4 +93,4 @@ def test_what_is_not_said_promises_no_more_than_libraries_keep_to(kernel):
     problem = Problem("exact", np.array([[2.0], [2.0]]), np.array([1.0, -1.0]), kernel, Hinge(1.0))
     entries = kernel_entries(problem, Declaration("nothing said", rbf="difference"), np.arange(2))
     assert (entries.solver_error >= 2 * LIBRARY_ULPS * U * entries.values).all()
-    assert Declaration("nothing said").function_ulps == LIBRARY_ULPS >= 4.0
+    assert LIBRARY_ULPS >= 4.0

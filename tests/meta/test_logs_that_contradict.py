@@ -65,9 +65,7 @@ def solver(depart) -> CallableSolver:
         depart(log, int(np.flatnonzero(blocks[:, 0] == blocks[0, 0])[-1]))
         return alpha
 
-    return CallableSolver(
-        function, Declaration("drawn", log=True, rbf="difference", function_ulps=4.0, update="added")
-    )
+    return CallableSolver(function, Declaration("drawn", log=True, rbf="difference", update="added"))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -106,7 +104,7 @@ def test_the_recorded_ends_tell_what_a_log_of_values_does_not():
     generator = np.random.Generator(np.random.PCG64(2))
     data, labels = generator.standard_normal((8, 3)), np.sign(generator.standard_normal(8))
     problem = Problem("p", data, labels, RBFKernel(0.4), Hinge(1.0))
-    declared = Declaration("frozen", log=True, rbf="difference", function_ulps=4.0, update="frozen")
+    declared = Declaration("frozen", log=True, rbf="difference", update="frozen")
     stream = IndexStream("uniform", 8, 1, 40, 3)
     _, verdict = judge(CallableSolver(function, declared), problem, stream, s=8)
     assert (verdict.status, verdict.sentences) == (Status.FAIL, ("S-3.6",))

@@ -35,7 +35,7 @@ from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import SEEN, Status
 
 DOUBLE = Float("float64")
-FROZEN = Declaration("mutable recurrence", update="frozen", increments="summed", rbf="difference")
+FROZEN = Declaration("mutable recurrence", update="frozen", rbf="difference")
 DROPPED = Fraction(-1)
 DOSES = (DROPPED, *(Fraction(1, 2**exponent) for exponent in range(0, 53, 4)))
 """Relative changes of a term."""

@@ -15,7 +15,7 @@ from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.recurrence.mutants import CATALOGUE
 from sstep_verify.recurrence.mutation import NONE, Mutation
 
-DECLARATION = Declaration("mutable recurrence", update="frozen", increments="summed", rbf="difference")
+DECLARATION = Declaration("mutable recurrence", update="frozen", rbf="difference")
 DOUBLE = Float("float64")
 SOMETIMES = ("upper-end-lost", "upper-end-halved", "lower-end-lost", "off-diagonal-dropped")
 

@@ -99,7 +99,7 @@ def clip_constants(
     Parameters
     ----------
     declaration : Declaration
-        Precision, form of the update, order of summation.
+        Precision, form of the update.
     samples, support, width : int
         Number of samples (m), nonzero entries of a at most (p), steps of a window (s).
     dual : Dual

@@ -127,7 +127,7 @@ def solve_constants(
     Parameters
     ----------
     declaration : Declaration
-        Precision, form of the update, how increments are summed, factorisation, order of summation.
+        Precision, form of the update, factorisation.
     samples, support, width, block : int
         Number of samples (m), nonzero entries of a at most (p), steps of a window (s), coordinates of a
         block (b).
@@ -145,7 +145,7 @@ def solve_constants(
     """
     drawn, factors = width * block, factors_of(declaration, block, float(samples))
     u, judge_u = unit_roundoff(declaration.precision), unit_roundoff("float64") if judge else 0.0
-    additions = (min(drawn, samples) if declaration.increments == "summed" else drawn) + width
+    additions = drawn + width
     operations = (samples + drawn) * (1.0 + factored.length) + 3 * block * (block + 3) + 8
     sums = sum_constants(
         declaration, samples, support, drawn, (5, block + 10, 3), operations + factored.features, factored,

@@ -92,7 +92,7 @@ from sstep_verify.rounding.right_hand_side import CarriedTerms
 MOST_COEFFICIENTS = 1 << 20
 """Coefficients (coordinates times symbols) up to which errors are propagated per coordinate."""
 
-JUDGE = Declaration("judge", update="in-place", increments="summed")
+JUDGE = Declaration("judge", update="in-place")
 """Of the steps that a screen compares with."""
 
 

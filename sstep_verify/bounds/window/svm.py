@@ -23,7 +23,7 @@ each of these increments by itself. The terms are p products, q corrections, the
 stale a_i and r + 1 of its increments: p + q + r + 2 additions, the product, the difference that an
 increment is, omega's own rounding, and one to spare. The quotient, the curvature ``eta = K_ii + omega`` and
 the subtraction add their roundings.
-Where an order of summation is declared, p is the height of its tree; where a gradient or w is carried, the
+Where a gradient or w is carried, the
 stale products are its terms and a correction rounds in its product, its sum and its own shift's
 (rounding/right_hand_side.py). With the linear kernel the products may be formed from the samples,
 ``<x_i, A'(y a) + sum_t y_t theta_t x_t>``: then k is larger by n and ``|x_i|'|x_l|`` takes the place of
@@ -87,7 +87,6 @@ from sstep_verify.rounding.arithmetic import (
     largest_normal,
     magnitudes,
     smallest_subnormal,
-    stale_roundings,
     unit_roundoff,
 )
 from sstep_verify.rounding.right_hand_side import CarriedTerms
@@ -100,12 +99,11 @@ class Arithmetic(NamedTuple):
 
     It rounds by u, and no number may exceed `limit`. `shift` is the diagonal's (omega); the solver's ends
     of the box are off by `end_error`; `form` is one of rounding/sums.py. First gradients are made from a
-    (`from_a`) or from carried weights, or are carried (`whole`). A term of a product with a is rounded
-    `tree` times at most by the declared order of its sum, and `others` besides; a frozen value
-    `accumulations` times as a sum of increments before a step is made from it. Of the solver's type and of
-    float64 the smallest numbers; `judge_underflow` is what products of a gradient of the judge lose to
-    underflow. The rest are factors by which sizes are made larger: of products with a, of corrections, of
-    summed increments (bounds/window/split.py).
+    (`from_a`) or from carried weights, or are carried (`whole`). Beside the additions a term is rounded
+    `others` times; a frozen value `accumulations` times as a sum of increments before a step is made from
+    it. Of the solver's type and of float64 the smallest numbers; `judge_underflow` is what products of a
+    gradient of the judge lose to underflow. The rest are factors by which sizes are made larger: of
+    products with a, of corrections, of summed increments (bounds/window/split.py).
     """
 
     u: float
@@ -114,7 +112,6 @@ class Arithmetic(NamedTuple):
     box: Box
     end_error: float
     form: int
-    tree: int
     others: int
     from_a: bool
     whole: bool
@@ -176,13 +173,11 @@ def svm_arithmetic(
     """A solver's arithmetic in a window of `width` steps; see `svm_window_bound` for the rest."""
     precision, samples = declaration.precision, entries.values.shape[1]
     subnormal = smallest_subnormal("float64")
-    tree, others = stale_roundings(samples, samples, width, declaration.summation), entries.more_roundings
-    if carried is not None:
-        tree, others = 0, carried.roundings
+    others = entries.more_roundings if carried is None else carried.roundings
     others = counted(others + int(dual.threshold > 0.0), samples, width)
     return Arithmetic(
         unit_roundoff(precision), largest_normal(precision), dual.shift, box_of(dual),
-        end_error(dual, declaration), FORMS[declaration.update], tree, others, carried is None,
+        end_error(dual, declaration), FORMS[declaration.update], others, carried is None,
         carried is not None and carried.whole, min(windows, 2), smallest_subnormal(precision), subnormal,
         (samples + 2 * width + 6) * subnormal,
     )  # fmt: skip

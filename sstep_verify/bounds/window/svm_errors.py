@@ -198,12 +198,13 @@ def _local_error(rows, solver, state, i, formed, point):
     knot = solver.box.threshold / formed.curvature
     new = max(abs(lower), abs(upper)) + error + spread + knot
     quotient = abs(value) + new + state.radius[i]
-    roundings = min(state.counts[SUPPORT], solver.tree) + solver.others + made + 6
+    roundings = solver.others + made + 6
     # The shift may multiply each earlier increment of i by itself, of which one addition is in the 6.
     if not solver.from_a:
         roundings += made + state.drawn[i]
-    elif solver.shift > 0.0:
-        roundings += max(state.drawn[i] - 1, 0)
+    else:
+        roundings += state.counts[SUPPORT]
+        roundings += max(state.drawn[i] - 1, 0) if solver.shift > 0.0 else 0
     off = gamma_of(roundings, u) * formed.terms + formed.error + rows.underflow[state.row[i]]
     unclipped_error = _unclipped_error(solver, formed, u, off, formed.solver_error, quotient, new)
     local = error + unclipped_error + solver.smallest_subnormal

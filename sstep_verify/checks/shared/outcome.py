@@ -1,14 +1,12 @@
 """From findings to a verdict: what planted defects would have shown, which decides, the reason, the record.
 
-A reason says what a bound is mostly made of that no rounding of the run makes: declared, stored or written
-so.
+A reason says what a bound is mostly made of that no rounding of the run makes: stored or written so.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +14,8 @@ import numpy as np
 from sstep_verify.bounds.largest_number import largest_number, largest_value
 from sstep_verify.checks.shared.case import Case, plain_request
 from sstep_verify.checks.shared.finding import Finding, decisive, ratios
-from sstep_verify.declaration import LIBRARY_ULPS
 from sstep_verify.quantities import STREAM, WRITE_BACK
 from sstep_verify.rounding.arithmetic import MOST_TERMS, TYPES, held_problem
-from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.runs import asked_of
 from sstep_verify.specification import breaks, violated_by
 from sstep_verify.trajectory import Trajectory
@@ -27,12 +23,6 @@ from sstep_verify.verdict import PLACE, SEEN, Defect, Hint, HintKind, Status, Te
 
 MOST = "most of the bound"
 """Key of the evidence that holds what is uncertain in more than half of a bound, in words."""
-
-ENTRIES = "step-replay", "window-replay", "trajectory", "sstep-equals-classical", "kernel-entries", "phases"
-"""Checks whose bounds rest on those on kernel entries."""
-
-ROWS = 8
-"""Kernel rows that are looked at."""
 
 RARE = 1e-3
 """Share of windows or steps with a defect for which the chance of missing it is told."""
@@ -304,10 +294,9 @@ def verdict_on(
     claimed : bool
         Whether a FAIL of which no such name is known breaks what the check claims.
     uncertain : iterable of str
-        What makes most of the bound and is no rounding of the run, in words; what the check's bound has of
-        the declaration and the input is added.
+        What makes most of the bound and is no rounding of the run, in words.
     """
-    most = [*uncertain, *(mostly_uncertain(check, case) if executed else [])]
+    most = [*uncertain]
     if most:
         reason = f"{reason} Most of the bound is {' and '.join(most)}."
         evidence = {**(evidence or {}), MOST: most}
@@ -380,24 +369,6 @@ def record(
     counted: dict[str, Any] = {"planned": len(findings), "executed": executed(findings)}
     counted |= {"signs": finding.signs, **rest}
     return verdict_on(check, case, s, status, finding, reason, units=units, terms=terms, **counted)
-
-
-def mostly_uncertain(check: str, case: Case) -> list[str]:
-    """What makes more than half of the error that a solver's kernel entries may have, in words.
-
-    A share is what the bound on the first drawn rows loses without it, of their sum over all entries.
-    """
-    declared = case.declaration
-    if check not in ENTRIES or declared.function_ulps <= LIBRARY_ULPS:
-        return []
-    rows = np.unique(case.stream.blocks(0, min(ROWS, case.stream.length)))[:ROWS]
-    whole, without = (
-        kernel_entries(case.problem, one, rows).solver_error
-        for one in (declared, replace(declared, function_ulps=LIBRARY_ULPS))
-    )
-    finite = np.isfinite(whole) & np.isfinite(without)
-    mostly = 2.0 * float(without[finite].sum()) < float(whole[finite].sum())
-    return [f"function_ulps = {declared.function_ulps:g}, as declared"] if mostly else []
 
 
 def nothing_compared(check: str, case: Case, s: int, planned: int, why: Why, **fields: Any) -> Verdict:

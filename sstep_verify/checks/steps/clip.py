@@ -90,7 +90,7 @@ def judge_clipped_step(rows, state, block, stretch, step, constants, progress, t
     slope = product - linear + shift * value
     curvature, off = row[i] + shift, rows.table[slot, ERRORS, i]
     # The shift may meet each earlier increment by itself (rounding/sums.py); `repeats` counts this one.
-    corrections = (progress.steps + (max(repeats - 2, 0) if shift > 0.0 else 0), 0)
+    corrections = progress.steps + (max(repeats - 2, 0) if shift > 0.0 else 0)
     error, size = right_hand_side_error(
         rows, slot, state, sums, of_row, progress, corrections, abs(linear) + box.threshold, shift * moved
     )

@@ -113,8 +113,7 @@ def _equations(rows, state, block, drawn, constants, drift, progress, looked):
     """
     scale, samples, sums = 1.0 / constants.penalty, constants.factors.modulus, constants.sums
     underflow_error = sums.underflow * (1.0 + 1.0 / constants.penalty)
-    additions = progress.distinct if sums.summed else progress.steps * drawn.size
-    corrections = (progress.most + additions, progress.most if sums.summed else 0)
+    corrections = progress.most + progress.steps * drawn.size
     known = within = True
     trace = given = system = judge_error = 0.0
     for place in range(drawn.size):

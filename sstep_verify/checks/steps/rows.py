@@ -151,20 +151,18 @@ def right_hand_side_error(rows, slot, state, sums, of_row, progress, corrections
     """Bound on the error of a right-hand side with a row's product with a, and the size of its terms.
 
     `of_row` are the row's sums. There are two terms besides, of the sizes `constant` and `own_size`, whose
-    own errors are not counted here. `corrections` counts the additions that these take, and those of them
-    within one coordinate's increments. The size is that of all terms, errors included that are no roundings
-    of their sum.
+    own errors are not counted here. `corrections` counts the additions that these take. The size is that of
+    all terms, errors included that are no roundings of their sum.
     """
     error = of_row.entry_error + of_row.increment_error
-    additions, repeats = corrections
     total = of_row.size + own_size + constant
-    rounding = sum_error(sums, progress.support, additions, progress.held) * total
+    rounding = sum_error(sums, progress.support, corrections, progress.held) * total
     if sums.ordered and rounding < np.inf:
         terms, size = state.terms, rows.table[slot, SIZES]
         for place in range(size.size):
             terms[place] = size[place] * state.bounded[place]
         terms[size.size], terms[size.size + 1] = own_size, constant
-        rounding = min(rounding, sorted_sum_error(sums, progress.support, additions, repeats, terms))
+        rounding = min(rounding, sorted_sum_error(sums, progress.support, corrections, terms))
     return error + rounding, total + error
 
 

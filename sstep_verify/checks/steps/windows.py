@@ -101,8 +101,8 @@ class Progress(NamedTuple):
     ----------
     support, held : int
         Nonzero entries of a at its start, and now.
-    steps, distinct, most : int
-        Steps made, distinct coordinates drawn, and the most often that one of them was.
+    steps, most : int
+        Steps made, and the most often that a coordinate was drawn.
     moves : bool
         Whether one of them moved.
     """
@@ -110,7 +110,6 @@ class Progress(NamedTuple):
     support: int
     held: int
     steps: int
-    distinct: int
     most: int
     moves: bool
 
@@ -162,7 +161,7 @@ def judge_steps(rows, state, stretch, sums, clip, solve, block, tally, formed):
     for begin in range(0, steps, stretch.width):
         end = min(begin + stretch.width, steps)
         tail = stretch.closing and end - begin < stretch.width
-        progress = Progress(held, held, 0, 0, 0, False)
+        progress = Progress(held, held, 0, 0, False)
         for step in range(begin, end):
             begin_step(state, stretch.draws[step], tally, stretch.first + step, tail)
             if clip is None:
@@ -220,14 +219,13 @@ def _write_down(formed, rows, state, block, sums, scale, stretch, step, progress
 def follow_step(state, sums, stretch, step, progress):
     """Take the log's word for a step: a after it, and what the window did with it."""
     drawn, logged = stretch.draws[step], stretch.log[step]
-    held, distinct, most, moves = progress.held, progress.distinct, progress.most, progress.moves
+    held, most, moves = progress.held, progress.most, progress.moves
     for place in range(drawn.size):
         i, value = drawn[place], logged[place]
         increment = value - state.alpha[i]
         size = abs(increment)
         error = increment_error(sums, state.drawn[i], state.moved[i], size, value)
         held += int(value != 0.0) - int(state.alpha[i] != 0.0)
-        distinct += int(state.drawn[i] == 1)
         most = max(most, state.drawn[i])
         moves = moves or size > 0.0
         state.alpha[i] = value
@@ -236,7 +234,7 @@ def follow_step(state, sums, stretch, step, progress):
         state.increment_error[i] += error
         state.bounded[i] += size + error
         state.last[place], state.step[place] = i, increment
-    return Progress(progress.support, held, progress.steps + 1, distinct, most, moves)
+    return Progress(progress.support, held, progress.steps + 1, most, moves)
 
 
 @compiled_borrowing

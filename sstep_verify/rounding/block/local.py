@@ -4,10 +4,9 @@ The computed increment D^ solves ``(G + dG) D^ = r + dr`` with the block system 
 and the residual r at the solver's own iterate.
 
     |dr| <= gamma_k (|y| + m |a| + |K| (|a| + sum |D_t|) / lambda) + delta (|a| + sum |D_t|) / lambda,
-        k = p + q + r + 8 where the increments are summed per coordinate, else p + j b + r + 8, p nonzero
-        entries of a at the window's start, q coordinates drawn in the j steps before, one of them r times
-        (exact zeros among the terms cost no rounding), or the smaller height of a declared summation
-        tree in the place of p;
+        k = p + j b + r + 8, p nonzero entries of a at the window's start, one of the coordinates drawn r
+        times in the j steps before (exact zeros among the terms cost no rounding); increments that are
+        summed per coordinate first round no term more often;
     ||dG||_2 <= ||delta_BB||_F / lambda + gamma_3 ||G||_F + backward error of the declared factorisation
 
 (rounding/block/factorisation.py). With eigenvalues of G at least mu and an exact increment known up to a
@@ -167,8 +166,6 @@ class RidgeLocalErrors:
         if self._carried is not None:
             corrections = self._step * (block + 3)
             error = error + rounded + self._samples * self._rounded[draws]
-        elif self._declaration.increments == "summed":
-            corrections = int(self._drawn.max(initial=0)) + int(np.count_nonzero(self._drawn))
         else:
             corrections = int(self._drawn.max(initial=0)) + self._step * block
         terms = rounded_up(terms, count + 16)

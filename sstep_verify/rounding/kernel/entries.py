@@ -1,11 +1,10 @@
 """Bound A: how far a computed kernel entry may be from the exact one, for any order of summation.
 
-Assumptions: IEEE arithmetic with unit roundoff u; exp and pow within the declared number of units in the
-last place, which for a subnormal result is the smallest number. Where an entry, or a sum or power on the
+Assumptions: IEEE arithmetic with unit roundoff u; exp and pow within `LIBRARY_ULPS` units in the last
+place, which for a subnormal result is the smallest number. Where an entry, or a sum or power on the
 way to it, may exceed `largest_normal`, nothing is promised: its bound is infinite. Inner products of
 n terms err by at most ``gamma_n <|x|, |z|>`` (Higham 2002, section 3.1), whatever the order, tree, FMA or
-number of ranks; where the solver declares an order, ``gamma_k`` with the smaller k of `sum_roundings`
-takes its place.
+number of ranks.
 
 With the linear kernel a solver may multiply by the samples in the place of entries, ``<x_i, A'v>`` for
 ``sum_l K_il v_l``. A term ``x_ik x_lk v_l`` then rounds n times more, in the product and the sums over k,
@@ -48,7 +47,6 @@ from sstep_verify.rounding.arithmetic import (
     largest_normal,
     rounded_up,
     smallest_subnormal,
-    sum_roundings,
     unit_roundoff,
 )
 from sstep_verify.rounding.rows_and_clip import KernelEntries, factored_products
@@ -97,7 +95,7 @@ class Inner(NamedTuple):
         Inner products as computed here, and upper bounds on those of the absolute values.
     judge, solver : (float, ndarray of shape (c, m), int)
         Of this computation and of the solver's: unit roundoff, what may underflow, and roundings of a
-        term (n, or fewer where the solver declares an order).
+        term (n).
     """
 
     products: np.ndarray
@@ -146,7 +144,6 @@ def sample_entries(
         The second may be larger than the range of the solver's type: nothing is promised there.
     """
     features = data.shape[1]
-    depth = sum_roundings(features, declaration.summation)
     u, u64 = unit_roundoff(declaration.precision), unit_roundoff("float64")
     subnormal, subnormal64 = (
         features * smallest_subnormal(declaration.precision),
@@ -155,7 +152,7 @@ def sample_entries(
     # Where two samples share no feature, every product is an exact zero and nothing underflows.
     shared = (data[rows] != 0).astype(np.float64) @ (data != 0).T.astype(np.float64) > 0
     absolute = np.abs(data[rows]) @ np.abs(data).T * OUTWARD
-    judge, solver = (u64, subnormal64 * shared, features), (u, subnormal * shared, depth)
+    judge, solver = (u64, subnormal64 * shared, features), (u, subnormal * shared, features)
     return entries_of(kernel, Inner(data[rows] @ data.T, absolute, judge, solver), declaration)
 
 
@@ -170,13 +167,12 @@ def _(kernel: RBFKernel, data, rows, declaration):
     closer to the exact one. Every product that underflows adds sigma times the smallest number: n in a sum
     of squared differences, 4 n by norm expansion, and the product with sigma one more.
 
-    An exact entry is at most 1, and so, up to the error of exp, is a computed one whose distance is not
-    negative: summed from squared differences, or declared to be clamped. One that norm expansion makes
-    negative, unclamped, gives an entry of up to ``exp(e)``, and only the first bound holds.
+    An exact entry is at most 1, and so, up to the error of exp, is a computed one whose distance is summed
+    from squared differences. One that norm expansion makes negative gives an entry of up to ``exp(e)``
+    where it is not taken as 0, and only the first bound holds.
     """
     features, sigma = data.shape[1], kernel.sigma
     u, u64 = unit_roundoff(declaration.precision), unit_roundoff("float64")
-    depth = sum_roundings(features, declaration.summation)
     distances = _squared_distances(data, rows)
     subnormal64 = smallest_subnormal("float64")
     underflow64 = sigma * subnormal64 * features + subnormal64
@@ -190,7 +186,8 @@ def _(kernel: RBFKernel, data, rows, declaration):
     off = 1 + (2 * LIBRARY_ULPS + 6) * u64
     largest = np.minimum(np.exp(-least_exponent) * off + LIBRARY_ULPS * smallest_subnormal("float64"), 1.0)
 
-    def error(exponent: np.ndarray, precision: str, u: float, ulps: float, capped: bool) -> np.ndarray:
+    def error(exponent: np.ndarray, precision: str, u: float, capped: bool) -> np.ndarray:
+        ulps = LIBRARY_ULPS
         relative = np.expm1(exponent) + 2 * ulps * u * np.exp(exponent)
         bound = largest * relative
         # Where the error of the exponent is large, neither entry exceeds exp of the largest it can be.
@@ -199,25 +196,24 @@ def _(kernel: RBFKernel, data, rows, declaration):
         if capped:
             bound = np.minimum(bound, 1 + 2 * ulps * u)
         # The error of a subnormal result is so many smallest numbers, half of one if correctly rounded.
-        return bound * OUTWARD + max(ulps, 1.0) * smallest_subnormal(precision)
+        return bound * OUTWARD + ulps * smallest_subnormal(precision)
 
     subnormal = smallest_subnormal(declaration.precision)
     if declaration.rbf == "difference":
         # The distances of this module, which the bound is relative to, may have lost as much themselves.
         underflow = sigma * subnormal * features + subnormal + underflow64
-        exponent = (sigma * gamma(depth + 6, u) * distances + underflow) * OUTWARD
+        exponent = (sigma * gamma(features + 6, u) * distances + underflow) * OUTWARD
         reach = distances * OUTWARD
     else:
         norms = np.einsum("ij,ij->i", data, data)
         reach = norms[rows, None] + norms + 2 * (np.abs(data[rows]) @ np.abs(data).T)
         exponent = (
-            sigma * gamma(depth + 6, u) * reach + sigma * subnormal * 4 * features + subnormal
+            sigma * gamma(features + 6, u) * reach + sigma * subnormal * 4 * features + subnormal
         ) * OUTWARD
-    capped = declaration.rbf == "difference" or declaration.clamped
     entries = KernelEntries(
         values,
-        error(judge_exponent, "float64", u64, LIBRARY_ULPS, True),
-        error(exponent, declaration.precision, u, declaration.function_ulps, capped),
+        error(judge_exponent, "float64", u64, True),
+        error(exponent, declaration.precision, u, declaration.rbf == "difference"),
     )
     return entries, reach
 
@@ -238,7 +234,7 @@ def _(kernel: PolynomialKernel, inner, declaration):
     """Propagate the error of ``t = offset + <x, z>`` through ``t**d``.
 
     ``|(t + e)**d (1 + r) - t**d| <= d |e| (|t| + |e|)**(d-1) + r (|t| + |e|)**d`` with
-    r = gamma_{d-1} for repeated multiplication, or 2 ulps u for pow if that is more. A power that
+    r = gamma_{d-1} of repeated multiplication, or 2 ulps u of pow, which is more for small d. A power that
     underflows is below 1, and so are the factors it meets: a product or pow adds no more than its own ulps
     of the smallest number.
     """
@@ -255,10 +251,7 @@ def _(kernel: PolynomialKernel, inner, declaration):
         return np.where((base > 0) | (judge[1] > 0), rounded_up(bound + underflow, 2 * degree + 16), 0.0)
 
     subnormal, subnormal64 = smallest_subnormal(declaration.precision), smallest_subnormal("float64")
-    relative, ulps = gamma(degree - 1, solver[0]), 1.0
-    if declaration.power == "pow":
-        relative = max(relative, 2 * declaration.function_ulps * solver[0])
-        ulps = max(declaration.function_ulps, 1.0)
+    relative = max(gamma(degree - 1, solver[0]), 2 * LIBRARY_ULPS * solver[0])
     values = products + kernel.offset
     power = values.copy()
     for _ in range(degree - 1):
@@ -267,7 +260,7 @@ def _(kernel: PolynomialKernel, inner, declaration):
     entries = KernelEntries(
         power,
         error(judge_argument, gamma(degree - 1, judge[0]), degree * subnormal64),
-        error(argument, relative, degree * ulps * subnormal),
+        error(argument, relative, degree * LIBRARY_ULPS * subnormal),
     )
     reach = np.maximum(size + argument, base)
     return entries, np.maximum(reach, reach**degree) * OUTWARD

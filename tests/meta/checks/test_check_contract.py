@@ -234,7 +234,7 @@ def test_overflow_that_a_correct_run_may_have_is_vacuous():
     tested = Spoiled(lambda run: with_value(run, (-1, 0), np.nan), ProductionSolver())
     (verdict,) = contract.judge(case, {run_key(S): make_run(tested, plain_request(case, S))}, None)
     assert verdict.status is Status.VACUOUS
-    in_range = replace(case, declaration=replace(declared, precision="float64", clamped=True))
+    in_range = replace(case, declaration=replace(declared, precision="float64", rbf="difference"))
     (verdict,) = contract.judge(in_range, {run_key(S): make_run(tested, plain_request(case, S))}, None)
     assert verdict.status is Status.FAIL
 

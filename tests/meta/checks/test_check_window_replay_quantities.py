@@ -90,7 +90,7 @@ def with_mistake(mistake: Mutation) -> CallableSolver:
             return mutable_sstep_dcd(*common, blocks.ravel(), s, **options, mutation=mistake)
         return mutable_sstep_bdcd(*common, blocks, s, penalty=problem.ridge.penalty, mutation=mistake)
 
-    declared = Declaration("mistaken", update="frozen", increments="summed", rbf="difference")
+    declared = Declaration("mistaken", update="frozen", rbf="difference")
     return CallableSolver(solve, declared)
 
 

@@ -19,10 +19,8 @@ from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.kernel.products import kernel_products
 
 SAMPLES = 6
-ROUNDED = Declaration("rounded", precision="float32", rbf="difference", function_ulps=4.0)
-UNSAID = Declaration(
-    "unsaid", precision="float32", rbf="difference", function_ulps=4.0, data_rounding=False
-)
+ROUNDED = Declaration("rounded", precision="float32", rbf="difference")
+UNSAID = Declaration("unsaid", precision="float32", rbf="difference", data_rounding=False)
 KERNELS = [LinearKernel(), PolynomialKernel(3, 0.1), RBFKernel(0.1)]
 
 

@@ -15,7 +15,7 @@ from sstep_verify.problems.losses import Dual
 from sstep_verify.rounding.sums import Factored, sorted_sum_error, sum_error
 
 U = 2.0**-53
-SUMS = clip_constants(Declaration("any"), 9, 9, 4, Dual(0.0, 1.0), judge=False).sums._replace(tree=0, u=U)
+SUMS = clip_constants(Declaration("any"), 9, 9, 4, Dual(0.0, 1.0), judge=False).sums._replace(u=U)
 """Of steps that are compared with exact ones."""
 
 
@@ -52,17 +52,15 @@ def test_no_tree_has_deeper_leaves_for_any_sizes_and_a_chain_has_these(leaves):
             for tree in depths(leaves)
         )
         padded = np.concatenate([sizes, np.zeros(3)])
-        found = sorted_sum_error(roundings, leaves - 1, 0, 0, padded)
+        found = sorted_sum_error(roundings, leaves - 1, 0, padded)
         is_bound(found, worst * Fraction(U) / (1 - (leaves - 1) * Fraction(U)))
-        assert found <= sum_error(roundings._replace(tree=10**9), leaves - 1, 0, 0) * sizes.sum() * (
-            1 + 1e-15
-        )
+        assert found <= sum_error(roundings, leaves - 1, 0, 0) * sizes.sum() * (1 + 1e-15)
 
 
 def test_what_is_no_addition_counts_for_every_term():
-    # Ten roundings: three of the product and two of a coordinate's increments leave five additions.
-    roundings = SUMS._replace(others=4, each=3)
-    found = sorted_sum_error(roundings, 2, 4, 2, np.array([0.0, 1.0, 8.0, 2.0]))
+    # Ten roundings: five that every term goes through leave five additions.
+    roundings = SUMS._replace(others=6, each=5)
+    found = sorted_sum_error(roundings, 2, 2, np.array([0.0, 1.0, 8.0, 2.0]))
     is_bound(found, Fraction(U) / (1 - 10 * Fraction(U)) * (10 * 8 + 10 * 2 + 9 * 1))
 
 

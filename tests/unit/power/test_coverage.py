@@ -20,6 +20,7 @@ from studies.coverage.freedoms import (
     CORE,
     CORES,
     DECLARED,
+    MADE,
     NO_FREEDOM,
     NO_PLAN,
     PLANNED,
@@ -40,6 +41,7 @@ from studies.coverage.table import (
     pairs_of,
     wanted,
 )
+from studies.legal.undeclared import Undeclared
 from studies.report.sensitivity.alarms import (
     CROSSED,
     ENOUGH,
@@ -64,6 +66,7 @@ def document():
 def test_every_field_of_a_declaration_and_of_a_case_is_a_freedom_or_has_a_reason():
     assert {one.name for one in fields(Declaration)} == set(DECLARED) | set(NO_FREEDOM)
     assert not set(DECLARED) & set(NO_FREEDOM)
+    assert {one.name for one in fields(Undeclared)} == set(MADE)
     counts = {"gram_rows", "cache_words", "recompute"}
     assert {name for name, values in DECLARED.items() if values == SWITCH} == {*SWITCHES, *counts}
     for name, values in KNOWN.items():  # a new value is a new row

@@ -12,7 +12,7 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 3": "393031a5c1fff1c81e05022113612541fdfe8140c75b1c6e411ee6edf258f899",
+    "artefact 3": "a1bbbec05b8b9b27c85772f936799cacfa0fa977a9fe6160ec232439f56966dd",
     "results 3": "f8bbcd934eb694d3b3d8834520485514dcb94a266a00c00adb47e9a91207ac98",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",

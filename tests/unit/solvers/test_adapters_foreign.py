@@ -139,18 +139,13 @@ def test_an_error_of_our_own_solver_is_an_error():
     [
         ({"update": "nonsense"}, "update 'nonsense'"),
         ({"rbf": "foo"}, "rbf 'foo'"),
-        ({"function_ulps": -1}, "function_ulps = -1"),
-        ({"function_ulps": float("nan")}, "function_ulps = nan"),
         ({"level": 4}, "level = 4"),
-        ({"summation": "foo"}, "summation 'foo' is unknown; known: any, pairwise, blocked:K"),
-        ({"summation": "blocked:0"}, "summation 'blocked:0'"),
         (
             {"state": ("foo",)},
             "state 'foo' of the mine solver is unknown; known: gradient, residual, weights",
         ),
         ({"state": "weights"}, "state 'weights'"),
         ({"products": "foo"}, "products 'foo'.*known: any, rows"),
-        ({"increments": 3}, "increments 3"),
         ({"exchange": "foo"}, "exchange 'foo'.*known: an empty text, allreduce"),
     ],
 )

@@ -76,15 +76,15 @@ def test_a_program_file_and_options_say_the_same(tmp_path):
     path = tmp_path / "p.toml"
     path.write_text(
         GOOD.replace("mine", "x")
-        + 'writes = "trace"\n[declaration]\nupdate = "frozen"\nfunction_ulps = 2.0\n'
+        + 'writes = "trace"\n[declaration]\nupdate = "frozen"\nrbf = "difference"\n'
     )
     read = read_program(path)
-    options = program_from(("./x", "{dir}"), ("writes=trace", "update=frozen", "function_ulps=2.0"))
+    options = program_from(("./x", "{dir}"), ("writes=trace", "update=frozen", "rbf=difference"))
     assert read == options
     declared = read.declared(3)
-    assert (declared.update, declared.function_ulps, declared.ranks, declared.log) == (
+    assert (declared.update, declared.rbf, declared.ranks, declared.log) == (
         "frozen",
-        2.0,
+        "difference",
         3,
         False,
     )
