@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from sstep_verify.declaration import ASSUMED
 from sstep_verify.errors import InputError, has_studies
 from sstep_verify.files import read_whole
 from sstep_verify.files.records import build, convert, decode, strict
@@ -95,9 +96,10 @@ class Results(Record):
     """The whole document: what was planned, what was shown, cases in the order of the report, verdicts.
 
     Provenance is from `sstep_verify.provenance.collect`; a verdict is `Verdict.as_dict()`, to which a
-    Verdict is converted. Left out of the file where there is none: what a campaign of certified optima
-    adds, what ``check --stability`` adds, and what studies add (`part_of`). InputError if two cases share
-    an id, or a verdict names an unknown case or lacks a field.
+    Verdict is converted; `assumed` is what every bound rests on and no check sees. Left out of the file
+    where there is none: what a campaign of certified optima adds, what ``check --stability`` adds, and what
+    studies add (`part_of`). InputError if two cases share an id, or a verdict names an unknown case or
+    lacks a field.
     """
 
     campaign: Campaign
@@ -106,6 +108,7 @@ class Results(Record):
     cases: tuple[Case, ...] = ()
     verdicts: tuple[Stored, ...] = ()
     schema: Literal[3] = SCHEMA
+    assumed: str = ASSUMED
     certified: Certified | None = None
     against_classical: tuple[AgainstClassical, ...] = ()
     stability: Any = None

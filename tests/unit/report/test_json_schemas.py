@@ -13,7 +13,7 @@ from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
     "artefact 3": "a1bbbec05b8b9b27c85772f936799cacfa0fa977a9fe6160ec232439f56966dd",
-    "results 3": "f8bbcd934eb694d3b3d8834520485514dcb94a266a00c00adb47e9a91207ac98",
+    "results 3": "64dbcd7684e8a52f3b41515834c19b29512403f6202fef41d49a0d12281e71d9",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }

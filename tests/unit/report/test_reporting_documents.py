@@ -11,9 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sstep_verify.declaration import ASSUMED
 from sstep_verify.errors import InputError
 from sstep_verify.report.case import DRIFT, GAP, Case, Line, Run, Series
 from sstep_verify.report.results import Campaign, Results, Summary, dumps, load, loads, tally
+from sstep_verify.report.write import write_report
 from sstep_verify.verdict import Status, Term, Verdict
 
 ALL = (Status.PASS, Status.FAIL, Status.VACUOUS, Status.INCONCLUSIVE)
@@ -109,6 +111,14 @@ def test_file_is_strict_json_with_sorted_keys():
     assert read["schema"] == 3
     assert read["cases"][0]["series"][0]["y"] == [None, None, 1.5]
     assert read["verdicts"][0]["ratio"] is None
+
+
+def test_every_document_with_verdicts_says_once_what_is_assumed(tmp_path):
+    made = document([case("a")], [verdict("a")])
+    write_report(made, tmp_path / "out")
+    assert json.loads(dumps(made))["assumed"] == ASSUMED
+    page = (tmp_path / "out" / "index.html").read_text("utf-8")
+    assert page.lower().count(ASSUMED.lower()) == 1
 
 
 def test_text_that_looks_like_an_array_of_numbers_is_kept():
