@@ -28,7 +28,7 @@ from sstep_verify.oracle.two_precisions import Evaluated, TwoPrecisions
 from sstep_verify.problems import Problem
 
 MOST_EVALUATED = 200
-"""Samples up to which it judges: the closed form of a K-RR with as many takes half a minute."""
+"""Samples up to which it judges: the closed form of a K-RR with as many takes some 20 seconds."""
 
 
 class EvaluatedOracle(Oracle):

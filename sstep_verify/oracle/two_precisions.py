@@ -109,14 +109,6 @@ class Evaluated:
             error = min(SIZES.sqrt(error), error / high) if high else SIZES.sqrt(error)
         return Evaluated(low, high, error)
 
-    def man_exp(self) -> tuple[int, int]:
-        """The value at 2p bits as an integer and a power of two."""
-        return int(self.high.man) * (-1 if self.high < 0 else 1), int(self.high.exp)
-
-    def is_exact(self) -> bool:
-        """Whether its radius is 0."""
-        return not self.radius()
-
     def _exactly(self, value: Any) -> Evaluated:
         """A number of radius 0: all its digits are those of 2p bits, whatever later operations round to."""
         high = self.high.context.mpf(value)
