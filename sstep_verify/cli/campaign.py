@@ -51,7 +51,7 @@ def campaign_options(folder: str, seed: str) -> Callable[[Callable], Callable]:
     return with_options(*options)
 
 
-def judge(definition, given, *, draws: bool = False, keeps: bool = True) -> None:
+def run_and_report(definition, given, *, draws: bool = False, keeps: bool = True) -> None:
     """Run a campaign, write its report, say what it showed, and end with its exit code.
 
     `given` are the options of a command by name, of which ``sstep-verify run`` has the most. A seed is

@@ -8,7 +8,7 @@ import sys
 import click
 
 from sstep_verify.campaign import PROFILES
-from sstep_verify.cli.campaign import campaign_options, judge
+from sstep_verify.cli.campaign import campaign_options, run_and_report
 from sstep_verify.cli.options import (
     KERNELS,
     TASKS,
@@ -81,7 +81,7 @@ def command(solver, command_line, settings, **given):
     definition = profile_of(given["profile"], described, selection, command_again())
     if given["stability"]:
         definition = with_stability(definition)
-    judge(definition, given, draws=not given["s_values"])
+    run_and_report(definition, given, draws=not given["s_values"])
 
 
 def command_again():

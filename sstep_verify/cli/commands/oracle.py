@@ -131,7 +131,7 @@ def _refuse_others(chosen: str) -> None:
 def _judge(final, data, given) -> None:
     """Judge a vector in a file, and end with the exit code of its report."""
     from sstep_verify.campaign.final_vector import final_vector
-    from sstep_verify.cli.campaign import judge
+    from sstep_verify.cli.campaign import run_and_report
     from sstep_verify.cli.commands.check import command_again
 
     kernel, loss, _ = kernel_and_loss(given)
@@ -140,7 +140,7 @@ def _judge(final, data, given) -> None:
         final, data, kernel, loss, scale=given["scale"] or "", signed=given["signed"],
         directory=given["directory"], bias=given["bias"], command=command_again(), **stated,
     )  # fmt: skip
-    judge(definition, {name: given[name] for name in ("directory", "out")}, keeps=False)
+    run_and_report(definition, {name: given[name] for name in ("directory", "out")}, keeps=False)
 
 
 def _certified(data, given):

@@ -8,7 +8,7 @@ import tomllib
 import click
 
 from sstep_verify.campaign import shipped
-from sstep_verify.cli.campaign import campaign_options, judge
+from sstep_verify.cli.campaign import campaign_options, run_and_report
 from sstep_verify.cli.options import complete, folder_option
 
 
@@ -50,4 +50,4 @@ def command(campaign, **options):
     """Run a campaign."""
     from sstep_verify.campaign.read import read_definition
 
-    judge(read_definition(campaign), options)
+    run_and_report(read_definition(campaign), options)
