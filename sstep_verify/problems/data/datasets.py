@@ -15,9 +15,9 @@ from sstep_verify.errors import DataError, InputError, MissingExtraError, closes
 from sstep_verify.files import shortened
 from sstep_verify.problems.data import embedded
 from sstep_verify.problems.data.embedded import ONE_CLASS
+from sstep_verify.problems.data.labels import CLASSES, describe_mapping, two_classes
 from sstep_verify.problems.data.registry import Pinned, registry, values_digest
 from sstep_verify.problems.data.svmlight import CUT, SUFFIXES, cut_looks_alike, read_svmlight
-from sstep_verify.problems.data.svmlight_lines import CLASSES, describe_mapping, two_classes
 
 FOLDER_VARIABLE = "SSTEP_VERIFY_DATA"
 """Environment variable that names the folder of LIBSVM files."""

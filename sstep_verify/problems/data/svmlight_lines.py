@@ -1,8 +1,6 @@
 """Lines of LIBSVM / svmlight text: what they hold, and what is wrong with one that is at fault.
 
 `samples_in` takes lines that are right, many at once; of others `require_right` says what is to be mended.
-
-Class labels: any two distinct values become -1 and +1, and the mapping is reported.
 """
 
 from __future__ import annotations
@@ -12,60 +10,6 @@ import re
 from typing import NamedTuple
 
 import numpy as np
-
-from sstep_verify.errors import InputError
-
-CLASSES = (-1.0, 1.0)
-"""Values that the labels -1 and +1 stand for where nothing was mapped."""
-
-_LABELS_SHOWN = 6
-
-
-def two_classes(targets: np.ndarray) -> tuple[np.ndarray, dict[float, int]]:
-    """Map the smaller of two distinct targets to -1 and the larger to +1.
-
-    Parameters
-    ----------
-    targets : array_like, shape (m,)
-        Numbers with exactly two distinct values, such as 0/1, 1/2 or 2/4.
-
-    Returns
-    -------
-    labels : ndarray, shape (m,)
-        -1.0 / +1.0 (y), float64.
-    mapping : dict
-        Original value to label, ``{smaller: -1, larger: +1}``.
-
-    Raises
-    ------
-    InputError
-        If a target is not finite, or there are not exactly two distinct values; the message names
-        the values found.
-    """
-    targets = np.asarray(targets, dtype=np.float64)
-    if not np.isfinite(targets).all():
-        sample = int(np.flatnonzero(~np.isfinite(targets))[0])
-        raise InputError(f"target of sample {sample} (from 0) is {targets[sample]}; must be finite")
-    values = np.unique(targets)
-    if values.size != 2:
-        shown = ", ".join(f"{value:.17g}" for value in values[:_LABELS_SHOWN]) or "none"
-        raise InputError(
-            f"two classes are needed, but the targets hold {values.size} distinct "
-            f"value{'s' * (values.size != 1)}: {shown}"
-            f"{', ...' if values.size > _LABELS_SHOWN else ''}; "
-            "keep the samples of two classes in the file, write others as one class, or use krr, which "
-            "takes any numbers"
-        )
-    smaller, larger = (float(value) for value in values)
-    return np.where(targets == smaller, -1.0, 1.0), {smaller: -1, larger: +1}
-
-
-def describe_mapping(mapping: dict[float, int]) -> str:
-    """One phrase for notes, ``labels mapped: 0 -> -1, 1 -> +1``; empty if nothing was changed."""
-    if all(value == label for value, label in mapping.items()):
-        return ""
-    return "labels mapped: " + ", ".join(f"{value:.17g} -> {label:+d}" for value, label in mapping.items())
-
 
 FORM = "a line is 'target index:value index:value ...', indices ascending from 1"
 """The way out that every message ends in."""

@@ -30,8 +30,8 @@ from sstep_verify.problems.data.datasets import (
     notes_on,
     task_for,
 )
+from sstep_verify.problems.data.labels import CLASSES
 from sstep_verify.problems.data.svmlight import read_block, require_content, text_length
-from sstep_verify.problems.data.svmlight_lines import CLASSES
 from sstep_verify.problems.transforms import with_constant_feature
 from sstep_verify.solver.communicator import (
     Communicator,

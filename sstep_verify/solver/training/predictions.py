@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sstep_verify.problems import Problem
-from sstep_verify.problems.data.svmlight_lines import CLASSES
+from sstep_verify.problems.data.labels import CLASSES
 from sstep_verify.solver.communicator import Communicator
 from sstep_verify.solver.data.partition import padded, with_zeros
 from sstep_verify.solver.training.files import NewSamples

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstep_verify.errors import InputError
-from sstep_verify.problems.data.svmlight_lines import describe_mapping, two_classes
+from sstep_verify.problems.data.labels import describe_mapping, two_classes
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
