@@ -17,7 +17,6 @@ import scipy.sparse as sp
 
 from sstep_verify.errors import DataError, InputError, LineError
 from sstep_verify.files import open_regular
-from sstep_verify.problems.data.registry import opened_bz2, opened_xz
 from sstep_verify.problems.data.svmlight_lines import (
     FORM,
     LARGEST_INDEX,
@@ -26,6 +25,7 @@ from sstep_verify.problems.data.svmlight_lines import (
     require_right,
     samples_in,
 )
+from sstep_verify.problems.data.unpacking import opened_bz2, opened_xz
 
 SUFFIXES = ("", ".bz2", ".xz", ".gz")
 """Endings a file may have: plain text or one of three compressed forms."""
