@@ -26,7 +26,7 @@ from sstep_verify.campaign.model import REFUSED, Assembled, Definition, Kind, Pl
 from sstep_verify.errors import InputError, OracleDisagreementError
 from sstep_verify.oracle.balls.decimals import lower_decimal, upper_decimal
 from sstep_verify.oracle.certificate.certify import propose, prove
-from sstep_verify.oracle.certificate.optimum import GIB, certificate_bytes, gibibytes
+from sstep_verify.oracle.certificate.memory import GIB, certificate_bytes, gibibytes
 from sstep_verify.oracle.verify import record as words
 from sstep_verify.oracle.verify.record import CertificateError, SvmCertificate
 from sstep_verify.problems import Kernel, Problem, loss_from

@@ -25,7 +25,7 @@ from sstep_verify.checks.window_replay import replayable
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.numerics import ROWS
-from sstep_verify.oracle.certificate.optimum import BALL, gibibytes, optimum_bytes
+from sstep_verify.oracle.certificate.memory import BALL, gibibytes, optimum_bytes
 from sstep_verify.oracle.choice import ORACLES
 from sstep_verify.oracle.evaluated import refuse_samples
 from sstep_verify.problems import IndexStream, Problem, loss_from

@@ -167,7 +167,7 @@ def _certified(data, given):
 
 
 def _say_memory(problem, allowed) -> None:
-    from sstep_verify.oracle.certificate.optimum import GIB, certificate_bytes, gibibytes
+    from sstep_verify.oracle.certificate.memory import GIB, certificate_bytes, gibibytes
 
     needed = certificate_bytes(problem.samples, svm=problem.is_svm)
     line = f"matrices of m = {problem.samples} samples take about {gibibytes(needed)} GiB"

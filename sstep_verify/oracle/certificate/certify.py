@@ -60,7 +60,7 @@ def certify(problem: Problem, digits: int = 30, *, keep: bool = True) -> Certifi
     digits : int
         Decimal digits asked for, >= 1: of a* in the Euclidean norm (K-RR), of the optimal value (K-SVM).
     keep : bool
-        K-RR: keep the kernel in balls from pass to pass (`certificate.optimum.certificate_bytes`).
+        K-RR: keep the kernel in balls from pass to pass (`certificate.memory.certificate_bytes`).
 
     Returns
     -------

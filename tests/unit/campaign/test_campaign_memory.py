@@ -17,7 +17,7 @@ from sstep_verify.campaign.verdicts.case import make_case, memory_of
 from sstep_verify.campaign.verdicts.family import expand
 from sstep_verify.campaign.verdicts.measured import SharedReferences
 from sstep_verify.errors import InputError
-from sstep_verify.oracle.certificate.optimum import GIB
+from sstep_verify.oracle.certificate.memory import GIB
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge
 from sstep_verify.problems.data import embedded
