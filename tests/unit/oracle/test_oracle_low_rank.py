@@ -11,7 +11,7 @@ from sstep_reference.arithmetic import Balls
 
 from sstep_verify.oracle.balls.objectives import objectives
 from sstep_verify.oracle.certificate.certify import certify, propose, prove
-from sstep_verify.oracle.search import low_rank, svm
+from sstep_verify.oracle.search import low_rank, primal_newton, svm
 from sstep_verify.oracle.search.active_set import BallDual, Polisher
 from sstep_verify.oracle.search.interior_point import interior_point
 from sstep_verify.oracle.search.low_rank import LowRankSystem
@@ -47,7 +47,7 @@ def test_newton_on_the_primal_finds_what_the_interior_point_method_finds(kernel,
     problem = _problem(kernel, C)
     with ARITHMETIC.working():
         system = LowRankSystem(problem, ARITHMETIC)
-        newton = svm.primal_newton(system)
+        newton = primal_newton.primal_newton(system)
         interior = interior_point(system, np.inf)
     assert newton.finished
     assert interior.finished
@@ -62,7 +62,7 @@ def test_newton_ends_where_margins_are_tied_exactly():
     data = np.array([[1.0], [1.0], [1.5], [1.5], [3.0]])
     problem = Problem("tied", data, np.ones(5), LinearKernel(), SquaredHinge(0.5))
     with ARITHMETIC.working():
-        found = svm.primal_newton(LowRankSystem(problem, ARITHMETIC))
+        found = primal_newton.primal_newton(LowRankSystem(problem, ARITHMETIC))
     assert found.finished
     np.testing.assert_array_equal(found.alpha.astype(np.float32), np.float32([1 / 3, 1 / 3, 0, 0, 0]))
     assert certify(problem, 30).statuses == ("free", "free", "undecided", "undecided", "zero")
@@ -72,7 +72,7 @@ def test_newton_cut_short_says_so_and_another_search_takes_over(monkeypatch):
     problem = _problem(PolynomialKernel(), 10.0)
     whole, _, method, _ = svm.search(problem, svm.TARGET, (300, 600))
     assert method == svm.PRIMAL_METHOD
-    monkeypatch.setattr(svm, "MOST_STEPS", 1)
+    monkeypatch.setattr(primal_newton, "MOST_STEPS", 1)
     other, _, method, _ = svm.search(problem, svm.TARGET, (300, 600))
     assert method in (svm.FLOAT_METHOD, svm.EXTENDED_METHOD)
     for point in (whole, other):
@@ -119,7 +119,7 @@ def test_a_refinement_that_does_not_converge_is_not_used(monkeypatch):
 def test_polishing_by_low_rank_agrees_with_the_whole_system(monkeypatch):
     problem = _problem(PolynomialKernel(), 1e3)
     dual = BallDual(problem, Balls(400))
-    start = svm.over_low_rank(problem, svm.primal_newton)
+    start = svm.over_low_rank(problem, primal_newton.primal_newton)
     last = []
     for few in (True, False):
         if not few:
