@@ -75,7 +75,7 @@ def decide(
     if block == "auto":
         block, why = 1, "solves cost no more than the rest"
         if settings.ridge:
-            from sstep_verify.costs.messages import block_size
+            from sstep_verify.costs.block_size import block_size
 
             block = block_size(samples, samples if stored is None else stored, ranks, settings.kernel)
     iterations = settings.iterations

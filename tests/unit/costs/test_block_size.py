@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstep_verify.costs.messages import EXPONENTIAL, MOST, block_size
+from sstep_verify.costs.block_size import EXPONENTIAL, MOST, block_size
 from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
 
 KERNELS = st.sampled_from([LinearKernel(), PolynomialKernel(3, 1.0), RBFKernel(0.5)])
