@@ -14,10 +14,11 @@ from __future__ import annotations
 import numpy as np
 
 from sstep_verify.compiled import compiled, compiled_borrowing
+from sstep_verify.solver.clock import RECURRENCE
 from sstep_verify.solver.exchanges.exchange import AllreduceExchange
 from sstep_verify.solver.exchanges.gram import GramExchange
 from sstep_verify.solver.exchanges.gram_local import rows_among, rows_move
-from sstep_verify.solver.packet import RECURRENCE, TRAILER, CountingCommunicator
+from sstep_verify.solver.packet import TRAILER, CountingCommunicator
 from sstep_verify.solver.recurrences import Recurrence, RidgeRecurrence, SvmRecurrence
 from sstep_verify.solver.ridge_window import ridge_window
 from sstep_verify.solver.svm_window import svm_window

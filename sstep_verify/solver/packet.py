@@ -6,8 +6,6 @@ ranks no longer hold the same bits, the sum of their signatures is not P times o
 third word, the time, says how long each rank took for the batch of windows before, or has taken so far for
 this one: a whole number of nanoseconds, so that its sum is exact in any order and all ranks decide from the
 same bits.
-
-The clock that adds up the seconds of a rank's phases stands here, too.
 """
 
 from __future__ import annotations
@@ -15,12 +13,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from time import perf_counter, perf_counter_ns
+from time import perf_counter_ns
 
 import numpy as np
 
 from sstep_verify.compiled import compiled
 from sstep_verify.errors import SstepVerifyError
+from sstep_verify.solver.clock import Clock
 from sstep_verify.solver.communicator import Communicator, listed
 
 TRAILER = 2
@@ -35,33 +34,6 @@ LONGEST = 1 << 40
 
 SIGNATURE_BITS = 32
 """Bits of a signature: sums over fewer than 2**21 ranks are exact in float64, in any order."""
-
-PHASES = ("panel", "waiting", "transfer", "kernel function", "gradient", "recurrence")
-"""Phases of a window, in order. Waiting is told from transfer, and the gradient from the recurrence, only
-where timers are asked to be separate: a barrier, and one more call, are the price."""
-
-PANEL, WAITING, TRANSFER, FUNCTION, GRADIENT, RECURRENCE = range(len(PHASES))
-
-
-class Clock:
-    """Adds up the seconds of each phase.
-
-    Attribute `seconds`: by phase, in the order of `PHASES`.
-    """
-
-    def __init__(self):
-        self.seconds = [0.0] * len(PHASES)
-        self._last = perf_counter()
-
-    def start(self) -> None:
-        """A phase begins."""
-        self._last = perf_counter()
-
-    def stop(self, phase: int) -> None:
-        """The phase that began at the last start or stop ends; the next one begins."""
-        now = perf_counter()
-        self.seconds[phase] += now - self._last
-        self._last = now
 
 
 class WindowError(SstepVerifyError, RuntimeError):

@@ -8,10 +8,11 @@ import numpy as np
 
 from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import Observer, RunRequest
+from sstep_verify.solver.clock import PHASES
 from sstep_verify.solver.communicator import Communicator, SelfCommunicator
 from sstep_verify.solver.data.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.solver.exchanges.exchange import AllreduceExchange, Exchange, ReduceScatterExchange
-from sstep_verify.solver.packet import PHASES, CountingCommunicator, Packet
+from sstep_verify.solver.packet import CountingCommunicator, Packet
 from sstep_verify.solver.panels.panel import Panel
 from sstep_verify.solver.recurrences import FirstRanks, Recurrence, RidgeRecurrence, recurrence_of
 from sstep_verify.solver.settings import GRAM_ROWS, Options

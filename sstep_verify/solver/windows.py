@@ -9,8 +9,8 @@ import numpy as np
 
 from sstep_verify.compiled import compiled
 from sstep_verify.errors import InputError
+from sstep_verify.solver.clock import RECURRENCE
 from sstep_verify.solver.exchanges.exchange import AllreduceExchange, Exchange
-from sstep_verify.solver.packet import RECURRENCE
 from sstep_verify.solver.recurrences import Recurrence
 from sstep_verify.trajectory import Panel
 

@@ -17,8 +17,8 @@ from sstep_verify.costs.profiles import Profile, uniform_profile
 from sstep_verify.problems import Hinge, IndexStream, Problem, Ridge, kernel_from
 from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks import run
+from sstep_verify.solver.clock import PHASES
 from sstep_verify.solver.communicator import SelfCommunicator, communicator_of
-from sstep_verify.solver.packet import PHASES
 from sstep_verify.solver.run import Run
 from sstep_verify.solver.settings import Options
 from sstep_verify.timing.measure import Tell

@@ -11,10 +11,9 @@ from counted_numbers import CountedNumber, Tally, counted
 from flops_by_term import Flops, Held, Method, window_flops
 
 from sstep_verify.protocol import RunRequest
-from sstep_verify.solver import packet as clock
-from sstep_verify.solver import ridge_window
+from sstep_verify.solver import clock, packet, ridge_window
+from sstep_verify.solver.clock import FUNCTION, GRADIENT, PANEL, PHASES, RECURRENCE
 from sstep_verify.solver.data.partition import column_nonzeros, local_columns, partition_of
-from sstep_verify.solver.packet import FUNCTION, GRADIENT, PANEL, PHASES, RECURRENCE
 from sstep_verify.solver.run import Run
 from sstep_verify.solver.settings import Options
 
@@ -66,7 +65,7 @@ def counting(tally: Tally, solves: list[int]):
                     stack.enter_context(mock.patch.multiple(module, **uncompiled))
         for owner, name in ((ridge_window, "solve_in_place"), (ridge_window, "solve_long")):
             stack.enter_context(mock.patch.object(owner, name, solve))
-        stack.enter_context(mock.patch.object(clock.Packet, "sign"))
+        stack.enter_context(mock.patch.object(packet.Packet, "sign"))
         stack.enter_context(mock.patch.object(clock, "perf_counter", now))
         yield
 

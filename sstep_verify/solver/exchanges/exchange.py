@@ -13,7 +13,8 @@ import numpy as np
 
 from sstep_verify.compiled import compiled
 from sstep_verify.problems import Kernel
-from sstep_verify.solver.packet import FUNCTION, GRADIENT, PANEL, TRANSFER, WAITING, Packet
+from sstep_verify.solver.clock import FUNCTION, GRADIENT, PANEL, TRANSFER, WAITING
+from sstep_verify.solver.packet import Packet
 from sstep_verify.solver.panels.panel import Panel
 from sstep_verify.solver.panels.products import TILE_WORDS
 from sstep_verify.trajectory import Panel as UsedPanel

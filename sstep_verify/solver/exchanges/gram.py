@@ -11,9 +11,10 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from sstep_verify.solver.clock import PANEL, TRANSFER
 from sstep_verify.solver.exchanges.exchange import Exchange
 from sstep_verify.solver.exchanges.gram_local import DenseLocal, SparseLocal
-from sstep_verify.solver.packet import PANEL, TRANSFER, Packet
+from sstep_verify.solver.packet import Packet
 
 
 class GramExchange(Exchange):

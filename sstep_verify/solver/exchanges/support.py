@@ -20,8 +20,9 @@ import numpy as np
 
 from sstep_verify.compiled import compiled
 from sstep_verify.problems import Kernel
+from sstep_verify.solver.clock import FUNCTION, GRADIENT, PANEL, TRANSFER
 from sstep_verify.solver.exchanges.exchange import Exchange
-from sstep_verify.solver.packet import FUNCTION, GRADIENT, PANEL, TRANSFER, Packet
+from sstep_verify.solver.packet import Packet
 from sstep_verify.solver.panels.panel import Sums, sums_of
 from sstep_verify.solver.panels.products import DenseProducts, FewFeatures
 from sstep_verify.trajectory import Panel as UsedPanel

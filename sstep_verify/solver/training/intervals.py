@@ -21,8 +21,9 @@ import numpy as np
 from sstep_verify.errors import DivergedError, InputError
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.protocol import RunRequest
+from sstep_verify.solver.clock import PHASES
 from sstep_verify.solver.communicator import Communicator
-from sstep_verify.solver.packet import PHASES, IncoherenceError, WindowError
+from sstep_verify.solver.packet import IncoherenceError, WindowError
 from sstep_verify.solver.run import Run
 from sstep_verify.solver.settings import Settings
 from sstep_verify.solver.training.monitor import Measured, Monitor, Values, best_without_progress

@@ -18,10 +18,10 @@ from sstep_verify.errors import counted
 from sstep_verify.files import claim, write_whole
 from sstep_verify.problems import Problem
 from sstep_verify.provenance import THREAD_VARIABLES
+from sstep_verify.solver.clock import PANEL, PHASES
 from sstep_verify.solver.communicator import Communicator, held_by_first_rank, listed, on_first_rank
 from sstep_verify.solver.data.partition import Partition
 from sstep_verify.solver.data.reading import LocalData
-from sstep_verify.solver.packet import PANEL, PHASES
 from sstep_verify.solver.settings import Settings
 from sstep_verify.solver.training.checkpoint import (
     Checkpoint,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sstep_verify.solver import packet as clock_module
-from sstep_verify.solver.packet import PHASES, RECURRENCE, TRANSFER, Clock
+from sstep_verify.solver import clock as clock_module
+from sstep_verify.solver.clock import PHASES, RECURRENCE, TRANSFER, Clock
 
 
 def test_phases_follow_each_other(monkeypatch):

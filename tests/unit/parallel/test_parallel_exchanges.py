@@ -7,13 +7,14 @@ import pytest
 import scipy.sparse as sp
 
 from sstep_verify.problems import LinearKernel, PolynomialKernel, RBFKernel
+from sstep_verify.solver.clock import PHASES
 from sstep_verify.solver.data.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.solver.exchanges import exchange as exchange_module
 from sstep_verify.solver.exchanges.exchange import AllreduceExchange, ReduceScatterExchange
 from sstep_verify.solver.exchanges.gram import GramExchange
 from sstep_verify.solver.exchanges.gram_local import DenseLocal
 from sstep_verify.solver.exchanges.support import SupportExchange, SupportPanel
-from sstep_verify.solver.packet import PHASES, Packet, WindowError
+from sstep_verify.solver.packet import Packet, WindowError
 from sstep_verify.solver.panels.panel import Panel
 from studies.thread_ranks import on_threads
 

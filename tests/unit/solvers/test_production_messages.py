@@ -12,8 +12,9 @@ from production_runs import KERNELS, LOSSES, SAMPLES, problem_of, stream_of
 from sstep_verify.problems import IndexStream, RBFKernel
 from sstep_verify.protocol import RunRequest
 from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver.clock import PHASES
 from sstep_verify.solver.communicator import SelfCommunicator
-from sstep_verify.solver.packet import PHASES, TRAILER
+from sstep_verify.solver.packet import TRAILER
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)

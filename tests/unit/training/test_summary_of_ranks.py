@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sstep_verify.solver.packet import PHASES
+from sstep_verify.solver.clock import PHASES
 from sstep_verify.solver.training.pipeline import summary_lines
 
 
