@@ -16,7 +16,7 @@ from scipy.optimize import brentq, least_squares, minimize
 
 from sstep_verify.costs.prediction import Machine
 from sstep_verify.costs.profiles import Profile, read_counts
-from sstep_verify.costs.published import START, Array, runs_of, times
+from sstep_verify.costs.published import START, Array, Times, runs_of, times
 
 TIMINGS_FILE = "perlmutter-timings.csv.xz"
 
@@ -71,6 +71,12 @@ def handwritten_profile() -> Profile:
 
     scale = brentq(lambda scale: filled(scale).sum() - 8_994_156, 0.0, 3.0, xtol=1e-15)
     return Profile("mnist.scale", 60_000, filled(scale))
+
+
+def timers_of(modelled: Times) -> Array:
+    """Modelled times as the published timings gather them, shape (k, 3)."""
+    reduction = modelled.waiting + modelled.start + modelled.latency + modelled.transfer
+    return np.stack([modelled.panel + modelled.function, reduction, modelled.steps], axis=1)
 
 
 def published_profiles(folder: str) -> dict[str, Profile]:
@@ -145,7 +151,7 @@ def fit(timings: Timings) -> dict[str, float]:
 
     def residuals(place: Array) -> Array:
         modelled = times(named(place), timings)
-        timers = np.log((modelled.timers + slack) / (timings.phases + slack))
+        timers = np.log((timers_of(modelled) + slack) / (timings.phases + slack))
         whole = np.log(modelled.total / timings.total)
         return np.concatenate([whole, TIMER_WEIGHT * timers.ravel(), SHRINKAGE * (place - origin)])
 

@@ -87,12 +87,6 @@ class Times(NamedTuple):
         """Their sum."""
         return np.asarray(sum(self))
 
-    @property
-    def timers(self) -> Array:
-        """As the published timings gather them, shape (k, 3)."""
-        reduction = self.waiting + self.start + self.latency + self.transfer
-        return np.stack([self.panel + self.function, reduction, self.steps], axis=1)
-
 
 def network(parameters: dict[str, float], ranks: Any, volume: Any) -> tuple[Array, Array]:
     """Latency, and transfer, of one allreduce of so many bytes, in microseconds."""

@@ -1,7 +1,7 @@
 """Sizes and timings of the model's tests: synthetic runs of two data sets whose columns differ."""
 
 import numpy as np
-from model_fit import timings_of
+from model_fit import timers_of, timings_of
 
 from sstep_verify.costs.profiles import Profile, uniform_profile
 from sstep_verify.costs.published import START, runs_of, times
@@ -26,7 +26,7 @@ def planted_timings(noise=0.0):
         for s in (1, 2, 8, 64)
     ]
     runs = runs_of([(PROFILES[data], *rest) for data, _, *rest in rows])
-    timers = times(PLANTED, runs).timers
+    timers = timers_of(times(PLANTED, runs))
     factors = np.exp(noise * np.random.default_rng(3).standard_normal((len(rows), 1)))
     return timings_of(rows, PROFILES, timers * factors, (timers * factors).sum(axis=1), np.ones(len(rows)))
 
