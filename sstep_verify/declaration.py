@@ -92,9 +92,6 @@ class Declaration:
         Whether a run that is asked for it writes down the new value of each drawn coordinate
         (``Trajectory.log``). The function of a `CallableSolver` then gets an array for it as its fifth
         argument.
-    probes : bool
-        Whether a run that is asked for it writes down the kernel rows, gradient, curvature and increment of
-        every step (``Trajectory.probes``).
     exchange : str
         What is communicated, for counting: one of these, or empty if not declared. allreduce: the m words
         of every distinct column of a window, one collective a window. support: of these words only those of
@@ -140,7 +137,6 @@ class Declaration:
     panels: bool = False
     blocks: bool = False
     log: bool = False
-    probes: bool = False
     exchange: str = ""
     gram_rows: int = 0
     cache_words: int = 0

@@ -55,7 +55,7 @@ class ProgramError(InputError):
 
 
 class NoLogError(ProgramError):
-    """A program left no log of its steps, draws, probes or counts that it is to write, or none of use."""
+    """A program left no log of its steps, draws, rows or counts that it is to write, or none of use."""
 
 
 class RepeatedDrawError(ProgramError):

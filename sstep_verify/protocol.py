@@ -49,8 +49,6 @@ class RunRequest:
         what is declared of them.
     log : bool
         Keep the new value of each drawn coordinate (H x b words).
-    probes : bool
-        Keep kernel rows, gradient, curvature and increment of every step (H x b x (m + b + 2) words).
 
     Raises
     ------
@@ -68,7 +66,6 @@ class RunRequest:
     variant: str = ""
     expose_panels: bool = False
     log: bool = False
-    probes: bool = False
 
     def __post_init__(self) -> None:
         if self.s < 1:

@@ -43,29 +43,6 @@ class Panel:
     among: np.ndarray | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Probes:
-    """What a solver used in every step of a run; None where it did not write that down.
-
-    Parameters
-    ----------
-    rows : ndarray, shape (H, b, m)
-        The kernel row ``K(a_i, a_j)``, all j, of each drawn coordinate i, as its window had it.
-    gradient : ndarray, shape (H, b), optional
-        K-SVM: g of the step. K-RR: the residuals ``y_i - m a_i - K_i a / lambda``. Corrected by earlier
-        increments of the window.
-    curvature : ndarray, shape (H, b, b), optional
-        K-SVM: ``eta = K_ii + omega``. K-RR: the block's matrix ``G = K_BB / lambda + m I``.
-    increment : ndarray, shape (H, b), optional
-        The increments of a, 0 in a step that leaves a as it is.
-    """
-
-    rows: np.ndarray
-    gradient: np.ndarray | None = None
-    curvature: np.ndarray | None = None
-    increment: np.ndarray | None = None
-
-
 @dataclass(frozen=True)
 class Claim:
     """A number that a solver reports about its own result.
@@ -185,8 +162,6 @@ class Trajectory:
         for the first a. All are known if absent.
     drawn : ndarray of int64, shape (H, b), optional
         Coordinates that the run says it drew, of a solver that does not take them.
-    probes : Probes, optional
-        What the run used in every step; asked for by ``RunRequest.probes``.
     altered : tuple of str
         What it left of the floating-point environment that is not as IEEE arithmetic has it by default, on
         any of its ranks, in the words of `sstep_verify.floating_point`; read again by whoever had it
@@ -213,7 +188,6 @@ class Trajectory:
     known: np.ndarray | None = None
     drawn: np.ndarray | None = None
     asked: Asked | None = None
-    probes: Probes | None = None
     altered: tuple[str, ...] = ()
     raised: Raised | None = None
 

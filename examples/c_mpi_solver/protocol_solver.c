@@ -109,8 +109,8 @@ static void solve(double *r) {
     }
 }
 
-/* Iteration k, whose coordinates are number j and following of its window: their new values go to `news`. */
-static void iterate(int64_t k, int64_t j, const int64_t *drawn, double *a, double *news) {
+/* The iteration whose coordinates are number j and following of its window: their new values go to `news`. */
+static void iterate(int64_t j, const int64_t *drawn, double *a, double *news) {
     const int64_t m = problem.samples, b = problem.block;
     const double *y = problem.targets;
     for (int64_t r = j; r < j + b; r++) {
@@ -122,8 +122,6 @@ static void iterate(int64_t k, int64_t j, const int64_t *drawn, double *a, doubl
             G[(r - j) * b + c - j] = ridge ? u[drawn[c]] / problem.penalty + (r == c ? (double)m : 0)
                                            : u[drawn[c]] + omega;
     }
-    SSTEP_PROBE_GRADIENT(k, news + j, b);
-    SSTEP_PROBE_ETA(k, G, b * b);
     if (ridge)
         solve(news + j);
     else
@@ -132,7 +130,6 @@ static void iterate(int64_t k, int64_t j, const int64_t *drawn, double *a, doubl
         increments[r] = ridge ? news[r] : news[r] - a[drawn[r]];
         news[r] = a[drawn[r]] = ridge ? a[drawn[r]] + news[r] : news[r];
     }
-    SSTEP_PROBE_THETA(k, increments + j, b);
 }
 
 /* The window of the iterations first..end-1. */
@@ -143,7 +140,7 @@ static void window(int64_t first, int64_t end, double *a, double *news) {
     over_ranks(MPI_SUM, panel, count * m);
     windows++;
     for (int64_t j = 0; j < count * m; j++) panel[j] = kernel_value(panel[j], drawn[j / m], j % m);
-    SSTEP_PROBE_PANEL(first, panel, count * m);
+    SSTEP_PANEL_WRITE(first, panel, count * m);
     for (int64_t j = 0; j < count; j++) {
         products[j] = 0;
         for (int64_t l = 0; l < m; l++) {
@@ -151,7 +148,7 @@ static void window(int64_t first, int64_t end, double *a, double *news) {
             products[j] += panel[j * m + l] * a[l];
         }
     }
-    for (int64_t k = first; k < end; k++) iterate(k, (k - first) * b, drawn, a, news);
+    for (int64_t j = 0; j < count; j += b) iterate(j, drawn, a, news);
 }
 
 /* Reads the folder, and refuses what this program cannot do. */
@@ -198,7 +195,7 @@ int main(int argc, char **argv) {
     int code = argc == 2 ? read_problem(argv[1]) : sstep_say(64, "usage: %s FOLDER", argv[0]);
     const int logs = problem.log_wanted;
     if (rank == 0 && !code) code = sstep_open(&problem, logs ? "log" : "trace", &output);
-    if (rank == 0 && !code) code = SSTEP_PROBE_OPEN(&problem);
+    if (rank == 0 && !code) code = SSTEP_PANEL_OPEN(&problem);
 
     /* All go on, or none. MPI_Abort would end them too, but what they said may then be lost. */
     double worst = code;
@@ -221,7 +218,7 @@ int main(int argc, char **argv) {
     if (rank == 0 && !code) code = sstep_write_final(&problem, a);
     if (!code) code = sstep_write_rank(&problem, rank, a);
     if (rank == 0 && !code) code = sstep_write_counters(&problem, collectives, words, windows);
-    if (rank == 0 && !code) code = SSTEP_PROBE_CLOSE();
+    if (rank == 0 && !code) code = SSTEP_PANEL_CLOSE();
     MPI_Finalize();
     return code;
 }

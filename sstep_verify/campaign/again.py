@@ -103,7 +103,6 @@ class RecordedRuns:
             run,
             asked=None,
             log=run.log if request.log else None,
-            probes=run.probes if request.probes else None,
         )
 
 

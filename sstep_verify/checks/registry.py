@@ -37,7 +37,6 @@ from sstep_verify.checks.recorded import (
     claim_honesty,
     kernel_entries,
     message_count,
-    phases,
     rank_coherence,
     residual_gap,
 )
@@ -194,7 +193,6 @@ DECLARED: tuple[Check, ...] = (
     sstep_equals_classical.DECLARED,
     metamorphic_exact.DECLARED,
     kernel_entries.DECLARED,
-    phases.DECLARED,
     box.DECLARED,
     determinism.DECLARED,
     optimum.DECLARED,

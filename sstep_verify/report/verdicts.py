@@ -25,7 +25,6 @@ CHECKS = {
     "sstep-equals-classical": "Runs with s > 1 end where the run with s = 1 does, within rounding.",
     "metamorphic-exact": "Runs that must agree in every bit do.",
     "kernel-entries": "The kernel values that were used are right, within rounding.",
-    "phases": "Gradient, curvature and increment of each step are what comes of what stood before them.",
     "box": "Every recorded a of a K-SVM lies between 0 and its upper end.",
     "determinism": "Two runs of the same request end in the same bits.",
     "optimum": "A run that claims to have converged has.",

@@ -17,7 +17,6 @@ from threadpoolctl import threadpool_limits
 from sstep_verify import InputError, RunRequest, Solver, Status, Trajectory, Verdict
 from sstep_verify.campaign.verdicts.case import stored_as
 from sstep_verify.checks import contract, metamorphic_exact, step_replay, window_replay
-from sstep_verify.checks.recorded import phases
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, merge_requests, run_key
 from sstep_verify.checks.steps.judged import StepJudge
@@ -201,7 +200,7 @@ def with_blas_threads(generator: np.random.Generator, number: int) -> Judged:
 def in_legal_orders(generator: np.random.Generator, number: int) -> Judged:
     """A window of a solver of single IEEE operations, over the whole exponent range, and its steps."""
     solver, case = draw(int(generator.integers(SEEDS)))
-    verdicts, _ = verdicts_of(case, solver, (window_replay.CHECK, step_replay.CHECK, phases.CHECK))
+    verdicts, _ = verdicts_of(case, solver, (window_replay.CHECK, step_replay.CHECK))
     name = f"order {solver.order} {case.declaration.precision} {case.declaration.update}"
     return Judged(name, case.problem.name, row_of(case, solver.undeclared, wide=True), verdicts, case)
 

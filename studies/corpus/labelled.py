@@ -1,7 +1,7 @@
 """A solver with its label, and the right ones made here, with what each declares.
 
 A label is made by reading what was changed and the specification, never by looking at what a check says of
-it: verdicts are graded against labels. Sentences S-3.1, S-3.2 and S-3.14 say of a whole step what others
+it: verdicts are graded against labels. Sentences S-3.1 and S-3.2 say of a whole step what others
 say of its parts; they stand in a label only where none of those others holds all that is wrong.
 """
 

@@ -23,7 +23,7 @@ from studies.coverage.cases import Change, Either, Planned, Wanted
 
 def _begun(solver: Solver, request: RunRequest, **changes: Any) -> Trajectory:
     """A run of no step."""
-    return solver.run(replace(request, iterations=0, record=(), log=False, probes=False, **changes))
+    return solver.run(replace(request, iterations=0, record=(), log=False, **changes))
 
 
 def _skipped(place: int, solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:

@@ -70,7 +70,7 @@ def others(name: str, *values: str) -> tuple[str, ...]:
     return tuple(value for value in VALUES[name] if value not in values)
 
 
-HIDDEN = dict.fromkeys(("panels", "blocks", "probes"), (NO,))
+HIDDEN = dict.fromkeys(("panels", "blocks"), (NO,))
 SVM = ("svm-l1", "svm-l2")
 
 ROUNDED = "a known to a rounding only is judged by its ends (level 0)"
@@ -128,7 +128,7 @@ def left_by(values: Mapping[str, tuple[str, ...]]) -> tuple[Values, str]:
 
 NOT_PRINTED = (
     *("step-replay", "window-replay", "metamorphic-exact", "kernel-entries"),
-    *("phases", "box", "optimum", "claim-honesty", "residual-gap"),
+    *("box", "optimum", "claim-honesty", "residual-gap"),
 )
 """Checks that a campaign does not ask of a result that is known to a rounding only."""
 
@@ -140,14 +140,13 @@ REQUIRED = (
     ),
     Requirement(NOT_PRINTED, {"written": ("binary",), "scaled": (NO,)}, "a is known to a rounding only"),
     Requirement(("box",), {"task": SVM}, "K-RR has no box"),
-    Requirement(("step-replay", "phases"), {"log": (YES,)}, "judges steps that are written down"),
+    Requirement(("step-replay",), {"log": (YES,)}, "judges steps that are written down"),
     Requirement(
-        ("step-replay", "phases"),
+        ("step-replay",),
         {"precision": others("precision", "longdouble")},
         "float64 holds no longdouble",
     ),
-    Requirement(("step-replay", "phases"), {"state": ("", "weights")}, "starts from a or weights"),
-    Requirement(("phases",), {"probes": (YES,)}, "judges what steps write down of their parts"),
+    Requirement(("step-replay",), {"state": ("", "weights")}, "starts from a or weights"),
     Requirement(
         ("message-count",), {"exchange": others("exchange", "")}, "counts are judged of a declared exchange"
     ),

@@ -30,10 +30,10 @@ from sstep_verify.problems.losses import LEAST_C, MOST_C, TASKS, loss_from
 from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.scenarios.draws import one_of
-from sstep_verify.trajectory import Claim, Panel, Probes, Trajectory
+from sstep_verify.trajectory import Claim, Panel, Trajectory
 from studies.legal.arithmetic import ORDERS
 from studies.legal.choices import Choices
-from studies.legal.steps import Carried, Step, Steps
+from studies.legal.steps import Carried, Steps
 from studies.legal.undeclared import Undeclared
 
 
@@ -91,7 +91,6 @@ def draw(seed: int) -> tuple[LegalSolver, Case]:
         rbf=one_of(rng, ("norm-expansion", "difference")),
         factorisation=one_of(rng, ("cholesky", "ldl", "lu")),
         log=True,
-        probes=True,
     )
     reciprocal, divided = rng.random() < 0.3, one_of(rng, ("sum", "product"))
     stream = IndexStream("uniform", samples=m, block=block, length=s, seed=int(rng.integers(1 << 30)))
@@ -120,14 +119,10 @@ DECIMALS = 6
 class LegalSolver(Choices):
     """A correct solver that works as its `Choices` say."""
 
-    def steps(self, problem: Problem) -> Steps:
-        """What makes its steps."""
-        return Steps(self, problem)
-
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Make the run; InputError if a factorisation fails."""
-        own, declared, scale = self.steps(request.problem), self.declaration, self.scale
-        initial, steps = start_vector(request, declared.precision), list[Step]()
+        own, declared, scale = Steps(self, request.problem), self.declaration, self.scale
+        initial, steps = start_vector(request, declared.precision), list[list[Any]]()
         carried = Carried(own, initial.astype(own.kind)) if declared.state else None
         states = [carried.values] if carried else []
 
@@ -153,10 +148,8 @@ class LegalSolver(Choices):
         blocks = request.blocks(0, made.length)
         if request.expose_panels and declared.exposes:
             made = replace(made, panels=dict(_panels(made, blocks, kept(own.matrix), declared.panels)))
-        if steps and (request.log or request.probes):
-            values, *used = (kept(np.array(one)) for one in zip(*steps, strict=True))
-            probes = Probes(kept(own.matrix)[blocks], *used) if request.probes else None
-            made = replace(made, log=values if request.log else None, probes=probes)
+        if steps and request.log:
+            made = replace(made, log=kept(np.array(steps)))
         made = replace(made, **self._told_of_ranks(request, made, blocks))
         return replace(made, **self._claimed(own, made))
 

@@ -20,11 +20,9 @@ Terms = tuple[list[Any], list[Any]]
 
 
 class Step(NamedTuple):
-    """What a step left in its coordinates; its gradients or residuals, its curvature, its increments."""
+    """What a step left in its coordinates, and its increments."""
 
     values: Any
-    right: Any
-    curvature: Any
     increments: Any
 
 
@@ -84,14 +82,14 @@ class Steps:
 
     def window(
         self, start: np.ndarray, blocks: np.ndarray, carried: Carried | None = None
-    ) -> tuple[np.ndarray, list[Step]]:
-        """Vector at a window's end, values of the type's numbers, and the steps made.
+    ) -> tuple[np.ndarray, list[list[Any]]]:
+        """Vector at a window's end, values of the type's numbers, and what each step made left.
 
         Fewer than asked for, and NaN, where a factorisation fails.
         """
         updated = bool(self.drawn.planted.kernel)  # Without corrections updates come late.
         finish = self._clipped if self.problem.is_svm else self._solved
-        steps, moves = list[Step](), list[Any]()
+        steps, moves = list[list[Any]](), list[Any]()
         with np.errstate(all="ignore"):
             start = start.astype(self.kind)
             a: list[Any] = list(start)  # with frozen updates as well: start plus the increments so far
@@ -105,7 +103,7 @@ class Steps:
                     if carried is not None and updated:
                         carried.add(i, theta)
                     a[i] = value
-                steps.append(step)
+                steps.append(step.values)
             if carried is not None and not updated:
                 carried.form(np.array(a))
         return kept(np.array(a)), steps
@@ -179,7 +177,7 @@ class Steps:
             quotient = gradient * (kind(1) / eta) if self.drawn.reciprocal else gradient / eta
             new = np.minimum(np.maximum(value - quotient, lower), upper)
         theta = new - value
-        return Step([new if self.declared.update == "in-place" else value + theta], right, [[eta]], [theta])
+        return Step([new if self.declared.update == "in-place" else value + theta], [theta])
 
     def _solved(self, block: list[int], now: list[Any], right: list[Any]) -> Step | None:
         """K-RR: the step of a block; None where a factorisation fails."""
@@ -196,7 +194,7 @@ class Steps:
         )
         if change is None:
             return None
-        return Step([x + step for x, step in zip(now, change, strict=True)], right, system, change)
+        return Step([x + step for x, step in zip(now, change, strict=True)], change)
 
 
 class Carried:

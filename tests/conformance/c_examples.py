@@ -15,7 +15,7 @@ from sstep_verify.ranks.environment import launch_variables, launcher
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CORRECTION = "products[r] += u[drawn[t]] * increments[t];"
 DISTANCE = "i == l ? 1 : exp(-problem.sigma * fmax(norms[i] + norms[l] - 2 * product, 0))"
-PROBED = "SSTEP_PROBE_PANEL(first, panel, count * m);"
+SHOWN = "SSTEP_PANEL_WRITE(first, panel, count * m);"
 LABELS = """if (!ridge)
         for (int64_t j = 0; j < count * m; j++) panel[j] *= problem.targets[drawn[j / m]] * problem.targets[j % m];"""
 USED = "if (!ridge) panel[j * m + l] *="
@@ -49,7 +49,7 @@ def wrapper() -> str:
 
 
 def built_solvers(tree: Path) -> dict[str, Path]:
-    """Both solvers, as their Makefile makes them; one with probes, one without its correction term."""
+    """Both solvers, as their Makefile makes them; one with its kernel rows, one without its correction term."""
     needed("cc")
     shutil.copy(EXAMPLES / "sstep_trace.h", tree)
     source = (EXAMPLES / "c_mpi_solver" / "protocol_solver.c").read_text("utf-8")
@@ -57,18 +57,17 @@ def built_solvers(tree: Path) -> dict[str, Path]:
     found = {}
     for name, text, flags in (
         ("right", source, "-DOFFSET=1.0"),
-        ("probed", source, "-DSSTEP_PROBE"),
+        ("panel", source, "-DSSTEP_PANEL"),
         (
-            "probed norms",
+            "panel norms",
             source.replace(DISTANCE, "exp(2 * problem.sigma * product) + 0 * (i + l)"),
-            "-DSSTEP_PROBE",
+            "-DSSTEP_PANEL",
         ),
         ("wrong", source.replace(CORRECTION, ";"), ""),
-        ("probed wrong", source.replace(CORRECTION, ";"), "-DSSTEP_PROBE"),
         (
-            "probed labels",
-            source.replace(PROBED, f"{LABELS}\n    {PROBED}").replace(USED, USED_LABELS),
-            "-DSSTEP_PROBE",
+            "panel labels",
+            source.replace(SHOWN, f"{LABELS}\n    {SHOWN}").replace(USED, USED_LABELS),
+            "-DSSTEP_PANEL",
         ),
         ("talkative", source.replace(REDUCTION, f"MPI_Barrier(MPI_COMM_WORLD);\n    {REDUCTION}"), ""),
     ):

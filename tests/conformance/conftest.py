@@ -39,7 +39,7 @@ def signals_as_usual():
 
 @pytest.fixture(scope="session")
 def solvers(tmp_path_factory) -> dict[str, Path]:
-    """Both solvers, as their Makefile makes them; one with probes, some that are spoilt."""
+    """Both solvers, as their Makefile makes them; one with its kernel rows, some that are spoilt."""
     return built_solvers(tmp_path_factory.mktemp("examples"))
 
 

@@ -23,7 +23,7 @@ from exchange_case import (
     write_folder,
     write_samples,
 )
-from octave_bound import FEATURES, ITERATIONS, PARAMETER, SAMPLES, Case, ends, g, spread
+from octave_bound import FEATURES, ITERATIONS, PARAMETER, SAMPLES, Case, ends, spread
 from spoilt_folders import FAILED, REFUSED, block_of_two, line, shorter
 
 pytestmark = pytest.mark.pool_only
@@ -72,7 +72,7 @@ def test_the_protocol_solver_stays_within_the_bound(tmp_path, solvers, case, ran
         f"windows {windows}",
     ]
     assert (folder / "counters.txt").read_text().splitlines() == counted
-    assert not [*folder.glob("*.part"), *folder.glob("trace*"), *folder.glob("probe*")]
+    assert not [*folder.glob("*.part"), *folder.glob("trace*"), *folder.glob("panel*")]
 
 
 @pytest.mark.parametrize("loss", ["svm-l1", "svm-l2", "krr"])
@@ -85,48 +85,29 @@ def test_the_bound_sees_a_dropped_correction(tmp_path, solvers, loss):
     assert excess(case, trace[1:]) > 0
 
 
-def probed(path: Path) -> dict[str, dict[int, np.ndarray]]:
-    """Records of a file of probes: numbers by quantity and iteration."""
+def panels(path: Path) -> dict[int, np.ndarray]:
+    """Records of a file of kernel rows: numbers by the iteration at which the window begins."""
     content, place, found = path.read_bytes(), 0, {}
     while place < len(content):
-        name = content[place : place + 8].rstrip(b"\0").decode()
-        iteration, count = np.frombuffer(content, "<i8", 2, place + 8).tolist()
-        found.setdefault(name, {})[iteration] = np.frombuffer(content, "<f8", count, place + 24)
-        place += 24 + 8 * count
+        iteration, count = np.frombuffer(content, "<i8", 2, place).tolist()
+        found[iteration] = np.frombuffer(content, "<f8", count, place + 16)
+        place += 16 + 8 * count
     return found
 
 
 @pytest.mark.parametrize("loss", ["svm-l2", "krr"])
-def test_probes_hold_every_quantity_of_every_step(tmp_path, solvers, loss):
+def test_the_panel_holds_the_kernel_rows_of_every_window(tmp_path, solvers, loss):
     case = CASES[loss, "polynomial", 4]
     folder, blocks = write_folder(tmp_path / "exchange", case), blocks_of(case)
-    assert start(2, solvers["probed"], folder).returncode == 0
+    assert start(2, solvers["panel"], folder).returncode == 0
     log = np.fromfile(folder / "log.bin").reshape(blocks.shape)
     assert excess(case, at_window_ends(case, log)) <= 0
-    found, b, ridge = probed(folder / "probe.bin"), blocks.shape[1], loss == "krr"
-    assert list(found) == ["panel", "gradient", "eta", "theta"]
-    assert list(found["panel"]) == points_of(case)[:-1]
-    assert all(list(found[name]) == list(range(ITERATIONS)) for name in ("gradient", "eta", "theta"))
-    panel = np.concatenate([*found["panel"].values()]).reshape(ITERATIONS, b, SAMPLES)
-    alpha = case.start.copy()
-    for k, block in enumerate(blocks):
-        for i, row in zip(block, panel[k], strict=True):
-            off = [abs(Fraction(x) - y) for x, y in zip(row, case.matrix[i], strict=True)]
-            assert all(x <= radius for x, radius in zip(off, case.errors[i], strict=True))
-        gradient, eta, theta = (found[name][k] for name in ("gradient", "eta", "theta"))
-        own, before = panel[k][:, block], alpha[block]
-        if ridge:
-            system = own / PARAMETER + SAMPLES * np.eye(b)
-            assert np.array_equal(log[k], before + theta)
-            # Solved by Cholesky: Higham 2002, Theorem 10.4, and as much for the product made here.
-            size = np.linalg.norm(system) * np.linalg.norm(theta)
-            assert np.linalg.norm(system @ theta - gradient) <= 2 * b * float(g(3 * b + 1)) * size
-        else:
-            system = own + 1 / (2 * PARAMETER)
-            assert np.array_equal(log[k], np.maximum(before - gradient / system[0], 0))
-            assert np.array_equal(theta, log[k] - before)
-        assert np.array_equal(eta, system.ravel())
-        alpha[block] = log[k]
+    found = panels(folder / "panel.bin")
+    assert list(found) == points_of(case)[:-1]
+    rows = np.concatenate([*found.values()]).reshape(blocks.size, SAMPLES)
+    for i, row in zip(blocks.ravel(), rows, strict=True):
+        off = [abs(Fraction(x) - y) for x, y in zip(row, case.matrix[i], strict=True)]
+        assert all(x <= radius for x, radius in zip(off, case.errors[i], strict=True))
 
 
 @pytest.mark.parametrize(

@@ -27,15 +27,15 @@ def reader(tmp_path_factory) -> Path:
     return program
 
 
-@pytest.mark.parametrize("probes", [[], ["-DSSTEP_PROBE"]])
+@pytest.mark.parametrize("panel", [[], ["-DSSTEP_PANEL"]])
 @pytest.mark.parametrize(("compiler", "standard", "kind"), [("cc", "c99", "c"), ("c++", "c++11", "c++")])
-def test_the_header_compiles_without_a_warning(tmp_path, compiler, standard, kind, probes):
+def test_the_header_compiles_without_a_warning(tmp_path, compiler, standard, kind, panel):
     (tmp_path / "program").write_text('#include "sstep_trace.h"\nint main(void) { return 0; }\n')
     made = call(
         needed(compiler),
         f"-std={standard}",
         *CLEAN,
-        *probes,
+        *panel,
         "-fsyntax-only",
         "-x",
         kind,

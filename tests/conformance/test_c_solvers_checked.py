@@ -20,12 +20,13 @@ from sstep_verify.adapters.program import (
     ProgramSolver,
     program_from,
 )
+from sstep_verify.campaign.headline import RIGHT_WITH
 from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 from sstep_verify.checks.registry import CHECKS, verdicts_of
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.errors import ProgramError, RefusedError
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, loss_from
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel
 from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks.environment import launcher
 from sstep_verify.runs import make_run
@@ -212,61 +213,46 @@ def report_under(nemesis: str, program: Path, folder: Path):
     return verify(str(path), "smoke", tasks=["krr"], s=[7], ranks=[3])
 
 
-def judged_probes(program: Path, task: str, panel: str, *checks: str) -> dict[str, Verdict]:
-    """Verdicts by check on two ranks of a program with probes."""
+def judged_rows(program: Path, rows: str) -> Verdict:
+    """The verdict of kernel-entries on two ranks of a program that leaves its kernel rows, said to hold K or Q."""
     words = (str(launcher()), "-n", "2", str(program), "{dir}")
     solver = ProgramSolver(
-        ProgramFile(Program("probed", words, probes=True), conventions=Conventions(panel=panel)), 2
+        ProgramFile(Program("panel", words, panel=True), conventions=Conventions(rows=rows)), 2
     )
     generator = np.random.Generator(np.random.PCG64(5))
-    targets = generator.standard_normal(9) if task == "krr" else np.resize([1.0, -1.0, -1.0], 9)
-    loss = loss_from(task, 0.7)
-    problem = Problem("small", generator.standard_normal((9, 4)), targets, RBFKernel(0.3), loss)
-    stream = IndexStream("uniform", 9, 3 if task == "krr" else 1, 33, seed=2)
-    case = Case("small", problem, stream, (5,), 33, solver.declaration, points={5: (33,)})
-    oracle, found = Oracle(problem), {}
-    for check in (CHECKS[name] for name in checks):
-        runs = {key: make_run(solver, request) for key, request in check.runs(case).items()}
-        verdicts = verdicts_of(check, case, runs, oracle)
-        (found[check.id],) = name_conventions(check, case, runs, solver, verdicts, oracle)
-    return found
-
-
-@pytest.mark.parametrize("task", ["svm-l1", "svm-l2", "krr"])
-def test_the_first_quantity_out_of_its_bound_names_the_phase(solvers, task):
-    right = judged_probes(solvers["probed"], task, "K", "phases")["phases"]
-    assert right.status is Status.PASS, right.reason
-    counts = right.evidence["values"]
-    assert list(counts) == ["kernel rows", "gradient", "curvature", "increment", "new value of a"]
-    assert all(one["judged"] == one["of"] >= 33 and one["out"] == 0 for one in counts.values())
-    wrong = judged_probes(solvers["probed wrong"], task, "K", "phases")["phases"]
-    assert wrong.status is Status.FAIL
-    assert wrong.evidence["first out of its bound"]["quantity"] == "gradient"
-    assert (
-        "leaving out one part reproduces at least 90% of the steps out of their bound (correction-dropped"
-        in wrong.reason
+    problem = Problem(
+        "small",
+        generator.standard_normal((9, 4)),
+        np.resize([1.0, -1.0, -1.0], 9),
+        RBFKernel(0.3),
+        Hinge(0.7),
     )
-    assert wrong.sentences[0] == "S-3.5"
+    stream = IndexStream("uniform", 9, 1, 33, seed=2)
+    case = Case("small", problem, stream, (5,), 33, solver.declaration, points={5: (33,)})
+    check, oracle = CHECKS["kernel-entries"], Oracle(problem)
+    runs = {key: make_run(solver, request) for key, request in check.runs(case).items()}
+    verdicts = verdicts_of(check, case, runs, oracle)
+    (verdict,) = name_conventions(check, case, runs, solver, verdicts, oracle)
+    return verdict
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("labels", [True, False])
 def test_rows_with_labels_multiplied_in_are_named_and_read(solvers, labels):
-    program, told, other = ("probed labels", "Q", "K") if labels else ("probed", "K", "Q")
-    checks = "kernel-entries", "phases"
-    for verdict in judged_probes(solvers[program], "svm-l1", other, *checks).values():
-        assert verdict.status is Status.FAIL
-        assert f'This run is right with panel = "{told}" under [conventions].' in verdict.reason
-    right = judged_probes(solvers[program], "svm-l1", told, *checks)
-    assert {verdict.status for verdict in right.values()} == {Status.PASS}
-    assert right["kernel-entries"].executed > 50
+    program, told, other = ("panel labels", "Q", "K") if labels else ("panel", "K", "Q")
+    wrong = judged_rows(solvers[program], other)
+    assert wrong.status is Status.FAIL
+    assert wrong.evidence[RIGHT_WITH] == [f'rows = "{told}"']
+    right = judged_rows(solvers[program], told)
+    assert right.status is Status.PASS
+    assert right.executed > 50
 
 
 @pytest.mark.nightly
-def test_kernel_rows_of_a_probed_program_are_judged(solvers, tmp_path):
-    path = tmp_path / "probed.toml"
-    command = json.dumps([str(launcher()), "-n", "{np}", str(solvers["probed norms"]), "{dir}"])
-    path.write_text(f'[program]\nname = "probed"\ncommand = {command}\nprobes = true\n')
+def test_kernel_rows_that_a_program_leaves_are_judged(solvers, tmp_path):
+    path = tmp_path / "panel.toml"
+    command = json.dumps([str(launcher()), "-n", "{np}", str(solvers["panel norms"]), "{dir}"])
+    path.write_text(f'[program]\nname = "panel"\ncommand = {command}\npanel = true\n')
     report = verify(str(path), "smoke", tasks=["svm-l1"], s=[7])
     found = {one["check"]: one for one in report.results.verdicts}
     assert found["kernel-entries"]["status"] == "FAIL"

@@ -13,7 +13,7 @@ from studies.alarms.groups import verdicts_of
 from studies.legal.arithmetic import BY_VALUE
 from studies.legal.solver import LegalSolver
 
-OWN = ("window-replay", "step-replay", "phases")
+OWN = ("window-replay", "step-replay")
 """Checks of a window and of its steps."""
 
 LONGEST = 24
@@ -22,11 +22,10 @@ LONGEST = 24
 
 def by_all_checks(drawn: LegalSolver, window: Case, length: int) -> tuple[Verdict, ...]:
     """What the checks say of a run of so many iterations; nothing if it could not be made."""
-    solver = replace(drawn, declaration=replace(drawn.declaration, probes=False))
     s, stream = min(window.iterations, length), replace(window.stream, length=length)
-    case = replace(window, stream=stream, s_values=(s,), iterations=length, declaration=solver.declaration)
+    case = replace(window, stream=stream, s_values=(s,), iterations=length)
     left_out = {CONTRACT} | ({SAME_BITS} if drawn.order in BY_VALUE else set())
-    return verdicts_of(case, solver, [name for name in CHECKS if name not in left_out])[0]
+    return verdicts_of(case, drawn, [name for name in CHECKS if name not in left_out])[0]
 
 
 def by_window_and_steps(solver: LegalSolver, case: Case) -> dict[str, Verdict]:

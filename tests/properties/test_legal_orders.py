@@ -1,7 +1,7 @@
 """No correct window exceeds its bound, over the whole exponent range and every legal order of operations.
 
 `SSTEP_VERIFY_DRAWS` says how many problems are drawn (``tox -e false-alarms``: 30,000); each is one window of
-a solver of its own (studies/legal/), as window-replay, step-replay and phases judge it.
+a solver of its own (studies/legal/), as window-replay and step-replay judge it.
 """
 
 from __future__ import annotations

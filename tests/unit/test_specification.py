@@ -28,7 +28,6 @@ PANEL_MISTAKES = (panel.LOST, panel.SPLIT, panel.LABELS, panel.NORMS)
 RELATIONS = ("data-up", "data-down", "targets-up", "targets-down", "restart")
 LOG = ("step log", "no step log")
 CLAIMS = ("gap", "iterations")
-PROBED = ("kernel rows",)
 
 
 def numbers(check, task, *signs):
@@ -107,7 +106,6 @@ def test_every_named_mistake_breaks_one_sentence():
         ("metamorphic-exact", RELATIONS),
         ("step-replay", LOG),
         ("claim-honesty", CLAIMS),
-        ("phases", PROBED),
     ],
 )
 def test_every_part_of_a_check_has_its_sentence(check, items):
@@ -124,7 +122,7 @@ def test_no_sentence_names_what_does_not_exist():
         M_ON_DIAGONAL,
         *PANEL_MISTAKES,
         *other_problems.SOLVED_INSTEAD,
-        *(*ITEMS, *OF_ERROR.values(), *COUNTED, *RELATIONS, *LOG, *CLAIMS, *PROBED),
+        *(*ITEMS, *OF_ERROR.values(), *COUNTED, *RELATIONS, *LOG, *CLAIMS),
     }
     signs = [sign for one in SENTENCES for sign in {*one.quantities, *one.items, *one.mistakes}]
     assert set(signs) <= known

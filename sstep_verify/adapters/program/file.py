@@ -32,7 +32,7 @@ KINDS: dict[str, Any] = {
 UNNAMED = ("program", "conventions", "declaration")
 """Tables whose keys a setting may give without their name."""
 
-FOLLOWS = ("name", "log", "ranks", "level", "panels", "blocks", "probes", "scaled")
+FOLLOWS = ("name", "log", "ranks", "level", "panels", "blocks", "scaled")
 """Fields of a `Declaration` that follow from what a program does."""
 
 
@@ -84,13 +84,13 @@ class ProgramFile:
                 f"{writes!r}. {WAYS}",
             ),
             (
-                self.program.probes and (words.order != "given" or writes == "final"),
-                "probes = true is for a program that writes a log or a trace, and takes the samples in the "
+                self.program.panel and (words.order != "given" or writes == "final"),
+                "panel = true is for a program that writes a log or a trace, and takes the samples in the "
                 "order given",
             ),
             (
-                words.panel != "K" and not self.program.probes,
-                f"panel = {words.panel!r} says what the kernel rows hold that it leaves, so probes must be "
+                words.rows != "K" and not self.program.panel,
+                f"rows = {words.rows!r} says what the kernel rows hold that it leaves, so panel must be "
                 "true",
             ),
             (
@@ -172,12 +172,9 @@ class ProgramFile:
         # Of rounded results only the ends are judged; weights that are carried are not shown.
         level = 2 if given.writes in ("log", "trace") and not self.carries else 1
         level = 0 if self.rounded or self.ends_apart else level
-        probes = given.probes and level >= 2
-        steps_seen = given.writes == "log" and self.conventions.plain
         fixed = {
             "exchange": counted, "name": given.name, "log": given.writes == "log" and not self.rounded,
-            "ranks": ranks, "level": level, "panels": probes, "probes": probes and steps_seen,
-            "scaled": not exact,
+            "ranks": ranks, "level": level, "panels": given.panel and level >= 2, "scaled": not exact,
         }  # fmt: skip
         made: Declaration = convert({**self.declaration, **fixed}, Declaration, where)
         states = list(made.state)

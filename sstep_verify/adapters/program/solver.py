@@ -18,10 +18,10 @@ from sstep_verify.adapters.program.tables import places_of
 from sstep_verify.adapters.program.translate import Translation
 from sstep_verify.adapters.program.witness import (
     COUNTS,
-    PROBES,
+    PANEL,
     read_counters,
+    read_panels,
     read_places,
-    read_probes,
     read_witness,
     witness_variables,
 )
@@ -114,11 +114,9 @@ class ProgramSolver:
             else:
                 initial = start_vector(request, self.declaration.precision)
                 left = read_exchanged(described, request, initial, folder, ended, taken, self._long)
-            expose = request.expose_panels and self.declaration.panels
-            if expose or (request.probes and self.declaration.probes):
+            if request.expose_panels and self.declaration.panels:
                 drawn = request.blocks() if left.drawn is None else left.drawn
-                panels, probes = read_probes(folder, request, drawn, conventions.panel)
-                left = replace(left, panels=panels, probes=probes)
+                left = replace(left, panels=read_panels(folder, request, drawn, conventions.rows))
             fingerprints = self._of_each_rank(folder, taken)
             if others := room.others({*ours, *self._read_names(places)}):
                 self.remarks[f"it left what nobody reads or judges: {others}"] = None
@@ -149,7 +147,7 @@ class ProgramSolver:
         return {
             *(f"{name}{end}" for name in numbers for end in (".bin", ".txt")),
             *(name.format(rank) for name in seen for rank in ranks),
-            COUNTS, PROBES, self.described.final.name(places) if self.described.final else "",
+            COUNTS, PANEL, self.described.final.name(places) if self.described.final else "",
         }  # fmt: skip
 
     def _write(self, request: RunRequest, folder: Path, taken: Translation) -> None:

@@ -84,7 +84,7 @@ class Program:
     Its `name` is for messages and tables. The arguments of `command`, of which no shell sees any, and the
     texts of `environment`, variables of a run beside our own, have `PLACES`; `setup` is a command that is
     run once, before the first run. `writes` is what it leaves (docs/exchange.md): one that leaves more is
-    judged by this; `probes` says that it leaves the kernel rows that it used in ``probe.bin``, as
+    judged by this; `panel` says that it leaves the kernel rows that it used in ``panel.bin``, as
     examples/sstep_trace.h does. A run may take `time_limit` seconds and `memory` GiB of address space for
     each of its processes, 0 for any number; `s` are the iterations per window that it knows, any if empty.
     `witness` is the compiler wrapper of its MPI, such as ``mpicc``, if its collectives are to be counted
@@ -101,7 +101,7 @@ class Program:
     environment: dict[str, str] = field(default_factory=dict, hash=False)
     s: tuple[int, ...] = ()
     nemesis: str = ""
-    probes: bool = False
+    panel: bool = False
 
     def __post_init__(self) -> None:
         where = f"program {self.name!r}:"

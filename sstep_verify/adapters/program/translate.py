@@ -113,8 +113,8 @@ class Conventions:
     labels: its a carries them, ``y_i a_i`` (K-SVM). In the `order` by-class it numbers samples with the
     label 1 before those with -1, each in the order given (LIBLINEAR groups classes in order of their
     first appearance, but puts 1 before -1). `counts` is what ``{H}`` counts in its arguments; an epoch
-    is ``m // b`` iterations. With the `start` zero it takes no a0. `panel` is what the kernel rows hold
-    that it leaves as probes: K(x_i, x_l), or Q = y_i y_l K(x_i, x_l) (K-SVM).
+    is ``m // b`` iterations. With the `start` zero it takes no a0. `rows` is what the kernel rows hold
+    that it leaves: K(x_i, x_l), or Q = y_i y_l K(x_i, x_l) (K-SVM).
     """
 
     scale: int | float | str = 1
@@ -122,7 +122,7 @@ class Conventions:
     order: Literal["given", "by-class"] = "given"
     counts: Literal["iterations", "windows", "epochs"] = "iterations"
     start: Literal["given", "zero"] = "given"
-    panel: Literal["K", "Q"] = "K"
+    rows: Literal["K", "Q"] = "K"
 
     def __post_init__(self) -> None:
         if isinstance(self.scale, str):
@@ -142,15 +142,10 @@ class Conventions:
         return not isinstance(self.scale, str) and math.frexp(self.scale)[0] == 0.5
 
     @property
-    def plain(self) -> bool:
-        """Whether its a, and so its gradients and increments, are ours as they stand."""
-        return self.exact and self.scale == 1 and self.sign == 1 and self.order == "given"
-
-    @property
     def tasks(self) -> tuple[str, ...]:
         """Tasks that have what these conventions name: labels, C or lambda."""
         named = PARAMETERS.get(str(self.scale).removeprefix("1/"), "")
-        if self.sign == "labels" or self.order == "by-class" or self.panel == "Q" or named == "svm":
+        if self.sign == "labels" or self.order == "by-class" or self.rows == "Q" or named == "svm":
             return SVM if named != "krr" else ()
         return ("krr",) if named == "krr" else (*SVM, "krr")
 
@@ -159,7 +154,7 @@ class Conventions:
         if problem.loss.task not in self.tasks:
             raise RefusedError(
                 f"scale = {self.scale!r}, sign = {self.sign!r}, order = {self.order!r}, "
-                f"panel = {self.panel!r}: {problem.loss.task} has no such parameter, or no "
+                f"rows = {self.rows!r}: {problem.loss.task} has no such parameter, or no "
                 "labels; ask for the tasks that the program is for (--task)"
             )
         signs = problem.targets if self.sign == "labels" else np.full(problem.samples, float(self.sign))

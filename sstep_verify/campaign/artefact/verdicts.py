@@ -97,7 +97,7 @@ def _narrowed(check: Check, case: Case, s: int) -> Case:
 def _described(request: RunRequest) -> tuple:
     return (
         request.s, request.iterations, request.start, request.record, request.variant,
-        request.expose_panels, request.log, request.probes, request.problem.label, request.stream,
+        request.expose_panels, request.log, request.problem.label, request.stream,
     )  # fmt: skip
 
 

@@ -37,7 +37,6 @@ JUDGES = {
     "trajectory": "zero printed ranks",
     "sstep-equals-classical": "zero printed",
     "metamorphic-exact": "shown",
-    "phases": "zero",
     "box": "zero ranks",
     "determinism": "zero printed ranks",
     "optimum": "zero",

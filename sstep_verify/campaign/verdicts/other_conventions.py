@@ -10,9 +10,8 @@ import numpy as np
 from sstep_verify.adapters.program import ProgramSolver
 from sstep_verify.adapters.program.tables import WAYS, Draws
 from sstep_verify.adapters.program.translate import Translation
-from sstep_verify.adapters.program.witness import labelled
 from sstep_verify.campaign.headline import RIGHT_WITH
-from sstep_verify.checks.recorded import kernel_entries, phases
+from sstep_verify.checks.recorded import kernel_entries
 from sstep_verify.checks.registry import PRIMARY, verdicts_of, with_draws
 from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.trajectory import CHECK as ENDS
@@ -21,10 +20,10 @@ from sstep_verify.protocol import Solver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict
 
-OF_ROWS = (kernel_entries.CHECK, phases.CHECK)
-"""Checks of the kernel rows that a program leaves, which may hold Q for K or K for Q."""
+OF_ROWS = kernel_entries.CHECK
+"""Check of the kernel rows that a program leaves, which may hold Q for K or K for Q."""
 
-HINTED = (*PRIMARY, ENDS, *OF_ROWS)
+HINTED = (*PRIMARY, ENDS, OF_ROWS)
 """Checks whose failures may come from a convention."""
 
 WORK = 1 << 25
@@ -49,11 +48,11 @@ def name_conventions(
     if case.iterations * case.stream.block * case.problem.samples > WORK:
         return list(verdicts)
     alone = replace(case, s_values=(failed.s,))
-    right_with = _right_rows if check.id in OF_ROWS else _right_with
+    right_with = _right_rows if check.id == OF_ROWS else _right_with
     found = right_with(check, alone, check.wanted(alone, trajectories), solver, oracle)
     told = f"This run is right with {' or '.join(found)} under [conventions]."
     if not found:
-        if failed.s != min(case.s_values) or failed.defects or check.id in OF_ROWS:
+        if failed.s != min(case.s_values) or failed.defects or check.id == OF_ROWS:
             return list(verdicts)
         told = _other_draws(solver.described.stream)
     evidence = {**failed.evidence, RIGHT_WITH: found}
@@ -79,8 +78,8 @@ def _right_rows(
     changed = {key: _relabelled(run, case) for key, run in runs.items()}
     if any(one.status is not Status.PASS for one in verdicts_of(check, tried, changed, oracle)):
         return []
-    other = {"K": "Q", "Q": "K"}[solver.described.conventions.panel]
-    return [f'panel = "{other}"']
+    other = {"K": "Q", "Q": "K"}[solver.described.conventions.rows]
+    return [f'rows = "{other}"']
 
 
 def _relabelled(run: Trajectory, case: Case) -> Trajectory:
@@ -90,11 +89,7 @@ def _relabelled(run: Trajectory, case: Case) -> Trajectory:
     for begin, panel in run.panels.items():
         among = labels if panel.among is None else labels[panel.among]
         panels[begin] = replace(panel, entries=panel.entries * labels[panel.columns][:, None] * among)
-    probes = run.probes
-    if probes is not None:
-        drawn = case.stream.blocks(run.start, run.start + run.length)
-        probes = replace(probes, rows=labelled(probes.rows, drawn, "Q", case.problem))
-    return replace(run, panels=panels, probes=probes)
+    return replace(run, panels=panels)
 
 
 def _right_with(

@@ -159,7 +159,6 @@ def merge_requests(requests: Iterable[Mapping[str, RunRequest]]) -> dict[str, Ru
                 record=tuple(sorted({*other.record, *request.record})),
                 expose_panels=other.expose_panels or request.expose_panels,
                 log=other.log or request.log,
-                probes=other.probes or request.probes,
             )
     return merged
 
@@ -260,16 +259,12 @@ class Check:
         return {f"sstep_verify/{one}.py": inspect.getdoc(module) or "" for one, module in modules.items()}
 
     def wanted(self, case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, Trajectory]:
-        """The runs made that its verdicts rest on; step logs and probes only where it asks."""
+        """The runs made that its verdicts rest on; step logs only where it asks."""
         if self.all_runs:
             return {key: run for key, run in trajectories.items() if (run.asked or run).s in case.s_values}
         asked = {**self.runs(case), **self.continued(case, trajectories)}
         return {
-            key: replace(
-                trajectories[key],
-                log=trajectories[key].log if request.log else None,
-                probes=trajectories[key].probes if request.probes else None,
-            )
+            key: replace(trajectories[key], log=trajectories[key].log if request.log else None)
             for key, request in asked.items()
             if key in trajectories
         }

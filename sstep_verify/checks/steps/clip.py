@@ -36,15 +36,12 @@ from sstep_verify.checks.steps.tally import (
 )
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.diagnosis.factors import BOTH, ROW, explain, explain_end, step_at_end
-from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.rows_and_clip import Box, finish, finish_flat, soft
 from sstep_verify.rounding.sums import FROZEN
 from sstep_verify.verdict import SEEN
 
 UNEXPLAINED = False
 """In the place of whether a step is over its bound, where the quantity is not to explain it."""
-
-_label_effect = compiled_borrowing(label_effect)
 
 
 class Ended(NamedTuple):
@@ -116,7 +113,6 @@ def judge_clipped_step(rows, state, block, stretch, step, constants, progress, t
     tally.at_end[0] = step_at_end(box, logged, bound)
     failed = count_step(tally, step, abs(logged - clipped), bound, end)
     tally.planned[0] += 1
-    block.right[0], block.right_bound[0], block.system[0, 0] = slope, error * OUTWARD, curvature
     block.left[0] = bound
     if unclipped < np.inf:
         tally.looked[0] += 1
@@ -145,7 +141,7 @@ def _look(tally, state, constants, row, i, curvature, ended, failed):
     for quantity in (STALE, KERNEL, SAME, OMEGA, BOUNDARY):
         _note(tally, quantity, effects[quantity, 0] * unit, 1.0, ended, failed)
     _note(tally, CURVATURE, quotient, 0.5, ended, failed)
-    label = _label_effect(product, effects[SAME, 0])
+    label = label_effect(product, effects[SAME, 0])
     _note(tally, LABELS, label * unit, 2.0, ended, UNEXPLAINED)
     if failed:
         # A wrong solver may flip the label of its own increments as well.

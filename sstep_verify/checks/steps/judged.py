@@ -14,7 +14,7 @@ from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
 from sstep_verify.checks.shared.case import Case, after_run
 from sstep_verify.checks.shared.finding import Finding, Window, distance_ratios
 from sstep_verify.checks.steps.rows import JudgeRows
-from sstep_verify.checks.steps.tally import Formed, Tally, block_of, empty_formed, empty_tally
+from sstep_verify.checks.steps.tally import Tally, block_of, empty_tally
 from sstep_verify.checks.steps.windows import State, Stretch, judge_steps, state_of
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Trajectory
@@ -136,12 +136,6 @@ class StepJudge:
         end = min(begin + trajectory.s, trajectory.length)
         return self._judge_again(trajectory, begin, end, looked=True)
 
-    def formed(self, trajectory: Trajectory) -> Formed:
-        """What all steps of a run formed."""
-        formed = empty_formed(trajectory.length, self.case.stream.block)
-        self._judge_again(trajectory, 0, trajectory.length, formed=formed)
-        return formed
-
     def logged(self, trajectory: Trajectory, begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates drawn in iterations begin..end-1, and logged values, shape (steps, b) each."""
         assert trajectory.log is not None
@@ -215,12 +209,10 @@ class StepJudge:
         end: int,
         *,
         looked: bool = False,
-        formed: Formed | None = None,
     ) -> None:
         """Judge the windows of iterations begin..end-1, in as many calls as their rows allow.
 
-        All of them are looked at for what each quantity does, or sampled stretches. What they form is
-        written down where there is room for it, from its beginning.
+        All of them are looked at for what each quantity does, or sampled stretches.
         """
         case, width, constants = self.case, trajectory.s, self.constants(trajectory.s)
         draws, log = self.logged(trajectory, begin, end)
@@ -237,6 +229,5 @@ class StepJudge:
                 sums = sums._replace(largest=NOTHING)
             of_stretch = constants._replace(sums=sums)
             clip, solve = (of_stretch, None) if case.problem.is_svm else (None, of_stretch)
-            room = Formed(*(values[part] for values in formed or empty_formed(0, case.stream.block)))
             rows, counts = self.rows.of(stretch.draws), tally.part(first)
-            judge_steps(rows, state, stretch, sums, clip, solve, self._block, counts, room)
+            judge_steps(rows, state, stretch, sums, clip, solve, self._block, counts)

@@ -140,9 +140,6 @@ def _equations(rows, state, block, drawn, constants, drift, progress, looked):
         judge_error += rows.judge_error[slot] ** 2
         # A solver may divide an entry by lambda before it multiplies, be it by 0.
         known = known and terms <= sums.largest and rows.largest[slot] <= sums.largest
-        block.right_bound[place] = np.inf
-        if known and constants.penalty * sums.largest >= 1.0:
-            block.right_bound[place] = (block.error[place] + underflow_error + drift) * OUTWARD
     # Squares that underflow: each is off by half the smallest number at most.
     count = drawn.size
     underflow_error = count * SQUARE_ROOT_OF_SMALLEST

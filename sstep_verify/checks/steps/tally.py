@@ -1,4 +1,4 @@
-"""What the judge of steps writes: what a step formed; events, quantities seen, mistakes that reproduce it.
+"""What the judge of steps writes: events, quantities seen, mistakes that reproduce it.
 
 The names of quantities stand here as numbers, for compiled code.
 """
@@ -32,8 +32,8 @@ class Block(NamedTuple):
 
     Parameters
     ----------
-    right, right_bound : ndarray, shape (b,)
-        Right-hand side (K-SVM: gradient), and bounds on its error, infinite where nothing is promised.
+    right : ndarray, shape (b,)
+        Right-hand side.
     increment, rounding, reach : ndarray, shape (b,)
         The logged increment, its e_t, and both sizes together.
     applied, applied_error, error : ndarray, shape (b,)
@@ -43,11 +43,10 @@ class Block(NamedTuple):
     size : ndarray, shape (b,)
         Bounds on the diagonal of the block system G.
     system, factor : ndarray, shape (b, b)
-        G (K-SVM: the curvature), and its Cholesky factor.
+        G, and its Cholesky factor.
     """
 
     right: np.ndarray
-    right_bound: np.ndarray
     increment: np.ndarray
     rounding: np.ndarray
     reach: np.ndarray
@@ -59,40 +58,6 @@ class Block(NamedTuple):
     size: np.ndarray
     system: np.ndarray
     factor: np.ndarray
-
-
-class Formed(NamedTuple):
-    """What the steps of a stretch formed, as the judge has it; of no steps where that is not wanted.
-
-    Parameters
-    ----------
-    gradient, gradient_bound : ndarray, shape (steps, b)
-        Gradient (K-RR: right-hand side), and how far the solver's may be from it; infinite where nothing is
-        promised.
-    effects : ndarray, shape (steps, quantities, b)
-        What a at the window's start, the increments of others and the coordinate's own make of the product
-        of the kernel row with a.
-    product : ndarray, shape (steps, b)
-        That product.
-    value, moved, increment_error : ndarray, shape (steps, b)
-        Value before the step, |a| at the window's start plus the sizes of the increments since, e_t.
-    draws : ndarray of int64, shape (steps, b)
-        Draws of the coordinate in the window, this one included.
-    curvature, curvature_error : ndarray, shape (steps, b, b)
-        Curvature (K-RR: block system), and what the kernel entries in it may be off by, the solver's and
-        the judge's together.
-    """
-
-    gradient: np.ndarray
-    gradient_bound: np.ndarray
-    effects: np.ndarray
-    product: np.ndarray
-    value: np.ndarray
-    moved: np.ndarray
-    increment_error: np.ndarray
-    draws: np.ndarray
-    curvature: np.ndarray
-    curvature_error: np.ndarray
 
 
 class Tally(NamedTuple):
@@ -152,14 +117,7 @@ class Tally(NamedTuple):
 
 def block_of(block: int) -> Block:
     """Scratch for steps of b coordinates."""
-    return Block._make((*np.zeros((11, block)), *np.zeros((2, block, block))))
-
-
-def empty_formed(steps: int, block: int) -> Formed:
-    """Room for what `steps` steps of b coordinates form."""
-    shape = steps, block
-    arrays = [*np.zeros((2, *shape)), np.zeros((steps, len(NAMES), block)), *np.zeros((4, *shape))]
-    return Formed._make((*arrays, np.zeros(shape, dtype=np.int64), *np.zeros((2, *shape, block))))
+    return Block._make((*np.zeros((10, block)), *np.zeros((2, block, block))))
 
 
 def empty_tally(steps: int) -> Tally:
@@ -220,12 +178,13 @@ def note_effects(tally, quantity, dropped, relative, bound, remainder, failed):
         tally.best[quantity] = tally.now[0]
 
 
+@compiled_borrowing
 def label_effect(product, same):
     """What a label of the drawn coordinate is certain to make of a product of its row with a.
 
-    Both are numbers, or arrays of one shape. The part `same`, of the coordinate's own increments since the
-    window's start, has its label squared: a solver may leave it out there. So an error is certain to show
-    by what it changes with and without them; 0 where these have opposite signs.
+    The part `same`, of the coordinate's own increments since the window's start, has its label squared: a
+    solver may leave it out there. So an error is certain to show by what it changes with and without them;
+    0 where these have opposite signs.
     """
     others = product - same
     return 0.5 * (np.sign(product) + np.sign(others)) * np.minimum(np.abs(product), np.abs(others))

@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sstep_verify.checks.steps.clip import judge_clipped_step
-from sstep_verify.checks.steps.rows import ERRORS, tell_apart
 from sstep_verify.checks.steps.solve import judge_solved_step
 from sstep_verify.checks.steps.tally import NAMES, REPEATED, TAIL_STEP, THRICE, event
-from sstep_verify.compiled import compiled, compiled_borrowing
+from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.sums import increment_error
 
@@ -131,7 +130,7 @@ def state_of(problem: Problem, alpha: np.ndarray, block: int) -> State:
 
 
 @compiled_borrowing
-def judge_steps(rows, state, stretch, sums, clip, solve, block, tally, formed):
+def judge_steps(rows, state, stretch, sums, clip, solve, block, tally):
     """Judge the steps of some whole windows, one after the other.
 
     Of the two finishers that one is compiled of which there are constants: whether an argument is None is
@@ -150,14 +149,11 @@ def judge_steps(rows, state, stretch, sums, clip, solve, block, tally, formed):
     clip, solve : ClipConstants and SolveConstants, one of them None
         Of the bounds of a K-SVM and of a K-RR.
     block : Block
-        Further scratch, and what a step formed.
+        Further scratch.
     tally : Tally
         Out: distances, bounds, and what was seen.
-    formed : Formed
-        Out: what the steps formed; of no steps where that is not wanted.
     """
     steps, held = stretch.draws.shape[0], nonzero(state.alpha)
-    scale = 1.0 if solve is None else 1.0 / solve.penalty
     for begin in range(0, steps, stretch.width):
         end = min(begin + stretch.width, steps)
         tail = stretch.closing and end - begin < stretch.width
@@ -169,8 +165,6 @@ def judge_steps(rows, state, stretch, sums, clip, solve, block, tally, formed):
                     judge_solved_step(rows, state, block, stretch, step, solve, progress, tail, tally)
             else:
                 judge_clipped_step(rows, state, block, stretch, step, clip, progress, tail, tally)
-            if formed.value.size:
-                _write_down(formed, rows, state, block, sums, scale, stretch, step, progress)
             progress = follow_step(state, sums, stretch, step, progress)
         held = progress.held
         end_window(state, stretch.draws[begin:end])
@@ -193,26 +187,6 @@ def begin_step(state, drawn, tally, iteration, tail):
         event(tally, THRICE, iteration)
     if tail:
         event(tally, TAIL_STEP, iteration)
-
-
-@compiled
-def _write_down(formed, rows, state, block, sums, scale, stretch, step, progress):
-    """What a step formed, whatever finishes it; no part of the loop, which is mostly made without."""
-    drawn = stretch.draws[step]
-    for place in range(drawn.size):
-        tell_apart(rows, state, drawn, place, scale, progress)
-        i, value = drawn[place], stretch.log[step, place]
-        draws, moved, size = state.drawn[i], state.moved[i], abs(value - state.alpha[i])
-        formed.gradient[step, place] = block.right[place]
-        formed.gradient_bound[step, place] = block.right_bound[place]
-        formed.product[step, place] = state.product[place]
-        formed.value[step, place], formed.moved[step, place] = state.alpha[i], moved
-        formed.draws[step, place] = draws
-        formed.increment_error[step, place] = increment_error(sums, draws, moved, size, value)
-        for other in range(drawn.size):
-            formed.curvature[step, place, other] = block.system[place, other]
-            formed.curvature_error[step, place, other] = rows.table[rows.slot[i], ERRORS, drawn[other]]
-    formed.effects[step] = state.effects
 
 
 @compiled_borrowing

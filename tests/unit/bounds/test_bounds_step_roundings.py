@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from sstep_verify.bounds.step.clip import clip_constants
-from sstep_verify.bounds.step.probed import curvature_bounds
 from sstep_verify.bounds.step.residual import solve_constants
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems.losses import Dual
@@ -77,14 +76,3 @@ def test_sums_are_sorted_only_beside_exact_steps_and_where_a_product_is_one_sum(
         # Additions: of p and t products, 1 and the shift; of p and q products, y and two products with m.
         assert svm.others - svm.each == 1
         assert ridge.others - ridge.each == 2
-
-
-def test_a_recorded_curvature_may_be_rounded_relative_to_the_entry_that_the_solver_holds():
-    """Its error may be larger than it is itself, as that of far samples with RBF by norm expansion."""
-    u, omega, error = 2.0**-24, 0.1, 1000.0
-    held = 1.0 + error * np.linspace(0.99, 1.0, 64)
-    used = held.astype(np.float32) + np.float32(omega)
-    rounding = float((used - (held + omega)).max())
-    assert rounding > 10 * u  # more than gamma_3 of the curvature itself
-    curvature, doubt = np.full((1, 1, 1), 1.0 + omega), np.full((1, 1, 1), error)
-    assert curvature_bounds(curvature, doubt, u, 0.0, 1e38) >= error + rounding

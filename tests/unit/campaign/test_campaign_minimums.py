@@ -15,9 +15,7 @@ from sstep_verify.verdict import Status, Verdict
 
 SAMPLES, LENGTH = 4, 32
 LEVELLED = sorted(check.id for check in CHECKS.values() if check.level is not None)
-EVERYTHING = Declaration(
-    "full", level=3, panels=True, log=True, probes=True, exchange="allreduce", state=("weights",)
-)
+EVERYTHING = Declaration("full", level=3, panels=True, log=True, exchange="allreduce", state=("weights",))
 
 
 def _case(loss=None, declaration=EVERYTHING, s_values=(1, 8), replay_limit=1 << 20):
@@ -90,16 +88,15 @@ def test_one_state_without_comparisons_is_not_hidden_by_another():
     [
         ({"loss": Ridge(penalty=1.0)}, {"box"}),
         ({"s_values": (1,)}, {"sstep-equals-classical"}),
-        ({"replay_limit": 1}, {"window-replay", "kernel-entries", "phases"}),
+        ({"replay_limit": 1}, {"window-replay", "kernel-entries"}),
         ({"declaration": replace(EVERYTHING, panels=False)}, {"kernel-entries"}),
-        ({"declaration": replace(EVERYTHING, log=False)}, {"step-replay", "phases"}),
-        ({"declaration": replace(EVERYTHING, probes=False)}, {"phases"}),
+        ({"declaration": replace(EVERYTHING, log=False)}, {"step-replay"}),
         ({"declaration": replace(EVERYTHING, state=())}, {"residual-gap"}),
         ({"declaration": replace(EVERYTHING, exchange="")}, {"message-count"}),
         ({"declaration": replace(EVERYTHING, level=2)}, {"message-count"}),
         (
             {"declaration": replace(EVERYTHING, level=1)},
-            {"message-count", "kernel-entries", "phases", "residual-gap"},
+            {"message-count", "kernel-entries", "residual-gap"},
         ),
     ],
 )
@@ -122,7 +119,6 @@ def test_what_the_replay_limit_leaves_out_has_a_verdict_that_says_so():
     verdicts = left_out(case, tuple(CHECKS), 2)
     assert {(verdict.check, verdict.s) for verdict in verdicts} == {
         ("window-replay", 8), ("kernel-entries", 8),
-        ("phases", 8),
     }  # fmt: skip
     for verdict in verdicts:
         assert (verdict.status, verdict.planned, verdict.executed) == (Status.VACUOUS, 2, 0)
