@@ -7,15 +7,14 @@ full size. Some windows are replayed so; all, or as many as fit, are screened in
 without a trace by windows the first ones; in longdouble, of a K-SVM that adds its increments, and beside a
 carried state none. A screen (sstep_verify/checks/window/screen.py) passes windows and fails none: its bound
 is wider by the judge's own error; what is beyond it is replayed, largest ratio first, or INCONCLUSIVE.
-A solver that exposes its kernel rows, and makes its steps from them, is replayed from these as well; one
-that makes its steps from a state carried beside a, from a and that state (residual-gap judges the state).
+The kernel is that of the data; rows that a solver exposes are judged by kernel-entries. A solver that makes
+its steps from a state carried beside a is replayed from a and that state (residual-gap judges the state).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
@@ -55,10 +54,7 @@ from sstep_verify.verdict import Defect, Hint, HintKind, Status, Term, Verdict
 
 CHECK = "window-replay"
 
-PANEL_WORDS = 1 << 24
-"""Kernel entries that the runs of a case may expose for all their recorded windows: 128 MiB."""
-
-SOURCES = {"data": "data", "panel": "solver's own panel", SCREEN: "data, in float64"}
+SOURCES = {"data": "data", SCREEN: "data, in float64"}
 
 BOUND_ORIGIN = {
     True: (
@@ -85,19 +81,8 @@ UNBOUNDED = {
 
 
 def runs(case: Case) -> dict[str, RunRequest]:
-    """The plain run of every s, with its panels where the solver exposes them.
-
-    Which windows are replayed depends on the run, so every recorded window exposes its panel, for the
-    smaller s first, as long as all of them together stay within `PANEL_WORDS`.
-    """
-    wanted, left = {}, PANEL_WORDS
-    for s in sorted(case.s_values):
-        request = plain_request(case, s)
-        words = case.panel_words(s) * (len(request.stops) - 1)
-        if case.declaration.panels and replayable(case, s) and words <= left:
-            request, left = replace(request, expose_panels=True), left - words
-        wanted[run_key(s)] = request
-    return wanted
+    """The plain run of every s."""
+    return {run_key(s): plain_request(case, s) for s in sorted(case.s_values)}
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
@@ -148,7 +133,7 @@ def _judge_run(
     told: list[str] = []
     diagnosed = case.diagnose and any_tried(findings)
     if status is Status.FAIL:
-        from sstep_verify.checks.window.ends import causes_of, source_of
+        from sstep_verify.checks.window.ends import causes_of
         from sstep_verify.diagnosis.defects import diagnosis_of
 
         causes = causes_of(case, width, findings, between=between)
@@ -157,7 +142,6 @@ def _judge_run(
         if case.problem.kernel.linear and not case.declaration.state:
             hints = *hints, Hint(HintKind.DECLARE_WEIGHTS)
         # Where nothing was tried, the note alone tells it.
-        told = [source_of(findings)]
         if diagnosed or not case.diagnose:
             told.append(explained(defects, hints, diagnosed=diagnosed))
     sources, covered = _sources(compared), coverage(planned, len(judged), screened, replayed)
@@ -197,10 +181,10 @@ def _judge_run(
 
 
 def _sources(findings: list[Finding]) -> dict[str, dict]:
-    """Largest ratio from the data and from the panel with both values, and what either could have seen."""
+    """Largest ratio in exact replays and in the screen, with both values and what these could have seen."""
     sources: dict[str, dict] = {}
     for source in SOURCES:
-        parts = [part for whole in findings for part in whole.parts or (whole,) if part.source == source]
+        parts = [finding for finding in findings if finding.source == source]
         if parts:
             known = [part.detection_limit for part in parts]
             limits = {name: min(one.get(name, math.inf) for one in known) for one in known for name in one}
@@ -298,7 +282,7 @@ DECLARED = Check(
     id=CHECK,
     text=__doc__,
     exact=True,
-    needs="the plain run of every s, with its panels where the solver exposes them",
+    needs="the plain run of every s",
     planted="stale product or curvature left out of the steps, or, for s > 1, the kernel correction",
     runs=runs,
     continued=lambda case, trajectories: requests(case, trajectories) if screenable(case) else {},

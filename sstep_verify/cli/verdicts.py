@@ -165,14 +165,9 @@ def _shared_out(kept, verdict: dict):
     yield from _rows([("source", "contribution", "share of the bound")])
     parts = sorted(found.parts.items(), key=lambda part: -part[1])
     yield from _rows((name, f"{part:.3g}", f"{part / found.bound:.1%}") for name, part in parts)
-    data, panel = (
-        window.get(f"from {source}", {}).get("detection_limit", {}) for source in ("data", "panel")
-    )
-    if data:
-        yield from _rows([("term of the recurrence", "detection_limit", "from the panel" if panel else "")])
-    yield from _rows(
-        (name, number(value), number(panel[name]) if name in panel else "") for name, value in data.items()
-    )
+    if limits := window["from data"].get("detection_limit", {}):
+        yield from _rows([("term of the recurrence", "detection_limit", "")])
+    yield from _rows((name, number(value), "") for name, value in limits.items())
 
 
 def _rows(cells):

@@ -124,18 +124,6 @@ def differs(problem: Problem, name: str, rows: np.ndarray, oracle: Oracle) -> bo
     return False
 
 
-def hides_a_defect(problem: Problem, declaration: Declaration, rows: np.ndarray, oracle: Oracle) -> bool:
-    """Whether a panel of these rows might hide some planted defect.
-
-    One that differs from the right kernel in these rows and stays within twice bound A there.
-    """
-    right = kernel_entries(problem, declaration, rows)
-    return any(
-        not (shown(right, mutant) > 2.0).any() and differs(problem, name, rows, oracle)
-        for name, mutant in panel_defects(problem, declaration, rows).items()
-    )
-
-
 def _norms_dropped(problem: Problem, declaration: Declaration, rows: np.ndarray) -> KernelEntries:
     """``exp(2 sigma <x, z>)``, in which the exponent's own error is relative to its size.
 

@@ -167,17 +167,15 @@ class Oracle:
         end: np.ndarray,
         draws: np.ndarray,
         bits: int = FIRST_BITS,
-        carried: np.ndarray | None = None,
-        state: str = "",
     ) -> Replay | None:
-        """The same over a solver's panel, whose entries must be finite, in the place of the kernel.
+        """The same over a panel of other rows, whose entries must be finite, in the place of the kernel.
 
         K-RR is measured per coordinate, not in the M-norm. None where a block system cannot be proven
         invertible at this precision.
         """
         kernel = PanelColumns(self.arithmetic(bits), panel)
         try:
-            return replay_window(problem, kernel, begin, end, draws, carried, state)
+            return replay_window(problem, kernel, begin, end, draws)
         except SingularSystemError:
             return None
 

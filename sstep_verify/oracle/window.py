@@ -152,12 +152,12 @@ def begun_window(
 ) -> LocalWindow:
     """Restrict a window, blocks drawn of shape (s, b), to its coordinates, from a at its start (m).
 
-    The kernel is the exact one over `Balls`, or a solver's panel. `carried`, (m,) or (n,), is the state at
-    the start, taken exactly, of a solver that makes its steps from it; `state` says what it is: gradient,
-    residual or weights (`Trajectory.state`). The stale products are then those that it stands for: they
-    solve ``q_i = y_i p_i - 1 + omega a_i`` (``p_i - y_i`` in the place of ``y_i p_i - 1`` where y are no
-    labels) or ``r_i = y_i - m a_i - p_i / lambda``, or are ``<x_i, w>``. `before` holds the solver's a at
-    the start of the window before, and the blocks drawn in it.
+    The kernel is the exact one over `Balls`, or a panel of other rows. `carried`, (m,) or (n,), is the
+    state at the start, taken exactly, of a solver that makes its steps from it; `state` says what it is:
+    gradient, residual or weights (`Trajectory.state`). The stale products are then those that it stands
+    for: they solve ``q_i = y_i p_i - 1 + omega a_i`` (``p_i - y_i`` in the place of ``y_i p_i - 1`` where y
+    are no labels) or ``r_i = y_i - m a_i - p_i / lambda``, or are ``<x_i, w>``. `before` holds the solver's
+    a at the start of the window before, and the blocks drawn in it.
     """
     arithmetic: Any = kernel.arithmetic
     targets = arithmetic.vector(problem.targets)

@@ -1,11 +1,9 @@
 """What the steps of a run are given: kernel rows with bounds on their errors, and the box that ends a step.
 
-A solver's own kernel rows may be the truth of a window: what is then left of delta_K (`panel_entries`). A
-window that is replayed from the panel multiplies row i of it in every step on coordinate i. The panel
-need not be symmetric, and between two coordinates of the window a solver may read either of
-``K_ij`` and ``K_ji``, so the entry it used is off by at most ``|K_ij - K_ji|``; every other entry it used
-is the panel's. None of this holds for a solver that may form products from the samples (`may_factor`): it
-need not use the panel's entries, and ``<x_i, x_l>`` of the samples is another number than the panel's.
+What is left of delta_K where a panel of mistaken rows stands in the place of the kernel (`panel_entries`):
+a window that is replayed over it multiplies row i of it in every step on coordinate i. The panel need not
+be symmetric, and between two coordinates of the window a solver may read either of ``K_ij`` and ``K_ji``,
+so the entry it used is off by at most ``|K_ij - K_ji|``.
 
 What ends a step of a boxed loss: a soft threshold and a clip, and what an error before it becomes.
 

@@ -64,12 +64,9 @@ def test_a_defect_is_seen_in_every_form(task):
 def test_a_panel_is_no_truth_for_a_solver_that_may_form_products_from_the_samples(task):
     for seed in range(2):
         problem, stream = cancelling(seed, task, "orthogonal", 160 + 1040 * (task == "svm-l2"))
-        for products in ("any", "rows"):
-            solver = FromSamples(panels=True, products=products)
-            verdict = judge(solver, problem, stream, 8, checks=["window-replay"])[-1]
-            assert ("from panel" in verdict.evidence) == (products == "rows")
-            if products == "any":
-                assert verdict.status is not Status.FAIL, verdict.reason
+        solver = FromSamples(panels=True)
+        verdict = judge(solver, problem, stream, 8, checks=["window-replay"])[-1]
+        assert verdict.status is not Status.FAIL, verdict.reason
 
 
 @pytest.mark.parametrize("task", TASKS)

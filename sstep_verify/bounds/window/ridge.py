@@ -57,9 +57,9 @@ The float64 inverse X of G is off by ``(I - X G) G^{-1}``, so, with ``||G^{-1}||
 combinations in float64 enters the symbol of the stored value; so does what underflow may take off the
 coefficients (a sum of c, then of b products each) and off the radius (a product for each symbol).
 
-A panel is a solver's own rounded Gram matrix, perhaps not symmetric and not positive semidefinite, so
-nothing is known of its M-norm and this is its only bound. What elsewhere follows from the M-norm follows
-there from the radii r of the errors made so far and from a mu that is proved for the panel itself:
+A panel of other rows is perhaps not symmetric and not positive semidefinite, so nothing is known of its
+M-norm and this is its only bound. What elsewhere follows from the M-norm follows there from the radii r of
+the errors made so far and from a mu that is proved for the panel itself:
 
 * eigenvalues of the symmetric part of G are at least mu, so ``||G^{-1}||_2 <= 1/mu``;
 * the exact increment changes by ``-G^{-1} (M e)_B``, of norm at most ``|| |M_B| r ||_2 / mu``.
@@ -235,13 +235,12 @@ def ridge_panel_bound(
     steps: RidgeSteps,
     penalty: float,
     declaration: Declaration,
-    carried: CarriedTerms | None = None,
 ) -> np.ndarray:
     """Bound ``|computed - exact|`` per coordinate at the end of one K-RR window over a panel, shape (c,).
 
     `entries` are of `panel_entries`, the steps exact over them. Infinite where nothing can be promised.
     """
-    local = RidgeLocalErrors(entries, places, start, targets, steps, penalty, declaration, carried)
+    local = RidgeLocalErrors(entries, places, start, targets, steps, penalty, declaration)
     propagation = RidgePropagation(entries, places, penalty)
     for draws in steps.draws:
         modulus = local.modulus(draws, 0.0)

@@ -1,10 +1,10 @@
 """Check kernel-entries: the panel a solver used holds kernel values, up to the rounding of its formula.
 
-The run exposes the kernel rows of its first and last window; a solver that has no whole rows exposes their
-entries among the window's own coordinates. All exposed entries of up to `IN_FLOAT64` of those rows are
-compared with float64 values of known error; whole rows are then compared with balls: the one with the worst
-entry, the one with the largest, and a seeded sample. The bound is sstep_verify/rounding/kernel/entries.py
-for the declared formulas, whatever the order of summation.
+The run exposes the kernel rows of its first and last window, one for each coordinate that these draw; a
+solver that has no whole rows exposes their entries among the window's own coordinates. All exposed entries
+of up to `IN_FLOAT64` of those rows are compared with float64 values of known error; whole rows are then
+compared with balls: the one with the worst entry, the one with the largest, and a seeded sample. The bound
+is sstep_verify/rounding/kernel/entries.py for the declared formulas, whatever the order of summation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check
-from sstep_verify.checks.shared.finding import Finding, decisive, unknown
+from sstep_verify.checks.shared.finding import Finding, decisive, unknown, wrong
 from sstep_verify.checks.shared.outcome import planted_term, record, worst_entry
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.diagnosis.kernel_rows import differs, panel_defects, rows_of, shown
@@ -63,11 +63,14 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
     panels = sorted((begin, panel) for begin, panel in trajectory.panels.items() if panel.entries.size)
     judged = [PanelRows(case, begin, panel, oracle) for begin, panel in panels]
     findings = [finding for rows in judged for finding in rows.findings()]
+    lacking = _lacking(case, trajectory)
+    if lacking is not None:
+        findings.append(lacking)
     if not findings:
         lacks = f"{case.declaration.name} declares that it exposes its panels, but the run left none"
         findings = [unknown(lacks)]
     fails = decisive(findings).status is Status.FAIL
-    found = _diagnosis(case, judged) if fails else None
+    found = _diagnosis(case, judged) if fails and lacking is None else None
     defects = found.defects if found else ()
     executed = sum(rows.compared for rows in judged)
     planned = executed or case.problem.samples
@@ -85,8 +88,23 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         evidence={"panels": [rows.evidence() for rows in judged]},
         defects=defects,
         hints=found.hints if found else (),
-        diagnosed=fails,
+        diagnosed=found is not None,
     )
+
+
+def _lacking(case: Case, trajectory: Trajectory) -> Finding | None:
+    """The first window whose panel has no row of a coordinate that it draws; None if there is none."""
+    for begin, panel in sorted(trajectory.panels.items()):
+        end = min(begin + trajectory.s, trajectory.length)
+        draws = case.stream.blocks(trajectory.start + begin, trajectory.start + end)
+        absent = np.setdiff1d(draws, panel.columns)
+        if absent.size:
+            what = (
+                f"{case.declaration.name}, window after iteration {begin}: the panel holds no row of "
+                f"coordinate {absent[0]}, which is drawn"
+            )
+            return wrong(what, signs=("panels",))
+    return None
 
 
 def _terms(

@@ -57,10 +57,8 @@ class Finding:
         Per quantity that can act: smallest relative error that was certain to show.
     bits : int
         Precision of the replay; 0 where nothing was replayed.
-    source : {"data", "panel"}
-        Whether the kernel of the replay is that of the data or the solver's own panel.
-    parts : tuple of Finding
-        The two findings that this one joins; empty where there is only one.
+    source : str
+        Of a window, what it was compared with: "data", the exact replay, or a screen.
     end : tuple or None
         Of a window, where it ended, for diagnosis (`window.ends.WindowEnd`); None where none is wanted.
     details : dict of str to object
@@ -85,7 +83,6 @@ class Finding:
     detection_limit: dict[str, float] = field(default_factory=dict)
     bits: int = 0
     source: str = "data"
-    parts: tuple[Finding, ...] = ()
     end: Any = None
     details: dict[str, object] = field(default_factory=dict)
     signs: tuple[str, ...] = ()
@@ -146,7 +143,7 @@ class Finding:
             "ratio": self.ratio,
             "bits": self.bits,
             "detection_limit": self.detection_limit,
-            **{f"from {part.source}": part.comparison() for part in self.parts or (self,)},
+            f"from {self.source}": self.comparison(),
         }
 
 
@@ -178,8 +175,7 @@ def promising(findings: Sequence[Finding]) -> Sequence[Finding]:
 
 def any_tried(findings: Sequence[Finding]) -> bool:
     """Whether there is a failed window in which mistakes are tried."""
-    parts = [part for finding in findings for part in finding.parts or (finding,)]
-    return any(part.status is Status.FAIL and part.end is not None for part in parts)
+    return any(finding.status is Status.FAIL and finding.end is not None for finding in findings)
 
 
 def term_of(name: str, limit: float, planned: int, decided: int, seen: int, why_not: str) -> Term:

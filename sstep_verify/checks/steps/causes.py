@@ -118,7 +118,7 @@ def of_recorded(
     if broken.signs == (NO_LOG,) or not (case.diagnose and affordable(case, width)):
         return broken, Diagnosis()
     chosen = [Window(*windows[place]) for place in _spread(np.arange(len(windows)), WRONG)]
-    findings = [replays.finding(trajectory, window, from_panel=False, names=()) for window in chosen]
+    findings = [replays.finding(trajectory, window, names=()) for window in chosen]
     decided = [finding for finding in findings if finding.decided]
     wrong = sum(finding.status is Status.FAIL for finding in decided)
     causes = causes_of(case, width, findings, between=between) if wrong else []
@@ -166,8 +166,8 @@ def _replayed(judged: JudgedRun, begin: int, replays: WindowReplays) -> Finding:
     end = min(begin + trajectory.s, trajectory.length)
     ends = np.array([*([begin - trajectory.s] if begin else []), begin, end])
     alphas = np.array([judged.judge.alpha_before(trajectory, iteration) for iteration in ends])
-    part = replace(trajectory, iterations=ends, alphas=alphas, log=None, rounding=None, panels={})
-    return replays.finding(part, Window(begin, end), from_panel=False, names=())
+    part = replace(trajectory, iterations=ends, alphas=alphas, log=None, rounding=None)
+    return replays.finding(part, Window(begin, end), names=())
 
 
 def _step_in_words(judged: JudgedRun, iteration: int) -> str:

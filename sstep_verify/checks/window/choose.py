@@ -41,12 +41,6 @@ CHANGE = Fraction(1, 2**10)
 EVENTS = ("overlap", "clip low", "clip high", "free")
 
 
-PANEL_WORK = 1 << 18
-"""Panel entries of a run's windows after which further windows are replayed from the data alone.
-
-The first window is always replayed from both; where windows are small, so are many: 64 of them for m = 64.
-"""
-
 EFFECT_WORK = 1 << 14
 """Products in a window up to which the effect of every quantity is computed in every window."""
 
@@ -236,7 +230,7 @@ def replayed_windows(
     are computed; where it is long, those of the kernel correction and of what no window before showed.
     """
     findings: list[Finding] = []
-    left, unseen, spent = PANEL_WORK, set(names), 0
+    unseen, spent = set(names), 0
     further = [(run, finding.window) for run, finding in flagged]
     for place, (trajectory, window) in enumerate([*chosen, *further], -len(chosen)):
         work, words = _work(case, window), case.panel_words(window.end - window.begin)
@@ -249,14 +243,11 @@ def replayed_windows(
         finding = replays.finding(
             trajectory,
             window,
-            from_panel=left > 0,
             names=again | unseen,
-            again=again,
             diagnose=case.diagnose and failed(findings) < DIAGNOSED,
         )
         findings.append(finding)
         unseen = {name for name in unseen if not finding.shows(name)}
-        left -= words
     return findings
 
 
@@ -282,5 +273,5 @@ def replayed_otherwise(
     )
     if _work(case, window) + case.panel_words(window.end - window.begin) > REPLAY_WORK:
         return [bridge]
-    exact = replays.finding(plain, window, from_panel=False, names=(), diagnose=False)
+    exact = replays.finding(plain, window, names=(), diagnose=False)
     return [replace(exact, note=note) if exact.status is Status.FAIL else exact]

@@ -97,7 +97,7 @@ def bounded(
     penalty = problem.ridge.penalty
     arguments = rows, places, start, problem.targets, steps, penalty, declaration, carried
     if panel is not None:
-        return replay, ridge_panel_bound(*arguments)
+        return replay, ridge_panel_bound(*arguments[:-1])
     errors = ridge_window_errors(*arguments, windows=windows)
     stored = windows > 1 and declaration.update == "frozen"
     components = None if stored else ridge_component_bound(rows, places, errors, penalty)

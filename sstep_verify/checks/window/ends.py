@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from sstep_reference import SingularSystemError
@@ -41,16 +41,10 @@ class WindowEnd:
         Replays windows of the case.
     window : RunWindow
         The window as its run recorded it.
-    panel : Panel or None
-        The solver's own kernel rows, where it failed from these; None where from the data.
-    alone : bool
-        Whether the window failed from the panel alone.
     """
 
     replays: WindowReplays
     window: RunWindow
-    panel: Panel | None
-    alone: bool = False
 
     def work(self, candidate: Candidate) -> int:
         """Products of the steps, and of the kernel's entries where these are others."""
@@ -60,13 +54,8 @@ class WindowEnd:
 
     def ended_by(self, alike: Sequence[Candidate]) -> list[bool]:
         """Whether each candidate ends the window there."""
-        # Of what is solved the solver's own panel says nothing; what failed from it alone does.
-        silent = [self.panel is not None and candidate.mutation is NONE for candidate in alike]
-        replayed = None if all(silent) else self._replayed(alike[0])
-        return [
-            not self.alone if says_nothing else self._ends(replayed, candidate)
-            for candidate, says_nothing in zip(alike, silent, strict=True)
-        ]
+        replayed = self._replayed(alike[0])
+        return [self._ends(replayed, candidate) for candidate in alike]
 
     def at_ends(self) -> bool:
         """Whether every value that is wrong is an end of the box, up to the bound."""
@@ -85,7 +74,7 @@ class WindowEnd:
         other = candidate.problem is not case.problem or candidate.rows
         if other and window.carried is not None:
             return None
-        replays, panel = self.replays.of(candidate), self.panel
+        replays, panel = self.replays.of(candidate), None
         if candidate.rows:
             values = rows_of(candidate.problem, case.declaration, columns, candidate.rows).values
             panel = Panel(columns, values)
@@ -126,42 +115,14 @@ def causes_of(case: Case, s: int, findings: Sequence[Finding], *, between: bool)
 
     Only what relates the steps of a window can be wrong `between` them, where the run of s = 1 is right.
     """
-    places: list[WindowEnd] = []
-    right: list[WindowEnd] = []
-    for finding in findings:
-        parts = [part for part in finding.parts or (finding,) if part.end is not None]
-        wrong = [part.end for part in parts if part.status is Status.FAIL]
-        places += [replace(WindowEnd(*end), alone=len(wrong) == 1) for end in wrong]
-        right += [
-            WindowEnd(*part.end) for part in parts if part.status is Status.PASS and part.source == "data"
-        ]
+    ended = [finding for finding in findings if finding.end is not None]
+    places = [WindowEnd(*one.end) for one in ended if one.status is Status.FAIL]
+    right = [WindowEnd(*one.end) for one in ended if one.status is Status.PASS]
     suspects = suspects_of(case.problem, case.declaration.update, s, case.stream.block, between=between)
     causes = explanations(suspects, places, right)
     # No step moves what its window does not draw: only other draws explain windows in which that happened.
     moved = any(STREAM in finding.signs and finding.status is Status.FAIL for finding in findings)
     return [cause for cause in causes if cause.mutation.early] if moved else causes
-
-
-def source_of(findings: Sequence[Finding]) -> str:
-    """What the two replays of windows that are wrong tell of each other; empty where none was."""
-    wrong = [finding for finding in findings if finding.status is Status.FAIL and finding.bits]
-    found = {tuple(part.status for part in finding.parts) for finding in wrong if finding.parts}
-    if found == {(Status.FAIL, Status.PASS)}:
-        return (
-            "Wrong from the data, right from the solver's own panel: the kernel's entries are wrong, the "
-            "recurrence is right."
-        )
-    if found == {(Status.PASS, Status.FAIL)}:
-        return (
-            "Wrong from the solver's own panel, and from the data within a bound that is wider by what the "
-            "kernel's entries may be off: the recurrence is wrong, or the panel shown is not the one used."
-        )
-    if any(panel is Status.FAIL for _, panel in found):
-        return (
-            "Wrong from the data and from the solver's own panel too: the recurrence is wrong, or the "
-            "panel shown is not the one used."
-        )
-    return "No panel tells a wrong kernel entry from a wrong recurrence here." if wrong else ""
 
 
 @dataclass(frozen=True)

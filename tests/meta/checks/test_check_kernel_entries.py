@@ -108,6 +108,45 @@ def test_one_wrong_entry_among_all_is_found():
     assert "a_7)" in verdict.reason
 
 
+@pytest.mark.parametrize("kernel", [LinearKernel(), RBFKernel(0.3)], ids=lambda kernel: kernel.name)
+def test_a_wrong_diagonal_among_right_entries_is_found(kernel):
+    case, tested = named_case(Hinge(0.5), kernel, s_values=(16,))
+
+    def disturbed(case, panel):
+        entries = panel.entries.copy()
+        entries[np.arange(panel.columns.size), panel.columns] *= 1 + 1e-11
+        return entries
+
+    verdict = judged(check, case, tested, change=_exposing(case, disturbed))[16]
+    assert verdict.status is Status.FAIL
+
+
+def test_squared_norms_of_a_lower_precision_are_found():
+    case, tested = named_case(Hinge(0.5), RBFKernel(0.3), s_values=(16,))
+
+    def disturbed(case, panel):
+        data = case.problem.dense
+        norms = np.einsum("ij,ij->i", data, data).astype(np.float32).astype(np.float64)
+        products = data[panel.columns] @ data.T
+        return np.exp(-0.3 * (norms[panel.columns, None] + norms - 2 * products))
+
+    verdict = judged(check, case, tested, change=_exposing(case, disturbed))[16]
+    assert verdict.status is Status.FAIL
+
+
+def test_a_panel_without_a_row_of_a_drawn_coordinate_fails():
+    case, tested = named_case(Hinge(0.5), s_values=(4,))
+
+    def lose(trajectory):
+        panels = {
+            begin: Panel(panel.columns[1:], panel.entries[1:]) for begin, panel in trajectory.panels.items()
+        }
+        return dataclasses.replace(trajectory, panels=panels)
+
+    verdict = judged(check, case, tested, change=lose)[4]
+    assert (verdict.status, verdict.sentences) == (Status.FAIL, ("S-5.2",))
+
+
 def test_a_value_that_is_not_finite_fails():
     case, tested = named_case(Hinge(0.5), s_values=(4,))
     change = _exposing(case, lambda case, panel: np.full_like(panel.entries, np.nan))

@@ -14,9 +14,7 @@ from sstep_verify.checks import box, contract, optimum
 from sstep_verify.checks.metamorphic import relations
 from sstep_verify.checks.metamorphic.scaling_range import kernel_span
 from sstep_verify.checks.shared.case import plain_request, run_key
-from sstep_verify.checks.shared.finding import Finding, decisive, wrong
 from sstep_verify.checks.shared.outcome import MOST
-from sstep_verify.checks.window.ends import source_of
 from sstep_verify.declaration import Declaration
 from sstep_verify.diagnosis import kernel_rows, other_problems
 from sstep_verify.diagnosis.conventions import Answer, scaled
@@ -201,35 +199,3 @@ def test_what_an_optimum_is_judged_by_are_plain_numbers(loss, size):
     assert {type(value) for value in (verdict.ratio, verdict.measured, verdict.bound)} == {float}
     assert {type(term.detection_limit) for term in verdict.terms} == {float}
     assert (MOST in verdict.evidence) == (size is not None)
-
-
-FAIL, PASS, VACUOUS = 2.0, 0.5, 0.0
-
-
-@pytest.mark.parametrize(
-    ("windows", "words"),
-    [
-        ([(FAIL, PASS)], "the kernel's entries are wrong, the recurrence is right."),
-        ([(FAIL, PASS), (FAIL,)], "the kernel's entries are wrong, the recurrence is right."),
-        ([(PASS, FAIL)], "within a bound that is wider"),
-        ([(FAIL, FAIL), (FAIL, PASS)], "the recurrence is wrong, or the panel shown is not the one used."),
-        # The panel of another window says nothing of one that was not replayed from its own.
-        ([(PASS, PASS), (FAIL,)], "No panel tells"),
-        ([(FAIL, VACUOUS)], "No panel tells"),
-        # A coordinate that moved without being drawn is no kernel entry that is wrong.
-        ([(PASS, PASS), ()], ""),
-    ],
-)
-def test_a_panel_tells_of_the_windows_that_were_replayed_from_it(windows, words):
-    def finding(ratios):
-        parts = tuple(
-            Finding("", ratio, ratio, 1.0 if ratio else np.inf, bits=64, source=source)
-            for ratio, source in zip(ratios, ("data", "panel"), strict=False)
-        )
-        if not parts:
-            return wrong("", note="moved without being drawn")
-        return replace(decisive(parts), parts=parts if len(parts) > 1 else ())
-
-    said = source_of([finding(ratios) for ratios in windows])
-    assert words in said
-    assert bool(said) == bool(words)
