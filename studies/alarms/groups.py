@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from sstep_verify import InputError, RunRequest, Solver, Status, Trajectory, Verdict
 from sstep_verify.campaign.verdicts.case import stored_as
-from sstep_verify.checks import contract, metamorphic_exact, step_replay, window_replay
+from sstep_verify.checks import contract, metamorphic_exact, registry, step_replay, window_replay
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case, merge_requests, run_key
 from sstep_verify.checks.steps.judged import StepJudge
@@ -155,11 +155,13 @@ def verdicts_of(
 
     if not make(check.runs(case) for check in (first, *checks)):
         return (), None
-    if broken := [one for one in verdicts_of(first, case, runs, oracle) if one.status is Status.FAIL]:
+    if broken := [
+        one for one in registry.verdicts_of(first, case, runs, oracle) if one.status is Status.FAIL
+    ]:
         return tuple(broken), None
     if not make(check.continued(case, runs) for check in checks):
         return (), None
-    verdicts = [one for check in checks for one in verdicts_of(check, case, runs, oracle)]
+    verdicts = [one for check in checks for one in registry.verdicts_of(check, case, runs, oracle)]
     return tuple(verdicts), runs[run_key(case.s_values[0])]
 
 
