@@ -90,6 +90,9 @@ class NoteKind(StrEnum):
     """The final vector was moved into the box before its gap was enclosed."""
     OWN_WORD = "own_word"
     """The solver counted its messages itself; nothing else saw them."""
+    RELATIVE = "relative"
+    """Of a vector that was handed over. Detail: what was measured over the optimal value or the norm of the
+    optimum, at most, and the tolerance."""
     EVALUATED = "evaluated"
     """The exact values are evaluated at two precisions, not enclosed."""
 
@@ -114,7 +117,8 @@ class HintKind(StrEnum):
     PART_OF_RUN = "part_of_run"
     """The defects would change correct steps too: they are made in a part of the run."""
     READING = "reading"
-    """The vector is the optimum if read otherwise. Detail: in which convention or of which problem."""
+    """The vector is the optimum if read otherwise. Detail: name of the reading, its
+    description, and how near the vector then is to the optimum."""
     CONVENTION = "convention"
     """The runs are correct under another convention. Detail: its name."""
     SMALL_PROBLEMS = "small_problems_only"

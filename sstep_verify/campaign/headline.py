@@ -14,12 +14,13 @@ from typing import Any
 from sstep_verify.checks.metamorphic_exact import CHECK as SAME_BITS
 from sstep_verify.checks.optimum import CHECK as ANSWER
 from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
-from sstep_verify.checks.shared.final_vector import ALONE, EXPLAINED, OVER
+from sstep_verify.checks.shared.final_vector import ALONE, OVER
 from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.errors import counted
 from sstep_verify.quantities import KERNEL
 from sstep_verify.report.case import Case
 from sstep_verify.report.plain import enclosed, grouped, promised
+from sstep_verify.report.words import brief_of
 from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import UNSETTLED, Status, Verdict, worst
 
@@ -140,16 +141,16 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
     if status in UNSETTLED:
         told = telling([verdict for verdict in verdicts if verdict.status is status])
         s = "" if judges_a_vector(verdicts) else f", s = {told.s}"
-        return status, f"{told.check}{s}: {told.reason}"
+        return status, f"{told.check}{s}: {brief_of(told)}"
     gates = gates_of(verdicts)
     primary = [verdict for verdict in verdicts if verdict.check in gates]
     if not primary:
         return Status.VACUOUS, "no step of this case was judged"
     stepped = [verdict for verdict in primary if verdict.s > 1] or primary
     if not any(verdict.status is Status.PASS for verdict in stepped):
-        return Status.VACUOUS, stepped[-1].reason
+        return Status.VACUOUS, brief_of(stepped[-1])
     if judges_a_vector(verdicts):
-        return Status.PASS, f"the optimum: {primary[0].reason}"
+        return Status.PASS, f"the optimum: {brief_of(primary[0])}"
     right = {verdict.s for verdict in primary if passes(verdict)}
     short = {verdict.s for verdict in primary if verdict.status is Status.PASS} - right
     vacuous = {verdict.s for verdict in primary} - right - short
@@ -167,7 +168,7 @@ def telling(verdicts: Sequence[Verdict]) -> Verdict:
     if right is not None:
         return right
     answers = (one for one in verdicts if one.check == ANSWER)
-    named = (one for one in answers if one.evidence.get(EXPLAINED) or one.evidence.get(ALONE))
+    named = (one for one in answers if one.hints or one.evidence.get(ALONE))
     telling = (one for one in verdicts if one.check != SAME_BITS and names_a_part(one.sentences))
     return next(named, next(telling, verdicts[0]))
 

@@ -66,7 +66,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         executed=int(alphas.size),
         bound_origin="bounds/box",
         terms=(_clip_term(case, trajectory, max(allowed)),),
-        evidence=_evidence(trajectory, upper, allowed, below, above) | notes(trajectory, []),
+        evidence=_evidence(trajectory, upper, allowed, below, above) | notes(trajectory),
         signs=passed[:1],
     )
 

@@ -15,7 +15,7 @@ Q-seminorm and the decision values, does not depend on that, and whether a* is p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,49 +33,23 @@ from sstep_verify.checks.shared.final_vector import (
     written_with,
 )
 from sstep_verify.checks.shared.finding import Finding, wrong
-from sstep_verify.checks.shared.outcome import nothing_compared, planted_term, record
+from sstep_verify.checks.shared.outcome import decided, nothing_compared, planted
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.objectives import MOST_SAMPLES
-from sstep_verify.oracle.choice import ORACLES
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, norm_upper, rounded_up, unit_roundoff
 from sstep_verify.trajectory import GIVEN, Trajectory
-from sstep_verify.verdict import Status, Verdict, Why
+from sstep_verify.verdict import Hint, HintKind, Note, NoteKind, Place, Status, Verdict, Why
+
+if TYPE_CHECKING:
+    from sstep_verify.diagnosis.conventions import Reading
 
 CHECK = "optimum"
 
 CLAIMS = ("tolerance", "gap", "residual")
 """tolerance: gap over the optimal value (K-SVM), error over ||a*|| (K-RR); gap: absolute (K-SVM);
 residual: 2-norm of y - M a, absolute (K-RR)."""
-
-PROBLEM = {True: "loss, C, a bias, kernel", False: "lambda, m on the diagonal, kernel"}
-"""In what the problem that was solved may be another one, by whether it is a K-SVM."""
-
-CAUSES = (
-    "the run stopped early, its stopping rule measures something else, it solves another problem ({}), its "
-    "gradient is stale"
-)
-GIVEN_CAUSES = (
-    "{}; it is of a run that had not converged, or of another problem ({}); where its solver stops at a "
-    "tolerance, say which (--tolerance)"
-)
-
-ORIGIN = {
-    True: (
-        "{} gap + error of evaluating a gap in the declared precision (sstep_verify/bounds/optimum/svm.py)"
-    ),
-    False: (
-        "{} distance + error of evaluating it in the declared precision "
-        "(sstep_verify/bounds/optimum/ridge.py)"
-    ),
-}
-"""Where the bound comes from, by whether it is one of a K-SVM."""
-
-
-def _word(trajectory: Trajectory) -> str:
-    """What a tolerance is: of a run its claim, of a vector that was handed over what is asked of it."""
-    return "allowed" if trajectory.stopped == GIVEN else "claimed"
 
 
 def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[Verdict]:
@@ -127,37 +101,32 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
     if (first := np.clip(start_of(trajectory), 0.0, problem.hinge.upper)).any():
         unmoved = optimum_svm.svm_values(problem, case.declaration, first)
         start, limit = max(unmoved.gap.lower, 0.0), (claimed + unmoved.attainable + written) * OUTWARD
-    moved = "" if np.array_equal(point, trajectory.final) else ", moved into the box"
     return _verdict(
         case,
         s,
         trajectory,
         optimum.alpha,
-        f"gap of the final a of {case.declaration.name}{moved}, {_word(trajectory)} {claimed:.3g}, "
-        f"enclosed in {how} as [{gap[0]:.3g}, {gap[1]:.3g}]",
         (max(gap[0], 0.0), gap[1]),
         bound,
-        start=(f"has a gap of {start:.3g} at least", start, limit),
+        start=(start, limit),
+        moved=not np.array_equal(point, trajectory.final),
         written=written,
         whole=best,
         over=over,
-        words=(
-            f"at most about {over[1]:.2g} of the optimal value",
-            f"KKT violation about {violation[1]:.2g}",
-        ),
         evidence={
-            "claimed gap": claimed,
-            "attainable gap": values.attainable,
-            "gap by rounding of what was written, at most": written,
+            "enclosed_in": how,
+            "claimed_gap": claimed,
+            "attainable_gap": values.attainable,
+            "gap_by_printed_digits": written,
             OVER[0]: list(over),
-            "KKT violation, largest, enclosure": list(violation),
-            "optimal value, enclosure": [optimum.value_lower, optimum.value_upper],
-            "optimal value - dual value, enclosure": [
+            "kkt_violation": list(violation),
+            "optimal_value": [optimum.value_lower, optimum.value_upper],
+            "optimal_value_minus_dual_value": [
                 max(optimum.value_lower - dual[1], 0.0) / OUTWARD,
                 (optimum.value_upper - dual[0]) * OUTWARD,
             ],
-            "distance to a*, at most": optimum_svm.distance_bound(problem, gap[1]),
-            "Q-seminorm of the distance, at most": optimum_svm.seminorm_bound(gap[1]),
+            "distance_to_optimum_at_most": optimum_svm.distance_bound(problem, gap[1]),
+            "q_seminorm_of_distance_at_most": optimum_svm.seminorm_bound(gap[1]),
             "solution": optimum_svm.uniqueness(problem, values),
         },
     )
@@ -168,56 +137,58 @@ def _verdict(
     s: int,
     trajectory: Trajectory,
     optimum: np.ndarray,
-    what: str,
     enclosure: tuple[float, float],
     bound: float,
     *,
-    start: tuple[str, float, float],
+    start: tuple[float, float],
     written: float,
     whole: float,
     over: tuple[float, float],
-    words: tuple[str, str],
     evidence: dict[str, object],
+    moved: bool = False,
 ) -> Verdict:
-    """The verdict on an enclosed gap, or distance from a*, and its bound.
+    """Return the verdict on an enclosed gap, or distance from the optimum, and its bound.
 
-    `start` is where the run began: what it has, in words, at least how much of it, and what it might have.
-    `written` is the part of the bound that is of how the vector was written down, `whole` the optimal value
-    or the norm of a*, `over` encloses what was measured over that, and `words` tell of it and of the
-    largest violation of the optimality rules.
+    `start` is what the run's start has at least, and the bound on it. `written` is the part of the bound
+    that is of how the vector was written down, `whole` the optimal value or the norm of the optimum, and
+    `over` encloses what was measured over that. `moved` says that the vector was moved into the box.
     """
-    svm, given, hints = case.problem.is_svm, trajectory.stopped == GIVEN, list[Any]()
-    causes, tolerance = CAUSES.format(PROBLEM[svm]), case.claims.get("tolerance")
-    if given:  # Nothing of a run.
-        what += f", {words[0]} (tolerance {tolerance or 0.0:g}), {words[1]}"
-    finding = Finding(what, *enclosure, bound)
-    # How else a vector may be read is told by certified optima.
-    if finding.status is Status.FAIL and ORACLES[case.oracle].encloses:
+    svm, given = case.problem.is_svm, trajectory.stopped == GIVEN
+    readings: list[Reading] = []
+    name, tolerance = "gap" if svm else "distance", case.claims.get("tolerance")
+    finding = Finding("", *enclosure, bound, place=Place(item=name))
+    hints: list[Hint] = []
+    if finding.status is Status.FAIL:
         from sstep_verify.diagnosis.conventions import Answer
-        from sstep_verify.diagnosis.hints import explained, in_words, unexplained
+        from sstep_verify.diagnosis.hints import MOST_SAMPLES as MOST_READ
+        from sstep_verify.diagnosis.hints import explained
 
         claimed = (bound / whole if whole > 0 else 0.0) if tolerance is None else tolerance
         vector = trajectory.final.astype(np.float64)
-        hints = explained(Answer(case.problem, vector, written_with(trajectory), optimum, claimed), over[0])
-        if given:
-            causes = GIVEN_CAUSES.format(unexplained(case.problem), PROBLEM[svm])
-        causes = in_words(hints) if hints else causes
-    begin, least, limit = start
-    where = "the start" if start_of(trajectory).any() else "the start a = 0"
-    planted = planted_term("no step made", least, limit, 1, 1, f"{where} {begin}, within twice its bound")
-    return record(
+        answer = Answer(case.problem, vector, written_with(trajectory), optimum, claimed)
+        readings = explained(answer, over[0])
+        hints = [Hint(HintKind.READING, (one.hint, one.words, one.near)) for one in readings]
+        if case.problem.samples > MOST_READ:
+            hints.append(Hint(HintKind.SMALL_PROBLEMS, (MOST_READ,)))
+    told = [Note(NoteKind.MOVED)] if moved else []
+    if written > bound / 2:
+        size = trajectory.final.size
+        told.append(Note(NoteKind.ROUNDED, (float(written_with(trajectory).max()), size, size)))
+    if given:
+        told.append(Note(NoteKind.RELATIVE, (over[1], tolerance or 0.0)))
+    return decided(
         CHECK,
         case,
         s,
         finding,
         units="gap" if svm else "2-norm",
-        origin=ORIGIN[svm].format(_word(trajectory)),
-        causes=causes,
-        terms=(planted,),
-        evidence={"iterations": trajectory.length, **evidence, **notes(trajectory, hints)},
-        signs=[hint.sign for hint in hints if hint.sign],
+        bound_origin=f"bounds/optimum/{'svm' if svm else 'ridge'}",
+        terms=(planted("no step made", *start, 1, 1, Why.WITHIN_BOUND),),
+        evidence={"iterations": trajectory.length, **evidence, **notes(trajectory)},
+        signs=[one.sign for one in readings if one.sign],
         claimed=not given,  # A vector that was handed over says nothing of itself.
-        uncertain=[f"how it was written down (up to {written:.2g})"] * bool(written > bound / 2),
+        hints=tuple(hints),
+        notes=tuple(told),
     )
 
 
@@ -262,36 +233,34 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
         s,
         trajectory,
         optimum.alpha,
-        f"distance of the final a of {case.declaration.name} from a*, {_word(trajectory)} {claimed:.3g}, "
-        f"enclosed as [{lower:.3g}, {upper:.3g}]",
         (lower, upper),
         bound,
-        start=(f"is {start:.3g} at least away from a*", start, limit),
+        start=(start, limit),
         written=written,
         whole=size,
         over=over,
-        words=(f"at most about {over[1]:.2g} of ||a*||", f"largest residual about {violation[1]:.2g}"),
         evidence={
-            "claimed distance": claimed,
-            "attainable distance": attainable,
-            "distance by rounding of what was written, at most": written,
+            "claimed_distance": claimed,
+            "attainable_distance": attainable,
+            "distance_by_printed_digits": written,
             OVER[1]: list(over),
-            "residual, largest entry, enclosure": [max(violation[0], 0.0), violation[1]],
-            "residual, 2-norm": values.residual.value,
-            "distance to a* by the residual, at most": farthest,
-            "reference solution": optimum.how,
+            "largest_residual_entry": [max(violation[0], 0.0), violation[1]],
+            "residual_norm": values.residual.value,
+            "distance_by_residual_at_most": farthest,
+            "reference_solution": optimum.how,
         },
     )
 
 
 def _not_finite(case: Case, s: int, trajectory: Trajectory) -> Verdict:
-    what = f"the final a of {case.declaration.name} is not finite, or of a size that no optimum has"
-    return record(
-        CHECK, case, s, wrong(what), units="absolute", planned=1, executed=1,
-        origin="a is a vector of numbers",
-        causes="a division by 0, a number out of range, an increment that was not formed",
+    """The verdict on a final vector that is not finite, or of a size that no optimum has."""
+    final = trajectory.final
+    largest = int(np.argmax(np.where(np.isfinite(final), np.abs(final), np.inf)))
+    place = Place(coordinate=largest, found=float(final[largest]), item="largest entry")
+    return decided(
+        CHECK, case, s, wrong("", place=place), units="absolute", planned=1, executed=1,
         claimed=trajectory.stopped != GIVEN,
-        evidence={"iterations": trajectory.length, **notes(trajectory, [])},
+        evidence={"iterations": trajectory.length, **notes(trajectory)},
     )  # fmt: skip
 
 

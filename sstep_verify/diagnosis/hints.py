@@ -190,17 +190,3 @@ def _read(answer: Answer, readings: Readings, name: str, standing: float) -> Ite
             near = explains(reading, answer.tolerance, standing)
             if near < math.inf and np.isfinite(reading.vector).all():
                 yield replace(reading, hint=name, near=near)
-
-
-def in_words(causes: list[Reading]) -> str:
-    """The causes of a failure, for its reason."""
-    meanings = "; or ".join(cause.words for cause in causes)
-    near = max(cause.near for cause in causes)
-    return f"it is {meanings}: so read, the vector is the optimum to {near:.1g}"
-
-
-def unexplained(problem: Problem) -> str:
-    """What is said of a failure that nothing explains, for its reason."""
-    if problem.samples > MOST_SAMPLES:
-        return f"what explains it is looked for up to m = {MOST_SAMPLES} alone"
-    return "none of the known conventions and other problems explains it"

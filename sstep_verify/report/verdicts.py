@@ -15,7 +15,7 @@ from sstep_verify.report.case import Case
 from sstep_verify.report.plain import count, grouped, xml_text
 from sstep_verify.report.results import Results, tally
 from sstep_verify.report.tables import Column, Table, chip, words
-from sstep_verify.verdict import SEVERITY, UNSETTLED, Status, worst
+from sstep_verify.verdict import SEVERITY, UNSETTLED, HintKind, Status, worst
 
 CHECKS = {
     "contract": "A run is what was asked for: length, values, log.",
@@ -40,15 +40,15 @@ CHECKS = {
 class Failure:
     """Cases that fail in the same way: at the first wrong s, by the first check.
 
-    The causes are mistakes that reproduce what was measured. The sentences of the specification that it
-    breaks are those that the check says which named a cause, else the first; documents of old versions have
-    none. Other checks fail too, and `tried` says whether known mistakes were compared with what failed.
+    The causes are known defects that reproduce it, or readings of a final vector. The requirement is that
+    of the verdict that names them, else of the first. Other checks fail too, and `tried` says whether known
+    defects were compared with what failed.
     """
 
     check: str
     s: int
     causes: tuple[str, ...]
-    sentences: tuple[str, ...]
+    requirement: str
     cases: list[Case] = field(default_factory=list)
     others: dict[str, None] = field(default_factory=dict)
     tried: bool = False
@@ -61,15 +61,14 @@ class Failure:
 
 def failures(results: Results) -> list[Failure]:
     """The first failure of each case, alike ones together."""
-    alike: dict[tuple[str, int, tuple[str, ...], tuple[str, ...]], list[tuple[Case, list[dict]]]] = {}
+    alike: dict[tuple[str, int, tuple[str, ...], str], list[tuple[Case, list[dict]]]] = {}
     for case in results.cases:
         wrong = [verdict for verdict in results.verdicts_of(case.id) if verdict["status"] == Status.FAIL]
         if wrong:
             s = min(verdict["s"] for verdict in wrong)
             here = [verdict for verdict in wrong if verdict["s"] == s]
-            told = next((one for one in here if one.get("defects")), here[0])
-            causes = tuple(" together with ".join(one["names"]) for one in told.get("defects", ()))
-            key = here[0]["check"], s, causes, tuple(told.get("sentences", ()))
+            named = next((one for one in here if causes_of(one)), here[0])
+            key = here[0]["check"], s, causes_of(named), named.get("requirement", "")
             alike.setdefault(key, []).append((case, wrong))
     return [
         Failure(
@@ -80,6 +79,15 @@ def failures(results: Results) -> list[Failure]:
         )
         for key, members in alike.items()
     ]
+
+
+def causes_of(verdict: dict) -> tuple[str, ...]:
+    """The known defects that reproduce a failure, and the readings of a final vector, in words."""
+    readings = [hint for hint in verdict.get("hints", ()) if hint["kind"] == HintKind.READING]
+    return (
+        *(" together with ".join(one["names"]) for one in verdict.get("defects", ())),
+        *(hint["detail"][1] for hint in readings),
+    )
 
 
 def verdict_table(results: Results) -> Table:
@@ -173,7 +181,7 @@ def write_junit(results: Results, path: Path) -> Path:
     The first suite holds the campaign itself, as its exit code: what was never judged, or compared too
     seldom, has no verdict. Then there is one test suite for each check, with the steps judged and made by
     the whole campaign as properties. Those of a test case are ratio, measured value, bound, counts, the
-    replay command, the sentences of the specification that a FAIL breaks, and for each term its
+    replay command, the requirement that a FAIL violates, and for each term its
     `detection_limit` and whether it was seen.
     """
     outcomes = {
@@ -228,7 +236,7 @@ def _test_case(outcomes, verdict: dict, expected: dict[tuple[str, str], str]):
         outcome.text = xml_text("\n".join(filter(None, (verdict["reason"], verdict["replay"]))))
         test.result = [outcome]
     values = {name: verdict[name] for name in _PROPERTIES}
-    values["sentences"] = ", ".join(verdict.get("sentences", ())) or None
+    values["requirement"] = verdict.get("requirement") or None
     for term in verdict["terms"]:
         values[f"detection_limit.{term['name']}"] = term["detection_limit"]
         values[f"seen.{term['name']}"] = "seen" if term["seen"] else "not seen"

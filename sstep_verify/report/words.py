@@ -111,6 +111,9 @@ NOTES: dict[NoteKind, Callable[..., str]] = {
     NoteKind.PRINTED: lambda known, of: f"Only {known:.0f} of {of:.0f} entries were printed.",
     NoteKind.MOVED: lambda: "The final vector was moved into the box first.",
     NoteKind.OWN_WORD: lambda: "The solver counted its messages itself; nothing else observed them.",
+    NoteKind.RELATIVE: lambda over, tolerance: (
+        f"Relative to the optimum it is at most {over:.2g}; the tolerance is {tolerance:g}."
+    ),
     NoteKind.EVALUATED: lambda: "Exact values are evaluated at two precisions, not enclosed.",
 }
 """What each note says."""
@@ -131,7 +134,9 @@ HINTS: dict[HintKind, Callable[..., str]] = {
         "Every wrong value lies on a limit of the box, so one term of the step decides its side."
     ),
     HintKind.PART_OF_RUN: lambda: "The same defect in the whole run would change correct steps too.",
-    HintKind.READING: lambda reading, near: f"Read as {reading}, the vector is the optimum to {near:.1g}.",
+    HintKind.READING: lambda name, meaning, near: (
+        f"The vector may be {meaning}: so read, it is the optimum to {near:.1g}."
+    ),
     HintKind.CONVENTION: lambda name: f"Under another convention the runs are correct: {name}.",
     HintKind.SMALL_PROBLEMS: lambda most: f"Defects are looked for up to m = {most:.0f} only.",
 }
@@ -143,13 +148,16 @@ def reason_of(verdict: Verdict) -> str:
     return "\n".join(lines_of(verdict))
 
 
+def brief_of(verdict: Verdict) -> str:
+    """The first line, and of a FAIL its cause and how else the vector may be read, in one line."""
+    readings = [_hint(hint) for hint in verdict.hints if hint.kind is HintKind.READING]
+    return " ".join([first_line(verdict), *_second_line(verdict), *readings])
+
+
 def lines_of(verdict: Verdict) -> Iterator[str]:
     """Yield the lines of a verdict: first what was found, then the cause of a FAIL, then the rest."""
     yield first_line(verdict)
-    if verdict.status is Status.FAIL:
-        known = cause(verdict.defects) if verdict.diagnosed or verdict.defects else ""
-        if second := " ".join(filter(None, (known, violated(verdict)))):
-            yield second
+    yield from _second_line(verdict)
     if evidence := [*map(_note, verdict.notes), *map(_hint, verdict.hints)]:
         yield f"Evidence: {' '.join(evidence)}"
     if verdict.executed and verdict.check in COMPARED:
@@ -158,6 +166,14 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
         yield f"Coverage: {coverage(verdict.coverage)}"
     if verdict.status is Status.PASS and (missing := not_tested(verdict.terms)):
         yield f"Not tested: {missing}."
+
+
+def _second_line(verdict: Verdict) -> Iterator[str]:
+    """What reproduces a FAIL, and what it violates, where any of it is known."""
+    if verdict.status is Status.FAIL:
+        known = cause(verdict.defects) if verdict.diagnosed or verdict.defects else ""
+        if words := " ".join(filter(None, (known, violated(verdict)))):
+            yield words
 
 
 def first_line(verdict: Verdict) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,16 +11,10 @@ from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, unit_roundoff
 from sstep_verify.trajectory import GIVEN, Trajectory
 
-if TYPE_CHECKING:
-    from sstep_verify.diagnosis.conventions import Reading
-
-ALONE = "judged by its final a alone"
+ALONE = "judged_by_final_vector_only"
 """Key of the evidence on a vector that was handed over: nothing was run, and no step can be judged."""
 
-EXPLAINED = "explained by"
-"""Key of the evidence on what explains a final a that failed: hints of diagnosis/hints.py."""
-
-OVER = ("gap over the optimal value, enclosure", "error over ||a*||, enclosure")
+OVER = ("gap_over_optimal_value", "error_over_norm_of_optimum")
 """Keys of the evidence on how far a vector is from the optimum, relative to it: K-SVM, K-RR."""
 
 
@@ -74,9 +67,6 @@ def out_of_range(trajectory: Trajectory, point: np.ndarray, optimum: np.ndarray)
     return not (np.isfinite(trajectory.final).all() and largest <= far)
 
 
-def notes(trajectory: Trajectory, hints: list[Reading]) -> dict[str, object]:
-    """Evidence on hints, and on a vector that was handed over."""
-    evidence: dict[str, object] = {}
-    if hints:
-        evidence = {EXPLAINED: [one.hint for one in hints], "likely causes": [one.words for one in hints]}
-    return evidence | ({ALONE: True} if trajectory.stopped == GIVEN else {})
+def notes(trajectory: Trajectory) -> dict[str, object]:
+    """Evidence on a vector that was handed over."""
+    return {ALONE: True} if trajectory.stopped == GIVEN else {}

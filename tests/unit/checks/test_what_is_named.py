@@ -14,7 +14,6 @@ from sstep_verify.checks import box, contract, optimum
 from sstep_verify.checks.metamorphic import relations
 from sstep_verify.checks.metamorphic.scaling_range import kernel_span
 from sstep_verify.checks.shared.case import plain_request, run_key
-from sstep_verify.checks.shared.outcome import MOST
 from sstep_verify.declaration import Declaration
 from sstep_verify.diagnosis import kernel_rows, other_problems
 from sstep_verify.diagnosis.conventions import Answer, scaled
@@ -30,7 +29,7 @@ from sstep_verify.problems import (
 )
 from sstep_verify.quantities import LOWER, UPPER
 from sstep_verify.solver import ProductionSolver
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import NoteKind, Status
 
 DATA = np.array([[1.0, 0.5], [0.25, 2.0], [0.0, 0.0]])
 ALPHA = np.array([0.5, 0.25, 0.125])
@@ -198,4 +197,4 @@ def test_what_an_optimum_is_judged_by_are_plain_numbers(loss, size):
     verdict = judged(optimum, replace(case, claims={"tolerance": 1e-3}), tested, ended)[4]
     assert {type(value) for value in (verdict.ratio, verdict.measured, verdict.bound)} == {float}
     assert {type(term.detection_limit) for term in verdict.terms} == {float}
-    assert (MOST in verdict.evidence) == (size is not None)
+    assert (NoteKind.ROUNDED in [note.kind for note in verdict.notes]) == (size is not None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 import junitparser
@@ -11,7 +10,7 @@ from test_reporting_documents import case, document, every_status, verdict
 
 from sstep_verify.errors import InputError
 from sstep_verify.report import write
-from sstep_verify.report.results import dumps, load, loads
+from sstep_verify.report.results import load
 from sstep_verify.report.write import check_destination, write_report
 from sstep_verify.verdict import Status
 
@@ -132,12 +131,3 @@ def test_junit_is_green_only_where_the_campaign_is_and_something_was_judged(
     campaign = next(iter(junitparser.JUnitXml.fromfile(str(written / "junit.xml"))))
     assert (campaign.name, campaign.tests) == ("campaign", 1)
     assert (campaign.failures, campaign.errors, campaign.skipped) == counts
-
-
-def test_a_report_of_a_version_that_named_no_sentences_is_made_anew(tmp_path):
-    old = json.loads(dumps(every_status()))
-    for one in old["verdicts"]:
-        del one["sentences"]
-    written = write_report(loads(json.dumps(old)), tmp_path / "report")
-    assert "sentences" not in (written / "junit.xml").read_text("utf-8")
-    assert "Breaks" not in (written / "index.html").read_text("utf-8")
