@@ -117,12 +117,50 @@ class HintKind(StrEnum):
     PART_OF_RUN = "part_of_run"
     """The defects would change correct steps too: they are made in a part of the run."""
     READING = "reading"
-    """The vector is the optimum if read otherwise. Detail: name of the reading, its
-    description, and how near the vector then is to the optimum."""
+    """The vector is the optimum if read otherwise. Detail: a `ReadingKind`, how near it then is (relative
+    gap or error), the signs that it is written with or empty, and what the kind says of it."""
     CONVENTION = "convention"
     """The runs are correct under another convention. Detail: its name."""
     SMALL_PROBLEMS = "small_problems_only"
     """Defects are looked for on small problems only. Detail: the largest m."""
+
+
+class ReadingKind(StrEnum):
+    """Ways to read a vector: as the optimum written otherwise, or as that of another problem."""
+
+    SIGNED = "signed_by_labels"
+    """The signs of the labels stand on the entries. Detail: y_i a_i or -y_i a_i."""
+    SCALED = "scaled"
+    """Detail: the factor, and what it is by the numbers of the problem, if anything."""
+    GROUPED = "grouped_by_class"
+    """Samples are grouped by class. Detail: the first label, and 1 if that appears first, else 0."""
+    SHIFTED = "shifted_by_one_place"
+    """Detail: late or early."""
+    REORDERED = "in_another_order"
+    """The samples are in another order than in the data."""
+    NO_MEAN = "lambda_for_lambda_m"
+    """K + lambda I instead of K + lambda m I. Detail: d, or a if it is in our scale."""
+    M_AS_ONE = "m_as_one"
+    """1 instead of m on the diagonal."""
+    NO_UPPER = "no_upper_limit"
+    """Detail: C."""
+    OTHER_LOSS = "other_loss"
+    """Detail: the task."""
+    OTHER_PENALTY = "other_penalty"
+    """Detail: C or lambda, what stands for it, its value, the value asked for."""
+    LABELS_INSIDE = "labels_inside_kernel"
+    """Detail: name of the defect."""
+    LABELS_LEFT_OUT = "labels_left_out"
+    """K instead of Q."""
+    OTHER_KERNEL = "other_kernel"
+    """Detail: the parameter, what stands for it or empty, its value, the value asked for; or n alone, where
+    inner products are divided by the number of features."""
+    REGULARISED_BIAS = "regularised_bias"
+    """A constant feature 1."""
+    FREE_BIAS = "free_bias"
+    """A bias that is not regularised."""
+    FEATURE_LOST = "feature_lost"
+    """Detail: first or last, half or feature."""
 
 
 @dataclass(frozen=True)

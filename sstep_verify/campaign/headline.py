@@ -22,17 +22,13 @@ from sstep_verify.report.case import Case
 from sstep_verify.report.plain import enclosed, grouped, promised
 from sstep_verify.report.words import brief_of
 from sstep_verify.specification import names_a_part
-from sstep_verify.verdict import UNSETTLED, Status, Verdict, worst
+from sstep_verify.verdict import UNSETTLED, HintKind, Status, Verdict, worst
 
 MOST_GROUPS = 8
 """Numbers of problems that are told apart in one sentence, by the s that are right on them."""
 
 RANKS = re.compile(r"(?<![^/-])P=(\d+)-?")
 """The number of ranks in the id of a case."""
-
-
-RIGHT_WITH = "right with"
-"""Key of the evidence that holds what of a program file, said otherwise, would have made a run right."""
 
 
 def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
@@ -164,13 +160,17 @@ def telling(verdicts: Sequence[Verdict]) -> Verdict:
 
     What relates two runs tells less than what a run itself breaks.
     """
-    right = next((one for one in verdicts if one.evidence.get(RIGHT_WITH)), None)
+    right = next((one for one in verdicts if _hinted(one, HintKind.CONVENTION)), None)
     if right is not None:
         return right
     answers = (one for one in verdicts if one.check == ANSWER)
     named = (one for one in answers if one.hints or one.evidence.get(ALONE))
     telling = (one for one in verdicts if one.check != SAME_BITS and names_a_part(one.sentences))
     return next(named, next(telling, verdicts[0]))
+
+
+def _hinted(verdict: Verdict, kind: HintKind) -> bool:
+    return any(hint.kind == kind for hint in verdict.hints)
 
 
 def right_at(case: Case, verdicts: Sequence[Verdict]) -> tuple[int, ...]:

@@ -47,11 +47,6 @@ CHECK = "metamorphic-exact"
 ROWS_LOOKED_AT = 64
 """Drawn samples among which the RBF kernel is searched for an entry off the diagonal."""
 
-CAUSES = (
-    "an absolute threshold or constant; something beside a that a restart does not restore; a lost "
-    "position in the index stream; a formula other than the declared one; a cache filled by another run"
-)
-
 
 def runs(case: Case) -> dict[str, RunRequest]:
     """The short run of every s, and the same on every transformed problem."""
@@ -131,7 +126,6 @@ def _judge_run(
         planned=sum(term.planned for term in terms),
         executed=sum(term.decided for term in terms),
         origin="rounding commutes with powers of two and with stopping between windows",
-        causes=CAUSES,
         terms=seen_first(terms),
         evidence={"relations": claims, "failed": list(failed)},
         signs=list(failed),

@@ -40,7 +40,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, norm_upper, rounded_up, unit_roundoff
 from sstep_verify.trajectory import GIVEN, Trajectory
-from sstep_verify.verdict import Hint, HintKind, Note, NoteKind, Place, Status, Verdict, Why
+from sstep_verify.verdict import Hint, Note, NoteKind, Place, Status, Verdict, Why
 
 if TYPE_CHECKING:
     from sstep_verify.diagnosis.conventions import Reading
@@ -157,19 +157,16 @@ def _verdict(
     readings: list[Reading] = []
     name, tolerance = "gap" if svm else "distance", case.claims.get("tolerance")
     finding = Finding("", *enclosure, bound, place=Place(item=name))
-    hints: list[Hint] = []
+    hints: tuple[Hint, ...] = ()
     if finding.status is Status.FAIL:
         from sstep_verify.diagnosis.conventions import Answer
-        from sstep_verify.diagnosis.hints import MOST_SAMPLES as MOST_READ
-        from sstep_verify.diagnosis.hints import explained
+        from sstep_verify.diagnosis.hints import explained, hints_of
 
         claimed = (bound / whole if whole > 0 else 0.0) if tolerance is None else tolerance
         vector = trajectory.final.astype(np.float64)
         answer = Answer(case.problem, vector, written_with(trajectory), optimum, claimed)
         readings = explained(answer, over[0])
-        hints = [Hint(HintKind.READING, (one.hint, one.words, one.near)) for one in readings]
-        if case.problem.samples > MOST_READ:
-            hints.append(Hint(HintKind.SMALL_PROBLEMS, (MOST_READ,)))
+        hints = hints_of(case.problem, readings)
     told = [Note(NoteKind.MOVED)] if moved else []
     if written > bound / 2:
         size = trajectory.final.size
@@ -187,7 +184,7 @@ def _verdict(
         evidence={"iterations": trajectory.length, **evidence, **notes(trajectory)},
         signs=[one.sign for one in readings if one.sign],
         claimed=not given,  # A vector that was handed over says nothing of itself.
-        hints=tuple(hints),
+        hints=hints,
         notes=tuple(told),
     )
 

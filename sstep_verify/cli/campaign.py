@@ -241,7 +241,9 @@ def _again(verdicts, status: str, folder: Path | None) -> list[str]:
     from sstep_verify.campaign.headline import telling
 
     found: Any = [
-        SimpleNamespace(**{"sentences": (), **one}) for one in verdicts if one["status"] == status
+        SimpleNamespace(**one | {"hints": [SimpleNamespace(**hint) for hint in one.get("hints", ())]})
+        for one in ({"sentences": (), **one} for one in verdicts)
+        if one["status"] == status
     ]
     if not found or status == "VACUOUS":
         return []

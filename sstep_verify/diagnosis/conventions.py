@@ -16,6 +16,7 @@ import numpy as np
 from sstep_verify.diagnosis.other_problems import OVER_LAMBDA, TIMES_M
 from sstep_verify.problems import Hinge, Problem, Ridge
 from sstep_verify.problems.transforms import scales
+from sstep_verify.verdict import ReadingKind
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +48,9 @@ class Answer:
         """Largest absolute value; 0 of a vector of zeros."""
         return float(np.abs(self.vector).max())
 
-    def read(self, words: str, vector: np.ndarray, **changed: Any) -> Reading:
+    def read(self, vector: np.ndarray, *detail: str | float, **changed: Any) -> Reading:
         """A reading as some vector, of the same problem and rounding unless these are changed."""
-        reading = Reading(words, self.problem, vector, float(self.rounding.max()))
-        return replace(reading, **changed)
+        return replace(Reading(self.problem, vector, float(self.rounding.max()), detail), **changed)
 
     @cached_property
     def unsigned(self) -> tuple[np.ndarray, str]:
@@ -71,38 +71,41 @@ class Reading:
 
     Parameters
     ----------
-    words : str
-        What the vector would be, to follow "it is".
     problem : Problem
         The problem whose optimum it would be.
     vector : ndarray, shape (m,)
         The vector in the convention of this package.
     rounding : float
         Largest error of writing one of its values down.
+    detail : tuple of str or float
+        What is said of it, as its kind says.
+    signed : str
+        The signs that its entries are written with; empty where with none.
     sign : str
         Name of the mistake in the specification; empty where it names none.
     free_bias : bool
         Whether the problem has a bias that is not regularised, so that ``y'a = 0``.
-    hint : str
-        Of one that explains the vector, its name in `hints.HINTS`.
+    kind : ReadingKind, optional
+        Of one that explains the vector, its key in `hints.HINTS`.
     near : float
         Relative gap or error that the vector so read has, at most.
     """
 
-    words: str
     problem: Problem
     vector: np.ndarray
     rounding: float
+    detail: tuple[str | float, ...] = ()
+    signed: str = ""
     sign: str = ""
     free_bias: bool = False
-    hint: str = ""
+    kind: ReadingKind | None = None
     near: float = math.inf
 
 
-def as_it_is(answer: Answer, words: str, **changed) -> Reading:
+def as_it_is(answer: Answer, *detail: str | float, **changed: Any) -> Reading:
     """The vector as it is, for a problem or with other fields changed; of a K-SVM without its signs."""
     vector, signed = answer.unsigned if answer.problem.is_svm else (answer.vector, "")
-    return answer.read(words + (f", written as {signed}" if signed else ""), vector, **changed)
+    return answer.read(vector, *detail, signed=signed, **changed)
 
 
 SIGNS = {"m": TIMES_M, "1/lambda": OVER_LAMBDA}
@@ -123,30 +126,25 @@ def scaled(answer: Answer) -> Iterator[Reading]:
             continue
         distinct.append(value)
         names = [name for name, factor in known.items() if abs(factor - value) <= SAME * abs(value)]
-        words = " = ".join(dict.fromkeys((*names, f"{value:.6g}")))
-        yield _by_factor(answer, value, f"c = {words}", SIGNS.get(names[0], ""))
+        yield _by_factor(answer, value, *dict.fromkeys(names), sign=SIGNS.get(names[0], ""))
     # The factor that brings the optimum nearest to the vector; of a single sample any would.
     fitted = 0.0
     if answer.problem.samples >= 3:
         fitted = float(answer.vector @ answer.optimum) / max(float(answer.optimum @ answer.optimum), 5e-324)
     if fitted and not any(abs(fitted - value) <= 0.01 * abs(value) for value in (*distinct, 1.0)):
-        yield _by_factor(answer, fitted, f"c = {fitted:.6g}, which is none of {', '.join(known)}")
+        yield _by_factor(answer, fitted)
 
 
-def _by_factor(answer: Answer, factor: float, words: str, sign: str = "") -> Reading:
-    meaning = f"proportional to the optimum: c a with {words} (undo it with --scale)"
+def _by_factor(answer: Answer, factor: float, *names: str, sign: str = "") -> Reading:
     rounding = float(answer.rounding.max()) / abs(factor)
-    return answer.read(meaning, answer.vector / factor, rounding=rounding, sign=sign)
+    return answer.read(answer.vector / factor, factor, *names, rounding=rounding, sign=sign)
 
 
 def signed_by_labels(answer: Answer) -> Iterator[Reading]:
     """The sign of the label on every entry, as solvers have it that write the weights of the samples."""
-    vector, words = answer.unsigned if answer.problem.is_svm else (answer.vector, "")
-    if words:
-        meaning = (
-            f"the optimum with the signs of the labels: its entries are {words} (undo it with --signed)"
-        )
-        yield answer.read(meaning, vector)
+    vector, signs = answer.unsigned if answer.problem.is_svm else (answer.vector, "")
+    if signs:
+        yield answer.read(vector, signs)
 
 
 def grouped_by_class(answer: Answer) -> Iterator[Reading]:
@@ -158,13 +156,8 @@ def grouped_by_class(answer: Answer) -> Iterator[Reading]:
         order = np.argsort(labels != first, kind="stable")
         if (order == np.arange(order.size)).all():
             continue
-        which = f"class {first:+.0f} first"
-        which += ", the order of first appearance" if labels[0] == first else ""
-        # LIBLINEAR takes the labels in the order of first appearance; newer ones take +1 first.
-        known = ", as LIBLINEAR groups them" * (first in (1.0, labels[0]))
-        meaning = f"the optimum with the samples grouped by class ({which}){known}"
         reordered = replace(problem, data=problem.data[order], targets=labels[order])
-        grouped = as_it_is(replace(answer, problem=reordered), meaning)
+        grouped = as_it_is(replace(answer, problem=reordered), first, float(labels[0] == first))
         vector = np.empty_like(grouped.vector)
         vector[order] = grouped.vector
         yield replace(grouped, problem=problem, vector=vector)
@@ -174,19 +167,17 @@ def in_another_order(answer: Answer) -> Iterator[Reading]:
     """The optimum's numbers in another order: each put where the optimum's number of its rank stands."""
     vector = np.empty_like(answer.vector)
     vector[np.argsort(answer.optimum, kind="stable")] = np.sort(answer.vector)
-    meaning = "a permutation of the optimum: its samples stand in another order than in the data"
-    yield answer.read(meaning, vector)
+    yield answer.read(vector)
 
 
 def shifted_by_one(answer: Answer) -> Iterator[Reading]:
     """Numbered from 1 where 0 was meant, or the reverse: one entry is lost, and is not looked at."""
     if answer.problem.samples < 4:
         return
-    for step, missing, words in ((-1, -1, "one place late"), (1, 0, "one place early")):
+    for step, missing, where in ((-1, -1, "late"), (1, 0, "early")):
         vector = np.roll(answer.vector, step)
         vector[missing] = answer.optimum[missing]
-        meaning = f"the optimum, every entry {words}: samples numbered from 1 here and from 0 there"
-        yield answer.read(meaning, vector)
+        yield answer.read(vector, where)
 
 
 def without_mean(answer: Answer) -> Iterator[Reading]:
@@ -197,22 +188,19 @@ def without_mean(answer: Answer) -> Iterator[Reading]:
     if m == 1 or not penalty / m > 0:
         return
     other = replace(answer.problem, loss=Ridge(penalty / m))
-    meaning = "the optimum of K + lambda I in the place of K + lambda m I: lambda m was meant"
     rounding = float(answer.rounding.max())
-    for factor, scale in ((m / penalty, "d with (K + lambda I) d = y"), (1.0, "a = (lambda/m) d of it")):
-        yield Reading(f"{meaning} ({scale})", other, answer.vector / factor, rounding / factor)
+    for factor, scale in ((m / penalty, "d"), (1.0, "a")):
+        yield Reading(other, answer.vector / factor, rounding / factor, (scale,))
 
 
 def no_upper_end(answer: Answer) -> Iterator[Reading]:
     """K-SVM-L1 without its upper end: as with a C that no entry reaches."""
     if isinstance(answer.problem.loss, Hinge) and answer.largest > answer.problem.loss.C:
-        meaning = f"the optimum without the upper end C = {answer.problem.loss.C:g} of the box"
         problem = replace(answer.problem, loss=Hinge(2 * answer.largest))
-        yield as_it_is(answer, meaning, problem=problem, sign=UPPER)
+        yield as_it_is(answer, answer.problem.loss.C, problem=problem, sign=UPPER)
 
 
 def free_bias(answer: Answer) -> Iterator[Reading]:
     """A bias that is not regularised, as LIBSVM has it: the dual then has the constraint y'a = 0."""
     if answer.problem.is_svm and np.unique(answer.problem.targets).size > 1:
-        meaning = "the optimum with a bias that is not regularised, as LIBSVM has it (y'a = 0)"
-        yield as_it_is(answer, meaning, free_bias=True)
+        yield as_it_is(answer, free_bias=True)

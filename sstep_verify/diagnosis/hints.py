@@ -24,6 +24,7 @@ from sstep_verify.numerics import kernel_matrix
 from sstep_verify.oracle.certificate.optimum import ridge_optimum
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, norm_lower, norm_upper
+from sstep_verify.verdict import Hint, HintKind, ReadingKind
 
 NEAR = 1e-3
 """Relative gap or error up to which a reading explains a vector: solvers stop at such tolerances."""
@@ -117,47 +118,47 @@ def _float_solution(problem: Problem) -> np.ndarray:
 
 Readings = Callable[[Answer], Iterator[Reading]]
 
-CONVENTIONS: dict[str, Readings] = {
-    "signed by the labels": conventions.signed_by_labels,
-    "scaled": conventions.scaled,
-    "grouped by class": conventions.grouped_by_class,
-    "shifted by one place": conventions.shifted_by_one,
-    "in another order": conventions.in_another_order,
+CONVENTIONS: dict[ReadingKind, Readings] = {
+    ReadingKind.SIGNED: conventions.signed_by_labels,
+    ReadingKind.SCALED: conventions.scaled,
+    ReadingKind.GROUPED: conventions.grouped_by_class,
+    ReadingKind.SHIFTED: conventions.shifted_by_one,
+    ReadingKind.REORDERED: conventions.in_another_order,
 }
-"""By name: readings of a vector as the optimum of the problem itself, written in another way."""
+"""Readings of a vector as the optimum of the problem itself, written in another way."""
 
 
 def as_optimum(others: Callable[[Problem], Iterator[Other]]) -> Readings:
     """Readings of a vector, as it is, as the optimum of other problems."""
     return lambda answer: (
-        as_it_is(answer, other.words, problem=other.problem, sign=other.name)
+        as_it_is(answer, *other.detail, problem=other.problem, sign=other.name)
         for other in others(answer.problem)
     )
 
 
-OTHERS: dict[str, Readings] = {
-    "lambda in the place of lambda m": conventions.without_mean,
-    "m taken as 1": as_optimum(other_problems.m_taken_as_one),
-    "no upper end": conventions.no_upper_end,
-    "the other loss": as_optimum(other_problems.other_loss),
-    "another penalty": as_optimum(other_problems.other_penalty),
-    "labels inside the kernel": as_optimum(other_problems.labels_inside),
-    "labels left out": as_optimum(other_problems.labels_left_out),
-    "another kernel": as_optimum(other_problems.other_kernel),
-    "a regularised bias": as_optimum(other_problems.constant_feature),
-    "a free bias": conventions.free_bias,
-    "a feature lost": as_optimum(other_problems.features_lost),
+OTHERS: dict[ReadingKind, Readings] = {
+    ReadingKind.NO_MEAN: conventions.without_mean,
+    ReadingKind.M_AS_ONE: as_optimum(other_problems.m_taken_as_one),
+    ReadingKind.NO_UPPER: conventions.no_upper_end,
+    ReadingKind.OTHER_LOSS: as_optimum(other_problems.other_loss),
+    ReadingKind.OTHER_PENALTY: as_optimum(other_problems.other_penalty),
+    ReadingKind.LABELS_INSIDE: as_optimum(other_problems.labels_inside),
+    ReadingKind.LABELS_LEFT_OUT: as_optimum(other_problems.labels_left_out),
+    ReadingKind.OTHER_KERNEL: as_optimum(other_problems.other_kernel),
+    ReadingKind.REGULARISED_BIAS: as_optimum(other_problems.constant_feature),
+    ReadingKind.FREE_BIAS: conventions.free_bias,
+    ReadingKind.FEATURE_LOST: as_optimum(other_problems.features_lost),
 }
-"""By name: readings as the optimum of another problem."""
+"""Readings as the optimum of another problem."""
 
 HINTS = CONVENTIONS | OTHERS
 """All of them, in the order in which they are tried and told."""
 
-LESS_THAN = {
-    "another penalty": ("no upper end",),  # A larger C that no entry reaches is none.
-    "in another order": ("grouped by class", "shifted by one place"),
+LESS_THAN: dict[ReadingKind, tuple[ReadingKind, ...]] = {
+    ReadingKind.OTHER_PENALTY: (ReadingKind.NO_UPPER,),  # A larger C that no entry reaches is none.
+    ReadingKind.REORDERED: (ReadingKind.GROUPED, ReadingKind.SHIFTED),
 }
-"""Hints that say less than others do, which are left out where one of those is found."""
+"""Readings that say less than others do, which are left out where one of those is found."""
 
 AS_NEAR = 100.0
 """How many times farther than the nearest one a reading may be that is told beside it."""
@@ -174,19 +175,28 @@ def explained(answer: Answer, standing: float) -> list[Reading]:
         return []
     causes: list[Reading] = []
     for name, readings in HINTS.items():
-        if any(cause.hint in LESS_THAN.get(name, ()) for cause in causes):
+        if any(cause.kind in LESS_THAN.get(name, ()) for cause in causes):
             continue
         best = min(_read(answer, readings, name, standing), key=lambda cause: cause.near, default=None)
         causes += [best] if best else []
     smallest = min((cause.near for cause in causes), default=math.inf)
     nearest = [cause for cause in causes if cause.near <= max(AS_NEAR * smallest, answer.tolerance)]
     # Where the problem itself explains a vector, problems whose optimum is the same say nothing more.
-    return [cause for cause in nearest if cause.hint in CONVENTIONS] or nearest
+    return [cause for cause in nearest if cause.kind in CONVENTIONS] or nearest
 
 
-def _read(answer: Answer, readings: Readings, name: str, standing: float) -> Iterator[Reading]:
+def _read(answer: Answer, readings: Readings, kind: ReadingKind, standing: float) -> Iterator[Reading]:
     with suppress(InputError):  # A number beyond its range: nobody solves that problem.
         for reading in readings(answer):
             near = explains(reading, answer.tolerance, standing)
             if near < math.inf and np.isfinite(reading.vector).all():
-                yield replace(reading, hint=name, near=near)
+                yield replace(reading, kind=kind, near=near)
+
+
+def hints_of(problem: Problem, causes: list[Reading]) -> tuple[Hint, ...]:
+    """The causes as hints; up to which m they are looked for, where a problem is larger."""
+    if problem.samples > MOST_SAMPLES:
+        return (Hint(HintKind.SMALL_PROBLEMS, (MOST_SAMPLES,)),)
+    return tuple(
+        Hint(HintKind.READING, (one.kind, one.near, one.signed, *one.detail)) for one in causes if one.kind
+    )

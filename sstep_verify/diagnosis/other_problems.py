@@ -36,25 +36,27 @@ class Other(NamedTuple):
 
     Parameters
     ----------
-    words : str
-        What its optimum is, to follow "it is"; empty where that is the right optimum, scaled.
+    detail : tuple of str or float
+        What it is, as its `ReadingKind` says.
     problem : Problem
         The problem.
     name : str
         Name of the mistake in the specification; empty where it names none.
     """
 
-    words: str
+    detail: tuple[str | float, ...]
     problem: Problem
     name: str = ""
 
 
-def changed(problem: Problem, words: str, name: str = "", **changes: Any) -> Iterator[Other]:
+def changed(
+    problem: Problem, detail: tuple[str | float, ...], name: str = "", **changes: Any
+) -> Iterator[Other]:
     """The problem with some fields changed; none where no such problem is, or it is the same."""
     with suppress(InputError):  # A number beyond its range: nobody solves that problem.
         other = replace(problem, **changes)
         if other.digest != problem.digest:
-            yield Other(words, other, name)
+            yield Other(detail, other, name)
 
 
 def other_loss(problem: Problem) -> Iterator[Other]:
@@ -62,8 +64,7 @@ def other_loss(problem: Problem) -> Iterator[Other]:
     for mine, other, task in ((Hinge, SquaredHinge, "svm-l2"), (SquaredHinge, Hinge, "svm-l1")):
         if isinstance(problem.loss, mine):
             with suppress(InputError):
-                words = f"the optimum of the other loss, {task} with the same C"
-                yield from changed(problem, words, OTHER_LOSS, loss=other(problem.loss.C))
+                yield from changed(problem, (task,), OTHER_LOSS, loss=other(problem.loss.C))
 
 
 def other_penalty(problem: Problem) -> Iterator[Other]:
@@ -80,20 +81,16 @@ def other_penalty(problem: Problem) -> Iterator[Other]:
     for how, one in parameters.items():
         with suppress(InputError):
             if one != value and 0 < one < math.inf:
-                words = f"the optimum with {how} = {one:.6g} in the place of {p} = {value:.6g}"
-                yield from changed(problem, words, names.get(how, ""), loss=type(loss)(one))
+                yield from changed(problem, (p, how, one, value), names.get(how, ""), loss=type(loss)(one))
 
 
 def m_taken_as_one(problem: Problem) -> Iterator[Other]:
     """K-RR with 1 in the place of m on the diagonal: with lambda/m, M is m times the matrix of that."""
     if isinstance(problem.loss, Ridge) and problem.ridge.penalty / problem.samples > 0:
-        loss, words = (
-            Ridge(problem.ridge.penalty / problem.samples),
-            "the optimum with 1 in the place of m on the diagonal: of K/lambda + I",
-        )
+        loss = Ridge(problem.ridge.penalty / problem.samples)
         with np.errstate(over="ignore"):
             targets = problem.targets * float(problem.samples)
-        yield from changed(problem, words, M_LOST, targets=targets, loss=loss)
+        yield from changed(problem, (), M_LOST, targets=targets, loss=loss)
 
 
 def scaled_solution(problem: Problem) -> Iterator[Other]:
@@ -101,8 +98,8 @@ def scaled_solution(problem: Problem) -> Iterator[Other]:
     if isinstance(problem.loss, Ridge):
         with np.errstate(over="ignore"):
             y, m, penalty = problem.targets, float(problem.samples), problem.ridge.penalty
-            yield from changed(problem, "", TIMES_M, targets=y * m)
-            yield from changed(problem, "", OVER_LAMBDA, targets=y / penalty)
+            yield from changed(problem, (), TIMES_M, targets=y * m)
+            yield from changed(problem, (), OVER_LAMBDA, targets=y / penalty)
 
 
 def labels_inside(problem: Problem) -> Iterator[Other]:
@@ -111,15 +108,13 @@ def labels_inside(problem: Problem) -> Iterator[Other]:
         data = problem.targets[:, None] * problem.dense
         inside = {} if problem.kernel.linear else {LABELS: np.ones(problem.samples)}
         for name, targets in {**inside, BOTH: problem.targets}.items():
-            words = f"the optimum of {name}: K(y_i x_i, y_j x_j)"
-            yield from changed(problem, words, name, data=data, targets=targets)
+            yield from changed(problem, (name,), name, data=data, targets=targets)
 
 
 def labels_left_out(problem: Problem) -> Iterator[Other]:
     """K in the place of Q."""
     if problem.loss.labelled and np.unique(problem.targets).size > 1:
-        words = "the optimum of K in the place of Q: the labels were left out"
-        yield from changed(problem, words, UNLABELLED, targets=np.ones(problem.samples))
+        yield from changed(problem, (), UNLABELLED, targets=np.ones(problem.samples))
 
 
 def other_kernel(problem: Problem) -> Iterator[Other]:
@@ -135,51 +130,37 @@ def other_kernel(problem: Problem) -> Iterator[Other]:
         for how, width in widths.items():
             with suppress(InputError):
                 name = SIGMA if how in ("2*sigma", "sigma/2") else ""
-                how = f"{how} = {width:.6g} in the place of sigma = {s:.6g}"
                 if width != s:
-                    yield from _of_kernel(problem, RBFKernel(width), how, name)
+                    yield from changed(problem, ("sigma", how, width, s), name, kernel=RBFKernel(width))
     elif isinstance(kernel, PolynomialKernel):
         for degree in (kernel.degree - 1, kernel.degree + 1):
             with suppress(InputError):
-                how = f"degree {degree} in the place of {kernel.degree}"
-                yield from _of_kernel(problem, replace(kernel, degree=degree), how, DEGREE)
+                other = replace(kernel, degree=degree)
+                yield from changed(problem, ("degree", "", degree, kernel.degree), DEGREE, kernel=other)
         for offset in {0.0, 1.0} - {kernel.offset}:
-            name, how = (
-                OFFSET if offset == 0.0 else "",
-                f"offset {offset:g} in the place of {kernel.offset:g}",
-            )
-            yield from _of_kernel(problem, replace(kernel, offset=offset), how, name)
+            name, shifted = OFFSET if offset == 0.0 else "", replace(kernel, offset=offset)
+            yield from changed(problem, ("offset", "", offset, kernel.offset), name, kernel=shifted)
         if problem.features > 1 and _copied(problem):
             data = problem.dense / math.sqrt(problem.features)
-            words = "the optimum of (offset + <x, z>/n)^d: inner products divided by the number of features"
-            yield from changed(problem, words, data=data)
-
-
-def _of_kernel(problem: Problem, kernel: Any, how: str, name: str) -> Iterator[Other]:
-    return changed(problem, f"the optimum with {how}", name, kernel=kernel)
+            yield from changed(problem, ("n",), data=data)
 
 
 def constant_feature(problem: Problem) -> Iterator[Other]:
     """A regularised bias, as LIBLINEAR's -B 1."""
     if not problem.kernel.of_distance:
-        words = "the optimum with a constant feature 1 for a bias, as -B 1 in LIBLINEAR (say --bias 1)"
-        yield from changed(problem, words, data=with_constant_feature(problem.data, 1.0))
+        yield from changed(problem, (), data=with_constant_feature(problem.data, 1.0))
 
 
 def features_lost(problem: Problem) -> Iterator[Other]:
     """Features that are lost: of a rank, or the first or last by indices that count from 1 in the file."""
     n = problem.features
-    half, single = (
-        "half of the features: a part of a sum was lost",
-        "feature: indices count from 1 in the file",
-    )
-    parts = {(n // 2, n): f"last {half}", (0, n // 2): f"first {half}"}
-    parts |= {(n - 1, n): f"last {single}", (0, 1): f"first {single}"}
-    for (begin, end), words in parts.items() if n > 1 and _copied(problem) else ():
+    parts = {(n // 2, n): ("last", "half"), (0, n // 2): ("first", "half")}
+    parts |= {(n - 1, n): ("last", "feature"), (0, 1): ("first", "feature")}
+    for (begin, end), part in parts.items() if n > 1 and _copied(problem) else ():
         if problem.dense[:, begin:end].any():
             data = np.array(problem.dense)
             data[:, begin:end] = 0.0
-            yield from changed(problem, f"the optimum without the {words}", LOST, data=data)
+            yield from changed(problem, part, LOST, data=data)
 
 
 def _copied(problem: Problem) -> bool:

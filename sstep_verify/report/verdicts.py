@@ -15,6 +15,7 @@ from sstep_verify.report.case import Case
 from sstep_verify.report.plain import count, grouped, xml_text
 from sstep_verify.report.results import Results, tally
 from sstep_verify.report.tables import Column, Table, chip, words
+from sstep_verify.report.words import reading
 from sstep_verify.verdict import SEVERITY, UNSETTLED, HintKind, Status, worst
 
 CHECKS = {
@@ -86,7 +87,7 @@ def causes_of(verdict: dict) -> tuple[str, ...]:
     readings = [hint for hint in verdict.get("hints", ()) if hint["kind"] == HintKind.READING]
     return (
         *(" together with ".join(one["names"]) for one in verdict.get("defects", ())),
-        *(hint["detail"][1] for hint in readings),
+        *(reading(*hint["detail"]) for hint in readings),
     )
 
 

@@ -22,6 +22,7 @@ from sstep_verify.verdict import (
     Note,
     NoteKind,
     Place,
+    ReadingKind,
     RunError,
     Status,
     Term,
@@ -118,6 +119,67 @@ NOTES: dict[NoteKind, Callable[..., str]] = {
 }
 """What each note says."""
 
+
+def _other_parameter(name: str, how: str = "", value: float = 0.0, asked: float = 0.0) -> str:
+    if name == "n":
+        return "the optimum of (offset + <x, z>/n)^d: inner products divided by the number of features"
+    if how:
+        return f"the optimum with {how} = {value:.6g} instead of {name} = {asked:.6g}"
+    return f"the optimum with {name} {value:g} instead of {asked:g}"
+
+
+def _scaled(factor: float, *names: str) -> str:
+    known = " = ".join(dict.fromkeys((*names, f"{factor:.6g}")))
+    known += "" if names else ", no known scale"
+    return f"proportional to the optimum: c alpha with c = {known} (undo it with --scale)"
+
+
+READINGS: dict[ReadingKind, Callable[..., str]] = {
+    ReadingKind.SIGNED: lambda how: (
+        f"the optimum with the signs of the labels: its entries are {how} (undo it with --signed)"
+    ),
+    ReadingKind.SCALED: _scaled,
+    ReadingKind.GROUPED: lambda first, appears_first: (
+        f"the optimum with the samples grouped by class, class {first:+.0f} first"
+        + ", the order of first appearance" * bool(appears_first)
+    ),
+    ReadingKind.SHIFTED: lambda where: (
+        f"the optimum, every entry one place {where}: one program numbers samples from 1, the other from 0"
+    ),
+    ReadingKind.REORDERED: lambda: (
+        "a permutation of the optimum: its samples are in another order than in the data"
+    ),
+    ReadingKind.NO_MEAN: lambda scale: (
+        "the optimum of K + lambda I instead of K + lambda m I"
+        + (": d with (K + lambda I) d = y" if scale == "d" else ": alpha = (lambda/m) d of it")
+    ),
+    ReadingKind.M_AS_ONE: lambda: "the optimum with 1 instead of m on the diagonal: of K/lambda + I",
+    ReadingKind.NO_UPPER: lambda C: f"the optimum without the upper limit C = {C:g} of the box",
+    ReadingKind.OTHER_LOSS: lambda task: f"the optimum of the other loss, {task} with the same C",
+    ReadingKind.OTHER_PENALTY: _other_parameter,
+    ReadingKind.LABELS_INSIDE: lambda name: f"the optimum of {name}: K(y_i x_i, y_j x_j)",
+    ReadingKind.LABELS_LEFT_OUT: lambda: "the optimum of K instead of Q: the labels were left out",
+    ReadingKind.OTHER_KERNEL: _other_parameter,
+    ReadingKind.REGULARISED_BIAS: lambda: (
+        "the optimum with a constant feature 1 for a bias, as -B 1 in LIBLINEAR (state --bias 1)"
+    ),
+    ReadingKind.FREE_BIAS: lambda: (
+        "the optimum with a bias that is not regularised, as in LIBSVM (y'alpha = 0)"
+    ),
+    ReadingKind.FEATURE_LOST: lambda end, part: (
+        f"the optimum without the {end} half of the features: a part of a sum was lost"
+        if part == "half"
+        else f"the optimum without the {end} feature: indices count from 1 in the file"
+    ),
+}
+"""What each reading of a vector says that it is."""
+
+
+def reading(kind: str, near: float, signed: str, *detail: str | float) -> str:
+    """What a vector may be, by the detail of a hint on a reading."""
+    return f"{READINGS[ReadingKind(kind)](*detail)}{', written as ' * bool(signed)}{signed}"
+
+
 HINTS: dict[HintKind, Callable[..., str]] = {
     HintKind.DECLARE_WEIGHTS: lambda: (
         "If the solver maintains w = A'(y alpha) or A'alpha, declare and record it, "
@@ -134,8 +196,8 @@ HINTS: dict[HintKind, Callable[..., str]] = {
         "Every wrong value lies on a limit of the box, so one term of the step decides its side."
     ),
     HintKind.PART_OF_RUN: lambda: "The same defect in the whole run would change correct steps too.",
-    HintKind.READING: lambda name, meaning, near: (
-        f"The vector may be {meaning}: so read, it is the optimum to {near:.1g}."
+    HintKind.READING: lambda kind, near, *rest: (
+        f"The vector may be {reading(kind, near, *rest)}: so read, it is the optimum to {near:.1g}."
     ),
     HintKind.CONVENTION: lambda name: f"Under another convention the runs are correct: {name}.",
     HintKind.SMALL_PROBLEMS: lambda most: f"Defects are looked for up to m = {most:.0f} only.",

@@ -20,7 +20,6 @@ from sstep_verify.adapters.program import (
     ProgramSolver,
     program_from,
 )
-from sstep_verify.campaign.headline import RIGHT_WITH
 from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 from sstep_verify.checks.registry import CHECKS, verdicts_of
 from sstep_verify.checks.shared.case import Case
@@ -31,7 +30,7 @@ from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks.environment import launcher
 from sstep_verify.runs import make_run
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status, Verdict
+from sstep_verify.verdict import Hint, HintKind, Status, Verdict
 
 pytestmark = pytest.mark.pool_only
 
@@ -242,7 +241,7 @@ def test_rows_with_labels_multiplied_in_are_named_and_read(solvers, labels):
     program, told, other = ("panel labels", "Q", "K") if labels else ("panel", "K", "Q")
     wrong = judged_rows(solvers[program], other)
     assert wrong.status is Status.FAIL
-    assert wrong.evidence[RIGHT_WITH] == [f'rows = "{told}"']
+    assert Hint(HintKind.CONVENTION, (f'rows = "{told}"',)) in wrong.hints
     right = judged_rows(solvers[program], told)
     assert right.status is Status.PASS
     assert right.executed > 50

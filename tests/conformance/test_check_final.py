@@ -121,7 +121,7 @@ def test_the_box_may_be_left_by_the_tolerance_times_C(run):
 def test_a_convention_is_named_and_undone(run):
     code, told, _ = run(ridge() / 0.1, *RIDGE)
     assert code == 1
-    assert "c a with c = 1/lambda = 10" in told
+    assert "c alpha with c = 1/lambda = 10" in told
     assert "s = 1" not in told
     page = Path("sstep-verify-out/alpha-final/index.html").read_text("utf-8")
     assert "Cause: <strong>proportional to the optimum" in page

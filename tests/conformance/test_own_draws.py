@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,12 +15,12 @@ from printing import described, drawn_problem
 from sstep_verify.adapters.program import ProgramSolver, read_program
 from sstep_verify.adapters.program.run import seconds_of_a_start
 from sstep_verify.adapters.program.tables import WAYS, Draws
-from sstep_verify.campaign.headline import RIGHT_WITH, roll_up
+from sstep_verify.campaign.headline import roll_up
 from sstep_verify.campaign.verdicts import runs
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.protocol import RunRequest
-from sstep_verify.verdict import Status, Verdict
+from sstep_verify.verdict import Hint, HintKind, Status, Verdict
 
 pytestmark = pytest.mark.pool_only
 
@@ -146,6 +147,7 @@ def test_the_verdict_with_the_convention_is_the_one_that_the_screen_shows():
         return Verdict(check, *parts, evidence, sentences)
 
     of_a_part = failed("trajectory", ("S-3.5",), {})
-    hinted = failed("window-replay", ("S-3.1",), {RIGHT_WITH: ['scale = "m"']})
+    hints = (Hint(HintKind.CONVENTION, ('scale = "m"',)),)
+    hinted = replace(failed("window-replay", ("S-3.1",), {}), hints=hints)
     for order in ([of_a_part, hinted], [hinted, of_a_part]):
         assert roll_up(order) == (Status.FAIL, "window-replay, s = 7: by window-replay.")

@@ -10,7 +10,6 @@ import numpy as np
 from sstep_verify.adapters.program import ProgramSolver
 from sstep_verify.adapters.program.tables import WAYS, Draws
 from sstep_verify.adapters.program.translate import Translation
-from sstep_verify.campaign.headline import RIGHT_WITH
 from sstep_verify.checks.recorded import kernel_entries
 from sstep_verify.checks.registry import PRIMARY, verdicts_of, with_draws
 from sstep_verify.checks.shared.case import Case, Check
@@ -18,7 +17,7 @@ from sstep_verify.checks.trajectory import CHECK as ENDS
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import Solver
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status, Verdict
+from sstep_verify.verdict import Hint, HintKind, Status, Verdict
 
 OF_ROWS = kernel_entries.CHECK
 """Check of the kernel rows that a program leaves, which may hold Q for K or K for Q."""
@@ -55,8 +54,8 @@ def name_conventions(
         if failed.s != min(case.s_values) or failed.defects or check.id == OF_ROWS:
             return list(verdicts)
         told = _other_draws(solver.described.stream)
-    evidence = {**failed.evidence, RIGHT_WITH: found}
-    changed = replace(failed, reason=f"{failed.reason} {told}", evidence=evidence)
+    hints = (*failed.hints, *(Hint(HintKind.CONVENTION, (name,)) for name in found))
+    changed = replace(failed, reason=f"{failed.reason} {told}", hints=hints)
     return [changed if one is failed else one for one in verdicts]
 
 

@@ -83,7 +83,6 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         planned=planned,
         executed=executed,
         origin=ORIGIN,
-        causes=", ".join(" together with ".join(one.names) for one in defects),
         terms=_terms(case, oracle, judged, planned, executed),
         evidence={"panels": [rows.evidence() for rows in judged]},
         defects=defects,

@@ -35,12 +35,6 @@ CHECK = "residual-gap"
 SEGMENTS = 12
 """Most segments that the short and the plain run are cut into, each."""
 
-CAUSES = (
-    "an increment that is not applied to the state, or applied twice when a coordinate is drawn twice, {} "
-    "left out of the update"
-)
-SVM_CAUSES = CAUSES.format("a clipped step whose unclipped increment is applied, a label or the shift")
-RIDGE_CAUSES = CAUSES.format("lambda or m")
 ORIGIN = (
     "distance at the segment's start + rounding of the updates in it (sstep_verify/bounds/residual_gap.py)"
 )
@@ -113,7 +107,6 @@ def _verdict(
         planned=planned,
         executed=decided,
         origin=ORIGIN,
-        causes=SVM_CAUSES if case.problem.is_svm else RIDGE_CAUSES,
         terms=(
             planted_term("an update left out", effect, allowed if effect else 0.0, planned, decided, still),
         ),

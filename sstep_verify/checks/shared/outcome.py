@@ -6,7 +6,7 @@ A reason says what a bound is mostly made of that no rounding of the run makes: 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -228,6 +228,15 @@ def explained(defects: tuple[Defect, ...], hints: tuple[Hint, ...], *, diagnosed
     return " ".join([cause(defects), *doubts])
 
 
+def told(fields: Mapping[str, Any]) -> list[str]:
+    """What the fields of a FAIL say of it, in words: its defects, where they were looked for, and hints."""
+    from sstep_verify.report.words import HINTS, cause
+
+    found = fields.get("defects", ())
+    known = [cause(found)] if found or fields.get("diagnosed") else []
+    return [*known, *(HINTS[one.kind](*one.detail) for one in fields.get("hints", ()))]
+
+
 def right_at_one(case: Case, verdicts: Sequence[Verdict]) -> bool:
     """Whether s = 1 is right, by one of these verdicts or as is known: then a cause lies between steps."""
     return case.classical_right or any(one.s == 1 and one.status is Status.PASS for one in verdicts)
@@ -303,7 +312,7 @@ def verdict_on(
     if status is Status.FAIL and finding.window.end:
         evidence = {PLACE: [finding.window.begin, finding.window.end], **(evidence or {})}
     failed, task = status is Status.FAIL, case.problem.loss.task
-    requirement, sentences = "", ()
+    requirement, sentences = "", tuple[str, ...]()
     if failed:
         certain = DOUBTS.isdisjoint(one.kind for one in hints)
         requirement, sentences = violated_by(check, task, defects, signs, certain=certain, claimed=claimed)
@@ -340,13 +349,12 @@ def record(
     *findings: Finding,
     units: str,
     origin: str,
-    causes: str,
     terms: tuple[Term, ...] = (),
     **rest: Any,
 ) -> Verdict:
     """The verdict on one run that the worst of its findings decides, with its reason in words.
 
-    Of the terms the first decides on VACUOUS. The reason says the bound's origin and likely causes of a
+    Of the terms the first decides on VACUOUS. The reason says the bound's origin, and what explains a
     failure. The rest are further arguments of `verdict_on`; planned, executed and signs are those of the
     comparisons if absent.
     """
@@ -360,7 +368,7 @@ def record(
     elif status is Status.VACUOUS:
         reason += " There is no bound on this value, so no defect in it could have exceeded one."
     elif status is Status.FAIL:
-        reason += f" Likely causes: {causes}." if causes else ""
+        reason = " ".join([reason, *told(rest)])
     elif status is Status.INCONCLUSIVE and finding.upper == math.inf:
         reason += " Nothing is known of how large the measured value may be."
     elif status is Status.INCONCLUSIVE:

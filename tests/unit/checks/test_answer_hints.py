@@ -18,8 +18,9 @@ from sstep_verify.diagnosis.hints import HINTS
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream
 from sstep_verify.protocol import Declaration, RunRequest
+from sstep_verify.report.words import reading
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import HintKind, NoteKind, Status
+from sstep_verify.verdict import HintKind, NoteKind, ReadingKind, Status
 
 ORACLES: dict = {}
 
@@ -35,7 +36,7 @@ def judged(problem, vector, tolerance=1e-8, rounding=None):
 
 
 def readings(verdict):
-    """Names of the readings that explain a vector."""
+    """Kinds of the readings that explain a vector."""
     return [hint.detail[0] for hint in verdict.hints if hint.kind is HintKind.READING]
 
 
@@ -46,7 +47,7 @@ def test_a_planted_vector_is_explained_by_its_hint_and_no_other(name):
     verdict = judged(problem, plant(problem))
     assert verdict.status is Status.FAIL
     assert readings(verdict) == [hint]
-    assert words in verdict.hints[0].detail[1]
+    assert words in reading(*verdict.hints[0].detail)
 
 
 def test_every_hint_has_a_planted_vector():
@@ -87,7 +88,7 @@ def test_a_vector_that_is_only_near_is_explained_by_nothing(loss):
 def test_other_problems_of_the_same_optimum_are_not_told_beside_a_convention():
     problem = small(Hinge(1e6), RBF)
     verdict = judged(problem, problem.targets * optimum(problem))
-    assert readings(verdict) == ["signed by the labels"]
+    assert readings(verdict) == [ReadingKind.SIGNED]
 
 
 @pytest.mark.parametrize("size", [np.inf, np.nan, 1e300])
@@ -105,7 +106,8 @@ def test_the_answer_of_an_ordinary_run_that_fails_is_explained_too():
     wrong = replace(wrong, stopped="tolerance")
     case = Case("case", problem, stream, (1,), 4, Declaration("mine"), claims={"tolerance": 1e-8})
     (verdict,) = check.DECLARED.judge(case, {"s=1": wrong}, Oracle(problem))
-    assert readings(verdict) == ["scaled"]
+    assert readings(verdict) == [ReadingKind.SCALED]
+    assert verdict.hints[0].detail[3:5] == (32.0, "m")
     right = replace(wrong, alphas=wrong.alphas / 32)
     (verdict,) = check.DECLARED.judge(case, {"s=1": right}, Oracle(problem))
     assert verdict.status is Status.PASS

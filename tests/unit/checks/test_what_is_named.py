@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -59,20 +58,15 @@ def test_conventions_of_the_width_are_told_with_their_width():
         "2*sigma": 0.6, "sigma/2": 0.15, "1/sigma": 1 / 0.3, "1/sigma^2": 1 / 0.09, "1/(2*sigma^2)": 1 / 0.18,
         "1/(2*sigma)": 1 / 0.6, "sigma/n": 0.15, "1/n": 0.5,
     }  # fmt: skip
-    told = {
-        re.match("the optimum with (.*) = .* in the place of sigma = 0.3$", one.words)[1]: one.problem
-        for one in other_kernel(problem)
-    }
+    told = {one.detail[1]: one.problem for one in other_kernel(problem)}
     assert {how: one.kernel.sigma for how, one in told.items()} == pytest.approx(widths, rel=1e-12)
 
 
 def test_conventions_of_a_power_are_told():
     problem = problem_with(Hinge(1.0), PolynomialKernel(3, 0.5))
     kernels = [one.problem.kernel for one in other_kernel(problem)]
-    words = [one.words for one in other_kernel(problem)]
-    assert words[::2][:2] == [
-        "the optimum with degree 2 in the place of 3", "the optimum with offset 0 in the place of 0.5",
-    ]  # fmt: skip
+    told = [one.detail for one in other_kernel(problem)]
+    assert told[::2][:2] == [("degree", "", 2, 3), ("offset", "", 0.0, 0.5)]
     assert {(one.degree, one.offset) for one in kernels[:-1]} == {(2, 0.5), (4, 0.5), (3, 0.0), (3, 1.0)}
     assert kernels[-1] == PolynomialKernel(3, 0.5)
 
@@ -140,7 +134,7 @@ def test_a_factor_is_told_where_it_is_none_of_the_known_ones(factor, told):
     optimum = np.array([0.5, 0.25, 0.75, 0.125])
     problem = Problem("four", np.eye(4), np.array([1.0, -1.0, 1.0, 1.0]), LinearKernel(), Hinge(3.0))
     readings = list(scaled(Answer(problem, factor * optimum, np.zeros(4), optimum, 1e-8)))
-    assert any("which is none of" in one.words for one in readings) == told
+    assert any(len(one.detail) == 1 for one in readings) == told
 
 
 @pytest.mark.parametrize("kernel", [LinearKernel(), RBFKernel(0.5)])
