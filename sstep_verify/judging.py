@@ -98,7 +98,8 @@ def judge(
     declared = foreign.declaration
     ends = WINDOWS if declared.level else ENDS
     length = stream.length if iterations is None else iterations
-    case = Case(problem.name, problem, stream, (s,), length, declared, oracle=oracle)
+    restarts = getattr(solver, "restarts", True)  # Only a program says that it is not to be asked.
+    case = Case(problem.name, problem, stream, (s,), length, declared, restarts=restarts, oracle=oracle)
     wanted = listed("checks", checks) or (STEPS if loggable(case) else ends,)
     chosen = checks_of(tuple(dict.fromkeys((CONTRACT, *wanted))))
     return judged_by({"": foreign}, case, *chosen)

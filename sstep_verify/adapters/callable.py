@@ -104,9 +104,9 @@ class CallableSolver:
     With ``Declaration(log=True)`` every step is judged, from what the function writes down of it. Without,
     a window of such a solver is what lies between its results for H = ks and for H = (k+1)s. Every
     recorded iteration costs a run from the start vector, and the function must give the same result for
-    the same arguments. At the end of a window it must also give, to the last bit, what a longer run has
-    there (S-2.8): one that forms the kernel rows of the whole run in one matrix product, or makes windows
-    that depend on H, is off by rounding there, and is told so in a FAIL.
+    the same arguments. A window within a run is best judged where a longer run has, at the end of each
+    window, the bits of a shorter one. A function that forms the kernel rows of the whole run in one matrix
+    product has others by rounding; such windows are judged from the beginning of the run, by wider bounds.
 
     No time limit is set here. `judge`, and `verify` of an object, wait for as long as the function takes.
     As ``module:object``, in ``sstep-verify check`` and `verify`, a run is ended after 600 s; another limit

@@ -10,9 +10,6 @@ data-up, data-down
     in both runs.
 targets-up, targets-down (K-RR)
     Targets, and with them the residual and a, times ``2**k``. Sees absolute thresholds on either.
-restart
-    A run continued from the recorded a at the end of a window, with full windows on either side, so that
-    panels have the same shapes. Sees whatever else a run carries along, and a lost position in the stream.
 """
 
 from __future__ import annotations
@@ -23,12 +20,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sstep_verify.checks.metamorphic.relations import (
-    RESTART,
     Relation,
     metamorphic_key,
     original_request,
-    restart,
     same_bits,
+    scalable,
     seen_first,
 )
 from sstep_verify.checks.shared.case import Case, Check
@@ -50,27 +46,15 @@ ROWS_LOOKED_AT = 64
 
 def runs(case: Case) -> dict[str, RunRequest]:
     """The short run of every s, and the same on every transformed problem."""
-    wanted = {}
+    wanted: dict[str, RunRequest] = {}
+    if not scalable(case):
+        return wanted
     related = [relation for relation in same_bits(case) if not relation.reason]
     for s in case.s_values:
         request = original_request(case, s)
         wanted[metamorphic_key(s)] = request
         for relation in related:
-            wanted[metamorphic_key(s, relation.name)] = relation.request(request, 0, request.iterations)
-    return wanted
-
-
-def continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
-    """The short run of every s, begun again at the end of a window from its recorded a."""
-    wanted = {}
-    for s in case.s_values:
-        request = original_request(case, s)
-        again, original = restart(case, request), trajectories[metamorphic_key(s)]
-        if not again.reason:
-            state = original.at(again.begin)
-            wanted[metamorphic_key(s, RESTART)] = again.request(
-                request, again.begin, request.iterations, state
-            )
+            wanted[metamorphic_key(s, relation.name)] = relation.request(request)
     return wanted
 
 
@@ -84,6 +68,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     list of Verdict
         One per s, with one term per relation.
     """
+    if not scalable(case):
+        return []
     related = same_bits(case)
     return [_judge_run(case, s, trajectories, related) for s in case.s_values]
 
@@ -95,7 +81,7 @@ def _judge_run(
     terms: list[Term] = []
     compared: dict[str, Finding] = {}
     claims: dict[str, str] = {}
-    for relation in (*related, restart(case, original_request(case, s))):
+    for relation in related:
         changed, name = relation.transformed, relation.name
         reason = relation.reason or relation.no_room_for(case, original.alphas)
         if reason:
@@ -104,16 +90,13 @@ def _judge_run(
             continue
         other, claims[name] = trajectories[metamorphic_key(s, name)], relation.claim
         states = [changed.back(state) for state in other.alphas]
-        iterations, what = other.iterations + relation.begin, f"{name} ({relation.claim})"
-        compared[name] = compare_bits(what, original, iterations, states)
+        compared[name] = compare_bits(f"{name} ({relation.claim})", original, other.iterations, states)
         # What a planted defect would have shown; why it would not, if it would not.
         unseen, count = blind(case, relation, original), len(states) - 1
         limit = math.inf if unseen else unit_roundoff(case.declaration.precision)
         terms.append(term_of(name, limit, count, count, 0 if unseen else count, unseen))
     failed = {name: finding for name, finding in compared.items() if finding.note}
-    # The steps of a run that goes on from another are none of a plain run's.
-    plain = failed and RESTART not in failed
-    until = next(iter(failed.values())).window if plain else Window(0, 0)
+    until = next(iter(failed.values())).window if failed else Window(0, 0)
     outcomes = "; ".join(finding.what for finding in (failed or compared).values()) or "none applies here"
     what = f"runs of the {case.declaration.name} solver that must agree in every bit: {outcomes}"
     largest = max((finding.measured for finding in failed.values()), default=0.0)
@@ -125,7 +108,7 @@ def _judge_run(
         units="absolute, largest coordinate",
         planned=sum(term.planned for term in terms),
         executed=sum(term.decided for term in terms),
-        origin="rounding commutes with powers of two and with stopping between windows",
+        origin="rounding commutes with powers of two",
         terms=seen_first(terms),
         evidence={"relations": claims, "failed": list(failed)},
         signs=list(failed),
@@ -159,12 +142,6 @@ def compare_bits(
 
 def blind(case: Case, relation: Relation, original: Trajectory) -> str:
     """Why a planted defect of this relation would not show on this run; empty if it would."""
-    if relation.name == RESTART:
-        state, begin = original.at(relation.begin), relation.begin
-        if not state.any():
-            return f"a is 0 at iteration {begin}"
-        still = np.array_equal(state, original.final, equal_nan=True)
-        return f"a does not change after iteration {begin}" if still else ""
     # A recorded coordinate shows the outcome of a step: any of K-RR, a free one of K-SVM.
     svm, states = case.problem.is_svm, original.alphas
     shows = (states > 0) & (states < case.problem.hinge.upper) if svm else states != 0
@@ -183,11 +160,11 @@ def blind(case: Case, relation: Relation, original: Trajectory) -> str:
 DECLARED = Check(
     id=CHECK,
     text=__doc__,
-    needs="the short run of every s, on every transformed problem too, and begun again at a window's end",
-    planted="an absolute constant, or a lost state or position, that acts on some coordinate",
+    needs="the short run of every s, on every transformed problem too",
+    planted="an absolute constant that acts on some coordinate",
     runs=runs,
-    continued=continued,
     judge=judge,
     given=True,
     level=1,
+    applies=lambda case, s: scalable(case),
 )

@@ -6,8 +6,10 @@ any correct implementation of the declared recurrence may be off by, and what th
 (sstep_verify/bounds/step/clip.py, sstep_verify/bounds/step/residual.py, sstep_verify/bounds/step/drift.py
 for carried weights). Nothing is propagated, so no s is too large, and where all steps are judged a defect
 that acts in one of them is seen. The log is tied to the run: it must lead to every recorded a, 0 and -0
-being equal. The step with the largest ratio, the first of each event, a seeded one and, for each quantity,
-the one that shows it best are replayed in exact arithmetic as well.
+being equal; of a solver that is run anew for each of these, to the last. A run that is continued at a
+window's end, from the alpha recorded there, is judged alike. The step with the largest ratio, the first of
+each event, a seeded one and, for each quantity, the one that shows it best are replayed in exact arithmetic
+as well.
 """
 
 from __future__ import annotations
@@ -18,15 +20,14 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, loggable, plain_request, run_key
+from sstep_verify.checks.shared.continued import continued_key, continued_request, joined
 from sstep_verify.checks.shared.finding import Finding, Window, decisive, unbounded, wrong
 from sstep_verify.checks.shared.outcome import (
     ELSEWHERE,
     FIRST,
     NO_LOG,
     RARE,
-    RESTART,
     TOO_MANY,
-    TWO_RUNS,
     facts,
     missed,
     right_at_one,
@@ -53,8 +54,16 @@ def runs(case: Case) -> dict[str, RunRequest]:
     return {run_key(s): replace(plain_request(case, s), log=True) for s in case.s_values if loggable(case)}
 
 
+def continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
+    """The run of every s continued at a window's end, with its step log."""
+    wanted: dict[str, RunRequest] = {}
+    for s in case.s_values if loggable(case) else ():
+        wanted |= continued_request(case, s, trajectories, log=True)
+    return wanted
+
+
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-    """Judge the steps of every plain run.
+    """Judge the steps of every plain run, and of the run continued from it.
 
     Parameters are those of `Check.judge`; the oracle replays single steps exactly and keeps kernel entries.
 
@@ -69,8 +78,20 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     verdicts: list[Verdict] = []
     for s in case.s_values:
         between = s > 1 and right_at_one(case, verdicts)
-        verdicts.append(_judge_run(case, s, trajectories[run_key(s)], step_judge, between=between))
+        plain, after = trajectories[run_key(s)], trajectories.get(continued_key(s))
+        verdict = _judge_run(case, s, plain, step_judge, between=between)
+        if after is not None:
+            verdict = joined(verdict, case, plain, after, _judge_continued(case, after, step_judge))
+        verdicts.append(verdict)
     return verdicts
+
+
+def _judge_continued(case: Case, trajectory: Trajectory, step_judge: StepJudge) -> Finding:
+    """The step of a continued run with the largest ratio, or how its log fails to lead to its end."""
+    if broken := broken_chain(case, trajectory):
+        return broken
+    judged = step_judge.run(trajectory)
+    return _worded(judged, judged.worst) if judged.worst else unbounded("no step has a finite bound")
 
 
 def _judge_run(
@@ -136,7 +157,10 @@ def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
         what = f"the step log has shape {log.shape}, but the run made {made}"
         return wrong(what, signs=(NO_LOG,))
     alpha, position, before = np.array(trajectory.alphas[0]), 0, trajectory.alphas[0]
+    apart = case.declaration.level < 2  # Of runs of other lengths the log tells nothing.
     for iteration, recorded in zip(trajectory.iterations.tolist(), trajectory.alphas, strict=True):
+        if apart and 0 < iteration < trajectory.length:
+            continue
         draws = case.stream.blocks(trajectory.start + position, trajectory.start + iteration)
         # Of a repeated coordinate the last value stays.
         alpha[draws.ravel()] = log[position:iteration].ravel()
@@ -144,15 +168,10 @@ def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
             broken = _broken_at(iteration, alpha, recorded, draws, log)
             if _leads_by_increments(case, before, log[position:iteration], draws, recorded):
                 broken = replace(broken, hints=(*broken.hints, Hint(HintKind.LOG_OF_INCREMENTS)))
-            if case.declaration.level >= 2 or broken.signs == (NO_LOG,):
-                return broken
-            what, signs = broken.what, broken.signs
-            if not position and WRITE_BACK in signs:
-                what, signs = f"{what}; or, {ELSEWHERE}", (*signs, FIRST)
-            if iteration < trajectory.length:
-                what = f"{what}; or, {TWO_RUNS.format(iteration, trajectory.length)}"
-                signs = *signs, RESTART
-            return replace(broken, what=what, signs=signs)
+            if apart and WRITE_BACK in broken.signs:
+                what, signs = f"{broken.what}; or, {ELSEWHERE}", (*broken.signs, FIRST)
+                return replace(broken, what=what, signs=signs)
+            return broken
         position, before = iteration, recorded
     return None
 
@@ -275,9 +294,11 @@ DECLARED = Check(
     id=CHECK,
     text=__doc__,
     exact=True,
-    needs="the plain run of every s with its step log, where the solver declares that it keeps one",
+    needs="the plain run of every s, and one continued from it at a window's end, with their step logs, "
+    "where the solver declares that it keeps one",
     planted="stale product, curvature, or for s > 1 the kernel correction left out of the step",
     runs=runs,
+    continued=continued,
     judge=judge,
     bounds=("bounds/step/clip", "bounds/step/residual", "bounds/step/drift"),
     level=1,

@@ -7,6 +7,9 @@ full size. Some windows are replayed so; all, or as many as fit, are screened in
 without a trace by windows the first ones; in longdouble, of a K-SVM that adds its increments, and beside a
 carried state none. A screen (sstep_verify/checks/window/screen.py) passes windows and fails none: its bound
 is wider by the judge's own error; what is beyond it is replayed, largest ratio first, or INCONCLUSIVE.
+The first window of a run that is continued at a window's end, from the alpha recorded there, is replayed
+too. Between the results of two runs, of a solver that is run anew for every length, a window fails only
+where the longer run is beyond its bound from its own start as well (checks/window/ends_apart.py).
 The kernel is that of the data; rows that a solver exposes are judged by kernel-entries. A solver that makes
 its steps from a state carried beside a is replayed from a and that state (residual-gap judges the state).
 """
@@ -18,8 +21,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
+from sstep_verify.checks.shared.continued import continued_key, continued_request, joined
 from sstep_verify.checks.shared.finding import (
     Finding,
+    Window,
     any_tried,
     decisive,
     promising,
@@ -43,6 +48,7 @@ from sstep_verify.checks.window.choose import (
     replayed_windows,
     screenable,
 )
+from sstep_verify.checks.window.ends_apart import EndsApart
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.checks.window.screen import SCREEN, WITHIN, Screen, requests, screen
 from sstep_verify.errors import counted
@@ -85,14 +91,42 @@ def runs(case: Case) -> dict[str, RunRequest]:
     return {run_key(s): plain_request(case, s) for s in sorted(case.s_values)}
 
 
+def continued(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
+    """The plain runs again, for their screen, and continued at a window's end."""
+    wanted = requests(case, trajectories) if screenable(case) else {}
+    for s in filter(partial(replayable, case), case.s_values):
+        wanted |= continued_request(case, s, trajectories, window=True)
+    return wanted
+
+
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
     """Replay chosen windows of every plain run whose windows are within the case's replay limit."""
     replays = WindowReplays(case, oracle)
     verdicts: list[Verdict] = []
     for s in filter(partial(replayable, case), case.s_values):
         between = s > 1 and right_at_one(case, verdicts)
-        verdicts.append(_judge_run(case, s, trajectories, replays, between=between))
+        started = _started(case, s, trajectories, replays)
+        verdict = _judge_run(case, s, trajectories, replays, started, between=between)
+        if started is not None:
+            plain, after = trajectories[run_key(s)], trajectories[continued_key(s)]
+            verdict = joined(verdict, case, plain, after, started)
+        verdicts.append(verdict)
     return verdicts
+
+
+def _started(
+    case: Case, s: int, trajectories: Mapping[str, Trajectory], replays: WindowReplays
+) -> Finding | None:
+    """The finding on the first window of the continued run of an s; None where there is no such run.
+
+    What it could have shown is computed where other windows lie between the results of two runs.
+    """
+    after = trajectories.get(continued_key(s))
+    if after is None:
+        return None
+    names = () if case.declaration.level >= 2 else None
+    window = Window(0, min(s, after.length))
+    return replays.finding(after, window, names=names, diagnose=False, afresh=True)
 
 
 def replayable(case: Case, s: int) -> bool:
@@ -101,7 +135,13 @@ def replayable(case: Case, s: int) -> bool:
 
 
 def _judge_run(
-    case: Case, s: int, trajectories: Mapping[str, Trajectory], replays: WindowReplays, *, between: bool
+    case: Case,
+    s: int,
+    trajectories: Mapping[str, Trajectory],
+    replays: WindowReplays,
+    started: Finding | None,
+    *,
+    between: bool,
 ) -> Verdict:
     trajectory = trajectories[run_key(s)]
     width = min(s, max(trajectory.length, 1))
@@ -109,12 +149,14 @@ def _judge_run(
     windows = choose_windows(case, trajectory)
     screened = screen(case, s, trajectory, trajectories) if screenable(case) else Screen()
     chosen = [*((trajectory, window) for window in windows), *screened.notable]
-    findings = replayed_windows(case, chosen, screened.flagged, replays, names)
+    confirm = EndsApart(case, replays).decided
+    findings = replayed_windows(case, chosen, screened.flagged, replays, names, confirm)
     tried = len(findings) - len(chosen)
     replayed = sum(finding.bits > 0 for finding in findings[len(chosen) :])
     findings += replayed_otherwise(case, trajectory, screened.bridge, replays, right=not screened.flagged)
     judged = {one.window.begin for one in findings if one.decided and one.bits} | screened.judged
-    terms = term_records(names, findings)
+    showing = [started] if started is not None and case.declaration.level < 2 else []
+    terms = term_records(names, findings + showing)
     if tried < len(screened.flagged) and not failed(findings):
         # Beyond a bound that decides nothing: that is neither right nor wrong.
         findings.append(screened.flagged[tried][1])
@@ -282,10 +324,11 @@ DECLARED = Check(
     id=CHECK,
     text=__doc__,
     exact=True,
-    needs="the plain run of every s",
+    needs="the plain run of every s, made again with every window's end recorded, and one continued from "
+    "it at a window's end",
     planted="stale product or curvature left out of the steps, or, for s > 1, the kernel correction",
     runs=runs,
-    continued=lambda case, trajectories: requests(case, trajectories) if screenable(case) else {},
+    continued=continued,
     judge=judge,
     bounds=("bounds/window/svm", "bounds/window/ridge", "bounds/screen"),
     level=1,

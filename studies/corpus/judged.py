@@ -45,7 +45,7 @@ from studies.report.sensitivity.corpus import Judged
 from studies.rivals import opinions
 
 PLAIN = (contract.CHECK, step_replay.CHECK, box.CHECK, rank_coherence.CHECK, message_count.CHECK)
-"""Checks that need no runs but the plain ones, and little time."""
+"""Checks that need no runs but the plain ones and what continues these, and little time."""
 
 SECONDS = 600
 """Seconds a case may take, compilation included, before an edited run counts as hanging."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from judged import by_s
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.facade import Oracle
@@ -39,14 +38,13 @@ def make_runs(check, case, make=ProductionSolver):
     def run(request):
         return make().run(request)
 
-    made = {key: run(request) for key, request in check.runs(case).items()}
-    return made | {key: run(request) for key, request in check.DECLARED.continued(case, made).items()}
+    return {key: run(request) for key, request in check.runs(case).items()}
 
 
 def judged(check, case, make=ProductionSolver):
     """Verdicts by s."""
     trajectories = make_runs(check, case, make)
-    return by_s(check.judge(case, trajectories, Oracle(case.problem)), case.s_values)
+    return {verdict.s: verdict for verdict in check.judge(case, trajectories, Oracle(case.problem))}
 
 
 def statuses(verdict):

@@ -60,6 +60,31 @@ def test_a_defect_is_seen_in_every_form(task):
         assert verdict.status is Status.FAIL, (form, verdict.reason)
 
 
+class Forgetful(FromSamples):
+    """Forms the w of a run that begins with an a from all its samples but one."""
+
+    def _weights(self, data, signs, a):
+        kept = a.copy()
+        if np.count_nonzero(a) > 1:
+            kept[np.flatnonzero(a)[0]] = 0.0
+        return super()._weights(data, signs, kept)
+
+
+@pytest.mark.parametrize(("log", "check"), [(True, "step-replay"), (False, "window-replay")])
+@pytest.mark.parametrize("task", TASKS)
+def test_weights_formed_from_too_few_samples_are_seen_where_a_run_is_continued(task, log, check):
+    statuses = []
+    for seed in range(3):
+        problem, stream = cancelling(seed, task, "nearly")
+        right, wrong = (
+            judge(made(carried=True, log=log), problem, stream, 4, checks=[check])[-1]
+            for made in (FromSamples, Forgetful)
+        )
+        assert right.status is not Status.FAIL, right.reason
+        statuses.append(wrong.status)
+    assert Status.FAIL in statuses
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_a_panel_is_no_truth_for_a_solver_that_may_form_products_from_the_samples(task):
     for seed in range(2):

@@ -14,14 +14,13 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.diagnosis.factors import ROWS_OR_ONE
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, SquaredHinge
 from sstep_verify.specification import OFF
-from sstep_verify.verdict import HintKind, Status
+from sstep_verify.verdict import PLACE, HintKind, Status
 
 GENERATOR = np.random.Generator(np.random.PCG64(11))
 SAMPLES, S = 16, 5
 LABELS = np.where(GENERATOR.random(SAMPLES) < 0.5, -1.0, 1.0)
 PROBLEM = Problem("odd", GENERATOR.standard_normal((SAMPLES, 4)), LABELS, LinearKernel(), Hinge(2.0))
 STREAM = IndexStream("uniform", SAMPLES, 1, 73, seed=3)
-TWO_RUNS = "the one is not how the other begins"
 
 
 def solver_of(*, log, last=1.0, shifted=False, labels=1.0, precision=np.float64, end=2.0):
@@ -57,8 +56,7 @@ def test_no_mistake_in_steps_explains_what_moved_undrawn():
     verdict = judge(solver_of(log=False, last=-1.0), PROBLEM, STREAM, S)[-1]
     assert verdict.status is Status.FAIL
     assert "not drawn in this window" in verdict.reason
-    assert f"of 70 and of 73 iterations, {TWO_RUNS}" in verdict.reason
-    assert set(verdict.sentences) == {"S-2.2", "S-3.12", "S-2.8"}
+    assert set(verdict.sentences) == {"S-2.2", "S-3.12"}
 
 
 def test_windows_that_were_not_replayed_are_not_told_as_replayed():
@@ -68,11 +66,10 @@ def test_windows_that_were_not_replayed_are_not_told_as_replayed():
     assert f"{told} of them replayed exactly" in verdict.reason
 
 
-def test_a_log_of_a_run_that_does_not_begin_as_the_shorter_one_is_told_so():
+def test_steps_are_judged_though_a_shorter_run_ends_in_other_values_than_the_log_leads_to():
     verdict = judge(solver_of(log=True, last=-1.0), PROBLEM, STREAM, S)[-1]
-    assert verdict.status is Status.FAIL
-    assert f"of 70 and of 73 iterations, {TWO_RUNS}" in verdict.reason
-    assert "S-2.8" in verdict.sentences
+    assert (verdict.status, verdict.executed) == (Status.FAIL, 73)
+    assert verdict.evidence[PLACE][0] >= 70
 
 
 @pytest.mark.parametrize(("log", "check"), [(True, "step-replay"), (False, "window-replay")])

@@ -113,8 +113,7 @@ def verdicts(
         if initial is not None:
             request = replace(request, initial=initial)
         runs[key] = solver.run(request)
-    for check in checks:
-        for key, request in check.continued(case, runs).items():
-            runs[key] = solver.run(request)
+    for key, request in merge_requests(check.continued(case, runs) for check in checks).items():
+        runs[key] = solver.run(request)
     oracle = Oracle(case.problem)
     return [verdict for check in checks for verdict in verdicts_of(check, case, runs, oracle)]

@@ -11,6 +11,7 @@ import pytest
 
 from sstep_verify.checks.contract import ITEMS, OF_ERROR
 from sstep_verify.checks.registry import CHECKS
+from sstep_verify.checks.shared.continued import CONTINUED
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.diagnosis import kernel_rows as panel
 from sstep_verify.diagnosis import other_problems
@@ -25,8 +26,8 @@ ROOT = Path(__file__).parents[2]
 SENTENCES = specification().sentences
 TASKS = ("svm-l1", "svm-l2", "krr")
 PANEL_MISTAKES = (panel.LOST, panel.SPLIT, panel.LABELS, panel.NORMS)
-RELATIONS = ("data-up", "data-down", "targets-up", "targets-down", "restart")
-LOG = ("step log", "no step log")
+RELATIONS = ("data-up", "data-down", "targets-up", "targets-down")
+LOG = ("step log", "no step log", CONTINUED)
 CLAIMS = ("gap", "iterations")
 
 

@@ -40,7 +40,8 @@ ANY = 0
 class ProgramSolver:
     """A program that is started for every run, and read by what it leaves; ``{np}`` says the ranks.
 
-    `remarks` are what is to be told of its runs beside verdicts, each once, until somebody clears it.
+    `restarts` says whether it makes runs from any vector and any place of the stream; `remarks` are what is
+    to be told of its runs beside verdicts, each once, until somebody clears it.
     """
 
     foreign = True
@@ -48,6 +49,7 @@ class ProgramSolver:
     def __init__(self, described: ProgramFile, ranks: int = 1):
         self.described, self._program, self._ranks = described, described.program, ranks
         self.declaration = described.declared(ranks)
+        self.restarts = not described.from_zero and described.conventions.counts == "iterations"
         self._given_up: dict[int, ProgramError] = {}
         self.remarks: dict[str, None] = {}
         self._long: dict[str, set[float]] = {}

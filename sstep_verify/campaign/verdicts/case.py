@@ -93,6 +93,7 @@ def make_case(
         points=common_points(points) if family.stability else points,
         short=max(SHORT // unit, 1) * unit,
         unit=unit if family.counts == "epochs" else 1,
+        restarts=not family.from_zero,
         windows=family.windows,
         replay_limit=family.replay_limit,
         seed=family.seed,

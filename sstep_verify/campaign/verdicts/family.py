@@ -82,15 +82,16 @@ class Family(FamilyTable):
 
     A program may draw the coordinates of a block with `replacement`, so that its runs end before the first
     block that holds one twice, and all its runs are whole numbers of what it `counts` (iterations, windows,
-    epochs). `further` are its s drawn from a
-    seed. `given` is the program or solver under test, where `solver` is but a name for it. With `stability`
-    runs are compared with those of s = 1 against the exact trajectory (`verdicts.measured`). `source` is
-    where the runs come from, None if the solver makes them: with one, none is loaded or started. `oracle`
-    is the name of that which judges (`oracle.choice`).
+    epochs); those `from_zero` begin with a = 0 at the beginning of the stream. `further` are its s drawn
+    from a seed. `given` is the program or solver under test, where `solver` is but a name for it. With
+    `stability` runs are compared with those of s = 1 against the exact trajectory (`verdicts.measured`).
+    `source` is where the runs come from, None if the solver makes them: with one, none is loaded or
+    started. `oracle` is the name of that which judges (`oracle.choice`).
     """
 
     replacement: bool = False
     counts: str = "iterations"
+    from_zero: bool = False
     given: ProgramFile | Solver | None = None
     stability: bool = False
     further: tuple[int, ...] = ()

@@ -36,7 +36,6 @@ JUDGES = {
     "window-replay": "zero ranks shown",
     "trajectory": "zero printed ranks",
     "sstep-equals-classical": "zero printed",
-    "metamorphic-exact": "shown",
     "box": "zero ranks",
     "determinism": "zero printed ranks",
     "optimum": "zero",
@@ -46,8 +45,7 @@ JUDGES = {
 }
 """What checks can judge that others cannot: runs from zero alone, of a program that takes no a0, or no
 index stream either, or makes no runs of any length; printed, rounded results; what communication on more
-than the fewest ranks may spoil. Those of shown need to see, or to be able to give, the weights that a
-program carries.
+than the fewest ranks may spoil. Those of shown need to see the weights that a program carries.
 """
 
 
@@ -62,7 +60,7 @@ def fitted(family: Family, described: ProgramFile) -> Family:
     counts = described.conventions.counts
     if described.from_zero or counts != "iterations":  # Others make runs that go on, or of any length.
         wanted &= judged("zero")
-        family = replace(family, start=0)
+        family = replace(family, start=0, from_zero=True)
     if described.rounded or described.ends_apart:
         wanted &= judged("printed")
     if described.carries:

@@ -19,6 +19,7 @@ from sstep_verify.campaign.verdicts.measured import Monitor, Reference
 from sstep_verify.checks import contract
 from sstep_verify.checks.registry import CHECKS, case_of, checks_of
 from sstep_verify.checks.shared.case import Case, Check, merge_requests, run_key
+from sstep_verify.checks.shared.continued import continued_key
 from sstep_verify.checks.shared.outcome import nothing_compared
 from sstep_verify.errors import counted
 from sstep_verify.measures import drift
@@ -124,14 +125,14 @@ def sound_case(
     """The case with those s alone whose runs, as far as a check asks for them, are what was asked for.
 
     It is the case itself if nothing is `broken` that the check needs, or it judges all runs, and None if
-    nothing is left.
+    nothing is left. A broken run that continues a plain one leaves that to be judged.
     """
 
     def is_sound(s: int) -> bool:
         alone = replace(case, s_values=(s,))
         if not broken.isdisjoint(check.runs(alone)):
             return False
-        return broken.isdisjoint(check.continued(alone, trajectories))
+        return broken.isdisjoint(check.continued(alone, trajectories).keys() - {continued_key(s)})
 
     if not broken or check.all_runs:
         return case

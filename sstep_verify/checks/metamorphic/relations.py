@@ -1,6 +1,6 @@
 """Relations of a case, as data: what is changed, how a follows from a, and the run that must show it.
 
-Every bit of two runs so related agrees (`same_bits`, `restart`).
+Every bit of two runs so related agrees.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from sstep_verify.checks.metamorphic.scaling_range import (
     no_room_for_states,
 )
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.outcome import RESTART
-from sstep_verify.errors import InputError, counted
+from sstep_verify.errors import InputError
 from sstep_verify.problems.transforms import (
     Transformed,
     scale_data,
@@ -33,12 +32,6 @@ POWERS = (32, 16, 8, 4, 2, 1)
 
 WAYS = {"up": 1, "down": -1}
 """Sign of the powers, by the way in which numbers are scaled."""
-
-OF_HISTORY = {
-    "column-cache": "a cache is empty where a run begins again, so that rows are formed in other panels",
-    "support": "what the window before drew is in a panel, but not where a run begins again",
-}
-"""Exchanges whose panels have another shape after a restart: equal within the bounds, not bit for bit."""
 
 RAISED = "a library's pow, whose rounding errors do not scale with its argument, may raise the polynomial"
 """Why data under a polynomial kernel are not scaled."""
@@ -80,14 +73,12 @@ class Relation:
     claim : str
         What was done, in a few words.
     transformed : Transformed
-        The transformed problem; the problem itself for another run of it.
+        The transformed problem.
     kernel : Span or None
         Of the kernel entries that are multiplied by a; None where these products are the same numbers
         in both runs.
     reason : str
         Why the relation does not apply, or nothing could show whatever the runs did; empty otherwise.
-    begin : int
-        Iteration of the original run from whose recorded a the other run goes on.
     """
 
     name: str
@@ -95,34 +86,25 @@ class Relation:
     transformed: Transformed
     kernel: Span | None = None
     reason: str = ""
-    begin: int = 0
 
-    def request(
-        self, original: RunRequest, begin: int, end: int, state: np.ndarray | None = None
-    ) -> RunRequest:
-        """The run that stands beside iterations begin + 1..end of the original one, from its a there."""
-        changed = self.transformed
-        return replace(
-            original,
-            problem=changed.problem,
-            stream=changed.stream,
-            iterations=end - begin,
-            start=begin,
-            initial=None if state is None else changed.forward(state),
-            record=tuple(point - begin for point in original.record if begin < point < end),
-        )
+    def request(self, original: RunRequest) -> RunRequest:
+        """The run that is compared with the original one."""
+        return replace(original, problem=self.transformed.problem, stream=self.transformed.stream)
 
     def no_room_for(self, case: Case, states: np.ndarray) -> str:
         """Why the recorded states of the original run, shape (k, m), leave no room; empty if they do."""
         changed, declared = self.transformed, case.declaration
-        if self.name == RESTART:
-            return ""
         if not np.isfinite(states).all():
             return "a of the original run is not finite: what overflows at one scale need not at another"
         moved = np.array([changed.forward(state) for state in states])
         return no_room_for_states(case.problem, declared, self.kernel, states) or no_room_for_states(
             changed.problem, declared, _moved(self.kernel, changed), moved
         )
+
+
+def scalable(case: Case) -> bool:
+    """Whether a problem can be scaled at all: of a K-SVM the data only, and not under a power."""
+    return not case.problem.is_svm or case.problem.kernel.factors == 1
 
 
 def same_bits(case: Case) -> tuple[Relation, ...]:
@@ -139,21 +121,6 @@ def same_bits(case: Case) -> tuple[Relation, ...]:
         return tuple(replace(relation, kernel=None) for relation in related)
     targets = [_scaling(case, f"targets-{way}", scale_targets, sign, kernel) for way, sign in WAYS.items()]
     return (*related, *targets)
-
-
-def restart(case: Case, request: RunRequest) -> Relation:
-    """The relation of a short run with the same begun again from the recorded a at the end of a window.
-
-    Full windows stand on either side: a run of less than s iterations may form other panels.
-    """
-    full = request.iterations // request.s
-    reason = OF_HISTORY.get(case.declaration.exchange, "")
-    if case.declaration.state:
-        reason = f"a run cannot be given {', '.join(case.declaration.state)}, which the solver carries"
-    elif full < 2 and not reason:
-        reason = f"fewer than two full windows of {request.s} in {counted(request.iterations, 'iteration')}"
-    begin, same = full // 2 * request.s, Transformed(case.problem, case.stream)
-    return Relation(RESTART, f"continued from a at iteration {begin}", same, reason=reason, begin=begin)
 
 
 def _scaling(

@@ -65,6 +65,8 @@ class Case:
         Seed of the window sample.
     replay_command : str
         Command that makes the verdicts of this case again.
+    restarts : bool
+        Whether the solver makes runs that begin from any vector and at any place of the stream.
     classical_right : bool
         Whether a run of s = 1 that is not judged here is known to be right; then causes of a failure that
         would be seen in it as well are none.
@@ -91,6 +93,7 @@ class Case:
     unit: int = 1
     diagnose: bool = True
     further: tuple[int, ...] = ()
+    restarts: bool = True
     classical_right: bool = False
     oracle: str = "arb"
 

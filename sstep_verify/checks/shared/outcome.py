@@ -33,17 +33,11 @@ NOT_AGAIN = "What explains it was not looked for again: see what the checks befo
 DOUBTS = {HintKind.AT_LIMITS, HintKind.PART_OF_RUN}
 """Hints by which defects that reproduce a failure may not be what was done."""
 
-TWO_RUNS = (
-    "where these are the results of two runs, of {} and of {} iterations, the one is not how the other "
-    "begins, to the last bit, so that a run continued from the first is not the rest of the second (S-2.8)"
-)
-"""Said of what two recorded a contradict, of a solver that may be run anew for each of them."""
-
 ELSEWHERE = "the run did not start from its a0"
 """Said where the a0 asked for stands as recorded, and not what a run left before its first step."""
 
-RESTART, FIRST = "restart", "first a"
-"""Signs of runs that are not continued by one another, and of one that starts elsewhere."""
+FIRST = "first a"
+"""Sign of a run that starts elsewhere."""
 
 NO_LOG = "no step log"
 """Sign of a log that was left out, is of another shape or was not filled: it contradicts nothing."""

@@ -48,7 +48,7 @@ CONFIRMED = 4
 """Windows beyond the bound in a screen that have failed when replayed, after which no more of them are."""
 
 REPLAY_WORK = 1 << 21
-"""Products (`_work`) and kernel entries that replays of such windows may take, after the first: seconds."""
+"""Products (`work_of`) and kernel entries that replays of such windows may take, after the first."""
 
 REPLAYED = 256
 """Such windows replayed at most."""
@@ -211,7 +211,7 @@ def screenable(case: Case) -> bool:
     return not (unfit or added)
 
 
-def _work(case: Case, window: Window) -> int:
+def work_of(case: Case, window: Window) -> int:
     """Products of increments in the exact replay of a window."""
     drawn = (window.end - window.begin) * case.stream.block
     return drawn * (min(drawn, case.problem.samples) + case.stream.block)
@@ -223,17 +223,19 @@ def replayed_windows(
     flagged: list[tuple[Trajectory, Finding]],
     replays: WindowReplays,
     names: list[str],
+    confirm: Callable[[Trajectory, Finding], Finding],
 ) -> list[Finding]:
     """Replay chosen windows, then flagged ones as far as `CONFIRMED`, `REPLAYED` and `REPLAY_WORK` allow.
 
-    Each comes with its run. The effect of a quantity costs a replay of its own. Where a window is short all
-    are computed; where it is long, those of the kernel correction and of what no window before showed.
+    Each comes with its run, and is confirmed where it fails. The effect of a quantity costs a replay of its
+    own. Where a window is short all are computed; where it is long, those of the kernel correction and of
+    what no window before showed.
     """
     findings: list[Finding] = []
     unseen, spent = set(names), 0
     further = [(run, finding.window) for run, finding in flagged]
     for place, (trajectory, window) in enumerate([*chosen, *further], -len(chosen)):
-        work, words = _work(case, window), case.panel_words(window.end - window.begin)
+        work, words = work_of(case, window), case.panel_words(window.end - window.begin)
         if place >= 0:
             spent += work + words
             confirmed = failed(findings[len(chosen) :]) >= CONFIRMED
@@ -246,7 +248,7 @@ def replayed_windows(
             names=again | unseen,
             diagnose=case.diagnose and failed(findings) < DIAGNOSED,
         )
-        findings.append(finding)
+        findings.append(confirm(trajectory, finding))
         unseen = {name for name in unseen if not finding.shows(name)}
     return findings
 
@@ -271,7 +273,7 @@ def replayed_otherwise(
         f"made again with the end of every window recorded, the run has another a after iteration "
         f"{window.end}{unlike}: it depends on what is recorded, or is no two times the same"
     )
-    if _work(case, window) + case.panel_words(window.end - window.begin) > REPLAY_WORK:
+    if work_of(case, window) + case.panel_words(window.end - window.begin) > REPLAY_WORK:
         return [bridge]
     exact = replays.finding(plain, window, names=(), diagnose=False)
     return [replace(exact, note=note) if exact.status is Status.FAIL else exact]

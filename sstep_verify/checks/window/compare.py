@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sstep_verify.bounds.carried_run import carried_weights
 from sstep_verify.bounds.window.ridge import ridge_component_bound, ridge_panel_bound, ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, ratios, wrong
-from sstep_verify.checks.shared.outcome import ELSEWHERE, FIRST, RESTART, TWO_RUNS
+from sstep_verify.checks.shared.outcome import ELSEWHERE, FIRST
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.window import Replay
 from sstep_verify.quantities import STREAM, WRITE_BACK, SvmSteps
@@ -43,7 +44,8 @@ class RunWindow:
     draws : ndarray of int, shape (k, b)
         Blocks drawn.
     carried : ndarray, shape (m,) or (n,), or None
-        The state carried beside a at its start, where steps are made from one.
+        The state carried beside a at its start, where steps are made from one; absent where it is formed
+        from a there.
     s : int
         Iterations per window of the run; 0 where the window is one of its own length.
     before : (ndarray, shape (m,), and ndarray of int, shape (s, b)), or None
@@ -85,10 +87,12 @@ def bounded(
         rows = kernel_entries(problem, declaration, places)
     else:
         rows = panel_entries(_rows_of(panel, places), places)
-    carried = None
-    if window.carried is not None:
-        carried = carried_terms(problem, declaration, places, window.draws.size, window.carried)
     start, steps, windows = window.begin, replay.steps, window.windows
+    carried, drawn = None, window.draws.size
+    if window.carried is not None:
+        carried = carried_terms(problem, declaration, places, drawn, window.carried)
+    elif (formed := carried_weights(problem, declaration, places, start)) is not None:
+        carried = formed.begin(np.abs(start), drawn)
     if isinstance(steps, SvmSteps):
         bound = svm_window_bound(
             rows, places, start, steps, problem.dual, declaration, carried, windows=windows
@@ -200,18 +204,15 @@ def undrawn_apart(one: np.ndarray, other: np.ndarray, draws: np.ndarray) -> int 
 def moved_undrawn(window: Window, begin, end, draws: np.ndarray, *, apart: bool = False) -> Finding | None:
     """A coordinate that the window does not draw and that moved all the same.
 
-    Where the two ends may be the results of runs `apart`, another reason is that these differ, or that the
-    first began elsewhere than at the a0 that stands for its result before any step.
+    Where the two ends may be those of runs `apart`, another reason is that a run began elsewhere than at
+    the a0 that stands for its result before any step.
     """
     moved = undrawn_apart(begin, end, draws)
     if moved is None:
         return None
     note = f"coordinate {moved}, not drawn in this window, went from {begin[moved]!s} to {end[moved]!s}"
     signs = [STREAM, WRITE_BACK]
-    if apart and window.begin:
-        note += f"; or, {TWO_RUNS.format(window.begin, window.end)}"
-        signs.append(RESTART)
-    elif apart:
+    if apart and not window.begin:
         note += f"; or, {ELSEWHERE}"
         signs.append(FIRST)
     size = float(abs(end[moved] - begin[moved]))

@@ -66,16 +66,18 @@ class WindowReplays:
         *,
         names: Collection[str] | None = None,
         diagnose: bool = True,
+        afresh: bool = False,
     ) -> Finding:
         """Replay one window and compare.
 
         Effects are those of the quantities named, of all that act in the window if none are. Where the
-        window fails, mistakes that reproduce it are looked for later if `diagnose`.
+        window fails, mistakes that reproduce it are looked for later if `diagnose`. A carried state is
+        formed from a where the run begins `afresh` with the window.
         """
         case, carried = self.case, None
         begin, end = trajectory.at(window.begin), trajectory.at(window.end)
         draws = case.stream.blocks(trajectory.start + window.begin, trajectory.start + window.end)
-        if self._state:
+        if self._state and not afresh:
             if self._state not in trajectory.state:
                 what = f"the state {self._state!r} that steps are made from was declared but not recorded"
                 return unknown("", window=window, note=what)

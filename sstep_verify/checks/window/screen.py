@@ -146,7 +146,7 @@ def screen(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Tra
         like = unlike is None
         if unlike is not None and not screened.unlike:
             screened.unlike = f"made again, it had another a after iteration {unlike[1]}"
-            screened.bridge = _bridge(case, plain, *unlike)
+            screened.bridge = bridge(case, plain, *unlike)
         for first, windows in _parts(case, run):
             for place in range(windows.ratio.size):
                 window = Window(*run.iterations[first + place : first + place + 2].tolist())
@@ -181,8 +181,8 @@ def _first_unlike(plain: Trajectory, run: Trajectory) -> tuple[int, int] | None:
     return None
 
 
-def _bridge(case: Case, plain: Trajectory, begin: int, end: int) -> Finding | None:
-    """A recorded part of the plain run against the judge's own steps, all in one."""
+def bridge(case: Case, plain: Trajectory, begin: int, end: int) -> Finding | None:
+    """A recorded part of a run against the judge's own steps, all in one; None if that takes too long."""
     problem, length = case.problem, end - begin
     draws = case.stream.blocks(plain.start + begin, plain.start + end)
     rows = np.unique(draws)

@@ -24,9 +24,8 @@ def _judged(case, spoil=None):
     runs = {}
     for key, request in merge_requests(check.runs(case) for check in checks).items():
         runs[key] = solver.run(request)
-    for check in checks:
-        wanted = check.continued(case, runs)
-        runs.update({key: solver.run(request) for key, request in wanted.items() if key not in runs})
+    later = merge_requests(check.continued(case, runs) for check in checks)
+    runs |= {key: solver.run(request) for key, request in later.items()}
     if spoil is not None:
         runs = {key: spoil(key, run) for key, run in runs.items()}
     return runs, [(check, verdicts_of(check, case, runs, Oracle(case.problem))) for check in checks]

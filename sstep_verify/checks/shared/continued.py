@@ -1,0 +1,96 @@
+"""A run continued from another: begun at a window's end from the alpha that a plain run recorded there.
+
+It must make the steps that exact arithmetic would make from there, up to the rounding of each (S-2.1,
+S-2.8). It need not have the bits of the plain run's rest: a solver may keep kernel rows, or maintain a
+gradient, and a run that begins anew forms these in another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from sstep_verify.checks.shared.case import Case, run_key
+from sstep_verify.checks.shared.finding import Finding, Window
+from sstep_verify.checks.shared.outcome import facts, verdict_on
+from sstep_verify.errors import counted
+from sstep_verify.protocol import RunRequest
+from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Place, Status, Verdict
+
+CONTINUED = "continued run"
+"""Sign of a run that is wrong where it continues one that is correct; key of the evidence on such runs."""
+
+
+def continued_key(s: int) -> str:
+    """Key of the continued run of an s."""
+    return f"s={s}/continued"
+
+
+def continued_from(case: Case, plain: Trajectory) -> int:
+    """Iteration at which a plain run is continued; 0 if it is not.
+
+    It is the recorded end of a full window that is nearest to the middle of the run, of those at which
+    alpha is finite and not 0. A solver that takes no start, or shows a part of alpha or its rounded values
+    only, is not continued.
+    """
+    if not case.restarts or case.declaration.level < 1 or plain.known is not None:
+        return 0
+    if plain.rounding is not None:
+        return 0
+    known = [
+        iteration
+        for iteration, alpha in zip(plain.iterations.tolist(), plain.alphas, strict=True)
+        if 0 < iteration < plain.length
+        and iteration % plain.s == 0
+        and np.isfinite(alpha).all()
+        and alpha.any()
+    ]
+    return min(known, key=lambda iteration: abs(2 * iteration - plain.length), default=0)
+
+
+def continued_request(
+    case: Case, s: int, trajectories: Mapping[str, Trajectory], *, log: bool = False, window: bool = False
+) -> dict[str, RunRequest]:
+    """The continued run of an s, by key, of at most ``case.short`` iterations; nothing if there is none.
+
+    It has a log, or its first window's end is recorded, where a check asks for that.
+    """
+    plain = trajectories[run_key(s)]
+    begin = continued_from(case, plain)
+    if not begin:
+        return {}
+    length = min(case.short, plain.length - begin)
+    start, initial = plain.start + begin, plain.at(begin).copy()
+    record = (min(s, length),) if window else ()
+    request = RunRequest(case.problem, case.stream, s, length, start, initial, record, log=log)
+    return {continued_key(s): request}
+
+
+def joined(
+    verdict: Verdict, case: Case, plain: Trajectory, continued: Trajectory, finding: Finding
+) -> Verdict:
+    """The verdict on a plain run, joined with the finding on the run that was continued from it.
+
+    What is wrong with the plain run is told first; where nothing is, the continued run decides.
+    """
+    begin = continued.start - plain.start
+    evidence = verdict.evidence | {
+        CONTINUED: {"from": begin, "steps": continued.length, **finding.comparison()}
+    }
+    if verdict.status is Status.FAIL or finding.status not in (Status.FAIL, Status.INCONCLUSIVE):
+        return replace(verdict, evidence=evidence)
+    reason = (
+        f"The run of {counted(continued.length, 'step')} that continues it from alpha after iteration "
+        f"{begin}: {finding.what or finding.note}: measured {finding.measured:.3g}, bound "
+        f"{finding.bound:.3g}."
+    )
+    window, elsewhere = finding.window, replace(finding, window=Window(0, 0))  # no step of the plain run
+    told = verdict_on(
+        verdict.check, case, verdict.s, finding.status, elsewhere, reason, units=verdict.units,
+        planned=verdict.planned, executed=verdict.executed, terms=verdict.terms, evidence=evidence,
+        signs=(CONTINUED,), hints=facts(finding.signs),
+    )  # fmt: skip
+    return replace(told, place=Place(window.begin, window.end, run=continued_key(verdict.s)))

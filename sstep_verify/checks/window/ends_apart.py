@@ -1,0 +1,66 @@
+"""Windows between the results of two runs, of a solver that is run anew for every length.
+
+Such a window begins with the alpha of the shorter run and ends with that of the longer one. A correct
+solver need not begin both alike to the last bit: one that forms the kernel rows of a whole run at once
+rounds them otherwise. So what is beyond the bound of a window is taken for wrong only where the longer run
+is beyond its bound from its own start too, all its steps taken together. Where it is not, the window is not
+decided; one in which a coordinate moved that it does not draw is judged by that longer stretch instead.
+"""
+
+from __future__ import annotations
+
+from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.shared.finding import Finding, Window, unknown
+from sstep_verify.checks.window.choose import REPLAY_WORK, screenable, work_of
+from sstep_verify.checks.window.replays import WindowReplays
+from sstep_verify.checks.window.screen import bridge
+from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Status
+
+
+class EndsApart:
+    """Confirms failed windows, of the runs of one case, between the results of two.
+
+    Once one is confirmed, or a window fails that begins where its run does, the solver is faulty, and what
+    fails after that stands.
+
+    Parameters
+    ----------
+    case : Case
+        The case.
+    replays : WindowReplays
+        Replays windows of its runs.
+    """
+
+    def __init__(self, case: Case, replays: WindowReplays):
+        self._case, self._replays = case, replays
+        self._faulty = case.declaration.level >= 2  # There all windows are of one run.
+
+    def decided(self, run: Trajectory, finding: Finding) -> Finding:
+        """The finding on a window, or what is known of it in its place where it is not confirmed."""
+        if finding.status is not Status.FAIL or self._faulty:
+            return finding
+        whole = self._from_start(run, finding.window.end) if finding.window.begin else finding
+        if whole.status is Status.FAIL:
+            self._faulty = True
+            return finding
+        if whole.status is Status.PASS and not finding.bits:
+            return whole
+        known = (
+            "within its bound from its start" if whole.status is Status.PASS else "too long to be judged"
+        )
+        note = (
+            f"the runs of {finding.window.begin} and of {finding.window.end} iterations may not begin "
+            f"alike, and the longer one is {known} from its start"
+        )
+        return unknown("", window=finding.window, note=note)
+
+    def _from_start(self, run: Trajectory, end: int) -> Finding:
+        """A run from its own start, in float64 or exactly; INCONCLUSIVE where it is too long."""
+        case, window = self._case, Window(0, end)
+        screened = bridge(case, run, 0, end) if screenable(case) else None
+        if screened is not None and screened.status is Status.PASS:
+            return screened
+        if work_of(case, window) + case.panel_words(end) > REPLAY_WORK:
+            return unknown("", window=window)
+        return self._replays.finding(run, window, names=(), diagnose=False)
