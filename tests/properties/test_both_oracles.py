@@ -90,9 +90,10 @@ def differences(found: dict[str, list[Verdict]]) -> list[tuple[str, str]]:
             "terms": len(one.terms) == len(other.terms),
         }
         for term, same in zip(one.terms, other.terms, strict=False):
-            pairs[term.name] = (term.status, term.seen) == (same.status, same.seen) and near(
-                term.detection_limit, same.detection_limit
-            )
+            limits = term.detection_limit, same.detection_limit
+            # A limit is above 1 where the effect of a change is within its bound, and rests on its last digits.
+            alike = near(*limits) or (min(limits) > 1 and near(1 + 1 / limits[0], 1 + 1 / limits[1]))
+            pairs[term.name] = (term.status, term.seen) == (same.status, same.seen) and alike
         told += [(one.check, field) for field, agrees in pairs.items() if not agrees]
     return told
 
