@@ -15,7 +15,7 @@ Products = Literal["any", "rows"]
 
 Distances = Literal["norm-expansion", "difference"]
 
-Factorisation = Literal["cholesky", "ldl", "lu"]
+Factorisation = Literal["cholesky", "ldl", "lu", "orthogonal"]
 
 SEPARATE = "separate timers"
 """Key of `Declaration.options` of a solver that makes a barrier a window, to tell waiting from transfer."""
@@ -74,10 +74,11 @@ class Declaration:
         anew from a in every window (a w that is carried from window to window is a `state`).
     rbf : {"norm-expansion", "difference"}
         How squared distances are formed.
-    factorisation : {"cholesky", "ldl", "lu"}
+    factorisation : {"cholesky", "ldl", "lu", "orthogonal"}
         How the block systems of K-RR are solved: Cholesky; elimination in rows without pivoting
         (LDL', whether or not it makes use of the symmetry); LU with partial pivoting, as
-        ``numpy.linalg.solve`` does.
+        ``numpy.linalg.solve`` does; orthogonal transformations, as in QR, SVD, least squares
+        (``numpy.linalg.lstsq``), an eigendecomposition or ``numpy.linalg.pinv``.
     data_rounding : bool
         Whether data, targets and parameters that `precision` cannot represent are rounded to it,
         to nearest, before anything is computed. No matter in float64 and longdouble, which hold

@@ -141,6 +141,7 @@ RIGHT = (
     right("unclamped", "svm-l1 rbf", clamped=False),
     right("pow", "krr polynomial", power="pow"),
     right("lu", "krr polynomial", factorisation="lu"),
+    right("least squares", "krr polynomial", factorisation="orthogonal"),
     right("elimination", "krr polynomial", factorisation="ldl", log=False),
     right("linear rows", "svm-l1 linear"),
     right("linear weights", "svm-l2 linear", products="any"),

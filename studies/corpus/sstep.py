@@ -185,6 +185,8 @@ class SStep:
         if self.declared.factorisation == "cholesky":
             L = np.linalg.cholesky(G)
             return _back(L.T, _back(L[::-1, ::-1], r[::-1])[::-1])
+        if self.declared.factorisation == "orthogonal":
+            return np.linalg.lstsq(G, r, rcond=None)[0]
         G, r = G.copy(), r.copy()
         for j in range(r.size):
             for i in range(j + 1, r.size):

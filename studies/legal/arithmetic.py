@@ -90,6 +90,29 @@ class Sums:
         return x
 
 
+def by_orthogonal(system: np.ndarray, right: np.ndarray, place: int) -> np.ndarray | None:
+    """Solution by orthogonal transformations, in one of five ways; None where LAPACK breaks down."""
+    try:
+        match place % 5:
+            case 0:
+                q, r = np.linalg.qr(system)
+                x = q.T @ right
+                for k in reversed(range(x.size)):
+                    x[k] = (x[k] - r[k, k + 1 :] @ x[k + 1 :]) / r[k, k]
+                return x
+            case 1:
+                values, vectors = np.linalg.eigh(system)
+                return np.asarray(vectors @ ((vectors.T @ right) / values))
+            case 2:
+                u, s, v = np.linalg.svd(system)
+                return np.asarray(v.T @ ((u.T @ right) / s))
+            case 3:
+                return np.asarray(np.linalg.lstsq(system, right, rcond=None)[0])
+        return np.asarray(np.linalg.pinv(system) @ right)
+    except np.linalg.LinAlgError:
+        return None
+
+
 def added(order: str, terms: list[Any], zero: Any = 0, width: int = 1) -> Any:
     """Sum of numbers, or of arrays of one shape, in one of `ORDERS`; any other name: as they stand.
 

@@ -89,7 +89,7 @@ def draw(seed: int) -> tuple[LegalSolver, Case]:
         products="any" if factored else "rows",
         update=one_of(rng, ("in-place", "added", "frozen")),
         rbf=one_of(rng, ("norm-expansion", "difference")),
-        factorisation=one_of(rng, ("cholesky", "ldl", "lu")),
+        factorisation=one_of(rng, ("cholesky", "ldl", "lu", "orthogonal")),
         log=True,
     )
     reciprocal, divided = rng.random() < 0.3, one_of(rng, ("sum", "product"))

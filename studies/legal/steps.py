@@ -12,7 +12,7 @@ import numpy as np
 from sstep_verify.adapters.callable import kept
 from sstep_verify.problems import PolynomialKernel, Problem, RBFKernel
 from sstep_verify.recurrence.mutation import NONE
-from studies.legal.arithmetic import Sums
+from studies.legal.arithmetic import ORDERS, Sums, by_orthogonal
 from studies.legal.choices import Choices
 
 Terms = tuple[list[Any], list[Any]]
@@ -190,6 +190,8 @@ class Steps:
         change = (
             self.sums.by_cholesky(*given)
             if way == "cholesky"
+            else by_orthogonal(*given, ORDERS.index(drawn.order))
+            if way == "orthogonal"
             else self.sums.by_elimination(*given, pivoted=way == "lu", reciprocal=drawn.reciprocal)
         )
         if change is None:

@@ -70,7 +70,7 @@ def test_a_solver_that_makes_any_choice_without_declaring_it_passes(task, kernel
             "any",
             precision=("float64", "float32")[int(random.integers(2))],
             update=("in-place", "added", "frozen")[int(random.integers(3))],
-            factorisation=("cholesky", "ldl", "lu")[int(random.integers(3))],
+            factorisation=("cholesky", "ldl", "lu", "orthogonal")[int(random.integers(4))],
             log=True,
         )
         solver = LegalSolver(

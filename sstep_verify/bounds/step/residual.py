@@ -57,7 +57,8 @@ exact factors. Then ``A = C (I + X) C'`` with ``||X||_F <= f/m``, and for ``thet
 With both doubts in one f, entry by entry ``|dG D^| <= gamma_k |C||C'||D^|`` but for a vector of a length of
 at most ``8 gamma_k theta trace(G) ||D^||``. f is the error of what is held, twice for Cholesky, which reads
 one triangle, and ``2 gamma_{b+8} trace(G)`` for the factorisation itself, of solver and judge each. Where
-theta is larger, or G is factored with pivoting, the bound by the trace stands.
+theta is larger, or G is factored with pivoting or by orthogonal transformations, the bound by the trace
+stands.
 """
 
 from __future__ import annotations

@@ -79,7 +79,8 @@ def judged_residual(rows, state, block, stretch, step, constants, progress):
     if within and backward < np.inf:
         for place in range(count):
             block.left[place] = block.error[place] + block.applied_error[place]
-        if (constants.factors.kind != LU or count == 1) and factored(block.system, block.factor):
+        kind = constants.factors.kind
+        if (kind < LU or (kind == LU and count == 1)) and factored(block.system, block.factor):
             shared = solve_errors(constants, block.factor, block.reach, doubt, trace, block.left)
         shared = min(shared, backward) * norm(block.reach)
     for place in range(count):

@@ -36,13 +36,35 @@ that elimination does not break down:
 
 For b = 1 the last two are a single quotient: ``|dG| <= gamma_2 |G + E|``.
 
+Orthogonal transformations: QR, SVD, least squares, an eigendecomposition, or the pseudoinverse. Let
+``H = G + E`` be the system held, ``h = trace(G) + sqrt(b) e >= ||H||_F``, and ``sigma = m - e`` what no
+singular value of it is below.
+
+1. A reflection ``I - v v'`` with ``||v||^2 = 2`` has a computed v off by gamma_{b+10} at most, and applied
+   to a vector c it errs by ``2 gamma_{3b+24} ||c||`` (Higham 2002, Lemmas 19.1 and 19.2): below
+   gamma_{6b+50}. QR makes b of them on H and on r, and a triangular solve: ``(H + F) x^ = r + dr`` with
+   ``||F|| <= eps h``, ``||dr|| <= eps ||r||``, eps = gamma_k, k = b (6 b + 53) (Theorem 19.5).
+2. SVD and eigendecomposition make 2 b of them, and then sweeps of b rotations each, of which a rotation
+   errs by gamma_6. It is assumed that there are two sweeps for each singular value, more than LAPACK
+   takes, and that divide and conquer errs by no more. So ``H + F = U S V'``, U and V off by eps from
+   orthogonal matrices, k = b (24 b + 100). Products with both, ``sqrt(b) gamma_b`` each, and the quotients
+   by S leave ``(H + F) x^ = r + dr`` alike (sections 3.5 and 19.3).
+3. ``k = 32 b (b + 8)`` is more than these together, that of dr included, since
+   ``||r|| <= (1 + eps) h ||x^|| + ||dr||``: so ``||dG|| <= eps h``.
+4. One that forms the pseudoinverse X^ before it multiplies by r is not backward stable: what it leaves is
+   ``||r - H x^|| <= eps h ||X^|| ||r||``, and ``||X^|| <= (1 + eps) / sigma``. With ``eps h <= sigma / 4``
+   that is ``dG x^`` with ``||dG|| <= 4/3 eps h^2 / sigma``, which is at least the bound of 3. It holds for
+   all. Where the condition is met no singular value is below 3/4 sigma, and so none is cut off as small
+   beside ``eps h``: LAPACK and NumPy cut off below ``2 b u``, or 9 u, of the largest. Else nothing is
+   promised.
+
 Underflow. With t the smallest number and no computed factor's product ``|L^||U^|`` beyond T (a factor of 2
-above what stands in the trace bounds, above the growth of LU) every product that underflows is off by t and
-every quotient by t times its divisor, at most T. An entry of the factorisation meets b products and
-multipliers: ``||dG||`` grows by ``b^2 (2 + T) t``. So does, in each triangular solve, an entry of its
-right-hand side by ``(b + T) t``; what the second loses comes back through L, of which ``|L^| |U^_kk| <= T``
-and pivots are at least 1/2, so ``|L^| <= 2 T``: in all ``||dr|| <= b^2 (1 + 3 b T) t``. Numbers on the way
-are at most ``|L^||U^||x^|`` and sums of b of these.
+above what stands in the trace bounds, above the growth of LU; 32 b h of orthogonal transformations) every
+product that underflows is off by t and every quotient by t times its divisor, at most T. An entry of the
+factorisation meets b products and multipliers: ``||dG||`` grows by ``b^2 (2 + T) t``. So does, in each
+triangular solve, an entry of its right-hand side by ``(b + T) t``; what the second loses comes back through
+L, of which ``|L^| |U^_kk| <= T`` and pivots are at least 1/2, so ``|L^| <= 2 T``: in all
+``||dr|| <= b^2 (1 + 3 b T) t``. Numbers on the way are at most ``|L^||U^||x^|`` and sums of b of these.
 """
 
 from __future__ import annotations
@@ -61,7 +83,7 @@ from sstep_verify.rounding.arithmetic import (
     unit_roundoff,
 )
 
-CHOLESKY, LDL, LU = range(3)
+CHOLESKY, LDL, LU, ORTHOGONAL = range(4)
 
 
 class Factors(NamedTuple):
@@ -70,7 +92,7 @@ class Factors(NamedTuple):
     Parameters
     ----------
     kind : int
-        `CHOLESKY`, `LDL` or `LU`.
+        `CHOLESKY`, `LDL`, `LU` or `ORTHOGONAL`.
     backward, eliminate : float
         Backward error of a solve, and what elimination without pivoting may move G by, over its size: the
         trace, or for LU the largest entry, which is no larger.
@@ -101,6 +123,8 @@ def factors_of(declaration: Declaration, block: int, modulus: float) -> Factors:
             growth = (2 * (1 + u) ** 4) ** min(block - 1, 1000)
             backward = gamma(2, u) if single else gamma(3 * block + 6, u) * block * (block + 1) / 2
             return Factors(LU, backward * growth, 0.0, growth, modulus)
+        case "orthogonal":
+            return Factors(ORTHOGONAL, gamma(32 * block * (block + 8), u), 0.0, 32.0 * block, modulus)
         case _:
             assert_never(declaration.factorisation)
 
@@ -112,6 +136,11 @@ def solve_error(factors, size, given, underflow, block):
     `given` bounds the Frobenius norm of the error of the system held (e), which is not included;
     `underflow` what underflow adds.
     """
+    if factors.kind == ORTHOGONAL:
+        held, least = size + np.sqrt(block) * given, factors.modulus - given
+        if not 4.0 * factors.backward * held * OUTWARD <= least:
+            return np.inf
+        return 4.0 / 3.0 * factors.backward * held * (held / least) * OUTWARD + underflow
     if factors.kind == CHOLESKY:
         return factors.backward * (size + np.sqrt(block) * given) + underflow
     if block == 1:
@@ -134,9 +163,11 @@ def factors_size(factors, size, given, block):
 def solve_numbers(factors, size, given, block, length):
     """Bound on any number of one block solve: it may overflow though right-hand side and increment do not.
 
-    `length` bounds the norms of these together.
+    `length` bounds the norms of these together. Of orthogonal transformations columns are squared.
     """
-    return 4.0 * block**2 * factors_size(factors, size, given, block) * max(length, 1.0)
+    largest = factors_size(factors, size, given, block)
+    squared = max(largest, 1.0) if factors.kind == ORTHOGONAL else 1.0
+    return 4.0 * block**2 * largest * squared * max(length, 1.0)
 
 
 class SolveBound(NamedTuple):

@@ -12,7 +12,7 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 3": "6418831d63ecad27ea693a69a98b0565af0dfa353b3b5ba10e0b838a8561aa06",
+    "artefact 3": "f8614779c403432fbb8e44107d9de210fa7046ed9ad8ad58307a66c1eff0c9f2",
     "results 3": "398082a5e8ea116ba0ac0a506630af296fb5857aae6e33cef65fd7ab31e9bb0b",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
