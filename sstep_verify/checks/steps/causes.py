@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -31,9 +30,6 @@ from sstep_verify.verdict import HintKind, Status
 
 SHARE = 0.9
 """Share of the wrong steps that a mistake must reproduce to be named."""
-
-CHANCE = 0.01
-"""Chance up to which wrong steps that fall on any place of a window alike may all miss its first one."""
 
 WORK = 1 << 18
 """Products of increments, and kernel entries, of a window up to which mistakes are tried in it."""
@@ -93,16 +89,6 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
 
 def _named(causes: Sequence[Candidate]) -> set[str]:
     return {cause.mutation.name for cause in causes}
-
-
-def never_first(wrong: np.ndarray, width: int) -> bool:
-    """Whether wrong steps miss the first place of their windows of s, and not by chance.
-
-    The first step of a window has no correction; otherwise its formula is that of the others.
-    """
-    if width == 1 or not (wrong % width).all():
-        return False
-    return wrong.size * math.log1p(-1 / width) <= math.log(CHANCE)
 
 
 def of_recorded(
