@@ -19,7 +19,7 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.finding import Finding, decisive, unknown, wrong
-from sstep_verify.checks.shared.outcome import planted_term, record, worst_entry
+from sstep_verify.checks.shared.outcome import decided, planted, worst_entry
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.diagnosis.kernel_rows import differs, panel_defects, rows_of, shown
 from sstep_verify.oracle.balls.exact_kernel import magnitude_interval
@@ -29,7 +29,7 @@ from sstep_verify.recurrence.mutation import NONE
 from sstep_verify.rounding.arithmetic import OUTWARD, unit_roundoff
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 from sstep_verify.trajectory import Panel, Trajectory
-from sstep_verify.verdict import Status, Term, Verdict
+from sstep_verify.verdict import SEEN, Coverage, Place, Status, Term, Verdict, Why
 
 if TYPE_CHECKING:
     from sstep_verify.diagnosis.candidates import Candidate
@@ -42,11 +42,6 @@ WINDOWS = 4
 
 IN_FLOAT64, SAMPLED = 64, 2
 """Rows of a panel compared in float64, and rows of the seeded sample compared in balls."""
-
-ORIGIN = (
-    "rounding of the declared kernel formula in any order of summation "
-    "(sstep_verify/rounding/kernel/entries.py)"
-)
 
 
 def _requests(case: Case, s: int) -> dict[str, RunRequest]:
@@ -67,14 +62,13 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
     if lacking is not None:
         findings.append(lacking)
     if not findings:
-        lacks = f"{case.declaration.name} declares that it exposes its panels, but the run left none"
-        findings = [unknown(lacks)]
+        findings = [unknown("", why=Why.NOT_RECORDED)]
     fails = decisive(findings).status is Status.FAIL
     found = _diagnosis(case, judged) if fails and lacking is None else None
     defects = found.defects if found else ()
     executed = sum(rows.compared for rows in judged)
     planned = executed or case.problem.samples
-    yield record(
+    yield decided(
         CHECK,
         case,
         s,
@@ -82,12 +76,13 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         units="absolute",
         planned=planned,
         executed=executed,
-        origin=ORIGIN,
+        bound_origin="rounding/kernel/entries",
         terms=_terms(case, oracle, judged, planned, executed),
         evidence={"panels": [rows.evidence() for rows in judged]},
         defects=defects,
         hints=found.hints if found else (),
         diagnosed=found is not None,
+        coverage=Coverage("kernel entry", executed, planned),
     )
 
 
@@ -98,11 +93,8 @@ def _lacking(case: Case, trajectory: Trajectory) -> Finding | None:
         draws = case.stream.blocks(trajectory.start + begin, trajectory.start + end)
         absent = np.setdiff1d(draws, panel.columns)
         if absent.size:
-            what = (
-                f"{case.declaration.name}, window after iteration {begin}: the panel holds no row of "
-                f"coordinate {absent[0]}, which is drawn"
-            )
-            return wrong(what, signs=("panels",))
+            place = Place(begin, begin, int(absent[0]), item="row that the panel lacks")
+            return wrong("", signs=("panels",), place=place)
     return None
 
 
@@ -121,12 +113,11 @@ def _terms(
     compared = np.unique(np.concatenate([rows.columns for rows in judged])) if judged else np.empty(0, int)
     placed = []
     for name, ratio in best.items():
-        reason = f"it is certain to change no compared entry by more than {ratio:.2g} of its bound"
-        order = 1
-        if not ratio > 2.0:
+        why, order = Why.WITHIN_BOUND, 1
+        if not ratio > SEEN:
             idle = not differs(case.problem, name, compared, oracle)
-            reason, order = ("it changes none of the compared entries", 2) if idle else (reason, 0)
-        placed.append((order, planted_term(name, ratio, 1.0, planned, executed, reason)))
+            why, order = (Why.NO_EFFECT, 2) if idle else (why, 0)
+        placed.append((order, planted(name, ratio, 1.0, planned, executed, why)))
     return tuple(term for _, term in sorted(placed, key=lambda pair: pair[0]))
 
 
@@ -185,7 +176,8 @@ class PanelRows:
         lower, bound = float(self._lower.flat[worst]), float(self._all.solver_error.flat[worst])
         if lower > bound:
             row, column = divmod(worst, self.among.size)
-            findings.append(Finding(self._what(int(self._in_float64[row]), column), lower, lower, bound))
+            place = self._place(int(self._in_float64[row]), column)
+            findings.append(Finding("", lower, lower, bound, place=place))
         return findings
 
     @cached_property
@@ -203,16 +195,13 @@ class PanelRows:
 
     def _finding(self, row: int) -> Finding:
         column, worst = worst_entry(self.measured[:, row], self.entries.solver_error[row])
-        return replace(worst, what=self._what(int(self.rows[row]), column))
+        return replace(worst, place=self._place(int(self.rows[row]), column))
 
-    def _what(self, row: int, column: int) -> str:
+    def _place(self, row: int, column: int) -> Place:
         i, j = int(self._panel.columns[row]), int(self.among[column])
-        value = self._panel.entries[row, column]
+        value = float(self._panel.entries[row, column])
         exact = float(self._oracle.kernel(FIRST_BITS).column(i)[j])
-        return (
-            f"{self.case.declaration.name}, window after iteration {self.begin}: "
-            f"K(a_{i}, a_{j}) used is {value.item()!r}, exact {exact!r}; difference"
-        )
+        return Place(self.begin, self.begin, i, j, found=value, expected=exact)
 
     def work(self, candidate: Candidate) -> int:
         """Products of the compared entries."""
@@ -233,12 +222,12 @@ class PanelRows:
     def evidence(self) -> dict[str, object]:
         """Plain values for the report."""
         return {
-            "window begins": self.begin,
-            "rows of the panel": int(self._panel.columns.size),
-            "rows compared in float64": int(self._in_float64.size),
-            "rows compared in balls": self.columns.tolist(),
-            "detection limit of an entry, relative": self.detection_limit(),
-            "significant digits, relative to the largest entry": significant_digits(
+            "window_begins": self.begin,
+            "rows_of_panel": int(self._panel.columns.size),
+            "rows_compared_in_float64": int(self._in_float64.size),
+            "rows_compared_in_balls": self.columns.tolist(),
+            "detection_limit_of_entry": self.detection_limit(),
+            "significant_digits": significant_digits(
                 self.entries.values,
                 self.measured[1],
                 self.entries.solver_error,
@@ -266,15 +255,15 @@ def significant_digits(
 ) -> dict[str, float]:
     """Decimal digits kept and lost by all of several values, relative to the largest: evidence, no gate.
 
-    "Kept" and "lost", each "by bound" on the errors and "as measured", in 0..-log10(u): what the precision
+    Kept and lost, each by the bound on the errors and as measured, in 0..-log10(u): what the precision
     of the solver holds.
     """
     whole = -math.log10(unit_roundoff(precision))
     largest = float(np.abs(values).max(initial=0.0))
     digits: dict[str, float] = {}
-    for name, errors in (("by bound", bound), ("as measured", measured)):
+    for name, errors in (("by_bound", bound), ("as_measured", measured)):
         kept = _digits(float(errors.max(initial=0.0)), largest, whole)
-        digits |= {f"kept {name}": kept, f"lost {name}": whole - kept}
+        digits |= {f"kept_{name}": kept, f"lost_{name}": whole - kept}
     return digits
 
 

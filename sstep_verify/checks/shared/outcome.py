@@ -127,7 +127,7 @@ def decided(
         check,
         case.problem.loss.task,
         fields.get("defects", ()),
-        signs,
+        tuple(signs) or finding.signs,
         certain=DOUBTS.isdisjoint(one.kind for one in fields.get("hints", ())),
         claimed=claimed,
     )

@@ -18,7 +18,7 @@ from sstep_verify.solver import ProductionSolver
 from sstep_verify.solver.panels import panel as kernel_functions
 from sstep_verify.solver.panels import products
 from sstep_verify.trajectory import Panel
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import Status, Why
 
 KERNELS = [LinearKernel(), PolynomialKernel(3, 0.5), RBFKernel(0.3)]
 
@@ -34,7 +34,7 @@ def test_right_panels_pass(loss, kernel, keep_gram):
         assert verdict.status is Status.PASS
         assert 0 < verdict.executed == verdict.planned
         assert all(term.status is Status.PASS and 0 < term.detection_limit < 1 for term in verdict.terms)
-        assert {panel["window begins"] for panel in verdict.evidence["panels"]} >= {0}
+        assert {panel["window_begins"] for panel in verdict.evidence["panels"]} >= {0}
     names = {term.name for term in verdicts[4].terms}
     assert ("labels inside the kernel" in names) == isinstance(loss, Hinge)
     assert ("norms dropped" in names) == (kernel.name == "rbf")
@@ -63,7 +63,7 @@ def test_a_planted_defect_fails_with_a_reason(kernel, module, old, new, named):
     assert verdicts[16].status is Status.FAIL
     assert verdicts[16].ratio > 1
     assert_teaches(verdicts[16])
-    assert "exact" in verdicts[16].reason
+    assert verdicts[16].place.found != verdicts[16].place.expected
     if named:
         assert verdicts[16].defects[0].names == (named,)
 
@@ -92,7 +92,7 @@ def test_a_named_defect_is_named(name):
 
     for verdict in judged(check, case, tested, change=_exposing(case, defective)).values():
         assert verdict.status is Status.FAIL
-        assert name in verdict.reason
+        assert (name,) in [one.names for one in verdict.defects]
 
 
 def test_one_wrong_entry_among_all_is_found():
@@ -105,7 +105,7 @@ def test_one_wrong_entry_among_all_is_found():
 
     verdict = judged(check, case, tested, change=_exposing(case, disturbed))[16]
     assert verdict.status is Status.FAIL
-    assert "a_7)" in verdict.reason
+    assert verdict.place.column == 7
 
 
 @pytest.mark.parametrize("kernel", [LinearKernel(), RBFKernel(0.3)], ids=lambda kernel: kernel.name)
@@ -144,7 +144,7 @@ def test_a_panel_without_a_row_of_a_drawn_coordinate_fails():
         return dataclasses.replace(trajectory, panels=panels)
 
     verdict = judged(check, case, tested, change=lose)[4]
-    assert (verdict.status, verdict.sentences) == (Status.FAIL, ("S-5.2",))
+    assert (verdict.status, verdict.requirement) == (Status.FAIL, "S-5.2")
 
 
 def test_a_value_that_is_not_finite_fails():
@@ -172,7 +172,8 @@ def test_an_identity_matrix_says_nothing_of_the_data():
     case, tested = named_case(Hinge(1.0), RBFKernel(1.0), scale=100.0)
     for verdict in judged(check, case, tested).values():
         assert verdict.status is Status.VACUOUS
-        assert "features lost" in verdict.reason
+        assert verdict.terms[0].why is Why.WITHIN_BOUND
+        assert "features lost" in verdict.terms[0].name
 
 
 def test_no_panel_is_no_verdict_unless_one_was_promised():
