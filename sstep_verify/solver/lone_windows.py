@@ -4,7 +4,7 @@ Exchange "gram" makes many windows in one call: the operations are those of `Gra
 in the same order, so that the bits are the same. A loop that is handed a function is compiled anew in every
 process: this one asks which recurrence it has.
 
-Windows of long blocks of K-RR that take products with the current a anyway go step by step (Source:
+Windows of long blocks of K-RR that take products with the current alpha anyway go step by step (Source:
 Algorithm 4, lines 10-15): each step forms the kernel rows that it draws first and uses them while they are
 in cache; those alone stay that a later step draws again. LAPACK solves the blocks.
 """

@@ -67,7 +67,7 @@ class Recurrence:
 class SvmRecurrence(Recurrence):
     """s-step DCD for K-SVM; `vector` is a times the labels.
 
-    `width`: iterations per full window (s); `frozen`: keep a frozen within a window (the paper's form).
+    `width`: iterations per full window (s); `frozen`: keep alpha frozen within a window (the paper's form).
     """
 
     def __init__(self, problem: Problem, alpha: np.ndarray, width: int, frozen: bool):
@@ -85,7 +85,7 @@ class SvmRecurrence(Recurrence):
 class RidgeRecurrence(Recurrence):
     """s-step BDCD for K-RR; `vector` is a itself.
 
-    `width`: iterations per full window (s); `block`: coordinates per block (b); `frozen`: keep a frozen
+    `width`: iterations per full window (s); `block`: coordinates per block (b); `frozen`: keep alpha frozen
     within a window (the paper's form).
     """
 
@@ -101,7 +101,7 @@ class RidgeRecurrence(Recurrence):
         )  # fmt: skip
 
     def fresh(self, draws: int) -> bool:
-        """Whether a window of so many draws takes products of each step's rows with the current a."""
+        """Whether a window of so many draws takes products of each step's rows with the current alpha."""
         return ridge_window.takes_fresh_products(draws, self.alpha.size, self._frozen)
 
     def step(self, rows: np.ndarray, row_of: np.ndarray, block: np.ndarray) -> None:

@@ -2,7 +2,7 @@
 
 Source: Algorithm 4, lines 10-15. The increments of the window correct the stale products: gathered
 while few coordinates are touched. Where a window touches so many that gathering would cost more than
-a whole row product, the product with the current a replaces stale product and correction together.
+a whole row product, the product with the current alpha replaces stale product and correction together.
 
 Blocks are short as a rule: LAPACK's call costs more than their Cholesky factorisation and substitution.
 """
@@ -98,8 +98,8 @@ def row_products(rows, row_of, vector, products):
 def equation(row, places, place, target, value, product, system, rhs, samples, penalty):
     """Write one equation of a block system: of the coordinate number `place` of a block.
 
-    Its kernel row has the block's coordinates at `places`, (b,); `product` is that of the row with a, and
-    `samples` their number (m). The rest is as in `ridge_updates`.
+    Its kernel row has the block's coordinates at `places`, (b,); `product` is that of the row with alpha,
+    and `samples` their number (m). The rest is as in `ridge_updates`.
     """
     rhs[place] = target - samples * value - product / penalty
     for other in range(place, places.size):
@@ -109,7 +109,7 @@ def equation(row, places, place, target, value, product, system, rhs, samples, p
 
 @compiled_borrowing
 def ridge_equations(rows, row_of, block, targets, alpha, products, system, rhs, penalty):
-    """Write the equations of a step, with products of its whole rows and the current a.
+    """Write the equations of a step, with products of its whole rows and the current alpha.
 
     `row_of`, `block` and `products`, shape (b,), are those of this step; the rest is as in `ridge_updates`.
     """
@@ -132,13 +132,13 @@ def ridge_updates(
     coordinates; `row_of`, `places`, int64, (s * b,): row of each drawn coordinate in `rows`, and its place
     in a row; `draws`, int64, (s * b,): drawn blocks (V_{sk+1}, ..., V_{sk+s}), one behind the other;
     `targets`, `alpha`, (m,): targets and dual vector (updated); `stale`, (s * b,): products of the drawn
-    kernel rows with a at the window's start; overwritten if `fresh`; `delta`, (m,): increments of this
+    kernel rows with alpha at the window's start; overwritten if `fresh`; `delta`, (m,): increments of this
     window by place, all zero on entry and exit; `touched`, int32, (2, m): scratch: row 0 lists the places
     with an increment, row 1 flags them; flags are all zero on entry and exit; `system`, `rhs`, (b, b) and
     (b,): scratch for the block system (G) and its right-hand side; `penalty`: regularisation (lambda);
-    `frozen`: keep a at its value of the window's start until all increments are known; `fresh`: take each
-    block's products with the current a instead, of whole rows; not with `frozen`; `log`, (s * b,): out: the
-    new values of the drawn coordinates after each step.
+    `frozen`: keep alpha at its value of the window's start until all increments are known; `fresh`: take
+    each block's products with the current alpha instead, of whole rows; not with `frozen`; `log`, (s * b,):
+    out: the new values of the drawn coordinates after each step.
     """
     width = rhs.size
     count = reach = 0  # places with an increment; one beyond the last of them
@@ -187,7 +187,7 @@ def ridge_updates(
 
 @compiled
 def takes_fresh_products(draws, samples, frozen):
-    """Whether a window of so many draws takes products with the current a, and corrects no stale ones."""
+    """Whether a window of so many draws takes products with the current alpha instead of stale ones."""
     return not frozen and draws * GATHER_FACTOR >= samples
 
 
@@ -199,9 +199,9 @@ def ridge_window(
     """One window from the kernel rows of its distinct coordinates.
 
     `rows`, (c, m) or (c, c): the rows, of all samples or among the coordinates; `stale`, (c,), or None:
-    their products with a; None to take them here, from whole rows; `whole`: whether the rows are of all
+    their products with alpha; None to take them here, from whole rows; `whole`: whether the rows are of all
     samples; `columns`, `positions`, int64, (c,) and (s * b,): the coordinates, and the place of each draw's
-    among them; `change`, (>= c,): scratch; out: the changes of a at `columns`, unless `whole`; `taken`,
+    among them; `change`, (>= c,): scratch; out: the changes of alpha at `columns`, unless `whole`; `taken`,
     (>= s * b,): scratch: the products of each draw; `draws`, `log`, `targets`, `alpha`, `delta`,
     `touched`, `system`, `rhs`, `penalty`, `frozen`: as in `ridge_updates`.
     """

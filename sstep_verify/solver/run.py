@@ -180,7 +180,7 @@ class Run:
         return end
 
     def settle(self, stop: bool) -> tuple[tuple[str, ...], bool]:
-        """Bring all ranks together at a record: digests of a, and whether any rank wants to stop.
+        """Bring all ranks together at a record: digests of alpha, and whether any rank wants to stop.
 
         A time that no reduction has told yet is told here.
 

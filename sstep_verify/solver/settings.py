@@ -35,14 +35,14 @@ OR = " or "
 class Options:
     """How the production solver runs.
 
-    `update` keeps a in place within the window, or "frozen" as in the paper, with the increments summed.
-    `rbf` forms squared distances of the RBF kernel from inner products and norms ("norm-expansion"), at the
-    speed of a matrix product, or from differences, which keeps all digits of data far from the origin
-    ("difference"). `exchange`, one of `EXCHANGES`, is what is communicated in a window; gram is for the
-    linear kernel, whose weights are formed anew after every `recompute` windows, 0 for never. With
-    allreduce, `keep_gram` forms the whole Gram matrix once, m*m words and at most `gram_limit`, and takes
-    every panel from it, and `cache` is how many words kernel rows may take to be kept from window to window
-    (0, None: none).
+    `update` keeps alpha in place within the window, or "frozen" as in the paper, with the increments
+    summed. `rbf` forms squared distances of the RBF kernel from inner products and norms
+    ("norm-expansion"), at the speed of a matrix product, or from differences, which keeps all digits of
+    data far from the origin ("difference"). `exchange`, one of `EXCHANGES`, is what is communicated in a
+    window; gram is for the linear kernel, whose weights are formed anew after every `recompute` windows, 0
+    for never. With allreduce, `keep_gram` forms the whole Gram matrix once, m*m words and at most
+    `gram_limit`, and takes every panel from it, and `cache` is how many words kernel rows may take to be
+    kept from window to window (0, None: none).
 
     `columns` says whether the problem of a request holds all features ("whole"), of which each rank takes
     its share, or only those of this rank ("local"). `partition` shares them out so that each rank has as
@@ -96,7 +96,7 @@ class Options:
 
     @property
     def frozen(self) -> bool:
-        """Whether a is kept frozen within a window."""
+        """Whether alpha is kept frozen within a window."""
         return self.update == "frozen"
 
     def cached_rows(self, samples: int) -> int:

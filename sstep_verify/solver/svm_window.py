@@ -1,7 +1,7 @@
 """One window of s-step DCD for K-SVM: the s dependent updates, after the panel is known.
 
-Source: Algorithm 2, lines 13-23. The increments correct the gradient; a itself is updated in place,
-so that a clipped coordinate sits on the box exactly (``frozen`` keeps the paper's form, in which a
+Source: Algorithm 2, lines 13-23. The increments correct the gradient; alpha itself is updated in place,
+so that a clipped coordinate sits on the box exactly (``frozen`` keeps the paper's form, in which alpha
 stays at its value of the window's start and the increments are summed).
 """
 
@@ -24,8 +24,8 @@ def svm_updates(
     (m,): labels, dual vector (updated), and their product (updated); `gradient`, (>= s,): in: stale
     products ``<row, weighted>``; scratch afterwards; `signs`, (>= s,): scratch: the labels of the draws;
     `delta`, (m,): increments of this window by coordinate, all zero on entry and exit; used if `frozen`;
-    `shift`, `upper`: diagonal shift (omega) and upper end of the box (nu); `frozen`: keep a at its value of
-    the window's start until all increments are known; `log`, (s,): out: the new value of the drawn
+    `shift`, `upper`: diagonal shift (omega) and upper end of the box (nu); `frozen`: keep alpha at its
+    value of the window's start until all increments are known; `log`, (s,): out: the new value of the drawn
     coordinate after each step.
     """
     steps = draws.size

@@ -1,14 +1,14 @@
 """Exchange "support": a window's panel over the samples that its products need, summed onto all ranks.
 
-A product of a kernel row with a needs only the samples where a is not 0, and every rank knows which. So the
-panel of window k has, in place of all m, the p samples
+A product of a kernel row with alpha needs only the samples where alpha is not 0, and every rank knows
+which. So the panel of window k has, in place of all m, the p samples
 
     (a != 0 where window k - 1 began), and what windows k - 1 and k draw
 
-which hold every a that is not 0 now. Not the support of this moment: how long a reduction is must follow
-from what all ranks are known to share, and that they hold the same a after window k - 1 is known only from
-the signature that travels with reduction k (see `packet`). A rank whose a went astray would otherwise hand
-over another number of words, and hang the others in place of being named.
+which hold every value of alpha that is not 0 now. Not the support of this moment: how long a reduction is
+must follow from what all ranks are known to share, and that they hold the same alpha after window k - 1 is
+known only from the signature that travels with reduction k (see `packet`). A rank whose alpha went astray
+would otherwise hand over another number of words, and hang the others in place of being named.
 
 Words per window: p times the distinct columns, and the trailer. Never more than exchange "allreduce", and
 no message for the choice. Kernel function and gradient are computed on every rank alike, of p samples.
