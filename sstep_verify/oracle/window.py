@@ -99,7 +99,7 @@ Interval = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Replay:
-    """The exact replay of one window from the solver's own a.
+    """The exact replay of one window from the solver's own alpha.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def begun_window(
     state: str = "",
     before: Before | None = None,
 ) -> LocalWindow:
-    """Restrict a window, blocks drawn of shape (s, b), to its coordinates, from a at its start (m).
+    """Restrict a window, blocks drawn of shape (s, b), to its coordinates, from alpha at its start (m).
 
     The kernel is the exact one over `Balls`, or a panel of other rows. `carried`, (m,) or (n,), is the
     state at the start, taken exactly, of a solver that makes its steps from it; `state` says what it is:

@@ -42,7 +42,7 @@ GUARD_BITS, LEAST_RIDGE_BITS = 80, 128
 and at least."""
 
 BITS_PER_DIGIT, LEAST_SVM_BITS = 12, 300
-"""K-SVM: bits of the balls for a digit asked, as the gap bounds the square of the error of a; at least."""
+"""K-SVM: bits of the balls for a digit asked; at least. The gap bounds the square of the error of alpha."""
 
 MOST_INVERTED = 400
 """Largest matrix whose definiteness is proved by more than an inverse in float64."""
@@ -141,7 +141,7 @@ def _propose_ridge(problem: Problem, digits: int, keep: bool) -> Proposal:
 
 def _propose_svm(problem: Problem, digits: int) -> Proposal:
     bits = max(LEAST_SVM_BITS, BITS_PER_DIGIT * digits)
-    # 10**(-2 digits - 6): then a itself has about as many digits as the value.
+    # 10**(-2 digits - 6): then alpha itself has about as many digits as the value.
     point, bits, method, dual = search(problem, 10.0 ** -(2 * digits + 6), (bits, 2 * bits, 4 * bits))
     proposal = Proposal(point, bits, f"{method}; balls of {bits} bits")
     return _completed(problem, proposal, digits, dual.kernel)
