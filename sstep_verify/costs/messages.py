@@ -174,9 +174,9 @@ def panel_sizes(
 ) -> tuple[list[int], list[int]]:
     """Distinct coordinates of each window (d_k), and the samples of its panel with exchange support (p_k).
 
-    p_k counts the samples where a is not 0 as window k - 1 begins (of the first: as it begins itself) and
-    those that windows k - 1 and k draw. `draws` are the coordinates of all steps, shape (H, b), `log` the
-    value that each step left in them, `initial` the dual vector at the beginning, shape (m,).
+    p_k counts the samples where alpha is not 0 as window k - 1 begins (of the first: as it begins itself)
+    and those that windows k - 1 and k draw. `draws` are the coordinates of all steps, shape (H, b), `log`
+    the value that each step left in them, `initial` the dual vector at the beginning, shape (m,).
     """
     held, alpha = initial != 0, np.array(initial)
     distinct, panels = [], []

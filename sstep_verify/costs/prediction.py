@@ -46,7 +46,7 @@ class Machine(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True)
         Panel rate: nanoseconds a product of two entries, with so many rows c a window; sparse ones also
         hold what an entry of the panel costs.
     polynomial, rbf, gradient : float
-        Nanoseconds an entry of the kernel function, and of the product with a.
+        Nanoseconds an entry of the kernel function, and of the product with alpha.
     step, correction, solve, window : float
         Microseconds a coordinate of a step; nanoseconds a pair of coordinates of a window, and an
         operation of a block's solve; microseconds a window.

@@ -13,7 +13,7 @@ samples only and does not change, so a constant feature is refused there.
 Source: R.-E. Fan et al., "LIBLINEAR: A Library for Large Linear Classification", JMLR 9 (2008), section
 2.
 
-The other is the factor by which another convention writes a dual vector, c a in the place of a. K-RR: a
+The other is the factor by which another convention writes a dual vector, c a instead of alpha (a). K-RR: a
 solves ``(K/lambda + m I) a = y``, and d = a/lambda solves ``(K + lambda m I) d = y``, which is what
 scikit-learn's KernelRidge(alpha = lambda m) returns; without the mean over the samples the factor m
 moves to the other side. K-SVM: an objective with the mean of the losses, or with the penalty on the

@@ -26,7 +26,7 @@ class Mutation:
     name : str
         Name of the defect; ``none`` for the right recurrence.
     stale : Factor
-        Product of the kernel row with a at the window's start.
+        Product of the kernel row with alpha at the window's start.
     curvature : Factor
         What the gradient is divided by: eta (K-SVM), the block system (K-RR).
     kernel : Factor
@@ -50,7 +50,7 @@ class Mutation:
     off_diagonal : Factor
         K-RR: off-diagonal entries of the block system.
     write_back : Factor
-        Increments as they are stored in a.
+        Increments as they are stored in alpha.
     boundary : Factor
         Increment of the window's last step, as what comes after sees it.
     early : bool

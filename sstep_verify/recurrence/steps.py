@@ -1,4 +1,4 @@
-"""The mutable s-step recurrence over one window, in the paper's form with a frozen over the window.
+"""The mutable s-step recurrence over one window, in the paper's form with alpha frozen over the window.
 
 Source: Algorithm 2, lines 15-24 (K-SVM), and Algorithm 4, lines 11-16 (K-RR), which share all but the
 finisher of a step: a threshold and a clip in value space, a block solve in residual space. With no mutation

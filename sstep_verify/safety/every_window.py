@@ -41,7 +41,7 @@ from sstep_verify.rounding.rows_and_clip import some_rows
 class Sums(NamedTuple):
     """What each row of a matrix of non-negative entries is summed up to, shape (m,).
 
-    Its product with the sizes of a; what an increment of weighted size 1 is multiplied to at most, its
+    Its product with the sizes of alpha; what an increment of weighted size 1 is multiplied to at most, its
     `reach`; its largest entry.
     """
 
@@ -181,7 +181,7 @@ class EveryWindow:
     def _step(self, support: int, width: int, moved: float, longest: float) -> tuple[float, float]:
         """Largest loss of a step and largest weighted error of an unclipped value.
 
-        It is one in a window of so many; `support` values of a are no 0. Increments of weighted size
+        It is one in a window of so many; `support` values of alpha are no 0. Increments of weighted size
         `moved` are made before it, the largest of them of size `longest`.
         """
         raise NotImplementedError

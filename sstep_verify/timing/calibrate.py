@@ -71,7 +71,7 @@ DENSE, SPARSE = (1000, 512, 1.0), (2000, 2000, 0.1)
 """Samples, features and density of the data of the panel rates."""
 
 LONG, TINY = (20_000, 4, 1.0), (64, 2, 1.0)
-"""Of those of functions and products with a; and of those where next to nothing is computed."""
+"""Of those of functions and products with alpha; and of those where next to nothing is computed."""
 
 CHECKS = (
     Case(700, 300, 1.0, "linear", 0, 8),
@@ -115,7 +115,7 @@ def calibrate(name: str, ranks: tuple[int, ...], seconds: float, tell: Tell = la
 
     tell("panel products, dense and sparse")
     dense, sparse = panel(DENSE), panel(SPARSE)
-    tell("kernel functions, products with a, recurrences")
+    tell("kernel functions, products with alpha, recurrences")
     polynomial, rbf = (entry("kernel function", kernel) for kernel in ("polynomial", "rbf"))
     step, correction = _recurrence({s: phase("recurrence", Case(*TINY, "linear", 0, s)) for s in (16, 512)})
     reduced: tuple[list[list[float]], list[list[float]]] = ([], [])
