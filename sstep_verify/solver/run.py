@@ -138,7 +138,7 @@ class Run:
             and isinstance(recurrence, RidgeRecurrence)
             and isinstance(exchange, AllreduceExchange)
         ):
-            from sstep_verify.solver.lone_windows import StepWindows
+            from sstep_verify.solver.step_windows import StepWindows
 
             return StepWindows(exchange, recurrence, columns, request.s, block, request.expose_panels)
         return ExchangedWindows(exchange, recurrence, columns, request.s)

@@ -9,7 +9,7 @@ from plant import plant
 from sstep_verify.checks import step_replay, window_replay
 from sstep_verify.problems import LinearKernel, RBFKernel, Ridge
 from sstep_verify.protocol import RunRequest
-from sstep_verify.solver import lone_windows, recurrences, ridge_window
+from sstep_verify.solver import recurrences, ridge_window, step_windows
 from sstep_verify.solver.communicator import SelfCommunicator
 from sstep_verify.solver.run import Run
 from sstep_verify.solver.settings import Options
@@ -18,10 +18,10 @@ from sstep_verify.verdict import Status
 EDITS = {
     "a product with the row before": (ridge_window, "rows[first : first + end - begin]", "rows[first - (first > 0) : first - (first > 0) + end - begin]"),
     "the move of the first coordinate 1e-9": (recurrences, "alpha[block] += rhs", "rhs[0] *= 1.0 + 1e-9\n        alpha[block] += rhs"),
-    "rows that are not drawn again stay in their place": (lone_windows, "new] > step", "new] <= step"),
-    "the last row that stays is written over": (lone_windows, "kept + int(", "kept - 1 + int("),
+    "rows that are not drawn again stay in their place": (step_windows, "new] > step", "new] <= step"),
+    "the last row that stays is written over": (step_windows, "kept + int(", "kept - 1 + int("),
     "rows of the step before": (recurrences, "rows, row_of, block, targets", "rows, row_of - (row_of > 0), block, targets"),
-    "new rows in the places of the first ones": (lone_windows, "np.arange(kept, kept + new)", "np.arange(new)"),
+    "new rows in the places of the first ones": (step_windows, "np.arange(kept, kept + new)", "np.arange(new)"),
 }  # fmt: skip
 
 
@@ -47,7 +47,7 @@ def test_they_are_judged_right(kernel, check):
 def test_the_case_is_made_by_steps():
     case, _ = case_of(LinearKernel())
     run = Run(Options(), SelfCommunicator(), RunRequest(case.problem, case.stream, 5, 12))
-    assert isinstance(run._windows, lone_windows.StepWindows)
+    assert isinstance(run._windows, step_windows.StepWindows)
     run.advance(0, 5)
     assert run._windows._used is not None
 
