@@ -87,11 +87,13 @@ def test_sums_in_any_order_take_no_value_to_be_finite():
         np.testing.assert_equal(total(numbers), expected)
 
 
-def test_constants_of_callers_are_no_types_of_their_own():
-    add = inner.compiled(made("def made(x, y):\n    return x + y\n"))
-    several = "def made(x):\n    return add(x, 1) + add(x, THREE) + add(x, 5) + add(x, x > 2)\n"
-    assert inner.compiled(made(several, add=add, THREE=3))(4) == 26
-    assert len(add.signatures) == 2  # of a number, and of a truth value
+def test_without_the_interface_references_are_counted(monkeypatch):
+    monkeypatch.setattr(inner, "BORROWS", False)
+    total = np.zeros(2)
+    function = inner.compiled_borrowing(made(ADD_ROWS, add=inner.compiled_borrowing(made(ADD))))
+    function(Pair(np.arange(6.0).reshape(2, 3), np.array([1.0, 2.0, 4.0])), total)
+    assert total.tolist() == [10.0, 11.0]
+    assert "_nrt" not in function.targetoptions
 
 
 MODULE = "from sstep_verify.compiled import compiled\n"
@@ -106,29 +108,64 @@ THIRD = MODULE + (
 )
 
 
-def test_what_calls_a_function_of_another_file_is_compiled_anew_with_it(tmp_path):
-    """Numba itself looks at the file of the caller alone; and what is kept needs nothing that only compiles."""
-    for name, text in (("first", FIRST.format(1)), ("second", SECOND), ("third", THIRD)):
-        (tmp_path / f"{name}.py").write_text(text)
-    paths = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join(filter(None, paths)), "NUMBA_CACHE_DIR": str(tmp_path / "kept"),
-    }  # fmt: skip
+ABSENT = """
+import runpy, sys, types
+import numba
+for name in ("numba.core.options", "numba.core.runtime._nrt_python"):
+    sys.modules[name] = types.ModuleType(name)
+del numba.core.dispatcher.Dispatcher.stats
+from sstep_verify import compiled
+assert not compiled.BORROWS and not compiled.RUNTIME
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+"""Runs a program under a numba that has none of its undocumented interfaces."""
 
-    def said() -> str:
-        command = [sys.executable, str(tmp_path / "third.py")]
+
+class Files:
+    """Three files in a folder, each of which calls functions of the one before, and a cache beside them."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        for name, text in (("first", FIRST.format(1)), ("second", SECOND), ("third", THIRD)):
+            (folder / f"{name}.py").write_text(text)
+
+    def said(self, *before: str) -> str:
+        """What the third prints: its result, and whether all was made ready to compile."""
+        paths = [str(self.folder), os.environ.get("PYTHONPATH", "")]
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join(filter(None, paths)), "NUMBA_CACHE_DIR": str(self.folder / "kept"),
+        }  # fmt: skip
+        command = [sys.executable, *before, str(self.folder / "third.py")]
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
-    def kept() -> dict[str, int]:
-        return {path.name: path.stat().st_mtime_ns for path in (tmp_path / "kept").rglob("third.*")}
+    def kept(self) -> dict[str, int]:
+        """What is kept of the third, and when it was written."""
+        return {path.name: path.stat().st_mtime_ns for path in (self.folder / "kept").rglob("third.*")}
 
-    assert said() == "2 True\n"
-    before = kept()
+
+@pytest.fixture
+def files(tmp_path):
+    """`Files` in a folder of their own."""
+    return Files(tmp_path)
+
+
+def test_what_calls_a_function_of_another_file_is_compiled_anew_with_it(files):
+    """Numba itself looks at the file of the caller alone; and what is kept needs nothing that only compiles."""
+    assert files.said() == "2 True\n"
+    before = files.kept()
     assert before
-    assert said() == "2 False\n"
-    assert kept() == before
-    (tmp_path / "first.py").write_text(FIRST.format(5))
-    assert said() == "6 True\n"
+    assert files.said() == "2 False\n"
+    assert files.kept() == before
+    (files.folder / "first.py").write_text(FIRST.format(5))
+    assert files.said() == "6 True\n"
+
+
+def test_without_the_interfaces_what_calls_another_file_is_never_kept(files):
+    assert files.said("-c", ABSENT) == "2 True\n"
+    assert not files.kept()
+    (files.folder / "first.py").write_text(FIRST.format(5))
+    assert files.said("-c", ABSENT) == "6 True\n"
 
 
 def test_what_the_compiler_is_told_to_leave_alone_is_not_called_compiled():
