@@ -19,7 +19,7 @@ from sstep_verify.errors import positive
 from sstep_verify.problems.kernels import Kernel, register
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.kernel.entries import sample_entries
-from sstep_verify.rounding.rows_and_clip import KernelEntries
+from sstep_verify.rounding.rows import KernelEntries
 
 # ---- 1. The description: name, parameters, facts. --------------------------------------------------------
 

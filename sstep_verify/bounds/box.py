@@ -1,7 +1,7 @@
 """Largest distance by which rounding may take a correct K-SVM run out of the box ``0 <= a <= nu``.
 
 Updated in place, a drawn coordinate is set to the clipped value itself: 0, nu, or a number between. The
-solver's nu may be off (`end_error` of rounding/rows_and_clip.py), which is added to the upper end in every
+solver's nu may be off (`end_error` of rounding/box.py), which is added to the upper end in every
 form.
 
 Frozen within the window, a coordinate drawn k times in it lands on ``a + theta_1 + ... + theta_k``, where
@@ -54,8 +54,9 @@ from sstep_verify.bounds.optimum.svm import largest_curvatures
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem, SquaredHinge
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, unit_roundoff
+from sstep_verify.rounding.box import end_error
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.rounding.rows_and_clip import end_error, some_rows
+from sstep_verify.rounding.rows import some_rows
 
 
 def box_bounds(

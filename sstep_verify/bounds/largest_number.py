@@ -54,7 +54,7 @@ from sstep_verify.problems.kernels import parameters_of
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, unit_roundoff
 from sstep_verify.rounding.block.factorisation import solve_bound
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.rounding.rows_and_clip import some_rows
+from sstep_verify.rounding.rows import some_rows
 
 
 def largest_number(problem: Problem, declaration: Declaration, s: int, block: int, largest: float) -> float:

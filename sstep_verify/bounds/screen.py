@@ -39,7 +39,7 @@ from sstep_verify.problems import Problem
 from sstep_verify.quantities import RidgeSteps
 from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.block.energy import energy_norm
-from sstep_verify.rounding.rows_and_clip import KernelEntries, compiled_rows
+from sstep_verify.rounding.rows import KernelEntries, compiled_rows
 
 TWICE, THRICE = 4, 8
 """Events of a window beside those of the judge's steps: a coordinate drawn twice, thrice."""

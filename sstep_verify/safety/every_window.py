@@ -35,7 +35,7 @@ from sstep_verify.rounding.arithmetic import (
     unit_roundoff,
 )
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.rounding.rows_and_clip import some_rows
+from sstep_verify.rounding.rows import some_rows
 
 
 class Sums(NamedTuple):

@@ -36,7 +36,7 @@ from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import SvmSteps
 from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.rounding.rows_and_clip import KernelEntries
+from sstep_verify.rounding.rows import KernelEntries
 
 DIGITS = 30
 """Decimal digits of a vector's largest coordinate, most of them beyond what float64 holds."""

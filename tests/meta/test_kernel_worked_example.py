@@ -23,7 +23,7 @@ from sstep_verify.oracle.balls import kernel_balls as oracle
 from sstep_verify.problems import Hinge, Ridge, SquaredHinge, kernels
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma
 from sstep_verify.rounding.kernel import entries as bounds
-from sstep_verify.rounding.rows_and_clip import KernelEntries
+from sstep_verify.rounding.rows import KernelEntries
 from sstep_verify.safety import certify
 from sstep_verify.safety.report import beyond
 from sstep_verify.solver.panels import panel as production

@@ -21,7 +21,7 @@ from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from sstep_verify.rounding.rows_and_clip import panel_entries
+from sstep_verify.rounding.rows import panel_entries
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.trajectory import Panel
 

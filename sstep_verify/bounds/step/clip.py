@@ -17,8 +17,8 @@ With the linear kernel the products may be formed from the samples: k is larger 
 
 Quotient, curvature ``eta = K_ii + omega`` and difference add their roundings, and the clip is 1-Lipschitz.
 Where the unclipped value is certainly beyond an end of the box, the clipped one is that end, up to the
-rounding of C (rounding/rows_and_clip.py). Of a loss with another linear term than 1, or with a threshold,
-the same holds with the sizes of these (rounding/rows_and_clip.py). The stored value lands on the clipped
+rounding of C (rounding/box.py). Of a loss with another linear term than 1, or with a threshold,
+the same holds with the sizes of these (rounding/box.py). The stored value lands on the clipped
 one in place, within u |stored| + u |theta| of it where it is added (exactly, where it is 0), and within
 2 A_r where frozen, A_r of rounding/sums.py; the value stepped from is then within 2 A_{r-1} of the logged
 one as well. Nothing is propagated: no factor grows with s but in k.
@@ -39,8 +39,8 @@ from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems.losses import Dual
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.box import Box, box_of, end_error, finish
 from sstep_verify.rounding.kernel.entries import KernelEntries
-from sstep_verify.rounding.rows_and_clip import Box, box_of, end_error, finish
 from sstep_verify.rounding.sums import (
     ADDED,
     FORMS,
@@ -67,7 +67,7 @@ class ClipConstants(NamedTuple):
     box : Box
         Ends of the box, and the threshold.
     end_error : float
-        What the solver's ends are off by (rounding/rows_and_clip.py).
+        What the solver's ends are off by (rounding/box.py).
     underflow_error : float
         Smallest number of the solver's type and of the judge's together.
     sharp : bool

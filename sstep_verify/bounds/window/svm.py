@@ -43,7 +43,7 @@ the division by eta. Overflow: where a sum of terms, a weight, eta or the quotie
 `largest_normal`, nothing is promised.
 
 Of a loss with another linear term than 1, or with a threshold, the constant 1 above is
-``|p_i| + threshold``, and the clip the monotone 1-Lipschitz map of rounding/rows_and_clip.py, free between
+``|p_i| + threshold``, and the clip the monotone 1-Lipschitz map of rounding/box.py, free between
 two corners.
 
 Bound C: how far a whole run may be from the exact trajectory of the same stream. Bound B follows the error
@@ -89,8 +89,9 @@ from sstep_verify.rounding.arithmetic import (
     smallest_subnormal,
     unit_roundoff,
 )
+from sstep_verify.rounding.box import Box, box_of, end_error
 from sstep_verify.rounding.right_hand_side import CarriedTerms
-from sstep_verify.rounding.rows_and_clip import Box, KernelEntries, box_of, compiled_rows, end_error
+from sstep_verify.rounding.rows import KernelEntries, compiled_rows
 from sstep_verify.rounding.sums import FORMS
 
 

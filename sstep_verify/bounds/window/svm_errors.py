@@ -16,7 +16,7 @@ import numpy as np
 
 from sstep_verify.compiled import compiled, compiled_borrowing
 from sstep_verify.rounding.arithmetic import OUTWARD, unit_roundoff
-from sstep_verify.rounding.rows_and_clip import finish, finish_flat, shifts, soft
+from sstep_verify.rounding.box import finish, finish_flat, shifts, soft
 from sstep_verify.rounding.sums import ADDED, FROZEN, gamma_of
 
 U = unit_roundoff("float64")

@@ -21,8 +21,8 @@ from sstep_verify.oracle.facade import FIRST_BITS
 from sstep_verify.oracle.trajectories import mutated_states
 from sstep_verify.problems import Problem
 from sstep_verify.recurrence.mutation import NONE
+from sstep_verify.rounding.box import box_of
 from sstep_verify.rounding.kernel.entries import KernelEntries
-from sstep_verify.rounding.rows_and_clip import box_of
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status
 

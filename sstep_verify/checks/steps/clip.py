@@ -36,7 +36,7 @@ from sstep_verify.checks.steps.tally import (
 )
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.diagnosis.factors import BOTH, ROW, explain, explain_end, step_at_end
-from sstep_verify.rounding.rows_and_clip import Box, finish, finish_flat, soft
+from sstep_verify.rounding.box import Box, finish, finish_flat, soft
 from sstep_verify.rounding.sums import FROZEN
 from sstep_verify.verdict import SEEN
 

@@ -16,7 +16,7 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import raise_smallest
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
-from sstep_verify.rounding.rows_and_clip import largest_sample_sizes, may_factor
+from sstep_verify.rounding.rows import largest_sample_sizes, may_factor
 from sstep_verify.rounding.sums import NOT_FACTORED, Factored, sorted_sum_error, sum_error
 
 WHOLE_WORDS = 1 << 25

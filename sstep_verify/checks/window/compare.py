@@ -20,7 +20,7 @@ from sstep_verify.quantities import STREAM, WRITE_BACK, SvmSteps
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.right_hand_side import carried_terms
-from sstep_verify.rounding.rows_and_clip import panel_entries
+from sstep_verify.rounding.rows import panel_entries
 from sstep_verify.trajectory import Panel
 from sstep_verify.verdict import SEEN
 

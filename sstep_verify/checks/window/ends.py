@@ -22,8 +22,8 @@ from sstep_verify.oracle.window import Replay
 from sstep_verify.quantities import STREAM, WRITE_BACK, SvmSteps
 from sstep_verify.recurrence.mutation import NONE, left_out
 from sstep_verify.rounding.arithmetic import held_problem
+from sstep_verify.rounding.box import box_of
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.rounding.rows_and_clip import box_of
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status
 

@@ -24,7 +24,7 @@ that are off by ``gamma_4`` of themselves more:
 Those of the diagonal enter the products with a_i, the corrections and the curvature or block system alike.
 The constant of the gradient (1, or y_i) has no product in our recurrence, whose rounding its bounds count
 all the same (k is at least 6 more than its sums): one for f fits. The upper end of the box, C / f, is off
-by ``gamma_2 C`` (rounding/rows_and_clip.py). The sizes of v are those of a over f, and every other rounding
+by ``gamma_2 C`` (rounding/box.py). The sizes of v are those of a over f, and every other rounding
 is relative. Underflow is taken to be ours: scales lie between 2^-64 and 2^64. Of a threshold, or of another
 linear term than 1, nothing is known.
 """
@@ -49,7 +49,7 @@ from sstep_verify.rounding.arithmetic import (
     smallest_subnormal,
     unit_roundoff,
 )
-from sstep_verify.rounding.rows_and_clip import KernelEntries, factored_products
+from sstep_verify.rounding.rows import KernelEntries, factored_products
 
 ROWS_AT_ONCE = 1 << 22
 """Words of difference tensor formed at once when squared distances are summed directly."""

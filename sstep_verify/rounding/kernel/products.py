@@ -10,7 +10,7 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem, Ridge
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, held_problem, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.rounding.rows_and_clip import KernelEntries, some_rows
+from sstep_verify.rounding.rows import KernelEntries, some_rows
 
 
 @dataclass(frozen=True)

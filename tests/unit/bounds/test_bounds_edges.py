@@ -39,7 +39,7 @@ from sstep_verify.rounding.arithmetic import (
 from sstep_verify.rounding.block.factorisation import solve_bound
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.right_hand_side import Quotient, right_hand_sides
-from sstep_verify.rounding.rows_and_clip import KernelEntries
+from sstep_verify.rounding.rows import KernelEntries
 
 
 @pytest.mark.parametrize("field", ["precision", "update", "products", "rbf", "factorisation"])

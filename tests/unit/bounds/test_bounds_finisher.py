@@ -18,16 +18,9 @@ from sstep_verify.problems import BoxedLoss
 from sstep_verify.problems.losses import Dual
 from sstep_verify.quantities import SvmSteps
 from sstep_verify.rounding.arithmetic import unit_roundoff
+from sstep_verify.rounding.box import Box, end_error, finish, finish_flat, shifts, soft
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.rounding.rows_and_clip import (
-    Box,
-    KernelEntries,
-    end_error,
-    finish,
-    finish_flat,
-    shifts,
-    soft,
-)
+from sstep_verify.rounding.rows import KernelEntries
 
 U = unit_roundoff("float64")
 

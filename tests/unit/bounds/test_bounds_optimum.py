@@ -124,7 +124,7 @@ def test_products_in_row_blocks_are_those_of_the_whole(monkeypatch):
     problem = _svm(Hinge(1.0), data=generator.standard_normal((7, 3)), labels=np.ones(7))
     vector = generator.standard_normal(7)
     whole = kernel_products(problem, FLOAT64, vector)
-    monkeypatch.setattr("sstep_verify.rounding.rows_and_clip.ENTRIES_AT_ONCE", 14)
+    monkeypatch.setattr("sstep_verify.rounding.rows.ENTRIES_AT_ONCE", 14)
     parts = kernel_products(problem, FLOAT64, vector)
     assert (np.abs(whole.values - parts.values) <= whole.judge_error + parts.judge_error).all()
     assert (parts.judge_error > 0).all()

@@ -12,8 +12,8 @@ from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Hinge, LinearKernel, Problem, Ridge, SquaredHinge
 from sstep_verify.problems.losses import Dual
 from sstep_verify.rounding.block.energy import energy_norm, without_kernel
+from sstep_verify.rounding.box import end_error
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.rounding.rows_and_clip import end_error
 
 GENERATOR = np.random.default_rng(8)
 DATA = GENERATOR.standard_normal((9, 4))
