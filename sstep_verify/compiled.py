@@ -111,15 +111,26 @@ for _name, _address in RUNTIME.items():
 
 
 def _load_as_kept(dispatcher: Any) -> None:
-    """Let the cache of a function be looked into as it is.
+    """Let the cache of a function be looked into as it is, and an entry that cannot be read be none.
 
     Numba makes all ready to compile before it looks: what it knows of every type, and a runtime that is
     compiled anew in each process, though what is kept of a function has its own copy. Addresses are all
-    that is needed of it; whatever is not kept is compiled as ever.
+    that is needed of it; whatever is not kept is compiled as ever. What is kept names the classes of the
+    arguments by their modules, and cannot be read once another version has them elsewhere.
     """
     cache: Any = getattr(dispatcher, "_cache", None)
-    if RUNTIME and hasattr(cache, "_load_overload"):
-        cache.load_overload = cache._load_overload
+    if not (hasattr(cache, "load_overload") and hasattr(cache, "flush")):
+        return
+    look = cache._load_overload if RUNTIME and hasattr(cache, "_load_overload") else cache.load_overload
+
+    def load(signature: Any, target: Any) -> Any:
+        try:
+            return look(signature, target)
+        except (ImportError, AttributeError):
+            cache.flush()
+            return None
+
+    cache.load_overload = load
 
 
 _CALLED: dict[str, frozenset[str]] = {}

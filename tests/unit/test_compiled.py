@@ -168,6 +168,27 @@ def test_without_the_interfaces_what_calls_another_file_is_never_kept(files):
     assert files.said("-c", ABSENT) == "6 True\n"
 
 
+KIND = "from typing import NamedTuple\nclass Kind(NamedTuple):\n    x: float\n"
+TAKE = MODULE + "@compiled\ndef take(kind):\n    return kind.x\n"
+
+
+def test_what_is_kept_of_classes_that_are_elsewhere_now_is_compiled_again(tmp_path):
+    paths = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)), "NUMBA_CACHE_DIR": str(tmp_path / "kept"),
+    }  # fmt: skip
+    (tmp_path / "take.py").write_text(TAKE)
+    (tmp_path / "before.py").write_text(KIND)
+    for name in ("before", "after"):
+        if name == "after":
+            (tmp_path / "before.py").rename(tmp_path / "after.py")
+        program = f"from {name} import Kind\nfrom take import take\nprint(take(Kind(3.0)))"
+        command = [sys.executable, "-c", program]
+        said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+        assert said == "3.0\n"
+    assert list((tmp_path / "kept").rglob("take.*.nbi"))
+
+
 def test_what_the_compiler_is_told_to_leave_alone_is_not_called_compiled():
     program = (
         "from sstep_verify.compiled import AVAILABLE, compiled; print(AVAILABLE, compiled(abs) is abs)"
