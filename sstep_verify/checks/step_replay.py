@@ -157,10 +157,10 @@ def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
         what = f"the step log has shape {log.shape}, but the run made {made}"
         return wrong(what, signs=(NO_LOG,))
     alpha, position, before = np.array(trajectory.alphas[0]), 0, trajectory.alphas[0]
-    apart = case.declaration.level < 2  # Of runs of other lengths the log tells nothing.
+    apart = case.declaration.level < 2
+    if apart and _leads_to_end(case, trajectory, log):
+        return None  # What runs of other lengths ended in contradicts no log of this one.
     for iteration, recorded in zip(trajectory.iterations.tolist(), trajectory.alphas, strict=True):
-        if apart and 0 < iteration < trajectory.length:
-            continue
         draws = case.stream.blocks(trajectory.start + position, trajectory.start + iteration)
         # Of a repeated coordinate the last value stays.
         alpha[draws.ravel()] = log[position:iteration].ravel()
@@ -168,12 +168,20 @@ def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
             broken = _broken_at(iteration, alpha, recorded, draws, log)
             if _leads_by_increments(case, before, log[position:iteration], draws, recorded):
                 broken = replace(broken, hints=(*broken.hints, Hint(HintKind.LOG_OF_INCREMENTS)))
-            if apart and WRITE_BACK in broken.signs:
+            if apart and not position and WRITE_BACK in broken.signs:
                 what, signs = f"{broken.what}; or, {ELSEWHERE}", (*broken.signs, FIRST)
                 return replace(broken, what=what, signs=signs)
             return broken
         position, before = iteration, recorded
     return None
+
+
+def _leads_to_end(case: Case, trajectory: Trajectory, log: np.ndarray) -> bool:
+    """Whether a log leads from the first alpha to the last."""
+    alpha = np.array(trajectory.alphas[0])
+    draws = case.stream.blocks(trajectory.start, trajectory.start + trajectory.length)
+    alpha[draws.ravel()] = log.ravel()
+    return np.array_equal(alpha, trajectory.final, equal_nan=True)
 
 
 def _leads_by_increments(
