@@ -28,15 +28,14 @@ from sstep_verify.checks.metamorphic.relations import (
     seen_first,
 )
 from sstep_verify.checks.shared.case import Case, Check
-from sstep_verify.checks.shared.finding import Finding, Window, term_of, wrong
-from sstep_verify.checks.shared.outcome import record
-from sstep_verify.errors import counted
+from sstep_verify.checks.shared.finding import Finding, wrong
+from sstep_verify.checks.shared.outcome import decided
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Term, Verdict
+from sstep_verify.verdict import Place, Status, Term, Verdict, Why
 
 CHECK = "metamorphic-exact"
 
@@ -49,7 +48,7 @@ def runs(case: Case) -> dict[str, RunRequest]:
     wanted: dict[str, RunRequest] = {}
     if not scalable(case):
         return wanted
-    related = [relation for relation in same_bits(case) if not relation.reason]
+    related = [relation for relation in same_bits(case) if relation.why is None]
     for s in case.s_values:
         request = original_request(case, s)
         wanted[metamorphic_key(s)] = request
@@ -83,43 +82,52 @@ def _judge_run(
     claims: dict[str, str] = {}
     for relation in related:
         changed, name = relation.transformed, relation.name
-        reason = relation.reason or relation.no_room_for(case, original.alphas)
-        if reason:
+        why = relation.why
+        if why is None and not relation.has_room_for(case, original.alphas):
+            why = Why.OUT_OF_RANGE
+        if why is not None:
             planned = original.iterations.size - 1
-            terms.append(term_of(name, math.inf, planned, 0, 0, f"not applicable: {reason}"))
+            terms.append(Term(name, Status.VACUOUS, math.inf, planned, 0, 0, why=why))
             continue
         other, claims[name] = trajectories[metamorphic_key(s, name)], relation.claim
         states = [changed.back(state) for state in other.alphas]
-        compared[name] = compare_bits(f"{name} ({relation.claim})", original, other.iterations, states)
-        # What a planted defect would have shown; why it would not, if it would not.
-        unseen, count = blind(case, relation, original), len(states) - 1
-        limit = math.inf if unseen else unit_roundoff(case.declaration.precision)
-        terms.append(term_of(name, limit, count, count, 0 if unseen else count, unseen))
-    failed = {name: finding for name, finding in compared.items() if finding.note}
-    until = next(iter(failed.values())).window if failed else Window(0, 0)
-    outcomes = "; ".join(finding.what for finding in (failed or compared).values()) or "none applies here"
-    what = f"runs of the {case.declaration.name} solver that must agree in every bit: {outcomes}"
+        compared[name] = compare_bits(name, original, other.iterations, states)
+        # Whether an injected defect would have shown on this run.
+        blinded, count = blind(case, relation, original), len(states) - 1
+        terms.append(
+            Term(
+                name,
+                Status.VACUOUS if blinded else Status.PASS,
+                math.inf if blinded else unit_roundoff(case.declaration.precision),
+                count,
+                count,
+                0 if blinded else count,
+                why=Why.NO_EFFECT if blinded else None,
+            )
+        )
+    failed = {name: finding for name, finding in compared.items() if finding.place is not None}
+    first = next(iter(failed.values())).place if failed else None
     largest = max((finding.measured for finding in failed.values()), default=0.0)
-    return record(
+    ordered = seen_first(terms)
+    return decided(
         CHECK,
         case,
         s,
-        wrong(what, largest, window=until),
+        wrong("", largest, place=first),
         units="absolute, largest coordinate",
         planned=sum(term.planned for term in terms),
         executed=sum(term.decided for term in terms),
-        origin="rounding commutes with powers of two",
-        terms=seen_first(terms),
+        terms=ordered,
         evidence={"relations": claims, "failed": list(failed)},
-        signs=list(failed),
+        signs=list(failed)[:1],
     )
 
 
 def compare_bits(
-    what: str, original: Trajectory, iterations: np.ndarray, states: list[np.ndarray]
+    name: str, original: Trajectory, iterations: np.ndarray, states: list[np.ndarray]
 ) -> Finding:
     """Compare the states of a run, mapped back, with those of the original one, bit by bit."""
-    largest, note, first = 0.0, "", 0
+    largest, first = 0.0, None
     for iteration, state in zip(iterations.tolist(), states, strict=True):
         expected = original.at(iteration)
         if np.array_equal(expected, state, equal_nan=True):
@@ -129,32 +137,27 @@ def compare_bits(
         difference = np.where(np.isfinite(difference), difference, math.inf)
         difference[(expected == state) | (np.isnan(expected) & np.isnan(state))] = 0.0
         place = int(np.argmax(difference))
-        # A difference of longdouble numbers may be 0 as a float64, and is one all the same.
+        # A difference of wider numbers may be 0 as a float64, and is one all the same.
         largest = max(largest, float(difference[place]) or smallest_subnormal("float64"))
-        first = first or iteration
-        note = note or (
-            f"differs, first at iteration {iteration} in "
-            f"{counted(int(np.count_nonzero(difference)), 'coordinate')}: number {place} is "
-            f"{expected[place]!s} and, mapped back, {state[place]!s}"
-        )
-    return wrong(f"{what} {note}".rstrip(), largest, window=Window(0, first), note=note)
+        found, exact = float(state[place]), float(expected[place])
+        first = first or Place(0, iteration, place, found=found, expected=exact, run=f"run {name}")
+    return wrong("", largest, place=first)
 
 
-def blind(case: Case, relation: Relation, original: Trajectory) -> str:
-    """Why a planted defect of this relation would not show on this run; empty if it would."""
+def blind(case: Case, relation: Relation, original: Trajectory) -> bool:
+    """Whether an injected absolute constant would not show on this run."""
     # A recorded coordinate shows the outcome of a step: any of K-RR, a free one of K-SVM.
     svm, states = case.problem.is_svm, original.alphas
     shows = (states > 0) & (states < case.problem.hinge.upper) if svm else states != 0
     if not shows.any():
-        return "every recorded coordinate lies on the box or is 0, where no constant can show"
-    if relation.name.startswith("data") and case.problem.kernel.of_distance:
-        draws = np.unique(case.stream.blocks(0, original.length))[:ROWS_LOOKED_AT]
-        entries = kernel_entries(case.problem, case.declaration, draws).values
-        entries[np.arange(draws.size), draws] = 0.0
-        largest = float(entries.max())
-        if largest * case.problem.samples < unit_roundoff(case.declaration.precision):
-            return f"no off-diagonal kernel entry looked at exceeds {largest:.3g}: distances do not act"
-    return ""
+        return True
+    if not (relation.name.startswith("data") and case.problem.kernel.of_distance):
+        return False
+    draws = np.unique(case.stream.blocks(0, original.length))[:ROWS_LOOKED_AT]
+    entries = kernel_entries(case.problem, case.declaration, draws).values
+    entries[np.arange(draws.size), draws] = 0.0
+    # Without a kernel entry off the diagonal, distances have no effect.
+    return bool(float(entries.max()) * case.problem.samples < unit_roundoff(case.declaration.precision))
 
 
 DECLARED = Check(

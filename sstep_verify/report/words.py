@@ -79,6 +79,8 @@ TERM_WHY = {
     Why.NONE_DECIDED: "no comparison was decided",
     Why.NO_STEPS: "no steps",
     Why.OVERFLOW: "no finite bound",
+    Why.NOT_APPLICABLE: "does not apply here",
+    Why.OUT_OF_RANGE: "numbers would leave the range",
     Why.NO_BOUND: "no finite bound",
 }
 """Why a quantity was not tested, by `Why`."""
@@ -242,7 +244,7 @@ def first_line(verdict: Verdict) -> str:
     """Place, measured value and allowed value; or why nothing was decided."""
     if verdict.violations:
         return " ".join([*map(_raised, verdict.raised[:1]), *_violated(verdict)])
-    if verdict.why in (Why.NO_EFFECT, Why.WITHIN_BOUND):
+    if verdict.why in TERM_WHY and any(not term.seen for term in verdict.terms):
         hidden = [term for term in verdict.terms if not term.seen]
         decisive = [term for term in hidden if term.name in core(verdict.s)] or hidden[:1]
         return f"The run could not have shown an error in: {not_tested(decisive)}."

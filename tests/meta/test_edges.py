@@ -30,7 +30,7 @@ from sstep_verify.problems import (
 )
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.trajectory import Panel, Trajectory
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import HintKind, Status
 
 
 def judged(problem, solver, s_values, iterations, checks=(window_replay,), block=1, seed=0):
@@ -124,7 +124,8 @@ def test_weights_carried_undeclared_pass_or_are_told_to_be_declared():
 
     verdict = judged(problem, CallableSolver(drifting, Declaration("carried")), (4,), 400)
     assert verdict["window-replay", 4].status is Status.FAIL
-    assert "Declaration.state" in verdict["window-replay", 4].reason
+    kinds = [hint.kind for hint in verdict["window-replay", 4].hints]
+    assert HintKind.DECLARE_WEIGHTS in kinds
 
 
 # --- underflow and overflow ----------------------------------------------------------------------------

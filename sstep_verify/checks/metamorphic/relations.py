@@ -6,6 +6,7 @@ Every bit of two runs so related agrees.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,16 +26,13 @@ from sstep_verify.problems.transforms import (
 )
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import TYPES
-from sstep_verify.verdict import Status, Term
+from sstep_verify.verdict import Status, Term, Why
 
 POWERS = (32, 16, 8, 4, 2, 1)
 """Powers of two tried, the largest first: a large one brings absolute constants to light."""
 
 WAYS = {"up": 1, "down": -1}
 """Sign of the powers, by the way in which numbers are scaled."""
-
-RAISED = "a library's pow, whose rounding errors do not scale with its argument, may raise the polynomial"
-"""Why data under a polynomial kernel are not scaled."""
 
 SHARE_FOR_KERNEL = 4
 """A power may move kernel entries by this part of the range of exponents: a short one is not used up."""
@@ -77,29 +75,32 @@ class Relation:
     kernel : Span or None
         Of the kernel entries that are multiplied by a; None where these products are the same numbers
         in both runs.
-    reason : str
-        Why the relation does not apply, or nothing could show whatever the runs did; empty otherwise.
+    why : Why, optional
+        Why the relation does not apply: the polynomial kernel may be raised by a library's pow, whose
+        errors do not scale with its argument (NOT_APPLICABLE), or numbers leave the range (OUT_OF_RANGE).
     """
 
     name: str
     claim: str
     transformed: Transformed
     kernel: Span | None = None
-    reason: str = ""
+    why: Why | None = None
 
     def request(self, original: RunRequest) -> RunRequest:
         """The run that is compared with the original one."""
         return replace(original, problem=self.transformed.problem, stream=self.transformed.stream)
 
-    def no_room_for(self, case: Case, states: np.ndarray) -> str:
-        """Why the recorded states of the original run, shape (k, m), leave no room; empty if they do."""
+    def has_room_for(self, case: Case, states: np.ndarray) -> bool:
+        """Whether the recorded states of the original run, shape (k, m), stay in range on both sides."""
         changed, declared = self.transformed, case.declaration
-        if not np.isfinite(states).all():
-            return "a of the original run is not finite: what overflows at one scale need not at another"
+        if not np.isfinite(states).all():  # What overflows at one scale need not at another.
+            return False
         moved = np.array([changed.forward(state) for state in states])
-        return no_room_for_states(case.problem, declared, self.kernel, states) or no_room_for_states(
-            changed.problem, declared, _moved(self.kernel, changed), moved
+        faults = (
+            no_room_for_states(case.problem, declared, self.kernel, states),
+            no_room_for_states(changed.problem, declared, _moved(self.kernel, changed), moved),
         )
+        return not any(faults)
 
 
 def scalable(case: Case) -> bool:
@@ -131,22 +132,17 @@ def _scaling(
     same = Transformed(problem, case.stream)
     most = np.finfo(TYPES[declaration.precision]).maxexp // SHARE_FOR_KERNEL
     what = "data" if transform is scale_data else "targets"
-    fault = RAISED if transform is scale_data and problem.kernel.factors > 1 else ""
-    if fault := fault or no_room(problem, declaration, kernel):
-        return Relation(name, "", same, reason=fault)
-    fault = f"every power of two tried moves the kernel entries by more than 2**{most}"
+    if transform is scale_data and problem.kernel.factors > 1:
+        return Relation(name, "", same, why=Why.NOT_APPLICABLE)
+    if no_room(problem, declaration, kernel):
+        return Relation(name, "", same, why=Why.OUT_OF_RANGE)
     for power in POWERS:
-        try:
+        with suppress(InputError):
             changed = transform(problem, case.stream, sign * power)
-        except InputError as error:
-            fault = str(error)
-            continue
-        if abs(changed.kernel_exponent) > most:
-            continue
-        fault = no_room(changed.problem, declaration, _moved(kernel, changed))
-        if not fault:
-            return Relation(name, f"{what} times 2**{sign * power}", changed, kernel)
-    return Relation(name, "", same, reason=fault)
+            near = abs(changed.kernel_exponent) <= most
+            if near and not no_room(changed.problem, declaration, _moved(kernel, changed)):
+                return Relation(name, f"{what} times 2**{sign * power}", changed, kernel)
+    return Relation(name, "", same, why=Why.OUT_OF_RANGE)
 
 
 def _moved(kernel: Span | None, changed: Transformed) -> Span | None:

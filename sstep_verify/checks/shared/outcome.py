@@ -376,5 +376,5 @@ def record(
 def nothing_compared(check: str, case: Case, s: int, planned: int, why: Why, **fields: Any) -> Verdict:
     """Return the VACUOUS verdict of a check on a run of which it compared nothing."""
     nothing = Finding("", 0.0, 0.0, 0.0)
-    given = {"status": Status.VACUOUS, "why": why, "planned": planned, "executed": 0}
+    given: dict[str, Any] = {"status": Status.VACUOUS, "why": why, "planned": planned, "executed": 0}
     return decided(check, case, s, nothing, units="nothing compared", **given, **fields)

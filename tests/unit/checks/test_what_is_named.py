@@ -145,7 +145,7 @@ def test_what_is_scaled_up_is_larger_and_what_is_scaled_down_smaller(loss, kerne
     for part in ("data", "targets") if isinstance(loss, Ridge) else ("data",):
         for way, sign in (("up", 1), ("down", -1)):
             relation = found[f"{part}-{way}"]
-            assert not relation.reason
+            assert relation.why is None
             changed, original = (
                 np.linalg.norm(one.dense if part == "data" else one.targets)
                 for one in (relation.transformed.problem, case.problem)
