@@ -61,7 +61,8 @@ class Declaration:
     name : str
         Name for tables and messages.
     precision : {"float32", "float64", "longdouble"}
-        Arithmetic of the recurrence; it fixes the unit roundoff u.
+        Arithmetic of the recurrence; it fixes the unit roundoff u. In float32 data, targets and parameters
+        are rounded to it, to nearest, before anything is computed.
     update : {"in-place", "added", "frozen"}
         How a step changes a. in-place: the new value itself is stored (K-SVM), so that a clipped
         coordinate sits on the box exactly. added: the increment ``theta = (new value) - a_i`` is formed
@@ -79,10 +80,6 @@ class Declaration:
         (LDL', whether or not it makes use of the symmetry); LU with partial pivoting, as
         ``numpy.linalg.solve`` does; orthogonal transformations, as in QR, SVD, least squares
         (``numpy.linalg.lstsq``), an eigendecomposition or ``numpy.linalg.pinv``.
-    data_rounding : bool
-        Whether data, targets and parameters that `precision` cannot represent are rounded to it,
-        to nearest, before anything is computed. No matter in float64 and longdouble, which hold
-        every problem exactly; False in float32 says that what is not representable is used as it is.
     panels : bool
         Whether a run that is asked for it exposes the kernel rows it used (``Trajectory.panels``). Windows
         of the linear kernel are replayed from them only if products are declared to be of rows.
@@ -114,9 +111,6 @@ class Declaration:
         Names of what is carried beside a and recorded (``Trajectory.state``). Steps are made from the
         first one. After every increment it gets the increment's products with the kernel's entries (or
         with the samples), the shift's or m's own product where it has one, each of them added in turn.
-    scaled : bool
-        Whether the recurrence is made in a times a factor that is no power of two, so that its constants
-        are rounded, see rounding/kernel/entries.py.
     level : {0, 1, 2, 3}
         0 final a; 1 takes index stream and a0; 2 per-window trace; 3 communication counts.
     options : dict
@@ -134,7 +128,6 @@ class Declaration:
     products: Products = "any"
     rbf: Distances = "norm-expansion"
     factorisation: Factorisation = "cholesky"
-    data_rounding: bool = True
     panels: bool = False
     blocks: bool = False
     log: bool = False
@@ -144,7 +137,6 @@ class Declaration:
     recompute: int = 0
     ranks: int = 1
     state: tuple[str, ...] = ()
-    scaled: bool = False
     level: int = 2
     options: dict[str, object] = field(default_factory=dict)
 

@@ -77,7 +77,7 @@ def judge(
     restore_with_warning("before a judgement")
     from sstep_verify.checks.contract import CHECK as CONTRACT
     from sstep_verify.checks.registry import checks_of
-    from sstep_verify.checks.shared.case import Case, loggable
+    from sstep_verify.checks.shared.case import Case, loggable, told_by
     from sstep_verify.checks.step_replay import CHECK as STEPS
     from sstep_verify.checks.trajectory import CHECK as ENDS
     from sstep_verify.checks.window_replay import CHECK as WINDOWS
@@ -98,8 +98,7 @@ def judge(
     declared = foreign.declaration
     ends = WINDOWS if declared.level else ENDS
     length = stream.length if iterations is None else iterations
-    restarts = getattr(solver, "restarts", True)  # Only a program says that it is not to be asked.
-    case = Case(problem.name, problem, stream, (s,), length, declared, restarts=restarts, oracle=oracle)
+    case = Case(problem.name, problem, stream, (s,), length, declared, oracle=oracle, **told_by(solver))
     wanted = listed("checks", checks) or (STEPS if loggable(case) else ends,)
     chosen = checks_of(tuple(dict.fromkeys((CONTRACT, *wanted))))
     return judged_by({"": foreign}, case, *chosen)

@@ -73,7 +73,6 @@ class ReferenceSolver:
             products="rows",
             rbf="difference",
             factorisation="ldl",
-            data_rounding=True,
             log=precision != "longdouble",  # the judge of steps works in float64
             options={"form": form},
         )

@@ -80,6 +80,16 @@ class RecordedRuns:
         self.declaration, self._folder = replace(declaration, ranks=ranks), folder
         self._left: dict[tuple[object, ...], list[Trajectory]] = {}
 
+    @property
+    def scaled(self) -> bool:
+        """What the solver said of its numbers, as of `Case`."""
+        return any(one.case.scaled for one in _read(self._folder))
+
+    @property
+    def as_given(self) -> bool:
+        """What the solver said of its data, as of `Case`."""
+        return any(one.case.as_given for one in _read(self._folder))
+
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """The recorded run; RefusedError if none is left that was asked for this."""
         mine = (one for one in _read(self._folder) if one.case.declaration == self.declaration)

@@ -40,7 +40,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         alphas = alphas.astype(np.float64)
     times = _most_draws(case, s, trajectory)
     length, start = trajectory.length, case.initial
-    allowed = box_bounds(case.problem, case.declaration, s, length, times, start)
+    allowed = box_bounds(case.problem, case.formulas, s, length, times, start)
     # What is tolerated by a claim, and the digits that were not written down.
     beside = case.claims.get("box", 0.0) + float(written_with(trajectory).max(initial=0.0))
     allowed = (allowed[0] + beside, allowed[1] + beside)
@@ -84,7 +84,7 @@ def _finding(trajectory: Trajectory, beyond: np.ndarray, bound: float, limit: fl
 
 def _most_draws(case: Case, s: int, trajectory: Trajectory) -> int:
     """Most draws of one coordinate in one window; only a frozen update has use for it."""
-    if case.declaration.update != "frozen" or trajectory.length == 0:
+    if case.formulas.update != "frozen" or trajectory.length == 0:
         return 1
     draws = case.stream.blocks(trajectory.start, trajectory.start + trajectory.length)
     window = np.arange(draws.size) // (s * case.stream.block)
@@ -120,7 +120,7 @@ def _clip_term(case: Case, trajectory: Trajectory, bound: float) -> Term:
 def _beyond(case: Case, alpha: np.ndarray, places: np.ndarray) -> float:
     """How far outside the box the unclipped minimiser of one of some coordinates lies at least."""
     problem, loss = case.problem, case.problem.hinge
-    rows, here, size = kernel_entries(problem, case.declaration, places), alpha[places], np.abs(alpha)
+    rows, here, size = kernel_entries(problem, case.formulas, places), alpha[places], np.abs(alpha)
     # Entries that may overflow promise nothing of the unclipped value.
     known = np.isfinite(rows.magnitude).all(axis=1)
     with np.errstate(all="ignore"):

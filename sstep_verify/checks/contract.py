@@ -146,13 +146,13 @@ def _faults(case: Case, key: str, trajectory: Trajectory, asked: Asked) -> list[
     # Scaled data have another range of numbers: the metamorphic checks compare such runs as they are.
     scaled = asked.problem != case.problem.digest
     # A variant need not carry what the tested solver does.
-    faults = faults_of(case.variants.get(asked.variant, case.declaration), trajectory, asked)
+    faults = faults_of(case.variants.get(asked.variant, case.formulas), trajectory, asked)
     return [replace(one, run=key) for one in faults if not (scaled and one.item == FINITE)]
 
 
 def _unproved(case: Case, trajectory: Trajectory, asked: Asked, plain: bool) -> list[str]:
     """What is declared and not given, so that no check can hold the run to it."""
-    declared, lacking = case.variants.get(asked.variant, case.declaration), []
+    declared, lacking = case.variants.get(asked.variant, case.formulas), []
     if declared.exposes and asked.panels and asked.iterations and not trajectory.panels:
         lacking.append("panels, declared and not exposed")
     if declared.recompute:

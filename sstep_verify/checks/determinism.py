@@ -58,7 +58,7 @@ def runs(case: Case) -> dict[str, RunRequest]:
     for s in case.s_values:
         if again:
             requests[run_key(s)] = plain_request(case, s)
-        if again and case.declaration.level == 0:
+        if again and case.formulas.level == 0:
             continue
         iterations = min(case.short, case.iterations)
         step = math.lcm(s, case.unit)

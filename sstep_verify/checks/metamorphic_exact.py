@@ -98,7 +98,7 @@ def _judge_run(
             Term(
                 name,
                 Status.VACUOUS if blinded else Status.PASS,
-                math.inf if blinded else unit_roundoff(case.declaration.precision),
+                math.inf if blinded else unit_roundoff(case.formulas.precision),
                 count,
                 count,
                 0 if blinded else count,
@@ -154,10 +154,10 @@ def blind(case: Case, relation: Relation, original: Trajectory) -> bool:
     if not (relation.name.startswith("data") and case.problem.kernel.of_distance):
         return False
     draws = np.unique(case.stream.blocks(0, original.length))[:ROWS_LOOKED_AT]
-    entries = kernel_entries(case.problem, case.declaration, draws).values
+    entries = kernel_entries(case.problem, case.formulas, draws).values
     entries[np.arange(draws.size), draws] = 0.0
     # Without a kernel entry off the diagonal, distances have no effect.
-    return bool(float(entries.max()) * case.problem.samples < unit_roundoff(case.declaration.precision))
+    return bool(float(entries.max()) * case.problem.samples < unit_roundoff(case.formulas.precision))
 
 
 DECLARED = Check(

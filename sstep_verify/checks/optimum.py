@@ -79,7 +79,7 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
     alpha = point.astype(np.float64)
     if out_of_range(trajectory, alpha, optimum.alpha):
         return _not_finite(case, s, trajectory)
-    values = optimum_svm.svm_values(problem, case.declaration, alpha)
+    values = optimum_svm.svm_values(problem, case.formulas, alpha)
     best = max(optimum.value_upper, 0.0)
     claimed = case.claims.get("gap", case.claims.get("tolerance", 0.0) * best)
     written = written_gap(problem, alpha, written_with(trajectory), values)
@@ -100,7 +100,7 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
     violation = violation_of(problem, alpha, values)
     start, limit = problem.hinge.C * problem.samples, bound  # a = 0: the primal is C m, the dual 0.
     if (first := np.clip(start_of(trajectory), 0.0, problem.hinge.upper)).any():
-        unmoved = optimum_svm.svm_values(problem, case.declaration, first)
+        unmoved = optimum_svm.svm_values(problem, case.formulas, first)
         start, limit = max(unmoved.gap.lower, 0.0), (claimed + unmoved.attainable + written) * OUTWARD
     return _verdict(
         case,
@@ -196,8 +196,8 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
     alpha = trajectory.final.astype(np.float64)
     if out_of_range(trajectory, alpha, optimum.alpha):
         return _not_finite(case, s, trajectory)
-    values = optimum_ridge.ridge_values(problem, case.declaration, alpha)
-    m, u = problem.samples, unit_roundoff(case.declaration.precision)
+    values = optimum_ridge.ridge_values(problem, case.formulas, alpha)
+    m, u = problem.samples, unit_roundoff(case.formulas.precision)
     size, distance = norm(optimum.alpha), norm(alpha - optimum.alpha)
     stored = norm_upper((trajectory.final - alpha).astype(np.float64))
     error = rounded_up(gamma(m + 8, unit_roundoff("float64")) * distance + optimum.error + stored)
@@ -222,7 +222,7 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
     violation = (float((largest - values.errors).max()), float((largest + values.errors).max()) * OUTWARD)
     start, limit = least, bound
     if (first := start_of(trajectory)).any():
-        solver = optimum_ridge.ridge_values(problem, case.declaration, first).residual.solver_error
+        solver = optimum_ridge.ridge_values(problem, case.formulas, first).residual.solver_error
         away = norm(first - optimum.alpha)
         error = rounded_up(gamma(m + 8, unit_roundoff("float64")) * away + optimum.error)
         start = max(away / OUTWARD - error, 0.0)

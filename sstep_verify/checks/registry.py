@@ -112,7 +112,7 @@ def _on_held(
     check: Check, case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle
 ) -> list[Verdict]:
     """Judge runs on the problem that their solver held; as it was given where a check says so."""
-    held = case.problem if check.given else held_problem(case.problem, case.declaration)
+    held = case.problem if check.given else held_problem(case.problem, case.formulas)
     if held is None:
         judged = [s for s in case.s_values if check.applies(case, s)]
         return [nothing_compared(check.id, case, s, 0, Why.OUT_OF_RANGE) for s in judged]
@@ -177,7 +177,7 @@ def _may_explain(
     """Whether a FAIL may come from the arithmetic in which the run was made."""
     if check.all_runs:
         return bool(verdict.violations) and all(one.item == FINITE for one in verdict.violations)
-    if check.level == 3 or (altered == [SHORTENED] and case.declaration.precision != "longdouble"):
+    if check.level == 3 or (altered == [SHORTENED] and case.formulas.precision != "longdouble"):
         return False  # counts of messages; an arithmetic that the run does not use
     if not check.bounds or not set(altered) <= {*SUBNORMAL, SHORTENED}:
         return True
@@ -233,7 +233,7 @@ def deciders(case: Case) -> tuple[str, ...]:
     """
     if loggable(case):
         return (STEPS,)
-    return (WINDOWS, ENDS) if case.declaration.level else (ENDS,)
+    return (WINDOWS, ENDS) if case.formulas.level else (ENDS,)
 
 
 def case_of(check: Check, case: Case) -> Case:

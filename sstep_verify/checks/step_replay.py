@@ -157,7 +157,7 @@ def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
         what = f"the step log has shape {log.shape}, but the run made {made}"
         return wrong(what, signs=(NO_LOG,))
     alpha, position, before = np.array(trajectory.alphas[0]), 0, trajectory.alphas[0]
-    apart = case.declaration.level < 2
+    apart = case.formulas.level < 2
     if apart and _leads_to_end(case, trajectory, log):
         return None  # What runs of other lengths ended in contradicts no log of this one.
     for iteration, recorded in zip(trajectory.iterations.tolist(), trajectory.alphas, strict=True):
@@ -191,7 +191,7 @@ def _leads_by_increments(
     alpha, size = before.astype(np.float64), np.abs(before).astype(np.float64)
     np.add.at(alpha, draws.ravel(), log.ravel().astype(np.float64))
     np.add.at(size, draws.ravel(), np.abs(log).ravel().astype(np.float64))
-    off = 2.0 * gamma(draws.size + 4, unit_roundoff(case.declaration.precision)) * size
+    off = 2.0 * gamma(draws.size + 4, unit_roundoff(case.formulas.precision)) * size
     return bool(log.any() and (np.abs(alpha - recorded.astype(np.float64)) <= off).all())
 
 
@@ -273,7 +273,7 @@ def _reason(
 ) -> str:
     length = judged.trajectory.length
     words = [
-        f"{judged.judged} of {counted(length, 'step')} of the {judged.case.declaration.name} solver "
+        f"{judged.judged} of {counted(length, 'step')} of the {judged.case.formulas.name} solver "
         f"judged, each from its own a; {finding.what}: measured {finding.measured:.3g}, bound "
         f"{finding.bound:.3g} "
         f"(sstep_verify/bounds/step/{'clip' if judged.case.problem.is_svm else 'residual'}.py)."

@@ -64,7 +64,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
         evidence = dict(verdict.evidence)
         if run.rounding is not None:
             evidence[ROUNDED] = float(np.max(run.rounding, initial=0.0))
-        if case.declaration.level == 0:
+        if case.formulas.level == 0:
             evidence[ENDS_ALONE] = True
         verdicts.append(replace(verdict, evidence=evidence))
     return verdicts

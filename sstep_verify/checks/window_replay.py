@@ -124,7 +124,7 @@ def _started(
     after = trajectories.get(continued_key(s))
     if after is None:
         return None
-    names = () if case.declaration.level >= 2 else None
+    names = () if case.formulas.level >= 2 else None
     window = Window(0, min(s, after.length))
     return replays.finding(after, window, names=names, diagnose=False, afresh=True)
 
@@ -145,7 +145,7 @@ def _judge_run(
 ) -> Verdict:
     trajectory = trajectories[run_key(s)]
     width = min(s, max(trajectory.length, 1))
-    names = case.problem.quantities(case.declaration.update, width, case.stream.block)
+    names = case.problem.quantities(case.formulas.update, width, case.stream.block)
     windows = choose_windows(case, trajectory)
     screened = screen(case, s, trajectory, trajectories) if screenable(case) else Screen()
     chosen = [*((trajectory, window) for window in windows), *screened.notable]
@@ -155,7 +155,7 @@ def _judge_run(
     replayed = sum(finding.bits > 0 for finding in findings[len(chosen) :])
     findings += replayed_otherwise(case, trajectory, screened.bridge, replays, right=not screened.flagged)
     judged = {one.window.begin for one in findings if one.decided and one.bits} | screened.judged
-    showing = [started] if started is not None and case.declaration.level < 2 else []
+    showing = [started] if started is not None and case.formulas.level < 2 else []
     terms = term_records(names, findings + showing)
     if tried < len(screened.flagged) and not failed(findings):
         # Beyond a bound that decides nothing: that is neither right nor wrong.
@@ -181,7 +181,7 @@ def _judge_run(
         causes = causes_of(case, width, findings, between=between)
         found = diagnosis_of(case.problem.loss.task, causes)
         defects, hints = found.defects, (*facts(largest.signs), *found.hints)
-        if case.problem.kernel.linear and not case.declaration.state:
+        if case.problem.kernel.linear and not case.formulas.state:
             hints = *hints, Hint(HintKind.DECLARE_WEIGHTS)
         # Where nothing was tried, the note alone tells it.
         if diagnosed or not case.diagnose:
@@ -308,12 +308,12 @@ def _compared(case: Case, finding: Finding, sources: Mapping[str, Mapping]) -> s
         origin = "of solver and judge together (sstep_verify/bounds/screen.py)"
     elif not finding.bits:  # Its note says what is wrong, or why nothing is known, before any replay.
         return (
-            f"{case.declaration.name} solver, window of iterations {finding.window.begin + 1}.."
+            f"{case.formulas.name} solver, window of iterations {finding.window.begin + 1}.."
             f"{finding.window.end}: measured {finding.measured:.3g}, bound {finding.bound:.3g} (not "
             "replayed)."
         )
     return (
-        f"{case.declaration.name} solver against {against} the window of iterations "
+        f"{case.formulas.name} solver against {against} the window of iterations "
         f"{finding.window.begin + 1}..{finding.window.end}: measured {finding.measured:.3g}, "
         f"bound {finding.bound:.3g} ({origin}), the kernel taken from the "
         f"{SOURCES[finding.source]}. Largest ratios: {ratios}."

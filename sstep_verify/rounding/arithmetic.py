@@ -1,8 +1,8 @@
 """Unit roundoff, the constants of rounding error analysis, and a problem as a precision holds it.
 
 All bounds but those of the optimum are derived for the problem as the declared precision holds it.
-A solver that rounds its input to its precision before anything is computed (`Declaration.data_rounding`)
-solves another problem than the one that it was given, ``x~ = fl(x)``, ``y~ = fl(y)`` and parameters alike.
+A solver that rounds its input to its precision before anything is computed (`rounds_data`) solves another
+problem than the one that it was given, ``x~ = fl(x)``, ``y~ = fl(y)`` and parameters alike.
 Rounding to nearest leaves no choice, so that problem is known exactly, and float64 holds it: a run is
 judged against it, and no bound has a term for what the input lost. How far it is from the given problem is
 a question about the input, which only what is said of the given problem's optimum asks
@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Problem
+from sstep_verify.rounding.formulas import rounds_data
 
 TYPES: dict[str, Any] = {"float32": np.float32, "float64": np.float64, "longdouble": np.longdouble}
 
@@ -195,7 +196,7 @@ def held_problem(problem: Problem, declaration: Declaration) -> Problem | None:
         The given problem itself where nothing is rounded; None where a number of it overflows, or a
         parameter that must be positive underflows: then nothing can be promised of a run.
     """
-    if declaration.precision != "float32" or not declaration.data_rounding:
+    if not rounds_data(declaration):
         return problem
     precision = declaration.precision
     data: Any = sp.csr_array(problem.data) if problem.is_sparse else problem.data

@@ -36,6 +36,7 @@ from sstep_verify.rounding.arithmetic import (
     stored,
     unit_roundoff,
 )
+from sstep_verify.rounding.formulas import is_scaled
 
 
 class Box(NamedTuple):
@@ -61,7 +62,7 @@ def end_error(dual: Dual, declaration: Declaration) -> float:
     """
     ends = [abs(end) for end in (dual.lower, dual.upper) if abs(end) < np.inf]
     rounded = any(stored(end, declaration.precision) != end for end in ends)
-    roundings = 2 * declaration.scaled + 3 * rounded
+    roundings = 2 * is_scaled(declaration) + 3 * rounded
     return float(gamma(roundings, unit_roundoff(declaration.precision)) * max(ends, default=0.0) * OUTWARD)
 
 

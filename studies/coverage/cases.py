@@ -100,6 +100,8 @@ def planned(generator: np.random.Generator, row: dict[str, str]) -> Planned:
         start=start,
         initial=_start(generator, problem) if row["initial"] == "others" else None,
         unit=s if row["unit"] == "s" else 1,
+        scaled=row["scaled"] == YES,
+        as_given=row["as_given"] == YES,
     )  # fmt: skip
     if row["claims"] == YES and drawn:
         name = "gap" if problem.is_svm else "residual"
@@ -134,7 +136,7 @@ def _drawn(generator: np.random.Generator, row: dict[str, str], kernel: Kernel) 
         reciprocal=generator.random() < 0.3,
         divided=one_of(generator, ("sum", "product")),
         products_first=generator.random() < 0.5,
-        scale=3 if declared.scaled else 1,
+        scale=3 if row["scaled"] == YES else 1,
         decimals=row["written"] == "decimals",
         undeclared=Undeclared(**undeclared),
     )
@@ -153,7 +155,7 @@ def _problem(generator: np.random.Generator, row: dict[str, str]) -> Problem:
         return float(held((1.0 + generator.random()) * size(power)))
 
     def held(values: Any) -> Any:
-        rounds = single and row["data_rounding"] != YES
+        rounds = single and row["as_given"] == YES
         return np.float64(np.float32(values)) if rounds else values
 
     data = held(DATA[row["data"]](generator, m) * size(8 if row["kernel"] == "polynomial" else 2))

@@ -72,10 +72,14 @@ PLANNED: dict[str, tuple[str, ...]] = {
     "range": ("near 1", "whole"),
     "data": ("spread", "cancelling", "ulp apart", "still"),
     "written": ("binary", "decimals"),
+    "scaled": SWITCH,
+    "as_given": SWITCH,
 }
 """What a case may be, and how its data are."""
 
 NO_PLAN = {
+    "restarts": "which runs a program may be asked for: of the same runs the same verdicts",
+    "oracle": "who evaluates: a campaign of its own compares both",
     "problem": "told by task, kernel, storage, range and data",
     "stream": "told by block",
     "s_values": "told by s",
@@ -143,6 +147,8 @@ def row_of(
         "replay_limit": case.replay_limit > 0,
         "storage": scipy.sparse.issparse(case.problem.data),
         "range": wide,
+        "scaled": case.scaled,
+        "as_given": case.as_given,
     }
     return {
         **declared_values(case.declaration),

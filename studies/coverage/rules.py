@@ -60,7 +60,7 @@ def _production(exchange: str) -> list[Rule]:
     if exchange == "gram":
         free |= {"recompute": VALUES["recompute"], "kernel": ("linear",)}
     fixed = {name: (value,) for name, value in declared.items() if name not in free}
-    apart = {"claims": (NO,), "written": ("binary",), "unit": ("1",)}
+    apart = {"claims": (NO,), "written": ("binary",), "unit": ("1",), "scaled": (NO,), "as_given": (NO,)}
     why = f"exchange {exchange} is made by the production solver alone, which fixes the rest"
     return _rules(why, "exchange", (exchange,), fixed | free | apart)
 

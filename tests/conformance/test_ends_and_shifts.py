@@ -22,6 +22,7 @@ from sstep_verify import (
 )
 from sstep_verify.oracle.balls.exact_kernel import classical_steps
 from sstep_verify.problems import BoxedLoss
+from sstep_verify.rounding.formulas import Formulas
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.verdict import Status
 
@@ -55,7 +56,7 @@ def test_an_upper_end_that_the_precision_does_not_store():
             log[step, 0] = alpha[i]
         return alpha.astype(float)
 
-    declaration = Declaration("a32", precision="float32", rbf="difference", data_rounding=False, log=True)
+    declaration = Formulas("a32", precision="float32", rbf="difference", log=True, as_given=True)
     assert failed(solve, drawn(Hinge(0.1)), STREAM, declaration, "trajectory", "box") == []
 
 

@@ -126,7 +126,7 @@ def solver(form: str, dtype):
 @pytest.mark.parametrize("form", ["in-place", "added", "frozen"])
 def test_no_right_form_is_refused(example, form, precision, check):
     loss_of = example["EpsilonInsensitive"]
-    declared = Declaration("any", precision, update=form, rbf="difference", log=True, data_rounding=True)
+    declared = Declaration("any", precision, update=form, rbf="difference", log=True)
     for seed in range(4):
         generator = np.random.Generator(np.random.PCG64(seed))
         data, y = generator.standard_normal((SAMPLES, 3)), generator.standard_normal(SAMPLES)

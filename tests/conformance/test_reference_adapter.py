@@ -37,6 +37,7 @@ from sstep_verify.problems import (
 )
 from sstep_verify.recurrence.mutants import CATALOGUE
 from sstep_verify.recurrence.mutation import NONE, Mutation
+from sstep_verify.rounding.formulas import formulas_of
 from sstep_verify.verdict import Status
 
 # Few samples, so that a window of 16 draws coordinates again that were clipped: where such a step is free,
@@ -168,8 +169,7 @@ def test_a_precision_that_is_not_kept_is_red(made, declared, loss, block):
 
 def test_input_that_was_rounded_unsaid_is_red():
     solver = ReferenceSolver("float32", "classical")
-    assert solver.declaration.data_rounding
-    unsaid = replace(solver.declaration, data_rounding=False)
+    unsaid = formulas_of(solver.declaration, as_given=True)
     case = case_of(RBFKernel(0.3), Hinge(30.0), 1, unsaid)
     far = replace(case.problem, data=case.problem.dense + 1000.0)  # Differences lose what samples lose.
     verdicts = judged(replace(case, problem=far), solver, Oracle(far))

@@ -32,7 +32,7 @@ KINDS: dict[str, Any] = {
 UNNAMED = ("program", "conventions", "declaration")
 """Tables whose keys a setting may give without their name."""
 
-FOLLOWS = ("name", "log", "ranks", "level", "panels", "blocks", "scaled")
+FOLLOWS = ("name", "log", "ranks", "level", "panels", "blocks")
 """Fields of a `Declaration` that follow from what a program does."""
 
 
@@ -156,7 +156,7 @@ class ProgramFile:
 
     def declared(self, ranks: int) -> Declaration:
         """What it says it is, on so many ranks; InputError if a field is unknown or unusable."""
-        given, exact = self.program, self.conventions.exact
+        given = self.program
         where = f"program {given.name!r}, [declaration]"
         known = [item.name for item in fields(Declaration) if item.name not in FOLLOWS]
         for name in self.declaration:
@@ -174,7 +174,7 @@ class ProgramFile:
         level = 0 if self.rounded or self.ends_apart else level
         fixed = {
             "exchange": counted, "name": given.name, "log": given.writes == "log" and not self.rounded,
-            "ranks": ranks, "level": level, "panels": given.panel and level >= 2, "scaled": not exact,
+            "ranks": ranks, "level": level, "panels": given.panel and level >= 2,
         }  # fmt: skip
         made: Declaration = convert({**self.declaration, **fixed}, Declaration, where)
         states = list(made.state)
@@ -186,7 +186,7 @@ class ProgramFile:
                 "that they may have",
             ),
             (
-                states and made.scaled,
+                states and not self.conventions.exact,
                 f"state = ['weights'] goes with a scale that is a power of two, and not with "
                 f"{self.conventions.scale!r}: for weights no bound is derived with any other",
             ),

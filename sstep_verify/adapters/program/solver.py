@@ -40,7 +40,8 @@ ANY = 0
 class ProgramSolver:
     """A program that is started for every run, and read by what it leaves; ``{np}`` says the ranks.
 
-    `restarts` says whether it makes runs from any vector and any place of the stream; `remarks` are what is
+    `restarts` says whether it makes runs from any vector and any place of the stream, `scaled` and
+    `as_given` what its conventions say of its numbers (`rounding.formulas.Formulas`); `remarks` are what is
     to be told of its runs beside verdicts, each once, until somebody clears it.
     """
 
@@ -50,6 +51,8 @@ class ProgramSolver:
         self.described, self._program, self._ranks = described, described.program, ranks
         self.declaration = described.declared(ranks)
         self.restarts = not described.from_zero and described.conventions.counts == "iterations"
+        self.scaled = not described.conventions.exact
+        self.as_given = described.conventions.data == "given"
         self._given_up: dict[int, ProgramError] = {}
         self.remarks: dict[str, None] = {}
         self._long: dict[str, set[float]] = {}

@@ -3,7 +3,7 @@
 With the program's v and our a, of coordinate i at its place k: ``a_i = scale sign_i v_k``. A sign, and a
 scale that is a power of two, change no rounding of any correct recurrence, so that all of it can be judged.
 With any other scale the program's recurrence is another one in float64: what its constants may be off by
-enters the bounds (`Declaration.scaled`, rounding/kernel/entries.py), and our a is known up to the rounding
+enters the bounds (`Formulas.scaled`, rounding/kernel/entries.py), and our a is known up to the rounding
 of one product, which is formed exactly here and rounded once.
 """
 
@@ -114,7 +114,8 @@ class Conventions:
     label 1 before those with -1, each in the order given (LIBLINEAR groups classes in order of their
     first appearance, but puts 1 before -1). `counts` is what ``{H}`` counts in its arguments; an epoch
     is ``m // b`` iterations. With the `start` zero it takes no a0. `rows` is what the kernel rows hold
-    that it leaves: K(x_i, x_l), or Q = y_i y_l K(x_i, x_l) (K-SVM).
+    that it leaves: K(x_i, x_l), or Q = y_i y_l K(x_i, x_l) (K-SVM). `data` says whether one in float32
+    rounds its data, targets and parameters to float32 first, or uses them as they are given.
     """
 
     scale: int | float | str = 1
@@ -123,6 +124,7 @@ class Conventions:
     counts: Literal["iterations", "windows", "epochs"] = "iterations"
     start: Literal["given", "zero"] = "given"
     rows: Literal["K", "Q"] = "K"
+    data: Literal["rounded", "given"] = "rounded"
 
     def __post_init__(self) -> None:
         if isinstance(self.scale, str):

@@ -26,7 +26,7 @@ from sstep_verify.campaign.verdicts.runs import (
 from sstep_verify.checks import window_replay
 from sstep_verify.checks.metamorphic_exact import CHECK as SAME_BITS
 from sstep_verify.checks.registry import case_of, cases_to_judge, verdicts_of, with_draws
-from sstep_verify.checks.shared.case import Case, Check
+from sstep_verify.checks.shared.case import Case, Check, told_by
 from sstep_verify.checks.shared.outcome import nothing_compared
 from sstep_verify.oracle.choice import oracle_named
 from sstep_verify.oracle.facade import Oracle
@@ -87,6 +87,8 @@ def made_cases(
     declarations = {name: solver.declaration for name, solver in solvers.items()}
     for spec in unit.work:
         case = make_case(spec, data, declarations, again, options)
+        said = told_by(solvers[""])
+        case = replace(case, scaled=said["scaled"], as_given=said["as_given"])
         if told := out_of_range(case.problem):
             yield spec, case, solvers, told
             continue

@@ -102,9 +102,8 @@ def _right_with(
             continue
         change = own.of(problem).into(other.of(problem))
         changed = {key: _changed(run, change, case) for key, run in runs.items()}
-        declared = replace(case.declaration, scaled=not other.exact)
         stream = replace(case.stream, drawn="") if logged else case.stream
-        other_case = replace(case, declaration=declared, stream=stream, diagnose=False)
+        other_case = replace(case, scaled=not other.exact, stream=stream, diagnose=False)
         tried = with_draws(other_case, changed.values())
         if tried and all(one.status is Status.PASS for one in verdicts_of(check, tried, changed, oracle)):
             if isinstance(other.scale, str) and other.scale != own.scale and other.of(problem).exact:

@@ -92,7 +92,7 @@ class Relation:
 
     def has_room_for(self, case: Case, states: np.ndarray) -> bool:
         """Whether the recorded states of the original run, shape (k, m), stay in range on both sides."""
-        changed, declared = self.transformed, case.declaration
+        changed, declared = self.transformed, case.formulas
         if not np.isfinite(states).all():  # What overflows at one scale need not at another.
             return False
         moved = np.array([changed.forward(state) for state in states])
@@ -114,7 +114,7 @@ def same_bits(case: Case) -> tuple[Relation, ...]:
     kernel = None
     if not (same_kernel and problem.is_svm):
         draws = np.unique(case.stream.blocks(0, min(case.short, case.iterations)))
-        kernel = kernel_span(problem, case.declaration, draws)
+        kernel = kernel_span(problem, case.formulas, draws)
     entries = None if same_kernel else kernel
     related = [_scaling(case, f"data-{way}", scale_data, sign, entries) for way, sign in WAYS.items()]
     if problem.is_svm:
@@ -128,7 +128,7 @@ def _scaling(
     case: Case, name: str, transform: Callable[..., Transformed], sign: int, kernel: Span | None
 ) -> Relation:
     """The relation for the largest power that leaves room for everything but a, which is not yet known."""
-    problem, declaration = case.problem, case.declaration
+    problem, declaration = case.problem, case.formulas
     same = Transformed(problem, case.stream)
     most = np.finfo(TYPES[declaration.precision]).maxexp // SHARE_FOR_KERNEL
     what = "data" if transform is scale_data else "targets"

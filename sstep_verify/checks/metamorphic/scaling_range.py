@@ -31,6 +31,7 @@ import numpy as np
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import PolynomialKernel, Problem
 from sstep_verify.rounding.arithmetic import TYPES, stored
+from sstep_verify.rounding.formulas import rounds_data
 from sstep_verify.rounding.kernel.entries import kernel_entries
 
 MOST_ENTRIES = 1 << 22
@@ -155,7 +156,7 @@ def no_room_for_states(
 
 
 def _data(problem: Problem, declaration: Declaration) -> np.ndarray:
-    return stored(problem.dense, declaration.precision) if declaration.data_rounding else problem.dense
+    return stored(problem.dense, declaration.precision) if rounds_data(declaration) else problem.dense
 
 
 def _product_top(data: np.ndarray) -> int:

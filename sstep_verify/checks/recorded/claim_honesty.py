@@ -126,12 +126,12 @@ def _evaluated(case: Case, vector: np.ndarray, predicted: bool) -> dict[str, Eva
     if not np.isfinite(alpha).all():
         return {}
     evaluate = svm_values if case.problem.is_svm else ridge_values
-    values = vars(evaluate(case.problem, case.declaration, alpha))
+    values = vars(evaluate(case.problem, case.formulas, alpha))
     known = {name: value for name, value in values.items() if isinstance(value, Evaluated)}
     known["objective"] = replace(known["dual"], value=-known["dual"].value)
-    samples = predictions(case.problem, case.declaration, alpha) if predicted else []
+    samples = predictions(case.problem, case.formulas, alpha) if predicted else []
     known |= {PREDICTION.format(place): value for place, value in enumerate(samples)}
-    if may_overflow(case.problem, case.declaration, alpha):
+    if may_overflow(case.problem, case.formulas, alpha):
         return {name: replace(value, solver_error=math.inf) for name, value in known.items()}
     return known
 

@@ -148,7 +148,7 @@ class PanelRows:
         largest = int(np.argmax(finite.max(axis=1)))
         self._in_float64 = np.union1d(chosen, [largest])
         self.among = np.arange(case.problem.samples) if panel.among is None else panel.among
-        entries = kernel_entries(case.problem, case.declaration, panel.columns[self._in_float64])
+        entries = kernel_entries(case.problem, case.formulas, panel.columns[self._in_float64])
         self._all = entries = entries.among(self.among)
         with np.errstate(invalid="ignore", divide="ignore"):
             distance = np.abs(panel.entries[self._in_float64] - entries.values).astype(np.float64)
@@ -212,7 +212,7 @@ class PanelRows:
         return [each.mutation is NONE and self._fits(each) for each in alike]
 
     def _fits(self, candidate: Candidate) -> bool:
-        mutant = rows_of(candidate.problem, self.case.declaration, self.columns, candidate.rows).among(
+        mutant = rows_of(candidate.problem, self.case.formulas, self.columns, candidate.rows).among(
             self.among
         )
         with np.errstate(invalid="ignore", over="ignore"):
@@ -231,7 +231,7 @@ class PanelRows:
                 self.entries.values,
                 self.measured[1],
                 self.entries.solver_error,
-                self.case.declaration.precision,
+                self.case.formulas.precision,
             ),
         }
 
@@ -246,7 +246,7 @@ class PanelRows:
     @cached_property
     def defects(self) -> dict[str, KernelEntries]:
         """What planted defects would have put into the compared rows."""
-        defects = panel_defects(self.case.problem, self.case.declaration, self.columns)
+        defects = panel_defects(self.case.problem, self.case.formulas, self.columns)
         return {name: entries.among(self.among) for name, entries in defects.items()}
 
 
@@ -277,7 +277,7 @@ def _digits(error: float, largest: float, whole: float) -> float:
 
 def applies(case: Case, s: int) -> bool:
     """Whether the solver exposes the kernel entries that it used."""
-    return case.declaration.exposes
+    return case.formulas.exposes
 
 
 def runs(case: Case) -> dict[str, RunRequest]:

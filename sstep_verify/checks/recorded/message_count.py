@@ -47,7 +47,7 @@ SUPPORT = "support"
 
 def _requests(case: Case, s: int) -> dict[str, RunRequest]:
     """The plain run, logged where words depend on a; of exchange per-window one of half its windows."""
-    plain, exchange = plain_request(case, s), case.declaration.exchange
+    plain, exchange = plain_request(case, s), case.formulas.exchange
     requests = {run_key(s): replace(plain, log=exchange == SUPPORT and loggable(case))}
     half = _windows(case.iterations, s) // 2 * s
     if exchange == PER_WINDOW and half:
@@ -70,7 +70,7 @@ def _judge(
     """
     counts, steps, windows = whole.counters, whole.length, _windows(whole.length, s)
     due: tuple[str, ...] = COUNTED
-    if case.declaration.exchange != PER_WINDOW:
+    if case.formulas.exchange != PER_WINDOW:
         expected = expected_counts(case, s, whole)
     elif half is None:
         return
@@ -118,7 +118,7 @@ def _judge(
 def _others(case: Case, trajectory: Trajectory) -> list[Finding]:
     """Collectives beside the reductions: no more than recording a takes, where nothing else makes any."""
     counts, recorded = trajectory.counters, len(trajectory.iterations)
-    if AFTER_OTHERS not in counts or BROADCASTS in counts or SEPARATE in case.declaration.options:
+    if AFTER_OTHERS not in counts or BROADCASTS in counts or SEPARATE in case.formulas.options:
         return []
     followed = counts[AFTER_OTHERS]
     place = Place(found=followed, expected=recorded, item="reductions after another collective")
@@ -127,7 +127,7 @@ def _others(case: Case, trajectory: Trajectory) -> list[Finding]:
 
 def _terms(case: Case, s: int, steps: int, windows: int, whole: Trajectory) -> tuple[Term, ...]:
     """What communicating as the classical method does, or once per draw, would have added."""
-    exchange = case.declaration.exchange
+    exchange = case.formulas.exchange
     if exchange in ("kept-gram", "column-cache") or s == 1:
         return ()
     often = planted(
@@ -145,7 +145,7 @@ def expected_counts(case: Case, s: int, trajectory: Trajectory) -> list[dict[str
 
     Without the words for exchange support where the run has no log: they depend on a.
     """
-    declared, samples = case.declaration, case.problem.samples
+    declared, samples = case.formulas, case.problem.samples
     norms = case.problem.kernel.of_distance and declared.rbf == "norm-expansion"
     if declared.exchange == "kept-gram":
         sizes = samples, -(-trajectory.length // s), declared.gram_rows, norms
@@ -179,7 +179,7 @@ def _drawn(case: Case, s: int, trajectory: Trajectory) -> Iterator[np.ndarray]:
 
 def applies(case: Case, s: int) -> bool:
     """Whether an exchange is declared."""
-    return bool(case.declaration.exchange)
+    return bool(case.formulas.exchange)
 
 
 def runs(case: Case) -> dict[str, RunRequest]:

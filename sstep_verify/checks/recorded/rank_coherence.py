@@ -29,7 +29,7 @@ def _shows(case: Case, trajectory: Trajectory) -> bool:
     """Whether a run has digests to show, or shows without them that ranks differ."""
     received = trajectory.received
     return (
-        (case.declaration.ranks > 1 and case.declaration.level >= 3)
+        (case.formulas.ranks > 1 and case.formulas.level >= 3)
         or any(
             digests != (fingerprint(trajectory.at(iteration)),)
             for iteration, digests in trajectory.fingerprints.items()
@@ -46,9 +46,9 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
     """
     if not _shows(case, trajectory):
         return
-    ranks = case.declaration.ranks
+    ranks = case.formulas.ranks
     known = [k for k in trajectory.iterations.tolist() if k in trajectory.fingerprints]
-    planned = int(trajectory.iterations.size) if case.declaration.level >= 3 else len(known)
+    planned = int(trajectory.iterations.size) if case.formulas.level >= 3 else len(known)
     findings = [_compare(ranks, trajectory, iteration) for iteration in known]
     terms, collectives = list[Term](), 0
     if planned:  # A rank that made no updates would add its first a to those that are compared.

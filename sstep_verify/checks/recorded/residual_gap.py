@@ -76,13 +76,13 @@ def _judge(case: Case, s: int, oracle: Oracle, *runs: Trajectory) -> list[Verdic
     InputError
         If a state is declared that the problem does not have.
     """
-    return [_verdict(case, s, name, oracle, *runs) for name in case.declaration.state if runs]
+    return [_verdict(case, s, name, oracle, *runs) for name in case.formulas.state if runs]
 
 
 def _verdict(
     case: Case, s: int, name: str, oracle: Oracle, short: Trajectory, plain: Trajectory
 ) -> Verdict:
-    bound, plain = DriftBound(case.problem, case.declaration, name), sparse(plain, name)
+    bound, plain = DriftBound(case.problem, case.formulas, name), sparse(plain, name)
     findings, effects = _segments(case, name, short, bound, oracle)
     others, further = _segments(case, name, plain, bound, oracle)
     # Over long segments of the plain run nothing may be promised; what is known of the others stands.
@@ -127,10 +127,10 @@ def _segments(
     planned = int(trajectory.iterations.size)
     recorded = trajectory.state.get(name)
     if recorded is None:
-        what = f"{case.declaration.name} declares the state {name!r}, but the run did not record it"
+        what = f"{case.formulas.name} declares the state {name!r}, but the run did not record it"
         return [unknown(what)], []
     if not (np.isfinite(recorded).all() and np.isfinite(trajectory.alphas).all()):
-        what = f"{name} or a of {case.declaration.name} is not finite"
+        what = f"{name} or a of {case.formulas.name} is not finite"
         if finite_promised(case, trajectory):
             return [wrong(what)], []
         return [unknown(f"{what}, as those of a correct run may be")], []
@@ -159,7 +159,7 @@ def _finding(
     entry, worst = worst_entry(drift, limit)
     iteration = int(trajectory.iterations[place])
     what = (
-        f"{name} carried by {case.declaration.name} at iteration {iteration}, entry {entry}: distance from "
+        f"{name} carried by {case.formulas.name} at iteration {iteration}, entry {entry}: distance from "
         "the true one"
     )
     return replace(worst, what=what, window=Window(0, iteration))
@@ -167,7 +167,7 @@ def _finding(
 
 def applies(case: Case, s: int) -> bool:
     """Whether a maintained state is declared."""
-    return bool(case.declaration.state)
+    return bool(case.formulas.state)
 
 
 def runs(case: Case) -> dict[str, RunRequest]:

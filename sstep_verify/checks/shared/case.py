@@ -10,12 +10,14 @@ import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.protocol import Declaration, RunRequest
+from sstep_verify.rounding.formulas import formulas_of
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict
 
@@ -70,6 +72,8 @@ class Case:
     classical_right : bool
         Whether a run of s = 1 that is not judged here is known to be right; then causes of a failure that
         would be seen in it as well are none.
+    scaled, as_given : bool
+        What a program file says of its numbers beside what is declared (`rounding.formulas.Formulas`).
     oracle : {"arb", "mpmath"}
         Name of the oracle that judges it.
     """
@@ -94,12 +98,25 @@ class Case:
     diagnose: bool = True
     further: tuple[int, ...] = ()
     restarts: bool = True
+    scaled: bool = False
+    as_given: bool = False
     classical_right: bool = False
     oracle: str = "arb"
+
+    @cached_property
+    def formulas(self) -> Declaration:
+        """What is declared, with what is known besides: what every bound is derived for."""
+        return formulas_of(self.declaration, scaled=self.scaled, as_given=self.as_given)
 
     def panel_words(self, steps: int) -> int:
         """Most kernel entries of a window of some steps: distinct coordinates times m."""
         return min(steps * self.stream.block, self.problem.samples) * self.problem.samples
+
+
+def told_by(solver: Any) -> dict[str, Any]:
+    """What a program says of its runs and numbers beside what it declares, by field of `Case`."""
+    usual = {"restarts": True, "scaled": False, "as_given": False}
+    return {name: getattr(solver, name, value) for name, value in usual.items()}
 
 
 LOG_WORDS = 1 << 25
@@ -111,7 +128,7 @@ def loggable(case: Case) -> bool:
 
     Steps are made from a, or from weights carried beside it; a longdouble's digits do not fit.
     """
-    declared = case.declaration
+    declared = case.formulas
     known = not declared.state or declared.state[0] == "weights"
     return (
         declared.log
@@ -133,9 +150,9 @@ def plain_request(case: Case, s: int) -> RunRequest:
     only, at those of the points, unless one run of it shows more than its end (level 2).
     """
     record = {end for end in (*case.points.get(s, ()), case.iterations) if end}
-    if case.declaration.level < 2:
+    if case.formulas.level < 2:
         record = {end for end in record if end % case.unit == 0}
-    if case.declaration.level > (0 if case.unit == 1 else 1):
+    if case.formulas.level > (0 if case.unit == 1 else 1):
         record |= {(end - 1) // s * s for end in record}
     return RunRequest(
         case.problem, case.stream, s, case.iterations, case.start, case.initial, tuple(sorted(record))

@@ -36,7 +36,7 @@ def continued_from(case: Case, plain: Trajectory) -> int:
     alpha is finite and not 0. A solver that takes no start, or shows a part of alpha or its rounded values
     only, is not continued.
     """
-    if not case.restarts or case.declaration.level < 1 or plain.known is not None:
+    if not case.restarts or case.formulas.level < 1 or plain.known is not None:
         return 0
     if plain.rounding is not None:
         return 0

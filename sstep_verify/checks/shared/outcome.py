@@ -191,10 +191,10 @@ def executed(findings: Iterable[Finding]) -> int:
 def finite_promised(case: Case, trajectory: Trajectory) -> bool:
     """Whether no correct run can form a number that its precision does not hold."""
     asked = trajectory.asked or asked_of(plain_request(case, trajectory.s))
-    held = held_problem(case.problem, case.declaration)
+    held = held_problem(case.problem, case.formulas)
     if held is None:
         return False
-    drawn = held, case.declaration, min(asked.s, max(asked.iterations, 1)), case.stream.block
+    drawn = held, case.formulas, min(asked.s, max(asked.iterations, 1)), case.stream.block
     if trajectory.log is not None:
         logged = np.asarray(trajectory.log).ravel()
         first = np.argmin(np.isfinite(logged)) if not np.isfinite(logged).all() else logged.size
@@ -202,7 +202,7 @@ def finite_promised(case: Case, trajectory: Trajectory) -> bool:
         largest = float(np.abs(before).max(initial=0.0))
     else:
         largest = largest_value(*drawn, asked.iterations, asked.initial)
-    return largest_number(*drawn, largest) < float(np.finfo(TYPES[case.declaration.precision]).max)
+    return largest_number(*drawn, largest) < float(np.finfo(TYPES[case.formulas.precision]).max)
 
 
 def facts(signs: Iterable[str]) -> tuple[Hint, ...]:

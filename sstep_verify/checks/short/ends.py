@@ -54,7 +54,7 @@ class ShortRun:
         if not np.isfinite(self.run.alphas).all():
             return [False] * len(alike)
         truth = self._truth_of(problem)
-        declared = self.truth.case.declaration
+        declared = self.truth.case.formulas
         entries = rows_of(problem, declared, truth.places, rows) if rows else truth.entries
         try:
             states = self._states(truth, entries if rows else None, alike)
@@ -140,7 +140,7 @@ class ShortRun:
         if problem.is_svm:
             reach = mistaken_reach(
                 problem,
-                self.truth.case.declaration,
+                self.truth.case.formulas,
                 entries,
                 truth.places,
                 largest,
@@ -172,5 +172,5 @@ def causes_of(
     if first < short_length(case):
         shorter = ShortTruth(replace(case, short=first, s_values=(s,)), truth.oracle)
         places.append(ShortRun(shorter, s, run))
-    suspects = suspects_of(case.problem, case.declaration.update, s, case.stream.block, between=between)
+    suspects = suspects_of(case.problem, case.formulas.update, s, case.stream.block, between=between)
     return explanations(suspects, places)

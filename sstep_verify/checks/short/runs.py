@@ -87,12 +87,12 @@ class ShortTruth:
     @cached_property
     def entries(self) -> KernelEntries:
         """Float64 kernel rows of the distinct coordinates, shape (c, m)."""
-        return kernel_entries(self._problem, self.case.declaration, self.places)
+        return kernel_entries(self._problem, self.case.formulas, self.places)
 
     def bounds(self, s: int) -> dict[int, TrajectoryBound]:
         """Bound C of the run of an s at its points."""
         if s not in self._bounds:
-            problem, declared, exact = self._problem, self.case.declaration, self.exact
+            problem, declared, exact = self._problem, self.case.formulas, self.exact
             ends = list(short_points(self.case, s))
             start = np.zeros(problem.samples)
             carried = carried_weights(problem, declared, exact.places, start)
@@ -218,7 +218,7 @@ class ShortTruth:
         terms = [STALE] if s == 1 else []
         if any(len(window) > 1 and np.unique(window).size > 1 for window in windows):
             terms.append("kernel-correction")
-        frozen = self.case.declaration.update == "frozen"
+        frozen = self.case.formulas.update == "frozen"
         if frozen and any(np.unique(window).size < window.size for window in windows):
             terms.append("overlap")
         if self._problem.is_svm and self._problem.boxed.shift:

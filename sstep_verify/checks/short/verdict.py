@@ -72,7 +72,7 @@ def compared_at(
     exact = truth.exact
     steps = type(exact.steps)(*(part[:iteration] for part in vars(exact.steps).values()))
     replay = Replay(exact.places, *distance, steps, truth.effects(s, known)[iteration], exact.bits)
-    resolved = resolution(truth.case.declaration, replay, np.zeros_like(states[0]), states[0])
+    resolved = resolution(truth.case.formulas, replay, np.zeros_like(states[0]), states[0])
     finding = compare(window, replay, bound.radius, resolved)
     if math.isinf(finding.bound):
         # Nothing is promised, however wide the enclosure of what overflowed.
@@ -112,7 +112,7 @@ def _unfit(
     if moved is None:
         return None
     signs = [STREAM, WRITE_BACK]
-    if classical is None and truth.case.declaration.level < 2:
+    if classical is None and truth.case.formulas.level < 2:
         signs.append(FIRST)
     place = Place(0, iteration, moved, found=float(state[moved]), expected=float(other[moved]))
     return wrong("", abs(float(state[moved] - other[moved])), signs=tuple(signs), place=place)
@@ -159,7 +159,7 @@ def verdict_of(
     finding = decisive(promising(points))
     shown = {KERNEL, OVERLAP, OMEGA} | ({STALE} if s == 1 else set())
     shown |= {TAIL} if short_length(case) % s else set()
-    names = [name for name in case.problem.quantities(case.declaration.update, s, 1) if name in shown]
+    names = [name for name in case.problem.quantities(case.formulas.update, s, 1) if name in shown]
     terms = term_records(names, points, "recorded state")
     # The planted defect is the dropped kernel correction. s = 1 has none; but where a result was written
     # with a rounding that is most of the bound, the run must have shown the stale product left out.

@@ -130,7 +130,7 @@ def wrong_windows(judged: JudgedRun) -> list[Finding]:
     It tells no state that is carried beside a; where there is one there is nothing to replay.
     """
     case, trajectory = judged.case, judged.trajectory
-    if case.declaration.state or not affordable(case, min(trajectory.s, max(trajectory.length, 1))):
+    if case.formulas.state or not affordable(case, min(trajectory.s, max(trajectory.length, 1))):
         return []
     wrong = np.unique(judged.wrong // trajectory.s)
     right = np.setdiff1d(np.arange(-(-trajectory.length // trajectory.s)), wrong)

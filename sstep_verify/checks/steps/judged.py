@@ -150,7 +150,7 @@ class StepJudge:
 
     def constants(self, width: int) -> ClipConstants | SolveConstants:
         """What the bounds of all steps of windows of s are made from."""
-        problem, declaration, factored = self.case.problem, self.case.declaration, self.rows.factored
+        problem, declaration, factored = self.case.problem, self.case.formulas, self.rows.factored
         counts = problem.samples, problem.samples, width
         if problem.is_svm:
             return clip_constants(declaration, *counts, problem.dual, factored, judge=self._judge)
@@ -162,7 +162,7 @@ class StepJudge:
         steps, width = trajectory.length, trajectory.s
         wanted = max(BUDGET, int(SHARE * steps))
         # Weights drift from step to step, so that none can be left out.
-        if steps <= wanted or self.case.declaration.state:
+        if steps <= wanted or self.case.formulas.state:
             return [(0, steps)] if steps else []
         length = -(-wanted // PARTS // width) * width
         slots = -(-steps // length)
@@ -174,9 +174,9 @@ class StepJudge:
         """The state before the first step, and the drift of weights that are carried beside it."""
         case, alpha = self.case, np.array(trajectory.alphas[0], dtype=np.float64)
         state = state_of(case.problem, alpha, case.stream.block)
-        if not case.declaration.state:
+        if not case.formulas.state:
             return state, None
-        return state, WeightsDrift(case.problem, case.declaration, alpha, trajectory.start, trajectory.s)
+        return state, WeightsDrift(case.problem, case.formulas, alpha, trajectory.start, trajectory.s)
 
     def _skip(self, trajectory: Trajectory, state: State, begin: int, end: int) -> None:
         """Take the log's word for some steps."""

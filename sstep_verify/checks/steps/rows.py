@@ -72,7 +72,7 @@ class JudgeRows:
 
     def __init__(self, case: Case, oracle: Oracle, *, judge: bool = True):
         self._case, self._oracle, self._judge = case, oracle, judge
-        problem, declaration = case.problem, case.declaration
+        problem, declaration = case.problem, case.formulas
         self.whole = problem.samples**2 <= WHOLE_WORDS
         self.factored = NOT_FACTORED
         if may_factor(problem, declaration):
@@ -92,19 +92,19 @@ class JudgeRows:
             slot[columns] = np.arange(columns.size)
             return self._bounded(self.entries(columns), slot)
         if self._every is None:
-            entries = kept_entries(self._oracle, self._case.problem, self._case.declaration)
+            entries = kept_entries(self._oracle, self._case.problem, self._case.formulas)
             self._every = self._bounded(entries, np.arange(samples, dtype=np.int64))
         return self._every
 
     def entries(self, coordinates: np.ndarray) -> KernelEntries:
         """Kernel rows of some coordinates, shape (c,), with bounds on their errors."""
-        problem, declaration = self._case.problem, self._case.declaration
+        problem, declaration = self._case.problem, self._case.formulas
         if not self.whole:
             return kernel_entries(problem, declaration, coordinates)
         return kept_entries(self._oracle, problem, declaration).at(coordinates)
 
     def _bounded(self, entries: KernelEntries, slot: np.ndarray) -> Rows:
-        problem, precision = self._case.problem, self._case.declaration.precision
+        problem, precision = self._case.problem, self._case.formulas.precision
         largest, judge_error = np.zeros((2, 0))
         if problem.is_svm:
             sizes, errors = entry_errors(entries, judge=self._judge)

@@ -132,7 +132,7 @@ def step_terms(judged: JudgedRun, exact: Sequence[Finding]) -> tuple[Term, ...]:
     case, length, s = judged.case, judged.trajectory.length, judged.trajectory.s
     shown = {name: error for step in exact if step.decided for name, error in step.detection_limit.items()}
     terms = []
-    for name in case.problem.quantities(case.declaration.update, min(s, max(length, 1)), case.stream.block):
+    for name in case.problem.quantities(case.formulas.update, min(s, max(length, 1)), case.stream.block):
         if (name == TAIL and length % s == 0) or (name == BOUNDARY and length <= s):
             continue
         if name == WRITE_BACK:
@@ -152,7 +152,7 @@ def _write_back(judged: JudgedRun) -> Term:
     pairs = zip(trajectory.alphas[:-1], trajectory.alphas[1:], strict=True)
     moved = sum(not np.array_equal(before, after) for before, after in pairs)
     compared = trajectory.iterations.size - 1
-    limit = unit_roundoff(judged.case.declaration.precision) if moved else math.inf
+    limit = unit_roundoff(judged.case.formulas.precision) if moved else math.inf
     why = "a does not move between recorded iterations"
     return term_of(WRITE_BACK, limit, compared, compared, moved, why)
 

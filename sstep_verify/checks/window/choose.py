@@ -88,7 +88,7 @@ def choose_windows(case: Case, trajectory: Trajectory) -> list[Window]:
             chosen.setdefault(place, [])
             missing -= again(place).events
     if problem.is_svm:
-        quantities = problem.quantities(case.declaration.update, trajectory.s, 1)
+        quantities = problem.quantities(case.formulas.update, trajectory.s, 1)
         names = [name for name in quantities if name != TAIL]
         for name, place in _acting(again, names, [*chosen, *range(len(recorded))]).items():
             chosen.setdefault(place, []).append(f"{name} acts")
@@ -205,7 +205,7 @@ def screenable(case: Case) -> bool:
     A longdouble's digits do not fit into float64, and a window that begins with a carried state is compared
     from that state alone.
     """
-    declared = case.declaration
+    declared = case.formulas
     added = case.problem.is_svm and declared.update == "added"  # its windows are replayed, none is screened
     unfit = loggable(case) or declared.state or declared.precision == "longdouble"
     return not (unfit or added)

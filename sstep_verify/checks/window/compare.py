@@ -82,7 +82,7 @@ def bounded(
     K-SVM, and K-RR from a panel: per distinct coordinate. K-RR from the data: the M-norm, followed by
     the coordinates where the window is small enough to propagate its errors one by one.
     """
-    problem, declaration, places = case.problem, case.declaration, replay.places
+    problem, declaration, places = case.problem, case.formulas, replay.places
     if panel is None:
         rows = kernel_entries(problem, declaration, places)
     else:

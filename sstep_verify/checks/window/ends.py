@@ -76,7 +76,7 @@ class WindowEnd:
             return None
         replays, panel = self.replays.of(candidate), None
         if candidate.rows:
-            values = rows_of(candidate.problem, case.declaration, columns, candidate.rows).values
+            values = rows_of(candidate.problem, case.formulas, columns, candidate.rows).values
             panel = Panel(columns, values)
             if not replays.usable(panel, window.draws):
                 return None
@@ -104,7 +104,7 @@ class WindowEnd:
         """What is allowed a K-SVM beside its bound, which is that of the right steps; nothing a K-RR."""
         if not problem.is_svm:
             return 0.0
-        declaration, window = self.replays.case.declaration, self.window
+        declaration, window = self.replays.case.formulas, self.window
         largest = np.maximum(np.abs(window.begin), np.abs(window.end)).astype(np.float64)
         entries, steps = kernel_entries(problem, declaration, places), window.draws.shape[0]
         return mistaken_reach(problem, declaration, entries, places, largest, steps, steps)
@@ -118,7 +118,7 @@ def causes_of(case: Case, s: int, findings: Sequence[Finding], *, between: bool)
     ended = [finding for finding in findings if finding.end is not None]
     places = [WindowEnd(*one.end) for one in ended if one.status is Status.FAIL]
     right = [WindowEnd(*one.end) for one in ended if one.status is Status.PASS]
-    suspects = suspects_of(case.problem, case.declaration.update, s, case.stream.block, between=between)
+    suspects = suspects_of(case.problem, case.formulas.update, s, case.stream.block, between=between)
     causes = explanations(suspects, places, right)
     # No step moves what its window does not draw: only other draws explain windows in which that happened.
     moved = any(STREAM in finding.signs and finding.status is Status.FAIL for finding in findings)
@@ -162,7 +162,7 @@ def explain_window(case: Case, trajectory: Trajectory, begin: int, end: int) -> 
     ExplainedWindow or None
         None if a is not finite at an end, the bound is infinite, or a state is carried beside a.
     """
-    declaration = case.declaration
+    declaration = case.formulas
     problem = held_problem(case.problem, declaration) or case.problem  # as it is judged
     before, after = trajectory.at(begin), trajectory.at(end)
     if declaration.state or not (np.isfinite(before).all() and np.isfinite(after).all()):

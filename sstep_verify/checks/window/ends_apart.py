@@ -34,7 +34,7 @@ class EndsApart:
 
     def __init__(self, case: Case, replays: WindowReplays):
         self._case, self._replays = case, replays
-        self._faulty = case.declaration.level >= 2  # There all windows are of one run.
+        self._faulty = case.formulas.level >= 2  # There all windows are of one run.
 
     def decided(self, run: Trajectory, finding: Finding) -> Finding:
         """The finding on a window, or what is known of it in its place where it is not confirmed."""

@@ -56,7 +56,7 @@ class WindowReplays:
 
     def __init__(self, case: Case, oracle: Oracle):
         self.case, self._oracle = case, oracle
-        self._state = case.declaration.state[0] if case.declaration.state else ""
+        self._state = case.formulas.state[0] if case.formulas.state else ""
         self._others: dict[int, WindowReplays] = {}
 
     def finding(
@@ -88,7 +88,7 @@ class WindowReplays:
         recorded = RunWindow(window, begin, end, draws, carried, trajectory.s, before)
         if not np.isfinite(end).all():
             return self._not_finite(recorded, "a is not finite at its end")
-        moved = moved_undrawn(window, begin, end, draws, apart=case.declaration.level < 2)
+        moved = moved_undrawn(window, begin, end, draws, apart=case.formulas.level < 2)
         if moved is not None:
             return moved
         return self._compared(recorded, names, diagnose=diagnose)
@@ -140,7 +140,7 @@ class WindowReplays:
         replayed = self.replayed(recorded)
         assert replayed is not None  # Of the data every block system is proven invertible.
         replay, bound = replayed
-        resolved = resolution(self.case.declaration, replay, recorded.begin, recorded.end)
+        resolved = resolution(self.case.formulas, replay, recorded.begin, recorded.end)
         finding = compare(recorded.window, replay, bound, resolved, names)
         if recorded.tail and WRITE_BACK in finding.dropped:
             # A tail that is not made leaves a as it was, as one whose new values are not stored does.

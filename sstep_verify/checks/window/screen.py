@@ -62,7 +62,7 @@ def stretches(case: Case, s: int, plain: Trajectory) -> list[tuple[int, int]]:
     length, samples = plain.length, case.problem.samples
     if length == 0 or not np.isfinite(plain.alphas).all():
         return []
-    if case.declaration.level < 2:
+    if case.formulas.level < 2:
         # n windows from the start cost s + 2 s + ... + n s iterations.
         windows = math.isqrt(2 * PREFIXES * -(-length // s))
         return [(0, min(min(windows, WORDS // samples - 1) * s, length))]
@@ -216,7 +216,7 @@ def _parts(case: Case, run: Trajectory) -> Iterator[tuple[int, Screened]]:
 def _windows(
     case: Case, rows: np.ndarray, alphas: np.ndarray, draws: np.ndarray, s: int, length: int = 0
 ) -> Screened:
-    problem, declared = case.problem, case.declaration
+    problem, declared = case.problem, case.formulas
     compare, drawn = (screen_svm, draws.ravel()) if problem.is_svm else (screen_ridge, draws)
     return compare(
         problem, declared, kernel_entries(problem, declared, rows), rows, alphas, drawn, s, length

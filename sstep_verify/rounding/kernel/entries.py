@@ -49,6 +49,7 @@ from sstep_verify.rounding.arithmetic import (
     smallest_subnormal,
     unit_roundoff,
 )
+from sstep_verify.rounding.formulas import is_scaled
 from sstep_verify.rounding.rows import KernelEntries, factored_products
 
 ROWS_AT_ONCE = 1 << 22
@@ -83,7 +84,9 @@ def kernel_entries(problem: Problem, declaration: Declaration, rows: np.ndarray)
     if max(problem.samples, terms) >= MOST_TERMS:
         unknown = np.full_like(solver_error, np.inf)
         entries = replace(entries, judge_error=unknown, solver_error=unknown)
-    return scaled_entries(entries, problem, rows, declaration.precision) if declaration.scaled else entries
+    return (
+        scaled_entries(entries, problem, rows, declaration.precision) if is_scaled(declaration) else entries
+    )
 
 
 class Inner(NamedTuple):

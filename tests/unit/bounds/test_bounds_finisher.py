@@ -19,6 +19,7 @@ from sstep_verify.problems.losses import Dual
 from sstep_verify.quantities import SvmSteps
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.rounding.box import Box, end_error, finish, finish_flat, shifts, soft
+from sstep_verify.rounding.formulas import Formulas
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.rows import KernelEntries
 
@@ -88,7 +89,7 @@ def test_without_a_threshold_the_minimiser_stays_as_it_is_to_the_bit():
 def test_the_ends_are_off_where_the_recurrence_is_scaled_alone():
     dual = Dual(0.0, np.inf, -0.3, 0.1)
     assert end_error(dual, Declaration("plain")) == 0.0
-    assert 0.6 * U <= end_error(dual, Declaration("scaled", scaled=True)) <= 0.61 * U
+    assert 0.6 * U <= end_error(dual, Formulas("scaled", scaled=True)) <= 0.61 * U
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.1])
@@ -97,7 +98,7 @@ def test_nothing_is_promised_of_other_losses_in_a_scaled_recurrence(threshold):
         threshold = property(lambda self: threshold)
 
     problem = Problem("other", np.ones((1, 1)), np.array([0.5]), RBFKernel(1.0), Other(1.0))
-    scaled = Declaration("scaled", scaled=True)
+    scaled = Formulas("scaled", scaled=True)
     assert np.isinf(kernel_entries(problem, scaled, np.arange(1)).solver_error).all()
     hinge = replace(problem, targets=np.ones(1), loss=Hinge(1.0))
     assert np.isfinite(kernel_entries(hinge, scaled, np.arange(1)).solver_error).all()

@@ -15,12 +15,13 @@ from sstep_verify.problems import LinearKernel, PolynomialKernel, Problem, RBFKe
 from sstep_verify.problems.losses import Dual
 from sstep_verify.quantities import RidgeSteps, SvmSteps
 from sstep_verify.rounding.arithmetic import held_problem, magnitudes, stored
+from sstep_verify.rounding.formulas import Formulas
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.kernel.products import kernel_products
 
 SAMPLES = 6
 ROUNDED = Declaration("rounded", precision="float32", rbf="difference")
-UNSAID = Declaration("unsaid", precision="float32", rbf="difference", data_rounding=False)
+UNSAID = Formulas("unsaid", precision="float32", rbf="difference", as_given=True)
 KERNELS = [LinearKernel(), PolynomialKernel(3, 0.1), RBFKernel(0.1)]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,12 +12,13 @@ from sstep_verify.problems import Hinge, LinearKernel, Problem, Ridge, SquaredHi
 from sstep_verify.problems.losses import Dual
 from sstep_verify.rounding.block.energy import energy_norm, without_kernel
 from sstep_verify.rounding.box import end_error
+from sstep_verify.rounding.formulas import formulas_of
 from sstep_verify.rounding.kernel.entries import kernel_entries
 
 GENERATOR = np.random.default_rng(8)
 DATA = GENERATOR.standard_normal((9, 4))
 PLAIN = Declaration("plain", products="rows")
-SCALED = replace(PLAIN, scaled=True)
+SCALED = formulas_of(PLAIN, scaled=True)
 
 
 def constants(factor: float, kernel: float, own: float, penalty: float) -> list[tuple[float, Fraction]]:
@@ -52,7 +52,7 @@ def test_every_rounded_constant_lies_within_the_bound_on_its_entry(loss):
 
 def test_the_end_of_a_scaled_box_is_off_by_two_roundings():
     upper, plain = 0.7, Declaration("p")
-    error = end_error(Dual(0.0, upper), replace(plain, scaled=True))
+    error = end_error(Dual(0.0, upper), formulas_of(plain, scaled=True))
     assert end_error(Dual(0.0, upper), plain) == 0.0
     for factor in GENERATOR.uniform(0.1, 9, 300).tolist():
         end = upper / factor
@@ -60,7 +60,7 @@ def test_the_end_of_a_scaled_box_is_off_by_two_roundings():
         inverse = upper * (1.0 / factor)
         assert abs(Fraction(inverse) * Fraction(factor) - Fraction(upper)) <= Fraction(error)
     assert error <= 2.0**-51 * upper
-    assert end_error(Dual(0.5, np.inf), replace(plain, scaled=True)) == 0.0
+    assert end_error(Dual(0.5, np.inf), formulas_of(plain, scaled=True)) == 0.0
 
 
 def test_a_part_of_a_difference_is_no_longer_than_the_whole():

@@ -21,6 +21,7 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.rounding.arithmetic import held_problem
+from sstep_verify.rounding.formulas import formulas_of
 from sstep_verify.verdict import Status
 
 SINGLE = Declaration("one", precision="float32")
@@ -47,7 +48,7 @@ def test_what_float32_holds_is_data_targets_and_parameters_rounded(loss):
     assert sparse.is_sparse
     assert np.array_equal(sparse.dense, held.dense)
     assert held_problem(held, SINGLE) is held
-    for declared in (replace(SINGLE, data_rounding=False), Declaration("two")):
+    for declared in (formulas_of(SINGLE, as_given=True), Declaration("two")):
         assert held_problem(problem, declared) is problem
 
 

@@ -72,7 +72,6 @@ def test_it_is_a_solver_and_declares_itself():
     declared = solver.declaration
     assert (declared.precision, declared.update, declared.increments) == ("float32", "frozen", "separate")
     assert (declared.rbf, declared.power, declared.factorisation) == ("difference", "multiplication", "ldl")
-    assert declared.data_rounding
     assert ReferenceSolver(form="classical").declaration.update == "in-place"
     assert ReferenceSolver().declaration.precision == "float64"
 

@@ -53,7 +53,7 @@ def ran(path: str, task: str, check: str, s: int = 7, short: int = 21):
     assert check in spec.family.checks
     solver = spec.family.solvers()[""]
     case = make_case(spec, load_data(unit.data[0], None), {"": solver.declaration}, "", "")
-    case = replace(case, short=max(short // case.unit, 1) * case.unit)
+    case = replace(case, short=max(short // case.unit, 1) * case.unit, scaled=solver.scaled)
     runs = {key: make_run(solver, request) for key, request in CHECKS[check].runs(case).items()}
     assert not [one for key in runs for one in contract.violations_of(case, key, runs[key])]
     ((case, same),) = cases_to_judge(CHECKS[check], case, runs)
@@ -153,8 +153,9 @@ def test_steps_of_an_exact_convention_are_judged_one_by_one(tmp_path, name):
 
 def test_of_another_scale_no_step_is_known_to_the_last_bit(tmp_path):
     path = file(tmp_path, "[conventions]\nscale = 3.0\n", "log", SCALE="3.0")
-    declared = read_program(path).declared(1)
-    assert (declared.log, declared.scaled, declared.level) == (False, True, 0)
+    solver = ProgramSolver(read_program(path))
+    declared = solver.declaration
+    assert (declared.log, solver.scaled, declared.level) == (False, True, 0)
     assert judged(path).status is Status.PASS
 
 
