@@ -6,7 +6,7 @@ import functools
 import html
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +95,7 @@ def verify(
     seed: int | None = None,
     oracle: str = "arb",
     out: str | Path | None = None,
+    keep_runs: bool = False,
 ) -> Report:
     """Verify a solver on a profile of problems, as ``sstep-verify check`` does.
 
@@ -128,6 +129,8 @@ def verify(
         What computes exact values, as of `judge`; mpmath judges problems of at most 200 samples.
     out : str or Path, optional
         Folder of the report, with artefacts of what fails; written nowhere if absent.
+    keep_runs : bool
+        Whether the runs are kept beside the report, so that it can be made again without the solver.
 
     Returns
     -------
@@ -154,7 +157,9 @@ def verify(
     definition = with_oracle(_definition(solver, profile, chosen), oracle)
     if out is not None:
         check_destination(out)
-    return reported(definition, only, out)
+    elif keep_runs:
+        raise InputError("verify: keep_runs is True, but no report is written; name its folder by out")
+    return reported(definition, only, out, keep_runs)
 
 
 def _whole(name: str, given: Sequence[int]) -> tuple[int, ...]:
@@ -165,17 +170,24 @@ def _whole(name: str, given: Sequence[int]) -> tuple[int, ...]:
     return tuple(map(int, numbers))
 
 
-def reported(definition: Definition, only: str, out: str | Path | None = None) -> Report:
+def reported(
+    definition: Definition, only: str, out: str | Path | None = None, keep_runs: bool = False
+) -> Report:
     """Run a profile, or the cases of it that are selected, on one thread of every library."""
     from threadpoolctl import threadpool_limits
 
+    from sstep_verify.campaign.kept import keep_campaign
     from sstep_verify.campaign.model import Plan
     from sstep_verify.campaign.run import run_campaign
-    from sstep_verify.report.write import write_report
+    from sstep_verify.report.write import ARTEFACTS, RUNS, write_report
 
     with threadpool_limits(1), tempfile.TemporaryDirectory(prefix="sstep-verify-") as held:
-        results = run_campaign(Plan(definition, None, only, 1, artefacts=Path(held) if out else None))
-        return Report(results, write_report(results, out, Path(held)) if out else None)
+        artefacts, runs = (Path(held) / name for name in (ARTEFACTS, RUNS))
+        plan = Plan(definition, None, only, 1, artefacts=artefacts if out else None)
+        plan = replace(plan, keep=runs) if keep_runs else plan
+        results = run_campaign(plan)
+        keep = functools.partial(keep_campaign, plan, results) if keep_runs else None
+        return Report(results, write_report(results, out, artefacts, keep=keep) if out else None)
 
 
 def parametrize_with_checks(

@@ -106,10 +106,11 @@ class Plan:
     `directory` is the folder of the data sets, `only` a part of the ids of the cases to run, all if empty.
     `jobs` are processes; 1 runs in this one. `command` is the command line, for the provenance. An artefact
     of every FAIL and INCONCLUSIVE is collected in `artefacts` (None for nowhere) and, if `runs`, all runs
-    too. In `partial` (`campaign.partial.Partial`) finished outcomes are kept, and may be
-    found: keys of these are `finished`, and not wanted again. `say` is called with a line of text before
-    the work begins, such as the `remark`, `announce` with one that is to be read even where only results
-    are.
+    of a case. In `keep` all runs are kept for a report that can be made again (`campaign.kept`), and from
+    `again` such runs are taken: no solver runs then, and how the campaign ended stands in `recorded`. In
+    `partial` (`campaign.partial.Partial`) finished outcomes are kept, and may be found: keys of these are
+    `finished`, and not wanted again. `say` is called with a line of text before the work begins, such as
+    the `remark`, `announce` with one that is to be read even where only results are.
     """
 
     definition: Definition
@@ -122,6 +123,9 @@ class Plan:
     say: Callable[[str], None] = silent
     announce: Callable[[str], None] = silent
     runs: bool = False
+    keep: Path | None = None
+    again: Path | None = None
+    recorded: Any = None
     remark: str = ""
     finished: frozenset[str] = frozenset()
 
@@ -182,6 +186,13 @@ class State:
             self.outcomes.append(message.outcome)
         else:
             self.errors[message.kind].append(message.error)
+
+    def take_over(self, errors: Mapping[str, Sequence[str]], interrupted: bool) -> None:
+        """Take over what was met where the runs were made, besides what is met again."""
+        for kind in dict.fromkeys((*errors, *self.errors)):
+            known = list(errors.get(kind, ()))
+            self.errors[kind] = known + [line for line in self.errors[kind] if line not in known]
+        self.interrupted = self.interrupted or interrupted
 
     @property
     def internal(self) -> list[str]:

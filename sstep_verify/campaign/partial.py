@@ -1,8 +1,9 @@
 """Outcomes of a campaign, kept beside its report as they finish, and read back by ``run --resume``.
 
 The folder ``OUT.partial`` holds one JSON file per outcome, ``artefacts/`` with those of unsettled verdicts,
-and belongs to one run at a time. An outcome that is read back is the one that was
-kept, bit for bit: its numbers are written with all their digits, and NaN and Infinity as such.
+``runs/`` with runs that are kept for the report, and belongs to one run at a time. An outcome that is read
+back is the one that was kept, bit for bit: its numbers are written with all their digits, and NaN and
+Infinity as such.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sstep_verify.campaign.artefact import runs
 from sstep_verify.campaign.artefact.files import NEEDED, STREAM, hold_digests
 from sstep_verify.campaign.artefact.verdicts import REPLAY
 from sstep_verify.campaign.run import SEED, difference, digest
@@ -23,7 +25,7 @@ from sstep_verify.errors import InputError, counted
 from sstep_verify.files import Output, claim, open_regular, write_text
 from sstep_verify.files.records import convert
 from sstep_verify.files.writing import remove
-from sstep_verify.report.write import ARTEFACTS
+from sstep_verify.report.write import ARTEFACTS, RUNS
 
 Outcome = TypeVar("Outcome")
 
@@ -35,7 +37,7 @@ UNREADABLE = (
 )  # fmt: skip
 """Errors of a kept outcome that is none, or was changed."""
 
-_OURS = re.compile(r"artefacts|[0-9a-f]{32}\.json|\.[0-9a-f]{32}\.json\.[0-9a-f]{8}\.partial")
+_OURS = re.compile(r"artefacts|runs|[0-9a-f]{32}\.json|\.[0-9a-f]{32}\.json\.[0-9a-f]{8}\.partial")
 
 
 class Partial:
@@ -70,6 +72,11 @@ class Partial:
     def artefacts(self) -> Path:
         """Where the artefacts of unsettled verdicts are collected."""
         return self.folder / ARTEFACTS
+
+    @property
+    def runs(self) -> Path:
+        """Where runs are kept for a report that can be made again."""
+        return self.folder / RUNS
 
     def open(
         self,
@@ -213,19 +220,26 @@ class Partial:
             if not (self.artefacts / name).is_dir():
                 raise InputError(f"its artefact {name} is not there")
             hold_digests(self.artefacts / name, NEEDED, STREAM)
+        for name in _kept(text):
+            hold_digests(self.runs / name, runs.FILES)
         found = convert(document["outcome"], kind, "outcome")
         self.named |= names
         return found
 
     def _prune(self) -> None:
         """Remove what a killed run left half done, and artefacts of problems that are run again."""
-        needed: set[str] = set()
+        needed: dict[Path, set[str]] = {self.artefacts: set(), self.runs: set()}
         for path in _files(self.folder):
             with contextlib.suppress(*UNREADABLE):
-                needed |= _names(_content(path))
-        hidden = self.folder.glob(".*")
-        for entry in [*hidden, *(kept for kept in self.artefacts.glob("*") if kept.name not in needed)]:
+                text = _content(path)
+                needed[self.artefacts] |= _names(text)
+                needed[self.runs] |= _kept(text)
+        for entry in self.folder.glob(".*"):
             remove(entry)
+        for folder, names in needed.items():
+            for entry in folder.glob("*"):
+                if entry.name not in names:
+                    remove(entry)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -265,6 +279,11 @@ def _refuse_another_run(folder: Path, there: list[Path], common: Mapping[str, ob
             f"{folder} holds {counted(len(there), 'finished problem')} that --resume cannot take: {why}. "
             "Go on with the command that made them, discard them by --force, or name another --out"
         )
+
+
+def _kept(text: str) -> set[str]:
+    """Names of the folders of kept runs, in JSON as `json` writes it."""
+    return set(re.findall(f'"kept": "({runs.NAME})"', text))
 
 
 def _names(text: str) -> set[str]:

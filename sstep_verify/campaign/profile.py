@@ -23,7 +23,7 @@ from sstep_verify.campaign import PROFILES
 from sstep_verify.campaign.cases import OneOf, command_for, load_data, refuse_beyond
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.read import read_definition
-from sstep_verify.campaign.verdicts.family import Family, Source
+from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.kind import edges, fitted, judged, made_for, refuse_unusable
 from sstep_verify.errors import InputError, closest
 from sstep_verify.oracle.choice import ORACLES
@@ -169,13 +169,11 @@ def profile_of(
     solver: Solver | ProgramFile | str,
     chosen: Selection,
     command: str,
-    source: Source | None = None,
 ) -> Definition:
     """The campaign that judges a solver, which is one, ``module:object`` or (the path of) a program file.
 
-    `command` is what was given or called, for replay commands; `source` is where the runs come from, if the
-    solver is not to make them. InputError if the profile is unknown, nothing of it is left, or the solver
-    cannot be had.
+    `command` is what was given or called, for replay commands. InputError if the profile is
+    unknown, nothing of it is left, or the solver cannot be had.
     """
     if profile not in PROFILES:
         raise InputError(
@@ -192,7 +190,7 @@ def profile_of(
     if given is not None and program is None and ranks > 1:
         raise InputError(f"solver {name!r} runs in one process, but ranks = {ranks}; ranks are for others")
     families = tuple(
-        replace(family, solver=name if given is None else stem, given=given, source=source)
+        replace(family, solver=name if given is None else stem, given=given)
         for family in _families(definition.families, chosen, program)
     )
     if program is not None:

@@ -103,9 +103,11 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
         }
         common = identity(plan.definition, plan.directory, prepared.code)
         found: dict[str, Any] = plan.partial.open(kind.outcome, common, digests, shlex.join(plan.command))
-        kept = {key: one for key, one in found.items() if not plan.runs or one.runs}
+        kept = {key: one for key, one in found.items() if not plan.keep or one.kept}
         state.outcomes += kept.values()
-    left = enough([unit for unit in units if not kept.keys() >= set(unit.keys)], plan.jobs)
+    recorded, keys = plan.recorded, {key for unit in units for key in unit.keys}
+    wanted = keys - kept.keys() if recorded is None else keys.intersection(recorded.cases)
+    left = enough([unit for unit in units if not wanted.isdisjoint(unit.keys)], plan.jobs)
     left.sort(key=lambda unit: unit.cost, reverse=True)
     planned, begun = sum(len(unit.keys) for unit in units), dict[str, float]()
 
@@ -124,7 +126,8 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
 
     last = Finished()
     try:
-        alone = replace(plan, partial=None, say=silent, announce=silent, finished=frozenset(kept))
+        done = frozenset(keys - wanted)
+        alone = replace(plan, partial=None, say=silent, announce=silent, finished=done, recorded=None)
         for last in spread(kind, left, alone, heard):
             take(last)
             key = kind.key(last.outcome) if last.outcome is not None else ""
@@ -135,6 +138,8 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
         # What had come is finished, wherever the interrupt fell: --resume takes what is kept of it.
         if last.outcome is not None and kind.key(last.outcome) not in map(kind.key, state.outcomes):
             take(last)
+    if recorded is not None:
+        state.take_over(recorded.errors, recorded.interrupted)
     seconds = time.perf_counter() - begin
     order = {key: place for place, key in enumerate(key for unit in units for key in unit.keys)}
     state.outcomes.sort(key=lambda outcome: order[kind.key(outcome)])

@@ -24,7 +24,7 @@ from sstep_verify.files.records import build, table_from
 from sstep_verify.report.case import Case
 from sstep_verify.report.plain import grouped
 from sstep_verify.report.results import Results, Summary, tally
-from sstep_verify.verdict import UNSETTLED, Status, Verdict
+from sstep_verify.verdict import UNSETTLED, Status, Verdict, Why
 
 MOST_BYTES = 1 << 20
 
@@ -207,7 +207,8 @@ def vacuous_lines(definition: Definition, cases: Sequence[Case], verdicts: Seque
         if case.status == Status.VACUOUS and not _matches(definition.tolerated_vacuous, case.id)
     ]
     tolerated = definition.tolerated_vacuous_per_check
-    vacuous = [one for one in verdicts if one.status is Status.VACUOUS and tolerated is not None]
+    limited = [one for one in verdicts if tolerated is not None and one.why is not Why.NOT_KEPT]
+    vacuous = [one for one in limited if one.status is Status.VACUOUS]
     named = ((one.check, one.case, f"{one.case}, s={one.s}") for one in vacuous)
     left = (one for one in named if not _matches((tolerated or {}).get(one[0], ()), *one[1:]))
     return [f"vacuous and not tolerated: {_listed(beyond)}"] * bool(beyond) + [

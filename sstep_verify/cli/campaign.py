@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import shlex
 import signal
@@ -44,6 +45,7 @@ def campaign_options(folder: str, seed: str) -> Callable[[Callable], Callable]:
             "--out", type=click.Path(), metavar="FOLDER",
             help=f"Folder of the report  [default: sstep-verify-out/{folder}, with --only {folder}-part]",
         ),
+        click.option("--keep-runs", is_flag=True, help="Keep the runs for `explain --again`."),
         click.option("--resume", is_flag=True, help="Keep what an interrupted run had finished; go on."),
         click.option("--force", is_flag=True, help="Discard what an interrupted run had finished."),
     )  # fmt: skip
@@ -58,6 +60,7 @@ def run_and_report(definition, given, *, draws: bool = False, keeps: bool = True
     drawn where none is given and it `draws`; an interrupted run that `keeps` leaves what it finished, for
     --resume. InputError if options, data or parameters cannot be used.
     """
+    from sstep_verify.campaign.kept import keep_campaign
     from sstep_verify.campaign.model import Plan
     from sstep_verify.campaign.partial import Partial
     from sstep_verify.campaign.pool import ending
@@ -96,6 +99,9 @@ def run_and_report(definition, given, *, draws: bool = False, keeps: bool = True
     name = f"{definition.name}-part" if only else definition.name
     written: Path | None = None
     folder = check_destination(out or Path("sstep-verify-out") / name)
+    keep = bool(given.get("keep_runs"))
+    if keep and definition.kind != "family":
+        raise InputError("--keep-runs is for campaigns with verdicts on runs; leave it out")
     beside = folder.with_name(f"{folder.name}.partial" if keeps else f".{folder.name}.judged")
     partial = Partial(beside, resume, _say, force=force or not keeps, keeps=keeps)
     hung_up = [signal.SIGHUP] if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN else []
@@ -104,10 +110,13 @@ def run_and_report(definition, given, *, draws: bool = False, keeps: bool = True
         plan = _seeded(plan, given.get("seed"), kept, draws)
         definition = plan.definition
         with ended_by(ending, signal.SIGTERM, *hung_up), of_problems() as progress:
-            results = run_campaign(replace(plan, partial=partial, artefacts=partial.artefacts), progress)
+            plan = replace(plan, partial=partial, artefacts=partial.artefacts)
+            plan = replace(plan, keep=partial.runs) if keep else plan
+            results = run_campaign(plan, progress)
         unwritten = None
         try:
-            written = write_carefully(results, folder, partial.artefacts, partial.named)
+            saved = functools.partial(keep_campaign, plan, results) if keep else None
+            written = write_carefully(results, folder, partial.artefacts, partial.named, saved)
         except InputError as error:
             unwritten = error
         if written:
@@ -152,7 +161,7 @@ def _say(line: str) -> None:
     tqdm.write(line, file=sys.stderr)
 
 
-def write_carefully(results, folder: Path, artefacts: Path, names=None):
+def write_carefully(results, folder: Path, artefacts: Path, names=None, keep=None):
     """Write the report, unless it would put less in the place of a whole one; None if it does not.
 
     After an interruption a whole report stays, and so does any if nothing was finished. Where internal
@@ -170,7 +179,7 @@ def write_carefully(results, folder: Path, artefacts: Path, names=None):
         _say(
             f"the report that was in {folder} is in {aside} now, as this run has not finished every problem"
         )
-    return write_report(results, folder, artefacts, names)
+    return write_report(results, folder, artefacts, names, keep)
 
 
 def _is_whole(folder: Path) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -36,7 +36,10 @@ from sstep_verify.verdict import Status
 ARTEFACTS = "artefacts"
 """Folder inside a report with what it takes to judge its unsettled verdicts again."""
 
-ENTRIES = frozenset({"results.json", "junit.xml", "index.html", "figures", "tables", ARTEFACTS})
+RUNS = "runs"
+"""Folder inside a report with kept runs, from which it can be made again."""
+
+ENTRIES = frozenset({"results.json", "junit.xml", "index.html", "figures", "tables", ARTEFACTS, RUNS})
 
 TEMPLATES = Path(__file__).parent / "templates"
 OUTCOMES = {
@@ -71,7 +74,11 @@ EXPLANATIONS = {
 
 
 def write_report(
-    results: Results, folder: str | Path, artefacts: Path | None = None, names: Iterable[str] | None = None
+    results: Results,
+    folder: str | Path,
+    artefacts: Path | None = None,
+    names: Iterable[str] | None = None,
+    keep: Callable[[Path], None] | None = None,
 ) -> Path:
     """Write ``results.json``, ``junit.xml``, ``index.html``, ``tables/`` and ``figures/``.
 
@@ -79,8 +86,8 @@ def write_report(
     of `folder`. An existing report is moved aside first and removed last (two renames: between them
     a reader finds no report, never a mixed one). The `artefacts` of unsettled verdicts, of a folder that
     need not exist, are copied to ``artefacts/``: those of some names, or all but what is hidden, as one is
-    that was being written when a campaign ended. As from `check_destination`: errors, and the path
-    returned.
+    that was being written when a campaign ended. Kept runs are written by `keep`, which gets the path of
+    ``runs/``. As from `check_destination`: errors, and the path returned.
     """
     target = check_destination(folder)
     if names is None and artefacts is not None and os.path.lexists(artefacts):
@@ -89,6 +96,8 @@ def write_report(
         _write_all(results, partial)
         if artefacts is not None:
             copy_artefacts(artefacts, partial / ARTEFACTS, names or ())
+        if keep is not None:
+            keep(partial / RUNS)
     return target
 
 
@@ -118,9 +127,9 @@ def copy_artefacts(source: Path, target: Path, names: Iterable[str]) -> None:
 
 
 def _write_all(results: Results, folder: Path) -> None:
-    text = dumps(results)
-    (folder / "results.json").write_text(text, encoding="utf-8")
-    results = loads(text)  # So that a report that is made anew is the same, the order of facts included.
+    # As it is read back, so that a report that is made again is the same, the order of facts included.
+    results = loads(dumps(results))
+    (folder / "results.json").write_text(dumps(results), encoding="utf-8")
     panels = panels_of(results)
     write_tables(results, panels, folder / "tables")
     parts = {name: part_of(name).drawn(results) for name in results.studies}

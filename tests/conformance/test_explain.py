@@ -191,7 +191,7 @@ def _ratio(comparison: dict) -> float:
             "use: sstep-verify explain artefacts/",
         ),
         (["explain", "--again"], "name a folder that a report holds under artefacts/"),
-        (["explain", "--again", "."], "name a folder that a report holds under artefacts/"),
+        (["explain", "--again", "."], "`check --keep-runs` and `run --keep-runs` keep them"),
     ],
 )
 def test_a_mistake_ends_with_code_2_and_the_way_out(report, monkeypatch, words, message):

@@ -7,6 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from sstep_verify.campaign.artefact.runs import (
+    Again,
+    Made,
+    exposing_nothing,
+    hold_draws,
+    name_of,
+    read_case,
+    write_case,
+)
 from sstep_verify.campaign.artefact.verdicts import keep_artefacts, keep_runs
 from sstep_verify.campaign.cases import case_in_report, load_data, out_of_range
 from sstep_verify.campaign.headline import roll_up
@@ -20,6 +29,7 @@ from sstep_verify.campaign.verdicts.runs import (
     drift_series,
     left_out,
     make_runs,
+    not_kept,
     sound_case,
     too_few,
 )
@@ -44,13 +54,15 @@ REMARKS = "told of its runs"
 class CaseOutcome:
     """What one case yields: for the report, its verdicts, and lines on checks that compared too little.
 
-    `runs` says where all its runs are kept, as in the replay commands of verdicts, empty if nowhere.
+    `runs` says where all its runs are kept, as in the replay commands of verdicts, `kept` in which folder
+    they are for a report that can be made again; empty if nowhere.
     """
 
     case: report.Case
     verdicts: tuple[Verdict, ...]
     too_few: tuple[str, ...]
     runs: str = ""
+    kept: str = ""
 
 
 def execute_group(unit: Unit, plan: Plan) -> Iterator[Finished]:
@@ -61,7 +73,7 @@ def execute_group(unit: Unit, plan: Plan) -> Iterator[Finished]:
     none; what the others share is as if they were.
     """
     options = shlex.join(["--data", plan.directory]) if plan.directory else ""
-    for spec, case, solvers, shared in made_cases(unit, plan.directory, plan.definition.again, options):
+    for spec, case, solvers, shared in made_cases(unit, plan, options):
         if spec.id not in unit.keys or spec.id in plan.finished:
             continue
         if isinstance(shared, str):
@@ -75,18 +87,20 @@ def execute_group(unit: Unit, plan: Plan) -> Iterator[Finished]:
 
 
 def made_cases(
-    unit: Unit, directory: str | None, again: str = "", options: str = ""
+    unit: Unit, plan: Plan, options: str
 ) -> Iterator[tuple[CaseSpec, Case, dict[str, Solver], SharedReferences | str]]:
     """The cases of a unit on their data, with their solvers and what they share.
 
-    In the place of that stands why float64 cannot hold the numbers of a case, where it cannot. `again` and
+    In the place of that stands why float64 cannot hold the numbers of a case, where it cannot. The
     `options` are those of `make_case`.
     """
     family, shared = unit.work[0].family, None
-    data, solvers = load_data(unit.data[0], directory, family.targets), family.solvers()
+    data, solvers = load_data(unit.data[0], plan.directory, family.targets), family.solvers()
     declarations = {name: solver.declaration for name, solver in solvers.items()}
+    if plan.keep or plan.again:
+        declarations = {name: exposing_nothing(one) for name, one in declarations.items()}
     for spec in unit.work:
-        case = make_case(spec, data, declarations, again, options)
+        case = make_case(spec, data, declarations, plan.definition.again, options)
         said = told_by(solvers[""])
         case = replace(case, scaled=said["scaled"], as_given=said["as_given"])
         if told := out_of_range(case.problem):
@@ -118,7 +132,9 @@ class _Judged:
         ids = [check.id for check in checks]
         getattr(solver, "remarks", {}).clear()
         limit = family.time_limit if is_foreign(family.solver) else 0.0
-        made = make_runs(case, checks, self.solvers, reference, family.tolerance, limit, self.crashed)
+        tape, told = self._tape()
+        options = (family.tolerance, limit, self.crashed, tape)
+        made = make_runs(case, checks, self.solvers, reference, *options)
         verdicts: list[Verdict] = []
         for place, check in enumerate(checks):
             tell(case.id, (1 + place / len(checks)) / 2, f"check {check.id}")
@@ -126,6 +142,7 @@ class _Judged:
             asked = replace(case_of(check, case), diagnose=case.diagnose and not _told(verdicts))
             verdicts += self._checked(check, asked, made)
         verdicts += left_out(case, ids, family.minimum_windows)
+        verdicts += not_kept(case, ids, solver.declaration)
         status, reason = roll_up(verdicts)
         if status is Status.VACUOUS:
             reason += f"; the largest off-diagonal kernel entry is {reference.largest_off_diagonal:.3g}"
@@ -136,7 +153,7 @@ class _Judged:
         lines = [report.Line("target", family.tolerance)]
         if made.attainable:
             lines.append(report.Line("attainable gap of float64", made.attainable))
-        remarks = list(getattr(solver, "remarks", ()))
+        remarks = [*told, *getattr(solver, "remarks", ())]
         outcome = case_in_report(
             case.problem,
             id=case.id,
@@ -150,9 +167,18 @@ class _Judged:
             lines=tuple(lines),
         )
         short = too_few(case, ids, verdicts, made.trajectories, family.minimum_windows)
-        kept = self.plan.artefacts if self.plan.runs else None
-        runs = keep_runs(case, made.trajectories, kept) if kept else ""
-        return CaseOutcome(outcome, tuple(verdicts), short, runs)
+        artefacts, keep = self.plan.artefacts if self.plan.runs else None, self.plan.keep
+        runs = keep_runs(case, made.trajectories, artefacts) if artefacts else ""
+        kept = write_case(case, tape.runs, remarks, keep) if keep and isinstance(tape, Made) else ""
+        return CaseOutcome(outcome, tuple(verdicts), short, runs, kept)
+
+    def _tape(self) -> tuple[Made | Again | None, tuple[str, ...]]:
+        """What keeps the runs, or gives those that were kept, with the remarks on who made these."""
+        if self.plan.again is None:
+            return (Made() if self.plan.keep else None), ()
+        kept = read_case(self.plan.again / name_of(self.case.id))
+        hold_draws(kept, self.case)
+        return Again(kept), kept.remarks
 
     def _checked(self, check: Check, case: Case, made: RunsMade) -> list[Verdict]:
         """The verdicts of a check, with artefacts and hints."""

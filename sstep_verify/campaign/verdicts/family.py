@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -22,8 +22,9 @@ from sstep_verify.campaign.cases import (
     chosen,
 )
 from sstep_verify.campaign.model import Definition, Unit
-from sstep_verify.campaign.verdicts.solvers import SolverTable, make_solvers, program_solver
+from sstep_verify.campaign.verdicts.solvers import NotRun, SolverTable, make_solvers, program_solver
 from sstep_verify.checks.registry import CHECKS
+from sstep_verify.declaration import Declaration
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Kernel
 from sstep_verify.problems.draws import GENERATORS
@@ -34,10 +35,6 @@ from sstep_verify.solver.settings import Options
 
 MOST_CASES = 10_000
 """Most problems of a campaign: a report of more can be neither read nor drawn."""
-
-
-Source = Callable[[int], Solver]
-"""What gives the runs of the solver under test on so many ranks; it is sent to other processes."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +82,8 @@ class Family(FamilyTable):
     epochs); those `from_zero` begin with a = 0 at the beginning of the stream. `further` are its s drawn
     from a seed. `given` is the program or solver under test, where `solver` is but a name for it. With
     `stability` runs are compared with those of s = 1 against the exact trajectory (`verdicts.measured`).
-    `source` is where the runs come from, None if the solver makes them: with one, none is loaded or
-    started. `oracle` is the name of that which judges (`oracle.choice`).
+    `oracle` is the name of that which judges (`oracle.choice`). `recorded` is what solver and variants
+    declared whose kept runs are judged: none is loaded or started.
     """
 
     replacement: bool = False
@@ -95,8 +92,8 @@ class Family(FamilyTable):
     given: ProgramFile | Solver | None = None
     stability: bool = False
     further: tuple[int, ...] = ()
-    source: Source | None = None
     oracle: str = "arb"
+    recorded: Mapping[str, Declaration] | None = None
 
     @property
     def label(self) -> str:
@@ -156,8 +153,9 @@ class Family(FamilyTable):
 
         InputError if its options do not go together.
         """
-        if self.source is not None:
-            return {"": self.source(self.ranks)}
+        if self.recorded is not None:
+            described = self.given if isinstance(self.given, ProgramFile) else None
+            return {name: NotRun(declared, described) for name, declared in self.recorded.items()}
         if isinstance(self.given, ProgramFile):
             return {"": program_solver(self.given, self.ranks, f"program {self.solver!r}")}
         if self.given is not None:
@@ -215,7 +213,7 @@ def expand(definition: Definition, only: str = "") -> list[Unit]:
             tuple(same),
             data=(same[0].data,),
             ranks=same[0].family.ranks,
-            foreign=is_foreign(same[0].family.solver) and not same[0].family.source,
+            foreign=is_foreign(same[0].family.solver) and same[0].family.recorded is None,
         )
         for same in groups.values()
     ]

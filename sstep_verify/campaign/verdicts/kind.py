@@ -12,6 +12,7 @@ from typing import cast
 
 from sstep_verify.adapters.program import ProgramFile, ProgramSolver, digests, read_program, set_up
 from sstep_verify.adapters.python import digest_of_code
+from sstep_verify.campaign.artefact.runs import bytes_of, exposing_nothing, refuse_too_large
 from sstep_verify.campaign.cases import Range, limits, load_data, most_ranks, read_table, refuse_beyond
 from sstep_verify.campaign.model import Assembled, Definition, Finished, Kind, Plan, Prepared, State, Unit
 from sstep_verify.campaign.summary import steps_decided, summarise
@@ -19,7 +20,7 @@ from sstep_verify.campaign.verdicts.case import expected_cost, make_case, memory
 from sstep_verify.campaign.verdicts.execute import REMARKS, CaseOutcome, execute_group
 from sstep_verify.campaign.verdicts.family import Family, FamilyTable, expand
 from sstep_verify.campaign.verdicts.measured import beside_classical
-from sstep_verify.campaign.verdicts.runs import announce_starts, minimum_table, starts_of
+from sstep_verify.campaign.verdicts.runs import announce_starts, minimum_table, requests_of, starts_of
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.choice import ORACLES
 from sstep_verify.power import power_statement
@@ -127,7 +128,7 @@ def refuse_unusable(family: Family, where: str) -> None:
     set_by_others = {
         "s": Range(1, family.iterations, window),
         "minimum_windows": Range(1, family.windows + 2, ends),
-        "ranks": Range(1) if family.source else most_ranks(),
+        "ranks": most_ranks(),
     }
     refuse_beyond(where, vars(family), {**limits(Family), **set_by_others})
     if family.stream == "logged" and not family.is_program:
@@ -164,6 +165,7 @@ class Verdicts(Kind):
     def prepare(self, plan: Plan, units: list[Unit]) -> Prepared:
         """Load every data set and build every case once, so that bad input ends the run at once."""
         loaded, takes, prepared = {}, [], []
+        kept: list[int] = []
         code, starts = _code(units), 0
         first: dict[str, tuple] = {}
         for unit in units:
@@ -172,15 +174,20 @@ class Verdicts(Kind):
                 loaded[name] = load_data(name, plan.directory, family.targets)
             data = loaded[name]
             declaration = family.solvers()[""].declaration
+            if plan.keep or plan.again:
+                declaration = exposing_nothing(declaration)
             for spec in (spec for spec in unit.work if spec.id in unit.keys):
                 case = make_case(spec, data, {"": declaration}, plan.definition.again, "")
                 require_cache(spec, case)
-                if spec.family.is_program and not spec.family.source:
+                if spec.family.is_program and spec.family.recorded is None:
                     first.setdefault(declaration.name, (spec.family, case))
                     starts += starts_of(spec.family, case)
                 takes.append((memory_of(spec, case), spec.id))
+                if plan.keep:
+                    kept.append(bytes_of(case, requests_of(spec.family, case).values()))
             cost = expected_cost(unit.work, data.data.shape[0])
             prepared.append(replace(unit, cost=cost))
+        refuse_too_large(kept)
         largest, name = max(takes, key=lambda item: item[0].total)
         plan.say(f"memory: {name} {largest.words}; {plan.jobs} process{'es' * (plan.jobs > 1)} at a time")
         if starts:
@@ -243,7 +250,7 @@ def _code(units: list[Unit]) -> dict[str, str]:
     """Digests of what is under test and not ours; programs are set up first."""
     found: dict[str, str] = {}
     families = (unit.work[0].family for unit in units)
-    for family in (one for one in families if one.source is None):
+    for family in (one for one in families if one.recorded is None):
         solver = family.solvers()[""]
         if isinstance(solver, ProgramSolver) and f"program file {family.solver}" not in found:
             program = solver.described.program

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstep_verify.adapters.program import ProgramSolver
+from sstep_verify.adapters.program import ProgramFile
 from sstep_verify.adapters.program.tables import WAYS, Draws
 from sstep_verify.adapters.program.translate import Translation
 from sstep_verify.checks.recorded import kernel_entries
@@ -41,19 +41,20 @@ def name_conventions(
 
     Of a solver that is no program nothing is tried. `trajectories` are all runs of the case, by key.
     """
+    described: ProgramFile | None = getattr(solver, "described", None)
     failed = next((one for one in verdicts if one.status is Status.FAIL), None)
-    if failed is None or check.id not in HINTED or not isinstance(solver, ProgramSolver):
+    if failed is None or check.id not in HINTED or described is None:
         return list(verdicts)
     if case.iterations * case.stream.block * case.problem.samples > WORK:
         return list(verdicts)
     alone = replace(case, s_values=(failed.s,))
     right_with = _right_rows if check.id == OF_ROWS else _right_with
-    found = right_with(check, alone, check.wanted(alone, trajectories), solver, oracle)
+    found = right_with(check, alone, check.wanted(alone, trajectories), described, oracle)
     told = f"This run is right with {' or '.join(found)} under [conventions]."
     if not found:
         if failed.s != min(case.s_values) or failed.defects or check.id == OF_ROWS:
             return list(verdicts)
-        told = _other_draws(solver.described.stream)
+        told = _other_draws(described.stream)
     hints = (*failed.hints, *(Hint(HintKind.CONVENTION, (name,)) for name in found))
     changed = replace(failed, reason=f"{failed.reason} {told}", hints=hints)
     return [changed if one is failed else one for one in verdicts]
@@ -68,7 +69,7 @@ def _other_draws(draws: Draws | None) -> str:
 
 
 def _right_rows(
-    check: Check, case: Case, runs: Mapping[str, Trajectory], solver: ProgramSolver, oracle: Oracle
+    check: Check, case: Case, runs: Mapping[str, Trajectory], described: ProgramFile, oracle: Oracle
 ) -> list[str]:
     """Whether a check would have passed if the rows held Q in the place of K, or the other way round."""
     if not case.problem.is_svm:
@@ -77,7 +78,7 @@ def _right_rows(
     changed = {key: _relabelled(run, case) for key, run in runs.items()}
     if any(one.status is not Status.PASS for one in verdicts_of(check, tried, changed, oracle)):
         return []
-    other = {"K": "Q", "Q": "K"}[solver.described.conventions.rows]
+    other = {"K": "Q", "Q": "K"}[described.conventions.rows]
     return [f'rows = "{other}"']
 
 
@@ -92,9 +93,9 @@ def _relabelled(run: Trajectory, case: Case) -> Trajectory:
 
 
 def _right_with(
-    check: Check, case: Case, runs: Mapping[str, Trajectory], solver: ProgramSolver, oracle: Oracle
+    check: Check, case: Case, runs: Mapping[str, Trajectory], described: ProgramFile, oracle: Oracle
 ) -> list[str]:
-    own, problem = solver.described.conventions, case.problem
+    own, problem = described.conventions, case.problem
     logged = all(run.drawn is not None for run in runs.values())
     found = []
     for words, other in own.others(reordered=logged):

@@ -13,6 +13,7 @@ import numpy as np
 
 from sstep_verify.adapters.program import ProgramSolver
 from sstep_verify.adapters.program.run import seconds_of_a_start
+from sstep_verify.campaign.artefact.runs import Again, Made
 from sstep_verify.campaign.model import Plan, tell
 from sstep_verify.campaign.verdicts.family import Family
 from sstep_verify.campaign.verdicts.measured import Monitor, Reference
@@ -21,6 +22,7 @@ from sstep_verify.checks.registry import CHECKS, case_of, checks_of
 from sstep_verify.checks.shared.case import Case, Check, merge_requests, run_key
 from sstep_verify.checks.shared.continued import continued_key
 from sstep_verify.checks.shared.outcome import nothing_compared
+from sstep_verify.declaration import Declaration
 from sstep_verify.errors import counted
 from sstep_verify.measures import drift
 from sstep_verify.oracle.facade import Oracle
@@ -58,13 +60,15 @@ def make_runs(
     tolerance: float,
     time_limit: float = 0.0,
     crashed: Mapping[str, str] = MappingProxyType({}),
+    tape: Made | Again | None = None,
 ) -> RunsMade:
     """Make every run that some check needs, once.
 
     Plain runs are measured at the case's points and end early for a stated reason; others are short
     and run to their end, and some of these begin from what earlier ones recorded, if that is what was
     asked for. A process of its own is ended where a run takes longer than `time_limit` seconds (0: never).
-    Runs that have `crashed`, by key and by what they ended the process, are not made again: they fail.
+    Runs that have `crashed`, by key and by what they ended the process, are not made again: they fail. A
+    `tape` keeps the runs, or gives those that were kept.
     """
     trajectories: dict[str, Trajectory] = {}
     broken: set[str] = set()
@@ -79,10 +83,14 @@ def make_runs(
 
     def run(key: str, request: RunRequest, part: float, observe: Observer | None = None) -> Trajectory:
         tell(case.id, part, f"run {key}", time_limit, key)
-        if key in crashed:
-            told = Raised("", f"nothing: it ended the process that made it ({crashed[key]})")
-            return unmade(asked_of(request), told)
-        return make_run(solvers[request.variant], request, observe)
+
+        def make(observe: Observer | None) -> Trajectory:
+            if key in crashed:
+                told = Raised("", f"nothing: it ended the process that made it ({crashed[key]})")
+                return unmade(asked_of(request), told)
+            return make_run(solvers[request.variant], request, observe)
+
+        return make(observe) if tape is None else tape.run(key, request, observe, make)
 
     requests = merge_requests(check.runs(case_of(check, case)) for check in checks)
     for place, (key, request) in enumerate(requests.items()):
@@ -173,12 +181,16 @@ def checks_of_family(family: Family) -> list[Check]:
     ]
 
 
+def requests_of(family: Family, case: Case) -> dict[str, RunRequest]:
+    """The runs that the checks of a family ask for first, by key: some ask for more later."""
+    return merge_requests(check.runs(case_of(check, case)) for check in checks_of_family(family))
+
+
 def starts_of(family: Family, case: Case) -> int:
     """How often a program is started for the runs of a case, at least: some checks ask for more later."""
-    asked = (check.runs(case_of(check, case)) for check in checks_of_family(family))
     return sum(
         len(set(one.stops) - {0}) if case.declaration.level < 2 and not case.declaration.log else 1
-        for one in merge_requests(asked).values()
+        for one in requests_of(family, case).values()
     )
 
 
@@ -266,4 +278,18 @@ def left_out(case: Case, checks: Sequence[str], minimum_windows: int) -> list[Ve
         for check in checks_of(checks)
         for s in case_of(check, case).s_values
         if check.applies(case, s) and not check.affordable(case, s)
+    ]
+
+
+def not_kept(case: Case, checks: Sequence[str], declared: Declaration) -> list[Verdict]:
+    """A VACUOUS verdict on every run whose kernel rows a check would judge, were they kept.
+
+    `declared` is what the solver declares: rows are exposed where runs are not kept.
+    """
+    exposing = replace(case, declaration=declared)
+    return [
+        nothing_compared(check.id, case, s, 1, Why.NOT_KEPT)
+        for check in checks_of(checks)
+        for s in case_of(check, case).s_values
+        if check.applies(exposing, s) and check.affordable(exposing, s) and not check.applies(case, s)
     ]

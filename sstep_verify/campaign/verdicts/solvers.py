@@ -10,10 +10,12 @@ from sstep_verify.adapters.program import ProgramFile, ProgramSolver, read_progr
 from sstep_verify.adapters.python import load_solver
 from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.campaign.cases import POSITIVE, Count, Range, Whole
-from sstep_verify.errors import InputError, closest
-from sstep_verify.protocol import Solver, is_foreign, is_program
+from sstep_verify.checks.shared.case import told_by
+from sstep_verify.errors import InputError, RefusedError, closest
+from sstep_verify.protocol import Declaration, Observer, RunRequest, Solver, is_foreign, is_program
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.solver.settings import Options
+from sstep_verify.trajectory import Trajectory
 
 TRAINING = ("training", "solve")
 
@@ -65,6 +67,18 @@ class SolverTable:
     def options(self, *names: str) -> dict[str, Any]:
         """Some of the options, by their names."""
         return {name: getattr(self, name) for name in names}
+
+
+class NotRun:
+    """Stands for a solver whose kept runs are judged: it declares what that declared, and makes no run."""
+
+    def __init__(self, declaration: Declaration, described: ProgramFile | None):
+        self.declaration, self.described = declaration, described
+        vars(self).update(told_by(described and ProgramSolver(described)))
+
+    def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
+        """RefusedError: only kept runs are judged."""
+        raise RefusedError("only kept runs are judged, and this one was not kept")
 
 
 def make_solvers(asked: SolverTable) -> dict[str, Solver]:

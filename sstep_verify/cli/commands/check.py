@@ -123,7 +123,7 @@ def _without_case(words: list[str]) -> list[str]:
     kept, named, folder = [], "", ""
     for word in words:
         name, equals, value = word.partition("=")
-        if named or name in (*WITH_VALUE, "--resume", "--force", "--list"):
+        if named or name in (*WITH_VALUE, "--resume", "--force", "--list", "--keep-runs"):
             folder = word if named == "--out" else value if name == "--out" and not named else folder
             named = name if not named and name in WITH_VALUE and not equals else ""
             continue

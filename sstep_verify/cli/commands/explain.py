@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sstep_verify.cli.options import checks, complete, print_json
+from sstep_verify.cli.options import checks, complete, folder_option, jobs_option, print_json, processors
 from sstep_verify.cli.verdicts import filled, glossary, in_numbers, in_short, terms
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, counted
 
 if TYPE_CHECKING:
     from sstep_verify.checks.shared.case import Check
@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 @click.option(
     "--long", "in_full", is_flag=True, help="Add methods, derivations of the bounds, all numbers."
 )
-@click.option("--again", is_flag=True, help="Judge an artefact again, without the solver.")
+@click.option("--again", is_flag=True, help="Judge an artefact or a report again, without the solver.")
+@folder_option
+@jobs_option(", for a report")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with everything.")
-def command(check, artefacts, in_full, again, as_json):
+def command(check, artefacts, in_full, again, directory, jobs, as_json):
     """Explain a check, or a verdict.
 
     With nothing the checks are listed. With CHECK: its claim, what it needs, the defect that it must
@@ -37,8 +39,12 @@ def command(check, artefacts, in_full, again, as_json):
     With --again the verdict of ARTEFACT is made anew from what it holds (problem, index stream, runs) and
     compared with the stored one; neither the solver nor its data set is needed.
 
+    --again REPORT, a folder that `check --keep-runs` or `run --keep-runs` wrote, makes every verdict, the
+    summary and results.json again from the kept runs, and compares all with what the folder holds.
+
     Exit codes: 0 explained; 2 the artefact is incomplete or was changed. With --again: 0 no FAIL; 1 FAIL;
-    3 inconclusive; 4 another verdict than the stored one.
+    3 inconclusive; 4 another verdict than the stored one. With --again REPORT: 0 equal, whatever the report
+    says; 4 something in it is not what the runs give; 2 it holds no runs, or one was changed.
     """
     from sstep_verify.checks.registry import CHECKS, checks_of
 
@@ -54,11 +60,14 @@ def command(check, artefacts, in_full, again, as_json):
         check, artefact = None, alone
     if again and artefact is None:
         raise InputError(
-            "--again judges an artefact again: name a folder that a report holds under artefacts/"
+            "--again judges an artefact again: name a folder that a report holds under artefacts/, or the "
+            "folder of a report with kept runs"
         )
     if again and in_full:
         raise InputError("--again says every number as it is: leave out --long")
-    if again:
+    if again and os.path.lexists(os.path.join(artefact, "results.json")):
+        _prove_again(artefact, directory, jobs, as_json)
+    elif again:
         _judge_again(_read(check, artefact, "--again"), as_json)
     elif artefact is not None:
         _explain_artefact(_read(check, artefact), artefact, in_full, as_json)
@@ -163,6 +172,34 @@ def _judge_again(kept, as_json: bool) -> None:
         click.echo(f"  {line}")
     click.echo(_with(kept))
     sys.exit(rejudged.exit_code)
+
+
+def _prove_again(folder: str, directory: str | None, jobs: int | None, as_json: bool) -> None:
+    """Make a report again from its kept runs, say where it differs, and end with its exit code."""
+    from sstep_verify.campaign.again import prove_again
+    from sstep_verify.cli.work import of_problems
+
+    with of_problems() as progress:
+        proved = prove_again(folder, directory, jobs or processors(), progress)
+    code = 4 if proved.differences else 0
+    if as_json:
+        differences = [vars(one) for one in proved.differences]
+        print_json({"differences": differences, "elsewhere": proved.elsewhere, "exit_code": code})
+        sys.exit(code)
+    for one in proved.differences:
+        click.echo(one)
+    results = proved.results
+    click.echo(f"{results.campaign.name}: {results.summary.sentence}")
+    if proved.elsewhere:
+        click.echo(
+            f"made with other {', '.join(proved.elsewhere)}: numbers may differ in their second digit"
+        )
+    for line in proved.unread:
+        click.echo(f"not compared: {line}")
+    equal = "equal: the kept runs give this report; that this solver made them is its author's word"
+    count = len(proved.differences)
+    click.echo(f"DIFFERS from what the kept runs give, in {counted(count, 'place')}" if count else equal)
+    sys.exit(code)
 
 
 def _with(kept) -> str:

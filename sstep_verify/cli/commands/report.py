@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -23,10 +24,12 @@ from sstep_verify.files import Output, check, write_text
 def report(results, out, xfails):
     """Make a report anew from its RESULTS.json; nothing is run.
 
-    A report that is in the folder is replaced as a whole. The artefacts beside RESULTS.json stay with it.
+    A report that is in the folder is replaced as a whole. Artefacts and kept runs beside RESULTS.json stay
+    with it.
     """
+    from sstep_verify.campaign.kept import copy_runs
     from sstep_verify.report.results import load
-    from sstep_verify.report.write import ARTEFACTS, write_report
+    from sstep_verify.report.write import ARTEFACTS, RUNS, write_report
 
     document = load(results)  # Before its folder is looked at: a wrong name is said to be one.
     if xfails is not None:
@@ -35,7 +38,8 @@ def report(results, out, xfails):
         _list_failures(document, xfails)
         return
     source = Path(results).resolve().parent
-    click.echo(str(write_report(document, out or source, source / ARTEFACTS)))
+    keep = partial(copy_runs, source / RUNS) if (source / RUNS).is_dir() else None
+    click.echo(str(write_report(document, out or source, source / ARTEFACTS, keep=keep)))
 
 
 def _list_failures(document, path) -> None:
