@@ -31,14 +31,21 @@ RANKS = re.compile(r"(?<![^/-])P=(\d+)-?")
 """The number of ranks in the id of a case."""
 
 
+FINAL_ONLY = "judged by final vectors only"
+"""Stands before what is said of runs of which nothing but final vectors was there to be judged."""
+
+LEVEL = "level"
+"""Fact of a case: the level that its solver declares."""
+
+
 def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     """What was shown: for which s on how many problems, what could have been seen, what could not."""
     if cases and judges_a_vector(verdicts):
         return _vectors(cases, verdicts)
     words = right_in_words({case.id: right_at(case, verdicts) for case in cases})
-    ends = sum(gates_of(v for v in verdicts if v.case == case.id) != PRIMARY for case in cases)
-    if ends:
-        words.append(f"{ends} of them judged by the ends of runs alone")
+    ends = by_final_vectors(cases, verdicts)
+    if 0 < len(ends) < len(cases):
+        words.append(f"{len(ends)} of them {FINAL_ONLY}")
     if failed := [case.id for case in cases if case.status == Status.FAIL]:
         wrong = [one.s for one in verdicts if one.case in failed and one.status is Status.FAIL]
         first = f" (first at s = {min(wrong)})" if wrong else ""
@@ -46,7 +53,21 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     if undecided := sum(case.status == Status.INCONCLUSIVE for case in cases):
         words.append(f"inconclusive on {undecided}")
     words += _vacuous(cases, verdicts)
-    return "; ".join([", ".join(words), *_could_be_seen(verdicts)])
+    level = f"{FINAL_ONLY}: " * (len(ends) == len(cases) > 0)
+    return level + "; ".join([", ".join(words), *_could_be_seen(verdicts)])
+
+
+def by_final_vectors(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[str]:
+    """The ids of the cases whose solver shows final vectors only, or none of whose steps was judged."""
+    own = {case.id: [one for one in verdicts if one.case == case.id] for case in cases}
+    levels = {case.id: case.facts.get(LEVEL) for case in cases}
+    return [name for name, those in own.items() if judges_ends(those, levels[name])]
+
+
+def judges_ends(verdicts: Sequence[Verdict], level: object) -> bool:
+    """Whether the verdicts of a case, with this level declared, judge runs by their final vectors only."""
+    known = bool(verdicts) and not judges_a_vector(verdicts)
+    return known and (level == 0 or gates_of(verdicts) != PRIMARY)
 
 
 def _vectors(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:

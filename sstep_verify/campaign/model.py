@@ -253,8 +253,9 @@ def heard_by(listener: Callable[[Step], None]) -> Iterator[None]:
 class Assembled:
     """What a kind makes of the outcomes; the loop adds times, errors and provenance.
 
-    `notes` are remarks beside those of the campaign file, `parameters` what governed the campaign, `seeds`
-    for the provenance, `documents` further parts of `Results` by their names.
+    The `title` takes the place of the campaign's, where it must say more. `notes` are remarks beside those
+    of the campaign file, `parameters` what governed the campaign, `seeds` for the provenance, `documents`
+    further parts of `Results` by their names.
     """
 
     summary: Summary
@@ -264,6 +265,7 @@ class Assembled:
     parameters: Mapping[str, object] = field(default_factory=dict)
     seeds: Mapping[str, int] = field(default_factory=dict)
     documents: Mapping[str, Any] = field(default_factory=dict)
+    title: str = ""
 
 
 class Kind(Protocol):

@@ -152,7 +152,9 @@ def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
     if errors := {name: lines for name, lines in state.errors.items() if lines}:
         parameters[ERRORS] = errors
     return Results(
-        campaign=Campaign(definition.name, definition.title, definition.description, notes, parameters),
+        campaign=Campaign(
+            definition.name, made.title or definition.title, definition.description, notes, parameters
+        ),
         summary=replace(
             made.summary,
             seconds=seconds,

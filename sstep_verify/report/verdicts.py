@@ -217,6 +217,7 @@ def _campaign(results: Results):
     if (outcome := kind.get(summary.exit_code, junitparser.Error)) is not None:
         test.result = [outcome(xml_text(summary.sentence), f"exit code {summary.exit_code}")]
     suite.add_testcase(test)
+    suite.add_property("summary", xml_text(summary.sentence))
     return suite
 
 

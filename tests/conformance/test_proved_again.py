@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,28 @@ def test_a_report_of_a_program_is_made_again_without_the_program(tmp_path, monke
     for name in ("mine.py", "mine.toml"):
         (tmp_path / name).unlink()
     assert proved(tmp_path / "report")[0] == 0
+
+
+class Last(ProductionSolver):
+    """A solver of which the last alpha is all that is known."""
+
+    def __init__(self):
+        super().__init__()
+        silent = {"log": False, "panels": False, "exchange": ""}
+        self.declaration = replace(self.declaration, name="last", level=0, **silent)
+
+
+def test_a_report_judged_by_final_vectors_says_so_everywhere_and_is_made_again(tmp_path):
+    folder = tmp_path / "report"
+    report = verify(Last(), "smoke", tasks=("svm-l1",), s=(7,), out=folder, keep_runs=True)
+    results, words = report.results, "judged by final vectors only"
+    assert results.summary.sentence.startswith(f"{words}: right for s = 7 on 1 of 1 problem")
+    assert results.campaign.title.endswith(f", {words}")
+    assert results.cases[0].reason.startswith(f"{words}: right for s = 7")
+    assert repr(report).count(words) == 2
+    assert words in (folder / "junit.xml").read_text("utf-8")
+    assert (folder / "index.html").read_text("utf-8").partition("</title>")[0].endswith(words)
+    assert proved(folder)[0] == 0
 
 
 def test_an_interrupted_report_and_one_that_went_on_are_made_again(tmp_path, monkeypatch):

@@ -18,7 +18,7 @@ from sstep_verify.campaign.artefact.runs import (
 )
 from sstep_verify.campaign.artefact.verdicts import keep_artefacts, keep_runs
 from sstep_verify.campaign.cases import case_in_report, load_data, out_of_range
-from sstep_verify.campaign.headline import roll_up
+from sstep_verify.campaign.headline import FINAL_ONLY, LEVEL, judges_ends, roll_up
 from sstep_verify.campaign.model import REFUSED, Finished, Plan, Unit, attempted, tell
 from sstep_verify.campaign.verdicts.case import Memory, make_case, memory_of
 from sstep_verify.campaign.verdicts.family import CaseSpec
@@ -144,6 +144,8 @@ class _Judged:
         verdicts += left_out(case, ids, family.minimum_windows)
         verdicts += not_kept(case, ids, solver.declaration)
         status, reason = roll_up(verdicts)
+        if status is Status.PASS and judges_ends(verdicts, case.declaration.level):
+            reason = f"{FINAL_ONLY}: {reason}"
         if status is Status.VACUOUS:
             reason += f"; the largest off-diagonal kernel entry is {reference.largest_off_diagonal:.3g}"
         sound = {key: run for key, run in made.trajectories.items() if key not in made.broken}
@@ -260,6 +262,7 @@ def _facts(case: Case, reference: Reference, memory: Memory) -> dict[str, object
         "solver options": {**declared.options, **counts},
         "exchange": declared.exchange or "not declared",
         "ranks": declared.ranks,
+        LEVEL: declared.level,
         "index stream": _stream_words(case),
         "s not replayed (window above the replay limit)": not_replayed or "none",
     }

@@ -14,6 +14,7 @@ from sstep_verify.adapters.program import ProgramFile, ProgramSolver, digests, r
 from sstep_verify.adapters.python import digest_of_code
 from sstep_verify.campaign.artefact.runs import bytes_of, exposing_nothing, refuse_too_large
 from sstep_verify.campaign.cases import Range, limits, load_data, most_ranks, read_table, refuse_beyond
+from sstep_verify.campaign.headline import FINAL_ONLY, by_final_vectors
 from sstep_verify.campaign.model import Assembled, Definition, Finished, Kind, Plan, Prepared, State, Unit
 from sstep_verify.campaign.summary import steps_decided, summarise
 from sstep_verify.campaign.verdicts.case import expected_cost, make_case, memory_of, require_cache
@@ -226,8 +227,10 @@ class Verdicts(Kind):
         if not ORACLES[families[0].oracle].encloses:
             told = f"exact values evaluated by {families[0].oracle}, not enclosed"
             summary = replace(summary, sentence=f"{told}: {summary.sentence}")
+        ends = len(by_final_vectors(cases, verdicts)) == len(cases) > 0
         return Assembled(
             summary=summary,
+            title=f"{definition.title}, {FINAL_ONLY}" if ends else "",
             cases=cases,
             verdicts=verdicts,
             notes=[*_remarked(cases), *(f"too few comparisons: {line}" for line in short)],

@@ -21,7 +21,7 @@ def _headline(wrong, check="step-replay"):
     names = [f"{task}/mine{ranks}" for task in ("svm", "krr") for ranks in ("", "-P=2", "-P=4")]
     names += ["krr/gram", "krr/P=4-gram"]
     cases = [
-        SimpleNamespace(id=name, status="FAIL" if name in wrong else "PASS", s=(), task="")
+        SimpleNamespace(id=name, status="FAIL" if name in wrong else "PASS", s=(), task="", facts={})
         for name in names
     ]
     return headline(cases, [_failed(name, check) for name in wrong])
@@ -112,7 +112,9 @@ def test_median_and_worst_detection_limit_error_are_those_of_the_runs(seed):
         )
         for k, error in enumerate(errors)
     ]  # fmt: skip
-    cases = [SimpleNamespace(id=one.case, status="PASS", s=(7,), task="svm-l1") for one in verdicts]
+    cases = [
+        SimpleNamespace(id=one.case, status="PASS", s=(7,), task="svm-l1", facts={}) for one in verdicts
+    ]
     found = re.search(r"seen: (\S+) \(median over the runs\), (\S+) \(worst\)", headline(cases, verdicts))
     for told, error in zip(map(float, found.groups()), (sorted(errors)[3], max(errors)), strict=True):
         assert error <= told <= 1.1 * error
