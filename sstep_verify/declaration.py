@@ -42,9 +42,8 @@ KNOWN = {
     "exchange": (
         "", "allreduce", "reduce-scatter", "gram", "support", "column-cache", "kept-gram", PER_WINDOW,
     ),
-    "state": ("gradient", "residual", "weights"),
 }  # fmt: skip
-"""Values of the fields of a `Declaration` that choose between derivations; of each name in `state`."""
+"""Values of the fields of a `Declaration` that choose between derivations."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class Declaration:
     products : {"any", "rows"}
         How the products of kernel rows with a are formed, which matters for the linear kernel. rows: from
         kernel entries, ``sum_l K_il a_l``. any: that, or ``A (A' a)`` from the samples, with w = A'a formed
-        anew from a in every window (a w that is carried from window to window is a `state`).
+        anew from a in every window (for a w that is maintained from window to window see `weights`).
     rbf : {"norm-expansion", "difference"}
         How squared distances are formed.
     factorisation : {"cholesky", "ldl", "lu", "orthogonal"}
@@ -103,14 +102,15 @@ class Declaration:
         Rows of a kept Gram matrix that one collective reduces; 0 for all of them.
     cache_words : int
         Words of kernel rows that exchange column-cache keeps from window to window.
-    recompute : int
-        Windows after which a carried state is formed anew from a, before it is recorded; 0 for never.
     ranks : int
         Number of processes, >= 1.
-    state : tuple of str
-        Names of what is carried beside a and recorded (``Trajectory.state``). Steps are made from the
-        first one. After every increment it gets the increment's products with the kernel's entries (or
-        with the samples), the shift's or m's own product where it has one, each of them added in turn.
+    weights : int, optional
+        Says that the weights ``w = A'(y a)`` (K-SVM) or ``w = A'a`` (K-RR) of the linear kernel are
+        maintained from window to window, that steps are made from them, and that they are recorded
+        (``Trajectory.weights``): the number of windows after which w is formed again from a, before it is
+        recorded, 0 for never. None, the default, if w is not maintained. After every increment w gets the
+        increment's products with the sample, each of them added in turn. A solver that maintains anything
+        else, such as its gradient, declares nothing.
     level : {0, 1, 2, 3}
         0 final a; 1 takes index stream and a0; 2 per-window trace; 3 communication counts.
     options : dict
@@ -134,35 +134,37 @@ class Declaration:
     exchange: str = ""
     gram_rows: int = 0
     cache_words: int = 0
-    recompute: int = 0
     ranks: int = 1
-    state: tuple[str, ...] = ()
+    weights: int | None = None
     level: int = 2
     options: dict[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for field_name, known in KNOWN.items():
             value = getattr(self, field_name)
-            if field_name == "state" and isinstance(value, str):
-                raise InputError(f"state {value!r} of the {self.name} solver is no tuple: ({value!r},)")
-            for choice in value if isinstance(value, (tuple, list)) else (value,):
-                if choice not in known:
-                    raise InputError(
-                        f"{field_name} {choice!r} of the {self.name} solver is unknown; "
-                        f"known: {', '.join(name or 'an empty text' for name in known)}"
-                        + " (of kernel and recurrence together: the coarser)"
-                        * (field_name == "precision")
-                    )
+            if value not in known:
+                raise InputError(
+                    f"{field_name} {value!r} of the {self.name} solver is unknown; "
+                    f"known: {', '.join(name or 'an empty text' for name in known)}"
+                    + " (of kernel and recurrence together: the coarser)"
+                    * (field_name == "precision")
+                )
         if self.level not in range(4):
             raise InputError(
                 f"level = {self.level!r} of the {self.name} solver, but it must be 0, 1, 2 or 3"
             )
-        for field_name, lowest in (("gram_rows", 0), ("cache_words", 0), ("recompute", 0), ("ranks", 1)):
+        for field_name, lowest in (("gram_rows", 0), ("cache_words", 0), ("ranks", 1)):
             if getattr(self, field_name) < lowest:
                 raise InputError(
                     f"{field_name} = {getattr(self, field_name)} of the {self.name} solver, "
                     f"but it must be >= {lowest}"
                 )
+
+        if self.weights is not None and (type(self.weights) is not int or self.weights < 0):
+            raise InputError(
+                f"weights = {self.weights!r} of the {self.name} solver, but it must be >= 0, the windows "
+                "after which w is formed again, 0 for never; None if it is not maintained"
+            )
 
     @property
     def exposes(self) -> bool:

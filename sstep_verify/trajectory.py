@@ -143,10 +143,9 @@ class Trajectory:
     claims : mapping of str to Claim
         What the solver reports about its last a: objective (what is minimised), primal, dual, gap,
         residual (2-norm of ``y - M a``), iterations.
-    state : mapping of str to ndarray, shape (k, ...)
-        What the solver carries beside a, at the recorded iterations: gradient (``Qa - 1 + omega a``,
-        m values), residual (``y - M a``, m values), or weights (linear kernel: ``A'(y a)`` of
-        a K-SVM, ``A'a`` of a K-RR; n values).
+    weights : ndarray, shape (k, n), optional
+        The weights that the solver maintains beside a, at the recorded iterations (linear kernel:
+        ``A'(y a)`` of a K-SVM, ``A'a`` of a K-RR); of a solver that declares them.
     fingerprints : mapping of int to tuple of str
         Per recorded iteration, the `problems.problem.fingerprint` of a on each rank.
     log : ndarray, shape (H, b), optional
@@ -180,7 +179,7 @@ class Trajectory:
     stopped: str = "iterations"
     panels: Mapping[int, Panel] = field(default_factory=dict)
     claims: Mapping[str, Claim] = field(default_factory=dict)
-    state: Mapping[str, np.ndarray] = field(default_factory=dict)
+    weights: np.ndarray | None = None
     fingerprints: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     log: np.ndarray | None = None
     rounding: np.ndarray | None = None
@@ -211,10 +210,9 @@ class Trajectory:
         """
         return self.alphas[self._place(iteration)]
 
-    def state_at(self, name: str, iteration: int) -> np.ndarray | None:
-        """What is carried beside a at a recorded iteration; None if that was not recorded."""
-        recorded = self.state.get(name)
-        return None if recorded is None else recorded[self._place(iteration)]
+    def weights_at(self, iteration: int) -> np.ndarray | None:
+        """The maintained weights at a recorded iteration; None if they were not recorded."""
+        return None if self.weights is None else self.weights[self._place(iteration)]
 
     def rounding_at(self, iteration: int) -> np.ndarray | None:
         """Largest error of writing down the dual vector at a recorded iteration; None if there is none."""

@@ -128,7 +128,7 @@ def on_rank(comm: Any, function: Callable[..., Trajectory], *arguments: Any) -> 
     found = replace(found, counters=counters, fingerprints=own)
     if comm.rank:
         nothing = np.empty((found.iterations.size, 0))
-        found = replace(found, alphas=nothing, panels={}, state={}, log=None)
+        found = replace(found, alphas=nothing, panels={}, weights=None, log=None)
     return found
 
 

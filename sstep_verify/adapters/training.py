@@ -76,7 +76,7 @@ class TrainingSolver:
             log=log,
             exchange="gram" if gram and self._ranks == 1 and not tuned else "",
             level=0,
-            recompute=self._interval if gram else 0,
+            weights=self._interval if gram else None,
             options={**declared.options, "interval": self._interval, "s tuned": tuned},
         )
 

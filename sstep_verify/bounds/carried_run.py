@@ -1,32 +1,23 @@
-"""Drift of a carried state: how far it may be from what it stands for, as it is formed and updated.
+"""Drift of maintained weights: how far they may be from those of a, as they are formed and updated.
 
-A solver may carry, instead of forming it anew, the gradient ``q = Qa - 1 + omega a`` or the weights
-``w = A'(y a)`` (K-SVM, linear kernel), the residual ``r = y - M a`` or ``w = A'a`` (K-RR). All are affine
-in a, ``q = q_0 + L a``, and are updated by ``L theta`` in every step.
+A solver of the linear kernel may maintain ``w = A'(y a)`` (K-SVM) or ``w = A'a`` (K-RR) instead of forming
+it in every window. It is linear in a, and gets ``theta x_i`` in every step.
 
-* Formed from a: m products and sums, and at most 6 roundings of the label or quotient, the own term, the
-  constant and their sums: ``gamma_{m+8} (|q_0| + |L||a|) + delta_L |a|``, delta_L the error of the solver's
-  entries of L. From the samples, n times more, and with the sizes of the terms ``|x_i|'|x_l|`` in the
-  place of ``|L|`` in the factor of gamma (rounding/kernel/entries.py). For w ``gamma_{m+2} |A|'|a|``: m
-  products and sums, the label and a spare.
-* Updated N times, by any order of summation, with M the sum of the sizes of each coordinate's increments:
-  an update rounds a product, a quotient by lambda, the own term of omega or m and their sum, at most 4
-  times, and then passes at most N sums; 6 rounds that up: ``gamma_{N+6} (|q| + |L| M) + delta_L M``. For w,
-  which gets ``theta x`` for each increment, or the sum of its changes of a at once, the product and at most
-  N sums round every feature: ``gamma_{N+3}``.
+* Formed from a: m products and sums, the label and a spare: ``gamma_{m+2} |A|'|a|``.
+* Updated N times, by ``theta x`` for each increment or the sum of its changes of a at once, in any order of
+  summation, with M the sum of the sizes of each coordinate's increments: the product, the label and at most
+  N sums round every feature, ``gamma_{N+3} (|w| + |A|' M)``.
 * Where a itself is updated by adding the increment (K-RR), the a stored moves by a rounding more than
-  theta: ``|L| u C |a^|``, C the number of draws of each coordinate.
+  theta: ``|A|' u C |a^|``, C the number of draws of each coordinate.
 
-Bound C of a run with carried weights. The w differs from that of its own a by a drift d, and the first
+Bound C of a run with maintained weights. The w differs from that of its own a by a drift d, and the first
 gradient of a window is made from ``<x_i, w>`` (rounding/right_hand_side.py), whose terms are as large as
-``|w| <= W = |A|'|a^| + |d|``. Where w is formed anew now and then (`Declaration.recompute`), the larger of
-formed and carried on holds. A run that carries a gradient or a residual, or weights in float32, has no
-bound yet: its bound is infinite.
+``|w| <= W = |A|'|a^| + |d|``. Where w is formed again now and then (`Declaration.weights`), the larger of
+formed and carried on holds. A run that maintains weights in float32 has no bound yet: its bound is
+infinite.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,65 +27,44 @@ from sstep_verify.rounding.arithmetic import OUTWARD, gamma, magnitudes, smalles
 from sstep_verify.rounding.right_hand_side import CarriedSamples, CarriedTerms
 
 
-@dataclass(frozen=True)
-class StateMap:
-    """A state ``q = q_0 + L a`` of k numbers, and what forming and updating it may do.
+class WeightsMap:
+    """The weights w = L a of n numbers, and what forming and updating them may do.
 
-    Parameters
+    Attributes
     ----------
-    lower, sizes, errors, terms : ndarray, shape (k, m)
-        Bounds on |L|, exact and used, from below and above; on what the solver's entries are off by; on the
-        sizes of the terms that an entry's product with a number is summed from.
-    constant : ndarray, shape (k,)
-        |q_0|.
-    forming, updating : int
-        Roundings of a term beside the sums: of the state formed, of an update.
-    precision : str
-        Precision of the solver.
+    lower, sizes : ndarray, shape (n, m)
+        Bounds on |L| from below and above.
     """
 
-    lower: np.ndarray
-    sizes: np.ndarray
-    errors: np.ndarray
-    terms: np.ndarray
-    constant: np.ndarray
-    forming: int
-    updating: int
-    precision: str
+    def __init__(self, problem: Problem, declaration: Declaration):
+        with np.errstate(over="ignore"):
+            self.sizes = np.abs(problem.dense.T)
+        self.lower = self.sizes / OUTWARD
+        self._u = unit_roundoff(declaration.precision)
+        self._subnormal = smallest_subnormal(declaration.precision)
 
     def formed(self, sizes: np.ndarray) -> np.ndarray:
-        """Drift of a state formed from an a of |a| <= `sizes`, shape (m,)."""
-        underflow = sizes.size * smallest_subnormal(self.precision) * sizes.any()
+        """Drift of weights formed from an a of |a| <= `sizes`, shape (m,)."""
+        underflow = sizes.size * self._subnormal * sizes.any()
         with np.errstate(over="ignore", invalid="ignore"):
-            formed = self.terms @ sizes + self.constant
-            rounded = gamma(sizes.size + self.forming, unit_roundoff(self.precision)) * formed
-            drift = rounded + self.errors @ sizes + underflow
+            drift = gamma(sizes.size + 2, self._u) * (self.sizes @ sizes) + underflow
         return np.nan_to_num(drift * OUTWARD, nan=np.inf, posinf=np.inf)
 
-    def grown(self, state: np.ndarray, moved: np.ndarray, rounded: np.ndarray, draws: int) -> np.ndarray:
-        """What `draws` updates add to the drift of a state that is at most `state`, (k,), as they begin.
+    def grown(self, weights: np.ndarray, moved: np.ndarray, rounded: np.ndarray, draws: int) -> np.ndarray:
+        """What `draws` updates add to the drift of weights that are at most `weights`, (n,), as they begin.
 
         `moved` and `rounded`, shape (m,), bound the sums of the sizes of each coordinate's increments, and
         of the roundings of what was stored.
         """
-        updates = draws + self.updating
+        updates = draws + 3
         with np.errstate(over="ignore", invalid="ignore"):
-            drift = gamma(updates, unit_roundoff(self.precision)) * (state + self.terms @ moved)
-            drift += (
-                self.errors @ moved + self.sizes @ rounded + updates * smallest_subnormal(self.precision)
-            )
+            drift = gamma(updates, self._u) * (weights + self.sizes @ moved)
+            drift += self.sizes @ rounded + updates * self._subnormal
             return drift * OUTWARD
 
 
-def weights_map(problem: Problem, declaration: Declaration) -> StateMap:
-    """Of the weights ``w = A'(y a)`` or ``A'a``, k = n."""
-    with np.errstate(over="ignore"):
-        sizes, nothing = np.abs(problem.dense.T), np.zeros((problem.features, problem.samples))
-    return StateMap(sizes / OUTWARD, sizes, nothing, sizes, nothing[:, 0], 2, 3, declaration.precision)
-
-
 class CarriedWeights:
-    """Drift of carried weights along a run.
+    """Drift of maintained weights along a run.
 
     Parameters
     ----------
@@ -116,12 +86,11 @@ class CarriedWeights:
         start: np.ndarray,
     ):
         self._samples, self._places = CarriedSamples(problem, declaration, places), places
-        self._map, self._u = weights_map(problem, declaration), unit_roundoff(declaration.precision)
-        self._recompute = declaration.recompute > 0
+        self._map, self._u = WeightsMap(problem, declaration), unit_roundoff(declaration.precision)
+        self._again = bool(declaration.weights)
         self._size = np.zeros(problem.features)
         self._drift = self._map.formed(magnitudes(start))
-        known = declaration.precision == "float64" and declaration.state[0] == "weights"
-        if not known:
+        if declaration.precision != "float64":
             self._drift[:] = np.inf
 
     def begin(self, sizes: np.ndarray, drawn: int) -> CarriedTerms:
@@ -142,8 +111,8 @@ class CarriedWeights:
         self._drift = (self._drift + grown) * OUTWARD
 
     def restart(self, sizes: np.ndarray) -> None:
-        """Allow for weights formed anew here, where the solver does that; `sizes` as in `begin`."""
-        if self._recompute:
+        """Allow for weights formed again here, where the solver does that; `sizes` as in `begin`."""
+        if self._again:
             self._drift = np.maximum(self._drift, self._map.formed(sizes))
 
 
@@ -153,5 +122,5 @@ def carried_weights(
     places: np.ndarray,
     start: np.ndarray,
 ) -> CarriedWeights | None:
-    """The drift of a run from `start`, shape (m,), if the solver carries a state; see `CarriedWeights`."""
-    return CarriedWeights(problem, declaration, places, start) if declaration.state else None
+    """The drift of a run from `start`, shape (m,), if the solver maintains weights."""
+    return None if declaration.weights is None else CarriedWeights(problem, declaration, places, start)

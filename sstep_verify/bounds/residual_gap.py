@@ -1,13 +1,12 @@
-"""Bound on the drift between a state carried beside a and the quantity it stands for.
+"""Bound on the drift between weights that are maintained beside a and those of a.
 
 Between two recorded iterations the drift grows by what the updates in between round, and no more
 (bounds/carried_run.py). Over a segment of n steps, in which coordinate i is drawn c_i times and no
 increment exceeds Theta, the sum of the sizes of its increments is at most ``c_i Theta``, and |a| at most
 ``A_i = |a_i| + c_i Theta`` (not above nu).
 
-Theta follows from the objective. A q that is off by R makes a step one with its gradient off by rho: R
-itself, or ``|A| R`` and the rounding of a product where the state is w; with the roundings of the step
-folded in, rho'.
+Theta follows from the objective. A w that is off by R makes a step one with its gradient off by rho,
+``|A| R`` and the rounding of a product; with the roundings of the step folded in, rho'.
 
 * K-SVM, in place. A step d that minimises the perturbed one-variable problem over the box changes f by at
   most ``|rho'| |d| - eta d^2 / 2``. f can fall by no more than the duality gap F at the segment's start, so
@@ -16,8 +15,8 @@ folded in, rho'.
   ``||r|| / sqrt(m) + n (||rho'|| / sqrt(m) + ||u A||_M)``, and
   ``Theta <= (||e||_M + ||rho'|| / sqrt(m)) / sqrt(m)``.
 
-Where the state is formed anew now and then (`Declaration.recompute`), the drift that a segment begins with
-is the larger of it and what forming it from an a of ``|a| + c Theta`` rounds.
+Where w is formed again now and then (`Declaration.weights`), the drift that a segment begins with is the
+larger of it and what forming it from an a of ``|a| + c Theta`` rounds.
 
 R and so rho' grow with Theta. If the right-hand side at some Theta is at most Theta, then by induction over
 the steps no increment exceeds it. Frozen and added updates of K-SVM have no such bound here.
@@ -26,10 +25,11 @@ the steps no increment exceeds it. Frozen and added updates of K-SVM have no suc
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from sstep_verify.bounds.carried_run import StateMap, weights_map
+from sstep_verify.bounds.carried_run import WeightsMap
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import svm_values
 from sstep_verify.declaration import Declaration
@@ -53,43 +53,51 @@ class Segment:
     ----------
     begin : ndarray, shape (m,)
         a at its start, float64.
-    carried : ndarray, shape (k,)
-        State at its start.
-    drift : ndarray, shape (k,)
-        Upper bounds on how far that is from the true one.
-    draws : ndarray of int, shape (n, b)
+    weights : ndarray, shape (n,)
+        Weights at its start.
+    drift : ndarray, shape (n,)
+        Upper bounds on how far these are from the true ones.
+    draws : ndarray of int, shape (k, b)
         Coordinates drawn.
     """
 
     begin: np.ndarray
-    carried: np.ndarray
+    weights: np.ndarray
     drift: np.ndarray
     draws: np.ndarray
 
 
-def gradient_map(problem: Problem, declaration: Declaration, quotient: Quotient) -> StateMap:
-    """Of the gradient or the residual of all samples: L is ``Q + omega I`` or M, k = m."""
+class Slopes(NamedTuple):
+    """Of the gradient or the residual of all samples, ``L a`` and a constant; L is ``Q + omega I`` or M.
+
+    Bounds on |L|, exact and used, from below and above, and on what the solver's entries are off by, shape
+    (m, m) each; `constant`, shape (m,).
+    """
+
+    lower: np.ndarray
+    sizes: np.ndarray
+    errors: np.ndarray
+    constant: np.ndarray
+
+
+def slopes_of(problem: Problem, declaration: Declaration, quotient: Quotient) -> Slopes:
+    """The slopes of a problem, by the entries of a solver."""
     rows = kernel_entries(problem, declaration, np.arange(problem.samples))
     shift = problem.hinge.shift if problem.is_svm else problem.samples
-    diagonal, forming = shift * np.eye(problem.samples), rows.more_roundings + 8
+    diagonal = shift * np.eye(problem.samples)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        sizes, errors, terms = quotients(rows, quotient)
+        sizes, errors, _ = quotients(rows, quotient)
         lower = (np.abs(rows.values) - rows.judge_error) / quotient.penalty - errors
-        # A gradient's constant is 1, as large as a label.
-        return StateMap(
+        return Slopes(
             np.maximum(lower, 0.0) / OUTWARD + diagonal / OUTWARD,
             sizes + diagonal,
             errors,
-            terms + diagonal,
-            np.abs(problem.targets),
-            forming,
-            6,
-            declaration.precision,
+            np.abs(problem.targets),  # A gradient's constant is 1, as large as a label.
         )
 
 
 class DriftBound:
-    """Drift bounds of one problem and state; the kernel's rows are formed once (m x m words each).
+    """Drift bounds of the weights of one problem; the kernel's rows are formed once (m x m words each).
 
     Parameters
     ----------
@@ -97,41 +105,34 @@ class DriftBound:
         The problem.
     declaration : Declaration
         Precision and formulas of the solver.
-    name : {"gradient", "residual", "weights"}
-        What is carried.
 
     Raises
     ------
     InputError
-        If the problem has no such state.
+        If the problem has no weights.
     """
 
-    def __init__(self, problem: Problem, declaration: Declaration, name: str):
-        fits = {
-            "gradient": problem.is_svm,
-            "residual": not problem.is_svm,
-            "weights": problem.kernel.linear,
-        }
-        if not fits.get(name, False):
-            known = ", ".join(state for state, fit in fits.items() if fit)
-            raise InputError(f"{problem.label}: a state {name!r} cannot be judged; known here: {known}")
+    def __init__(self, problem: Problem, declaration: Declaration):
+        if not problem.kernel.linear:
+            raise InputError(
+                f"{problem.label}: weights = {declaration.weights}: only a linear kernel has them"
+            )
         self._problem, self._declaration = problem, declaration
         self._u = unit_roundoff(declaration.precision)
         quotient = Quotient()
         if not problem.is_svm:
             quotient = Quotient(problem.ridge.penalty, smallest_subnormal(declaration.precision))
-        self._penalty, self._samples = quotient.penalty, None
-        self._slopes = self._map = gradient_map(problem, declaration, quotient)
-        if name == "weights":
-            self._samples = CarriedSamples(problem, declaration, np.arange(problem.samples))
-            self._map = weights_map(problem, declaration)
+        self._penalty = quotient.penalty
+        self._slopes = slopes_of(problem, declaration, quotient)
+        self._samples = CarriedSamples(problem, declaration, np.arange(problem.samples))
+        self._map = WeightsMap(problem, declaration)
 
     def initial(self, begin: np.ndarray) -> np.ndarray:
-        """Bound on the drift of a state formed at the run's start from its a, shape (k,)."""
+        """Bound on the drift of weights formed at the run's start from its a, shape (n,)."""
         return self._map.formed(np.abs(begin))
 
     def after(self, segment: Segment) -> np.ndarray:
-        """Bound on the drift at the end of a segment, shape (k,); infinite where there is none."""
+        """Bound on the drift at the end of a segment, shape (n,); infinite where there is none."""
         counts = np.bincount(segment.draws.ravel(), minlength=self._problem.samples).astype(np.float64)
         trial = (self._trial_svm if self._problem.is_svm else self._trial_ridge)(segment, counts)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -143,13 +144,13 @@ class DriftBound:
                 if enlarged <= theta:
                     return self._drift(segment, counts, theta)[0] * OUTWARD
                 theta = enlarged * (1 + 2.0**-10)
-        return np.full(segment.carried.size, np.inf)
+        return np.full(segment.weights.size, np.inf)
 
     def skipped(self, segment: Segment, end: np.ndarray, limit: np.ndarray) -> tuple[float, float]:
-        """What leaving out all updates of one coordinate does to the state, where it shows most.
+        """What leaving out all updates of one coordinate does to the weights, where it shows most.
 
         A lower bound on the change of one entry, and the limit for that entry; `end`, shape (m,), is a at
-        the segment's end, `limit`, shape (k,), bounds the drift there.
+        the segment's end, `limit`, shape (n,), bounds the drift there.
         """
         change = self._map.lower * np.abs(end - segment.begin)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -160,27 +161,31 @@ class DriftBound:
     def _drift(
         self, segment: Segment, counts: np.ndarray, theta: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """At some Theta, bounds anywhere in the segment: on drift and state, (k,), and on |a|, (m,)."""
+        """At some Theta, bounds anywhere in the segment: on drift and weights, (n,), and on |a|, (m,)."""
         moved = counts * theta * (1 + self._u)
-        size, drift, state = np.abs(segment.begin) + counts * theta, segment.drift, np.abs(segment.carried)
-        if self._declaration.recompute:
-            # A state formed anew differs from the one before by no more than both drifts.
+        size, drift, weights = (
+            np.abs(segment.begin) + counts * theta,
+            segment.drift,
+            np.abs(segment.weights),
+        )
+        if self._declaration.weights:
+            # Weights formed again differ from those before by no more than both drifts.
             drift = np.maximum(drift, self._map.formed(size))
-            state = state + 2 * drift
-        # In place a K-SVM stores what the state gets; where increments are added, a rounds.
+            weights = weights + 2 * drift
+        # In place a K-SVM stores what the weights get; where increments are added, a rounds.
         rounded = np.zeros(size.size) if self._problem.is_svm else self._u * counts * size
-        drift = drift + self._map.grown(state, moved, rounded, segment.draws.size)
-        return drift, state + self._map.terms @ moved, size
+        drift = drift + self._map.grown(weights, moved, rounded, segment.draws.size)
+        return drift, weights + self._map.sizes @ moved, size
 
     def _slope_error(self, segment: Segment, counts: np.ndarray, theta: float) -> np.ndarray:
         """Bound on the error of gradient or residual entries that steps are made from, shape (m,)."""
-        drift, state, size = self._drift(segment, counts, theta)
-        if self._samples is None:
-            return drift
+        drift, weights, size = self._drift(segment, counts, theta)
         error = self._samples.error(drift, 0) / self._penalty
         shift = self._problem.hinge.shift if self._problem.is_svm else self._problem.samples
-        used = self._samples.sizes @ (state + drift) / self._penalty + self._slopes.constant + shift * size
-        # As where a state is formed: n products and sums, and at most 6 roundings of what is added to them.
+        used = (
+            self._samples.sizes @ (weights + drift) / self._penalty + self._slopes.constant + shift * size
+        )
+        # N products and sums, and at most 6 roundings of what is added to them.
         rounded = gamma(self._problem.features + 8, self._u) * used
         return error + rounded + self._slopes.errors @ size
 

@@ -82,7 +82,7 @@ def screen_svm(
     shape (N + 1, m), float32 or float64, is the solver's a at the ends of N windows of `s` steps, or of
     stretches of `length`; `draws` are the H coordinates drawn, ``(N - 1) s < H <= N s``. A stretch is made
     of the same steps as one long window: what a later window's stale products are made of are the start's
-    terms and the increments since, and it stores a frozen a once more. The solver carries no state.
+    terms and the increments since, and it stores a frozen a once more. The solver maintains no weights.
     """
     row_of = np.full(problem.samples, -1, dtype=np.int64)
     row_of[rows] = np.arange(rows.size)

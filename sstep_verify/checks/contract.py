@@ -4,10 +4,10 @@ Judged before all others, on every run that was made, whichever check asked for 
 iterations made are those asked for, unless its observer or its own rule ended it; s and the start in the
 index stream are those asked for; a is recorded exactly where it was to be, in ascending order; the first a
 is a0 as the declared precision holds it; a has the shape (k, m) and no narrower type than declared; all
-values are finite; no input array was changed; the reason given for stopping is the true one; every declared
-state is recorded, in its shape; panels have the shapes they must have. A declared panel or count that a run
-does not give is said to be unproved, and so is a state that is said to be formed anew: within its rounding
-one that is carried on cannot be told from it. The bound is 0.
+values are finite; no input array was changed; the reason given for stopping is the true one; declared
+weights are recorded, in their shape; panels have the shapes they must have. A declared panel or count that
+a run does not give is said to be unproved, and so are weights that are said to be formed again: within
+their rounding those carried on cannot be told from them. The bound is 0.
 
 A value that is not finite is a FAIL wherever no correct run can form a number beyond the largest of the
 declared precision, and so is an error that a solver of K-RR raises wherever no factorisation of a correct
@@ -49,7 +49,7 @@ STOPS = ("iterations", "observer", *OWN)
 
 LENGTH, RECORDED, STOP = "length", "recorded iterations", "stop reason"
 ITEMS = (
-    LENGTH, "start", "s", RECORDED, "first a", "shape", "type", FINITE, "inputs", STOP, "state",
+    LENGTH, "start", "s", RECORDED, "first a", "shape", "type", FINITE, "inputs", STOP, "weights",
     "panels",
 )  # fmt: skip
 """Items held against the request."""
@@ -155,8 +155,8 @@ def _unproved(case: Case, trajectory: Trajectory, asked: Asked, plain: bool) -> 
     declared, lacking = case.variants.get(asked.variant, case.formulas), []
     if declared.exposes and asked.panels and asked.iterations and not trajectory.panels:
         lacking.append("panels, declared and not exposed")
-    if declared.recompute:
-        lacking.append(f"the state formed anew after every {counted(declared.recompute, 'window')}")
+    if declared.weights:
+        lacking.append(f"the weights formed again after every {counted(declared.weights, 'window')}")
     if declared.exchange and plain:
         lacking += [f"count of {name}" for name in COUNTED if name not in trajectory.counters]
     return lacking
@@ -169,13 +169,11 @@ def faults_of(declaration: Declaration, trajectory: Trajectory, asked: Asked) ->
     if asked.changed:
         yield Violation("", "inputs", ", ".join(asked.changed))
     yield from _stop(trajectory, asked)
-    for name in declaration.state if declaration.level >= 2 else ():
-        width = asked.features if name == "weights" else asked.initial.size
-        wanted, state = (len(trajectory.iterations), width), trajectory.state.get(name)
-        if state is None or np.shape(state) != wanted:
-            found = "none" if state is None else str(np.shape(state))
-            yield Violation("", "state", found, str(wanted), name)
-            break
+    if declaration.weights is not None and declaration.level >= 2:
+        wanted, weights = (len(trajectory.iterations), asked.features), trajectory.weights
+        if weights is None or np.shape(weights) != wanted:
+            found = "none" if weights is None else str(np.shape(weights))
+            yield Violation("", "weights", found, str(wanted))
     for begin, panel in trajectory.panels.items():
         columns, among = np.asarray(panel.columns), panel.among
         wanted = (columns.size, asked.initial.size if among is None else np.size(among))
@@ -238,7 +236,10 @@ def _of_values(declaration: Declaration, trajectory: Trajectory, asked: Asked) -
 
 def not_finite(trajectory: Trajectory) -> tuple[str, int, object] | None:
     """The first value that is not finite: of what, at which iteration (-1: none is recorded), which."""
-    for name, array in {"alpha": trajectory.alphas, **trajectory.state}.items():
+    recorded = {"alpha": trajectory.alphas}
+    if trajectory.weights is not None:
+        recorded["weights"] = trajectory.weights
+    for name, array in recorded.items():
         values = np.asarray(array)
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             place = tuple(int(k) for k in np.argwhere(~np.isfinite(values))[0])

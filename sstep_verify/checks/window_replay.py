@@ -4,14 +4,15 @@ A window is replayed from the solver's own a at its start, in balls, and compare
 on the rounding errors one window of any correct implementation can make. Errors of earlier windows do not
 enter, so nothing is amplified and nothing is healed by later steps: a wrong correction term shows at its
 full size. Some windows are replayed so; all, or as many as fit, are screened in float64, of a solver
-without a trace by windows the first ones; in longdouble, of a K-SVM that adds its increments, and beside a
-carried state none. A screen (sstep_verify/checks/window/screen.py) passes windows and fails none: its bound
-is wider by the judge's own error; what is beyond it is replayed, largest ratio first, or INCONCLUSIVE.
+without a trace by windows the first ones; in longdouble, of a K-SVM that adds its increments, and beside
+maintained weights none. A screen (sstep_verify/checks/window/screen.py) passes windows and fails none: its
+bound is wider by the judge's own error; what is beyond it is replayed, largest ratio first, or
+INCONCLUSIVE.
 The first window of a run that is continued at a window's end, from the alpha recorded there, is replayed
 too. Between the results of two runs, of a solver that is run anew for every length, a window fails only
 where the longer run is beyond its bound from its own start as well (checks/window/ends_apart.py).
 The kernel is that of the data; rows that a solver exposes are judged by kernel-entries. A solver that makes
-its steps from a state carried beside a is replayed from a and that state (residual-gap judges the state).
+its steps from maintained weights is replayed from a and these (residual-gap judges the weights).
 """
 
 from __future__ import annotations
@@ -181,7 +182,7 @@ def _judge_run(
         causes = causes_of(case, width, findings, between=between)
         found = diagnosis_of(case.problem.loss.task, causes)
         defects, hints = found.defects, (*facts(largest.signs), *found.hints)
-        if case.problem.kernel.linear and not case.formulas.state:
+        if case.problem.kernel.linear and case.formulas.weights is None:
             hints = *hints, Hint(HintKind.DECLARE_WEIGHTS)
         # Where nothing was tried, the note alone tells it.
         if diagnosed or not case.diagnose:

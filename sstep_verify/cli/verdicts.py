@@ -157,7 +157,7 @@ def _shared_out(kept, verdict: dict):
     found = explain_window(kept.case, run, begin, end)
     where = f"window of iterations {begin + 1}..{end}, largest ratio"
     if found is None:
-        yield f"  {where}: a is not finite there, the bound is infinite, or a state is carried beside a"
+        yield f"  {where}: a is not finite there, the bound is infinite, or weights are maintained"
         return
     ratio = found.measured / found.bound
     yield f"  {where}, kernel from the data; {found.where}:"

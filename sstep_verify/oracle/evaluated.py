@@ -65,13 +65,13 @@ class EvaluatedOracle(Oracle):
         ]
 
     def drift(
-        self, problem: Problem, name: str, alphas: Sequence[np.ndarray], carried: Sequence[np.ndarray]
+        self, problem: Problem, alphas: Sequence[np.ndarray], weights: Sequence[np.ndarray]
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The distance of carried states from what they stand for, as `exact_drift` gives it."""
+        """The distance of maintained weights from those of each a, as `exact_drift` gives it."""
         arithmetic = self.arithmetic(BITS)
         return [
-            distances(arithmetic, arithmetic.vector(state), self._state(problem, name, alpha))
-            for state, alpha in zip(carried, alphas, strict=True)
+            distances(arithmetic, arithmetic.vector(given), self._weights(problem, alpha))
+            for given, alpha in zip(weights, alphas, strict=True)
         ]
 
     def ridge_optimum(self, problem: Problem) -> RidgeOptimum:
@@ -99,14 +99,11 @@ class EvaluatedOracle(Oracle):
         how = f"closed form by {arithmetic.name}: evaluated, not enclosed"
         return RidgeOptimum(alpha, error, how)
 
-    def _state(self, problem: Problem, name: str, alpha: np.ndarray) -> list[Any]:
-        """What a carried state stands for."""
+    def _weights(self, problem: Problem, alpha: np.ndarray) -> list[Any]:
+        """The weights of a dual vector."""
         arithmetic = self.arithmetic(BITS)
-        point = arithmetic.vector(alpha)
-        if name == "weights":
-            weighted = signed(problem, point)
-            return [arithmetic.dot(arithmetic.vector(x), weighted) for x in problem.dense.T]
-        return derivative(problem, arithmetic, point, signed(problem, self._products(problem, point)))
+        weighted = signed(problem, arithmetic.vector(alpha))
+        return [arithmetic.dot(arithmetic.vector(x), weighted) for x in problem.dense.T]
 
     def _products(self, problem: Problem, point: Sequence[Any]) -> list[Any]:
         """Products of the kernel with a point, which it multiplies by labels where there are any."""

@@ -114,8 +114,7 @@ class Oracle:
         end: np.ndarray,
         draws: np.ndarray,
         bits: int = FIRST_BITS,
-        carried: np.ndarray | None = None,
-        state: str = "",
+        weights: np.ndarray | None = None,
         before: Before | None = None,
     ) -> Replay:
         """Replay one window exactly (`replay_window`), with so many bits.
@@ -124,7 +123,7 @@ class Oracle:
         it is a SingularSystemError if `MOST_BITS` do not prove it.
         """
         return self._proven(
-            bits, lambda kernel: replay_window(problem, kernel, begin, end, draws, carried, state, before)
+            bits, lambda kernel: replay_window(problem, kernel, begin, end, draws, weights, before)
         )
 
     def enclosed(
@@ -195,10 +194,10 @@ class Oracle:
         return exact_values(problem, alphas)
 
     def drift(
-        self, problem: Problem, name: str, alphas: Sequence[np.ndarray], carried: Sequence[np.ndarray]
+        self, problem: Problem, alphas: Sequence[np.ndarray], weights: Sequence[np.ndarray]
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Intervals of the distance of carried states from what they stand for (`exact_drift`)."""
-        return exact_drift(problem, name, alphas, carried)
+        """Intervals of the distance of maintained weights from those of each a (`exact_drift`)."""
+        return exact_drift(problem, alphas, weights)
 
     def ridge_optimum(self, problem: Problem) -> RidgeOptimum:
         """The solution of a K-RR, with a proven distance from the exact one."""
@@ -230,19 +229,18 @@ def replay_window(
     begin: np.ndarray,
     end: np.ndarray,
     draws: np.ndarray,
-    carried: np.ndarray | None = None,
-    state: str = "",
+    weights: np.ndarray | None = None,
     before: Before | None = None,
 ) -> Replay:
     """Replay a window from the solver's own a and compare at its end.
 
     K-SVM: the exact end comes from the classical reference (Algorithm 1) in balls; the mutable s-step
-    recurrence, unmutated, must enclose the same point, or the two oracles disagree. From a carried state
+    recurrence, unmutated, must enclose the same point, or the two oracles disagree. From maintained weights
     there is no such run of Algorithm 1; then the exact end is what the s-step recurrence clips.
 
     K-RR: points of many digits with a proven distance from the exact end, compared in the M-norm. Where
-    numbers are evaluated and not enclosed, the end of the classical reference (Algorithm 3). A carried
-    state moves the point that the exact steps project to, not the projections. Over a panel, of which no
+    numbers are evaluated and not enclosed, the end of the classical reference (Algorithm 3). Maintained
+    weights move the point that the exact steps project to, not the projections. Over a panel, of which no
     definiteness is known, balls are carried and compared per coordinate.
 
     Begin and end are the solver's a at both ends of the window, (m,); all else is as in `begun_window`. The
@@ -252,13 +250,13 @@ def replay_window(
     """
     arithmetic: Any = kernel.arithmetic
     alpha = arithmetic.vector(begin)
-    window = begun_window(problem, kernel, alpha, draws, carried, state, before)
+    window = begun_window(problem, kernel, alpha, draws, weights, before)
     ends, measures = Ends(problem, kernel, window), [_per_coordinate(arithmetic)]
     exact = ends.unmutated
     definite = not (problem.is_svm or isinstance(kernel, PanelColumns))
-    if problem.is_svm and carried is not None:
+    if problem.is_svm and weights is not None:
         exact = ends.clipped()
-    elif problem.is_svm or (definite and carried is None and not ends.refined):
+    elif problem.is_svm or (definite and weights is None and not ends.refined):
         exact = ends.by_reference(kernel, alpha)
     if definite:
         # The 2-norm is at most the M-norm over sqrt(m).

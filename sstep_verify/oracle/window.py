@@ -146,18 +146,14 @@ def begun_window(
     kernel: Columns,
     alpha: Any,
     draws: np.ndarray,
-    carried: np.ndarray | None = None,
-    state: str = "",
+    weights: np.ndarray | None = None,
     before: Before | None = None,
 ) -> LocalWindow:
     """Restrict a window, blocks drawn of shape (s, b), to its coordinates, from alpha at its start (m).
 
-    The kernel is the exact one over `Balls`, or a panel of other rows. `carried`, (m,) or (n,), is the
-    state at the start, taken exactly, of a solver that makes its steps from it; `state` says what it is:
-    gradient, residual or weights (`Trajectory.state`). The stale products are then those that it stands
-    for: they solve ``q_i = y_i p_i - 1 + omega a_i`` (``p_i - y_i`` in the place of ``y_i p_i - 1`` where y
-    are no labels) or ``r_i = y_i - m a_i - p_i / lambda``, or are ``<x_i, w>``. `before` holds the solver's
-    a at the start of the window before, and the blocks drawn in it.
+    The kernel is the exact one over `Balls`, or a panel of other rows. `weights`, shape (n,), are those at
+    the start, taken exactly, of a solver that maintains them: the stale products are then ``<x_i, w>``.
+    `before` holds the solver's a at the start of the window before, and the blocks drawn in it.
     """
     arithmetic: Any = kernel.arithmetic
     targets = arithmetic.vector(problem.targets)
@@ -167,24 +163,11 @@ def begun_window(
     if before is not None:
         earlier = arithmetic.vector(before[0]), before[1]
         window = window.after(arithmetic, kernel, targets, alpha, earlier)
-    if carried is None:
+    if weights is None:
         return window
-    places = window.coordinates
     with arithmetic.working():
-        if state == "weights":
-            weights, data = arithmetic.vector(carried), problem.dense[places]
-            return replace(window, stale=[arithmetic.dot(arithmetic.vector(x), weights) for x in data])
-        triples = zip(arithmetic.vector(carried[places]), window.targets, window.start, strict=True)
-        if state == "gradient":
-            omega, labelled = problem.boxed.exact_shift(arithmetic), problem.loss.labelled
-            stale = [
-                label * (q + 1 - omega * a) if labelled else q + label - omega * a
-                for q, label, a in triples
-            ]
-        else:
-            penalty = arithmetic.number(problem.ridge.penalty)
-            stale = [penalty * (target - problem.samples * a - r) for r, target, a in triples]
-        return replace(window, stale=stale)
+        given, data = arithmetic.vector(weights), problem.dense[window.coordinates]
+        return replace(window, stale=[arithmetic.dot(arithmetic.vector(x), given) for x in data])
 
 
 class Ends:

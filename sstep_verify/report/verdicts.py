@@ -30,7 +30,7 @@ CHECKS = {
     "determinism": "Two runs of the same request end in the same bits.",
     "optimum": "A run that claims to have converged has.",
     "claim-honesty": "What a solver reports about its result is true.",
-    "residual-gap": "What is carried along beside a stays what it stands for.",
+    "residual-gap": "Weights that are maintained beside a stay those of a.",
     "rank-coherence": "Every rank holds the same a, bit for bit.",
     "message-count": "There is one communication for every s iterations, counted.",
 }

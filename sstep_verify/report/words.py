@@ -99,7 +99,7 @@ ITEMS = {
     "finite": "{detail} is not finite: {found}",
     "inputs": "it changed what it was given or shares: {found}",
     "stop reason": "it stopped by {found}, expected {asked}",
-    "state": "the declared {detail} has the shape {found}, expected {asked}",
+    "weights": "the declared weights have the shape {found}, expected {asked}",
     "panels": "the panel of iteration {detail} has {found}, expected {asked}",
 }
 """What is said of each violated item of the contract."""

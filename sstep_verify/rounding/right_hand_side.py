@@ -9,25 +9,20 @@ any order of summation it errs by gamma_k of the sum of its terms' sizes, and by
 * with the linear kernel it may be formed from the samples, ``<x_i, A'(a + sum D_t)>``: n more roundings,
   and ``|x_i|'|x_l|`` in the place of ``|K_il|`` in both sums. These bounds hold for products from entries
   too. The entries of ``A'a`` are numbers on the way, of which ``max_k |x_lk| |a_l|`` are the terms;
-* where a state is carried (`CarriedTerms`), its terms take the place of those of the product.
+* where weights are maintained (`CarriedTerms`), their terms take the place of those of the product.
 
 Underflow: with t the smallest number, a product with K is off by t (before the division by lambda), a
 quotient by lambda by t, be it of an entry, a product or the sum.
 
-*Carried states.* A solver that carries one does not multiply kernel rows by a at the window's start. The
-window is replayed from a and the state as they are, so the first gradient of each coordinate is a given
-number,
+*Maintained weights.* A solver that maintains w does not multiply kernel rows by a at the window's start.
+The window is replayed from a and w as they are, so the first product of each coordinate is ``<x_i, w>`` of
+n terms, off by ``|x_i|'|d|`` where w is off by a drift d.
 
-* gradient ``q_i`` (K-SVM) or residual ``r_i`` (K-RR): one term, without error;
-* weights w: the product ``<x_i, w>`` of n terms, off by ``|x_i|'|d|`` where w is off by a drift d.
-
-Assumed of its maintenance, within the window: after each increment theta of coordinate t, entry i of a
-gradient or residual gets ``K_it theta`` (a product, for K-RR a quotient by lambda, and a sum), and where
-i = t the product of theta with the shift or m as well; w gets ``theta x_t``, a product and a sum for each
-feature. A term that enters w is multiplied by x_i and summed with the others, so the roundings of
-``<x_i, w>`` are those of the sums before it and of n terms, relative to
-``|x_i|'(|w| + sum |theta| |x_t|)``. A product that underflows, be it in w or in ``<x_i, w>``, is off by the
-smallest number.
+Assumed of its maintenance, within the window: after each increment theta of coordinate t, w gets
+``theta x_t``, a product and a sum for each feature. A term that enters w is multiplied by x_i and summed
+with the others, so the roundings of ``<x_i, w>`` are those of the sums before it and of n terms, relative
+to ``|x_i|'(|w| + sum |theta| |x_t|)``. A product that underflows, be it in w or in ``<x_i, w>``, is off by
+the smallest number.
 """
 
 from __future__ import annotations
@@ -100,8 +95,8 @@ def right_hand_sides(
     """Right-hand sides of a window's distinct coordinates `places`, of which these are the kernel rows.
 
     `sizes`, shape (m,), bounds |a| at the window's start, where exact zeros cost no rounding; `drawn`
-    counts the coordinates drawn in the window; `carried` says what the first right-hand sides are made of,
-    for a solver that carries a state.
+    counts the coordinates drawn in the window; `carried` says what the first products are made of, for a
+    solver that maintains weights.
     """
     samples, penalty = sizes.size, quotient.penalty
     entries, errors, terms = quotients(rows, quotient)
@@ -117,10 +112,9 @@ def right_hand_sides(
         roundings = support + rows.more_roundings
         weights = float(rows.heights @ sizes)
     else:
-        size, error, roundings = carried.size, carried.error, carried.roundings
-        if carried.products is not None:
-            size, error = size / penalty * OUTWARD, error / penalty * OUTWARD
-            among = np.maximum(rounded_up(carried.products / penalty), among)
+        size, error = carried.size / penalty * OUTWARD, carried.error / penalty * OUTWARD
+        roundings = carried.roundings
+        among = np.maximum(rounded_up(carried.products / penalty), among)
     square, largest = (entries[:, places], errors[:, places], among), terms.max(axis=1, initial=0.0)
     roundings = counted(roundings, samples, drawn)
     return RightHandSides(
@@ -141,36 +135,33 @@ def quotients(rows: KernelEntries, quotient: Quotient) -> tuple[np.ndarray, np.n
 
 @dataclass(frozen=True)
 class CarriedTerms:
-    """The terms of the first gradient of each of a window's c distinct coordinates.
+    """The terms of the first product of each of a window's c distinct coordinates with maintained weights.
 
     Parameters
     ----------
-    whole : bool
-        The gradient or residual itself is carried; False for w.
     size : ndarray, shape (c,)
         Bound on the sum of the terms' absolute values.
     error : ndarray, shape (c,)
         Bound on what the terms are off by, roundings of products and sums left out.
     roundings : int
         Roundings of each term.
-    products : ndarray, shape (c, c), optional
-        ``|x_i|'|x_t|``, where an increment enters through w; None where it enters by K_it.
+    products : ndarray, shape (c, c)
+        ``|x_i|'|x_t|``, for an increment enters through w.
     """
 
-    whole: bool
     size: np.ndarray
     error: np.ndarray
     roundings: int
-    products: np.ndarray | None = None
+    products: np.ndarray
 
     def at(self, rows: np.ndarray) -> CarriedTerms:
         """The same for some of the coordinates."""
-        products = None if self.products is None else self.products[np.ix_(rows, rows)]
-        return CarriedTerms(self.whole, self.size[rows], self.error[rows], self.roundings, products)
+        products = self.products[np.ix_(rows, rows)]
+        return CarriedTerms(self.size[rows], self.error[rows], self.roundings, products)
 
 
 class CarriedSamples:
-    """Samples of some coordinates, shape (c, n), that a carried w is multiplied by.
+    """Samples of some coordinates, shape (c, n), that a maintained w is multiplied by.
 
     Attributes
     ----------
@@ -200,21 +191,19 @@ class CarriedSamples:
             return (self.sizes @ drift + underflow) * OUTWARD
 
     def terms(self, weights: np.ndarray, drift: np.ndarray, drawn: int) -> CarriedTerms:
-        """First gradients of a window of `drawn` draws, from |w| and |d| at most, each of shape (n,)."""
+        """First products of a window of `drawn` draws, from |w| and |d| at most, each of shape (n,)."""
         with np.errstate(over="ignore", invalid="ignore"):
             size, error = self.sizes @ weights * OUTWARD, self.error(drift, drawn)
         size, error = np.nan_to_num((size, error), nan=np.inf, posinf=np.inf)
-        return CarriedTerms(False, size, error, self._roundings, self.products)
+        return CarriedTerms(size, error, self._roundings, self.products)
 
 
 def carried_terms(
-    problem: Problem, declaration: Declaration, places: np.ndarray, drawn: int, values: np.ndarray
+    problem: Problem, declaration: Declaration, places: np.ndarray, drawn: int, weights: np.ndarray
 ) -> CarriedTerms:
-    """Terms of the state that a solver declares first, of which `values` are those at a window's start.
+    """Terms of the first products with the weights, shape (n,), that a window starts from.
 
     `places` are the window's distinct coordinates, of `drawn` that are drawn.
     """
-    size = magnitudes(values)
-    if declaration.state[0] == "weights":
-        return CarriedSamples(problem, declaration, places).terms(size, np.zeros(size.size), drawn)
-    return CarriedTerms(True, size[places], np.zeros(places.size), 0)
+    size = magnitudes(weights)
+    return CarriedSamples(problem, declaration, places).terms(size, np.zeros(size.size), drawn)

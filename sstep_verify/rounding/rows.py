@@ -75,8 +75,8 @@ def factored_products(
 
 
 def may_factor(problem: Problem, declaration: Declaration) -> bool:
-    """Whether a solver may form ``K v`` as ``A (A' v)``, as one that carries the weights always does."""
-    rows = declaration.products == "rows" and "weights" not in declaration.state
+    """Whether a solver may form ``K v`` as ``A (A' v)``, as one that maintains weights always does."""
+    rows = declaration.products == "rows" and declaration.weights is None
     return problem.kernel.linear and not rows
 
 

@@ -136,11 +136,15 @@ class EveryWindow:
     def __init__(
         self, problem: Problem, declaration: Declaration, alpha: np.ndarray, gap: float, block: int = 1
     ):
-        if declaration.update != "in-place" or declaration.products != "rows" or declaration.state:
+        if (
+            declaration.update != "in-place"
+            or declaration.products != "rows"
+            or declaration.weights is not None
+        ):
             raise InputError(
                 f"the {declaration.name} solver declares update {declaration.update!r}, products "
-                f"{declaration.products!r} and state {declaration.state!r}: every window is bounded only "
-                "for update 'in-place', products 'rows' and no carried state"
+                f"{declaration.products!r} and weights {declaration.weights!r}: every window is bounded "
+                "only for update 'in-place', products 'rows' and no weights"
             )
         self._declaration, self._gap, self._block = declaration, max(gap, 0.0), block
         self._samples, self._start = problem.samples, magnitudes(alpha)

@@ -195,14 +195,15 @@ class Run:
             packet.time, packet.told = None, sum(time for _, _, time in answers)
         return tuple(digest for digest, *_ in answers), any(wanted for _, wanted, _ in answers)
 
-    def state(self) -> dict[str, np.ndarray]:
-        """What is carried beside a, gathered from all ranks: with exchange gram the weights, (n,)."""
-        found = {}
-        for name, part in self._exchange.carried().items():
-            # One number for each feature, of which each rank has those of its columns.
-            whole = np.concatenate(self._communicator.allgather(part))
-            found[name] = np.empty_like(whole)
-            found[name][slice(None) if self._order is None else self._order] = whole
+    def weights(self) -> np.ndarray | None:
+        """The weights that exchange gram maintains, gathered from all ranks, (n,); None of the others."""
+        part = self._exchange.weights
+        if part is None:
+            return None
+        # One number for each feature, of which each rank has those of its columns.
+        whole = np.concatenate(self._communicator.allgather(part))
+        found = np.empty_like(whole)
+        found[slice(None) if self._order is None else self._order] = whole
         return found
 
     def used_panel(self, begin: int, end: int) -> UsedPanel:
@@ -261,7 +262,7 @@ class ProductionSolver:
         alphas = np.empty((len(stops), request.problem.samples))
         panels: dict[int, UsedPanel] = {}
         digests: dict[int, tuple[str, ...]] = {}
-        states: list[dict[str, np.ndarray]] = []
+        weights: list[np.ndarray | None] = []
         for place, stop in enumerate(stops):
             if place:
                 begin = stops[place - 1]
@@ -273,12 +274,12 @@ class ProductionSolver:
             found, ended = run.settle(observe is not None and observe(stop, alphas[place]))
             if found:
                 digests[stop] = found
-            states.append(run.state())
+            weights.append(run.weights())
             if ended:
                 stopped = "observer"
                 break
         self._room = run.packet.room
-        made = stops[: len(states)]
+        made = stops[: len(weights)]
         return Trajectory(
             s=request.s,
             start=request.start,
@@ -288,7 +289,7 @@ class ProductionSolver:
             timers=dict(zip(PHASES, run.clock.seconds, strict=True)),
             stopped=stopped,
             panels=panels,
-            state={name: np.array([one[name] for one in states]) for name in states[0]},
+            weights=None if weights[0] is None else np.array(weights),
             fingerprints=digests,
             log=None if run.log is None else run.log[: made[-1]],
         )

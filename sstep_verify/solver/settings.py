@@ -129,11 +129,10 @@ class Options:
             blocks=not whole,
             log=True,
             exchange="kept-gram" if self.keep_gram else "column-cache" if self.cache else self.exchange,
-            state=("weights",) if self.exchange == "gram" else (),
+            weights=self.recompute if self.exchange == "gram" else None,
             level=3,
             gram_rows=GRAM_ROWS if self.keep_gram else 0,
             cache_words=self.cache or 0,
-            recompute=self.recompute,
             ranks=ranks,
             options={
                 "gram kept": self.keep_gram,

@@ -101,19 +101,19 @@ def least(value: float) -> str:
 
 def forms(problem: Problem, precision: Precision) -> list[Declaration]:
     """The plain declaration of a precision in the forms that a reader's program may have."""
-    maintained: tuple[tuple[str, ...], ...] = ((),)
+    maintained: tuple[int | None, ...] = (None,)
     if problem.kernel.linear and precision == "float64":
-        maintained = ((), ("weights",))
+        maintained = (None, 0)
     if problem.is_svm:
         return [
-            Declaration("any", precision, update, state=state)
-            for state in maintained
+            Declaration("any", precision, update, weights=weights)
+            for weights in maintained
             for update in get_args(Update)
         ]
     # A K-RR step has no new value: in-place and added are the same.
     return [
-        Declaration("any", precision, update, factorisation=factorisation, state=state)
-        for state in maintained
+        Declaration("any", precision, update, factorisation=factorisation, weights=weights)
+        for weights in maintained
         for update in ("in-place", "frozen")
         for factorisation in ("cholesky", "lu")
     ]

@@ -26,7 +26,7 @@ from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.verdict import Status, worst
 from studies.alarms.groups import NO_RUN, Judged, decided, judged_run
-from studies.alarms.solvers import EVERY, LINEAR, LOGGING, Names, Variant
+from studies.alarms.solvers import LINEAR, LOGGING, Names, Variant
 from studies.corpus.mistakes import EQUIVALENT
 from studies.legal.solver import LegalSolver
 from studies.report.sensitivity.alarms import AdversaryDocument, HardCase, ReplayedCase
@@ -37,7 +37,7 @@ RATIO, LOSS, HIDDEN = "ratio", "loss", "hidden"
 """The ratio of correct solvers; their loss; the ratio of mistakes labelled numerically equivalent."""
 
 CARRIED, FACTORED = "carried", "factored"
-"""The largest ratio, over all checks of windows, of solvers that carry a state, or form A (A'a)."""
+"""The largest ratio, over all checks of windows, of solvers that maintain weights, or form A (A'a)."""
 
 
 def _legal(name: str, tasks: Names, kernels: Names, order: str, **declared: Any) -> Variant:
@@ -55,12 +55,7 @@ SOLVERS: dict[str, tuple[Variant, ...]] = {
         for one in EQUIVALENT
     ),
     CARRIED: tuple(
-        _legal(state, tasks, kernels, order, precision=precision, recompute=again, state=(state,))
-        for state, tasks, kernels in (
-            ("gradient", ("svm-l1", "svm-l2"), EVERY),
-            ("residual", ("krr",), EVERY),
-            ("weights", TASKS, LINEAR),
-        )
+        _legal("weights", TASKS, LINEAR, order, precision=precision, weights=again)
         for order in ("sequential", "ascending")
         for precision in ("float64", "float32")
         for again in (0, 3)

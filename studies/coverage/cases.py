@@ -24,7 +24,7 @@ from sstep_verify.problems.losses import loss_from
 from sstep_verify.protocol import Observer, RunRequest, Solver
 from sstep_verify.scenarios.draws import one_of
 from sstep_verify.solver.settings import Options
-from studies.coverage.freedoms import LONG, MADE, OWN_EXCHANGES, SWITCHES, YES, row_of
+from studies.coverage.freedoms import AGAIN, KEPT, LONG, MADE, OWN_EXCHANGES, SWITCHES, YES, row_of
 from studies.coverage.rules import options_of
 from studies.legal.arithmetic import ORDERS
 from studies.legal.solver import LegalSolver
@@ -119,14 +119,13 @@ def _drawn(generator: np.random.Generator, row: dict[str, str], kernel: Kernel) 
     order = row["summation"] if row["summation"] != "any" else one_of(generator, ORDERS)
     undeclared: Any = {name: row[name] for name in MADE} | {"clamped": row["clamped"] == YES}
     number = int(generator.integers(2, 6))
-    values: dict[str, Any] = {name: row[name] for name in KNOWN if name != "state"}
+    values: dict[str, Any] = {name: row[name] for name in KNOWN}
     values |= {name: row[name] == YES for name in SWITCHES}
     declared = Declaration(
         "drawn",
         **values,
-        recompute=number if row["recompute"] == YES else 0,
         ranks=number if row["ranks"] == "several" else 1,
-        state=(row["state"],) if row["state"] else (),
+        weights={KEPT: 0, AGAIN: number}.get(row["weights"]),
         level=int(row["level"]),
     )  # fmt: skip
     return LegalSolver(

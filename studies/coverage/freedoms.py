@@ -22,6 +22,9 @@ from studies.legal.undeclared import Undeclared
 NO, YES = "no", "yes"
 SWITCH = (NO, YES)
 
+NONE, KEPT, AGAIN = "none", "kept", "formed again"
+"""Values of `Declaration.weights`: not maintained, maintained for ever, and formed again now and then."""
+
 OWN_EXCHANGES = ("reduce-scatter", "gram", "support", "kept-gram", "column-cache")
 """Exchanges that the production solver alone makes."""
 
@@ -35,7 +38,7 @@ CHOSEN: dict[str, tuple[str, ...]] = {
     **KNOWN,
     "exchange": ("", "allreduce", "per-window", *OWN_EXCHANGES),
     "ranks": ("1", "several"),
-    "state": ("", "weights", "gradient", "residual"),
+    "weights": (NONE, KEPT, AGAIN),
     "level": ("0", "1", "2", "3"),
 }
 """Values of the fields of `Declaration` that are more than there or not."""
@@ -45,7 +48,7 @@ SWITCHES = tuple(one.name for one in fields(Declaration) if isinstance(one.defau
 DECLARED = {
     name: CHOSEN.get(name, SWITCH)
     for name in (
-        *(name for name in KNOWN if name not in ("exchange", "state")),
+        *(name for name in KNOWN if name != "exchange"),
         *(one.name for one in fields(Declaration) if one.name not in NO_FREEDOM),
     )
 }
@@ -118,7 +121,7 @@ def declared_values(declaration: Declaration) -> dict[str, str]:
     values = {name: getattr(declaration, name) for name in DECLARED}
     values |= {
         "ranks": DECLARED["ranks"][declaration.ranks > 1],
-        "state": "+".join(declaration.state),
+        "weights": NONE if declaration.weights is None else AGAIN if declaration.weights else KEPT,
         "level": str(declaration.level),
     }
     return {name: one if isinstance(one, str) else SWITCH[bool(one)] for name, one in values.items()}

@@ -27,11 +27,11 @@ def _begun(solver: Solver, request: RunRequest, **changes: Any) -> Trajectory:
 
 
 def _skipped(place: int, solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
-    """A carried state that all updates of one coordinate are left out of."""
+    """Maintained weights that all updates of one coordinate are left out of."""
     held = np.array(made.alphas)
     held[:, place] = held[0, place]
-    formed = [_begun(solver, request, initial=one).state for one in held]
-    return replace(made, state={name: np.array([one[name][0] for one in formed]) for name in made.state})
+    formed = [_begun(solver, request, initial=one).weights for one in held]
+    return replace(made, weights=np.array([one[0] for one in formed if one is not None]))
 
 
 def _ulp(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
@@ -111,7 +111,7 @@ def planted(verdict: Verdict, plan: Planned, generator: np.random.Generator) -> 
     if drawn is None or not (known or check in WHOLE):
         return "", []
     mutation, wanted = WHOLE.get(check) or (left_out(one_of(generator, known)), None)
-    if drawn.declaration.state and not mutation.stale:
-        return "", []  # there is no stale product in a step from what is carried
+    if drawn.maintained and not mutation.stale:
+        return "", []  # there is no stale product in a step from what is maintained
     wrong = replace(drawn, planted=mutation)
     return mutation.name, [Either(right, wrong, wanted)]

@@ -12,7 +12,17 @@ from typing import Any, NamedTuple
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import every_run
 from sstep_verify.solver.settings import Options
-from studies.coverage.freedoms import NO, OWN_EXCHANGES, VALUES, YES, declared_values, made_values
+from studies.coverage.freedoms import (
+    AGAIN,
+    KEPT,
+    NO,
+    NONE,
+    OWN_EXCHANGES,
+    VALUES,
+    YES,
+    declared_values,
+    made_values,
+)  # fmt: skip
 from studies.legal.undeclared import PRODUCTION
 
 Values = dict[str, tuple[str, ...]]
@@ -50,15 +60,15 @@ def options_of(row: dict[str, str], samples: int = 8) -> dict[str, Any]:
         "kept-gram": {"exchange": "allreduce", "keep_gram": True},
         "column-cache": {"exchange": "allreduce", "cache": 4 * samples},
     }.get(row["exchange"], {"exchange": row["exchange"]})
-    return own | {"update": row["update"], "rbf": row["rbf"], "recompute": 3 * (row["recompute"] == YES)}
+    return own | {"update": row["update"], "rbf": row["rbf"], "recompute": 3 * (row["weights"] == AGAIN)}
 
 
 def _production(exchange: str) -> list[Rule]:
-    row = {"exchange": exchange, "update": "in-place", "rbf": "difference", "recompute": NO}
+    row = {"exchange": exchange, "update": "in-place", "rbf": "difference", "weights": NONE}
     declared = declared_values(Options(**options_of(row)).declaration(1)) | made_values(PRODUCTION)
     free = {"update": ("in-place", "frozen"), "rbf": VALUES["rbf"], "ranks": VALUES["ranks"]}
     if exchange == "gram":
-        free |= {"recompute": VALUES["recompute"], "kernel": ("linear",)}
+        free |= {"weights": (KEPT, AGAIN), "kernel": ("linear",)}
     fixed = {name: (value,) for name, value in declared.items() if name not in free}
     apart = {"claims": (NO,), "written": ("binary",), "unit": ("1",), "scaled": (NO,), "as_given": (NO,)}
     why = f"exchange {exchange} is made by the production solver alone, which fixes the rest"
@@ -77,14 +87,20 @@ ROUNDED = "a known to a rounding only is judged by its ends (level 0)"
 
 RULES: tuple[Rule, ...] = (
     *_rules("K-SVM draws one coordinate a step", "task", SVM, {
-        "block": ("1",), "state": others("state", "residual")}),
-    *_rules("a residual is what K-RR has", "task", ("krr",), {"state": others("state", "gradient")}),
+        "block": ("1",), "maintained": others("maintained", "residual")}),
+    *_rules("a residual is what K-RR has", "task", ("krr",), {
+        "maintained": others("maintained", "gradient")}),
+    *_rules("steps are made from one of them", "weights", (KEPT, AGAIN), {"maintained": ("",)}),
+    *_rules("no bound holds what it drifts by over a long run, or where a stands still", "maintained",
+            ("gradient", "residual"), {
+        "iterations": others("iterations", "long"), "data": ("spread",), "range": ("near 1",)}),
     *_rules("weights are of the linear kernel", "kernel", others("kernel", "linear"), {
-        "state": others("state", "weights"), "exchange": others("exchange", "gram")}),
+        "weights": (NONE,), "exchange": others("exchange", "gram")}),
     *(rule for exchange in OWN_EXCHANGES for rule in _production(exchange)),
     *_rules(ROUNDED, "scaled", (YES,), {"level": ("0",)}),
     *_rules(ROUNDED, "written", ("decimals",), {"level": ("0",)}),
-    *_rules("no bound is derived for a state in another scale", "scaled", (YES,), {"state": ("",)}),
+    *_rules("no bound is derived for weights in another scale", "scaled", (YES,), {
+        "weights": (NONE,), "maintained": ("",)}),
     *_rules("float64 holds no product of a longdouble with a scale", "scaled", (YES,), {
         "precision": ("float32", "float64")}),
     *_rules("level 0 shows no step", "level", ("0",), {"log": (NO,), "exchange": ("",), **HIDDEN}),
@@ -95,7 +111,6 @@ RULES: tuple[Rule, ...] = (
         "exchange": ("kept-gram",)}),
     *_rules("a cache is one of exchange column-cache", "cache_words", (YES,), {
         "exchange": ("column-cache",)}),
-    *_rules("only what is carried is formed anew", "state", ("",), {"recompute": (NO,)}),
     *_rules("expl of C libraries errs by more than a unit", "precision", ("longdouble",), {
         "functions": ("library",)}),
     *_rules("windows of one step are whole", "s", ("1",), {
@@ -146,19 +161,12 @@ REQUIRED = (
         {"precision": others("precision", "longdouble")},
         "float64 holds no longdouble",
     ),
-    Requirement(("step-replay",), {"state": ("", "weights")}, "starts from a or weights"),
     Requirement(
         ("message-count",), {"exchange": others("exchange", "")}, "counts are judged of a declared exchange"
     ),
     Requirement(("rank-coherence",), {"ranks": ("several",)}, "compares ranks"),
-    Requirement(("residual-gap",), {"state": others("state", "")}, "judges what is carried"),
+    Requirement(("residual-gap",), {"weights": (KEPT, AGAIN)}, "judges weights that are maintained"),
     Requirement(("residual-gap",), {"update": ("in-place",)}, "no bound here but in place", {"task": SVM}),
-    # Their bounds start from a and follow a run from there.
-    Requirement(
-        ("trajectory", "sstep-equals-classical"),
-        {"state": ("", "weights")},
-        "a bound of a run is derived from a or weights alone",
-    ),
     Requirement(("optimum",), {"claims": (YES,)}, "judges runs that claim to have converged"),
     Requirement(
         ("claim-honesty",), {"exchange": others("exchange", *OWN_EXCHANGES)}, "its plain runs claim nothing"

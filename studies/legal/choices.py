@@ -32,3 +32,8 @@ class Choices:
     planted: Mutation = NONE
     undeclared: Undeclared = USUAL
     tolerance: float = -1.0
+
+    @property
+    def maintained(self) -> str:
+        """What is maintained beside a: weights where these are declared, or what nobody is told."""
+        return "weights" if self.declaration.weights is not None else self.undeclared.maintained

@@ -123,8 +123,9 @@ class LegalSolver(Choices):
         """Make the run; InputError if a factorisation fails."""
         own, declared, scale = Steps(self, request.problem), self.declaration, self.scale
         initial, steps = start_vector(request, declared.precision), list[list[Any]]()
-        carried = Carried(own, initial.astype(own.kind)) if declared.state else None
-        states = [carried.values] if carried else []
+        carried = Carried(own, initial.astype(own.kind)) if self.maintained else None
+        again = declared.weights or 0
+        shown = [carried.values] if carried else []
 
         def advance(alpha: np.ndarray, begin: int, end: int) -> np.ndarray:
             draws = request.blocks(begin, end)
@@ -135,14 +136,14 @@ class LegalSolver(Choices):
                     raise InputError(f"{request.problem.name}: a factorisation failed")
                 steps.extend(made)
                 ended = (begin + first) // request.s + 1
-                if carried and declared.recompute and not ended % declared.recompute:
+                if carried and again and not ended % again:
                     carried.form(alpha.astype(own.kind))
-            states.extend([carried.values] if carried else [])
+            shown.extend([carried.values] if carried else [])
             return alpha
 
         made = record(request, initial / scale if scale != 1 else initial, advance, observe)
-        if carried:
-            made = replace(made, state={carried.name: kept(np.array(states[: len(made.alphas)]))})
+        if declared.weights is not None:
+            made = replace(made, weights=kept(np.array(shown[: len(made.alphas)])))
         if scale != 1 or self.decimals:
             made = _written(made, initial, scale, self.decimals)
         blocks = request.blocks(0, made.length)

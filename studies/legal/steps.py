@@ -200,16 +200,16 @@ class Steps:
 
 
 class Carried:
-    """A state ``q = c + L a``: the solver's gradient, its residual, or its weights, formed of some a.
+    """A vector ``q = c + L a``: the solver's gradient, its residual, or its weights, formed of some a.
 
     Formed anew it is a sum in the solver's order; after an increment it gets the increment's products, the
-    shift's or m's own one where it has one, each of them added in turn. The first state that is declared is
-    carried; of a scaled a there is none.
+    shift's or m's own one where it has one, each of them added in turn. Weights are declared, a gradient or
+    a residual is not; of a scaled a there is none.
     """
 
     def __init__(self, steps: Steps, alpha: np.ndarray) -> None:
         kind, signs = steps.kind, steps.signs
-        self.name, self._sums = steps.declared.state[0], steps.sums
+        self.name, self._sums = steps.drawn.maintained, steps.sums
         self._own, self._over, self._constant = kind(0), kind(1), np.zeros(0, dtype=kind)
         self._rows = signs[:, None] * steps.data
         if self.name == "gradient":

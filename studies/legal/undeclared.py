@@ -22,6 +22,9 @@ class Undeclared:
         Whether exp and pow are rounded once from longdouble, or those of NumPy's vectors.
     summation : {"any", "pairwise", "blocked"}
         A tree in which the products with a are summed apart from all else; any: one sum of everything.
+    maintained : {"", "gradient", "residual"}
+        What steps are made from instead of products with a: the gradient (K-SVM) or the residual (K-RR),
+        maintained from step to step.
     """
 
     increments: Literal["separate", "summed"] = "separate"
@@ -29,6 +32,7 @@ class Undeclared:
     power: Literal["multiplication", "pow"] = "multiplication"
     functions: Literal["rounded", "library"] = "library"
     summation: Literal["any", "pairwise", "blocked"] = "any"
+    maintained: Literal["", "gradient", "residual"] = ""
 
 
 USUAL = Undeclared()

@@ -175,5 +175,5 @@ def test_who_carries_the_weights_adds_products_with_samples(products):
     """Rows that cancel to 0: what a sum over features rounds, whatever is declared of products."""
     data = np.array([[2.0**20, 2.0**20], [1.0, -1.0]])
     problem = Problem("cancelling", data, np.array([1.0, -1.0]), LinearKernel(), Hinge(1.0))
-    declaration = Declaration("m", products=products, state=("weights",))
+    declaration = Declaration("m", products=products, weights=0)
     assert kernel_entries(problem, declaration, np.array([1])).term_sizes[0, 0] >= 2.0**21

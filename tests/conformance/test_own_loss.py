@@ -176,8 +176,8 @@ def test_what_is_known_of_the_shipped_losses_alone_is_refused_with_a_reason(exam
 
 
 @pytest.mark.parametrize("precision", [np.float64, np.float32])
-@pytest.mark.parametrize(("state", "check"), [("gradient", window_replay), ("weights", trajectory)])
-def test_a_carried_state_is_that_of_the_loss(example, state, check, precision):
+@pytest.mark.parametrize(("name", "check"), [("gradient", window_replay), ("weights", trajectory)])
+def test_what_is_maintained_is_that_of_the_loss(example, name, check, precision):
     generator = np.random.Generator(np.random.PCG64(3))
     data, y = generator.integers(-4, 5, (SAMPLES, 3)) / 4.0, generator.integers(-9, 9, SAMPLES) / 8.0
     problem = Problem("drawn", data, y, LinearKernel(), example["EpsilonInsensitive"](0.5, 0.125))
@@ -185,7 +185,7 @@ def test_a_carried_state_is_that_of_the_loss(example, state, check, precision):
     points = {s: tuple(sorted({*range(s, LENGTH, s), LENGTH})) for s in (1, S)}
 
     def statuses(leak):
-        tested = StatefulSolver(problem, state, leak=leak, dtype=precision)
+        tested = StatefulSolver(problem, name, leak=leak, dtype=precision)
         case = Case(
             "drawn",
             problem,

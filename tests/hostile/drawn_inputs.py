@@ -156,7 +156,17 @@ def programs(draw: Draw) -> Try:
             draw, ([], [lines[row], lines[row]], [lines[row].replace(" = ", "x = ")])
         )
     elif way == 4:
-        more = ("state", "scaled", "level", "precision", "exchange", "first", "witness", "memory", "setup")
+        more = (
+            "weights",
+            "scaled",
+            "level",
+            "precision",
+            "exchange",
+            "first",
+            "witness",
+            "memory",
+            "setup",
+        )
         lines.insert(row, f"{pick(draw, more)} = {pick(draw, (*nasty.TOML, *NASTY_WORDS))}")
     text = ("\n".join(lines) + "\n").encode()
     Path("theirs.toml").write_bytes(nasty.spoil_bytes(draw, text) if way == 5 else text)

@@ -83,7 +83,7 @@ class FromSamples:
     update : {"in-place", "added", "frozen"}
         See `Declaration.update`.
     carried : bool
-        Whether w goes on from window to window, as a state.
+        Whether w is maintained from window to window.
     wrong : int
         Step of the stream from which every new value is off by a thousandth.
     dtype : type
@@ -99,7 +99,7 @@ class FromSamples:
             precision=np.dtype(dtype).name,
             update=update,
             factorisation="lu",
-            state=("weights",) if carried else (),
+            weights=0 if carried else None,
             **declared,
         )
 
@@ -144,7 +144,7 @@ class FromSamples:
                 log[k] = new
         return Trajectory(
             s, request.start, np.array(request.stops), np.array(alphas), panels=panels, counters={},
-            state={"weights": np.array(states)} if self._carried else {}, log=log if request.log else None,
+            weights=np.array(states) if self._carried else None, log=log if request.log else None,
         )  # fmt: skip
 
     def _weights(self, data, signs, a):

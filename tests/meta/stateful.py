@@ -1,4 +1,4 @@
-"""A small solver that carries a state beside a, and leaks if told to."""
+"""A small solver that maintains a vector beside a, and leaks if told to."""
 
 from __future__ import annotations
 
@@ -16,20 +16,24 @@ class StatefulSolver:
     problem : Problem
         Linear kernel.
     name : {"gradient", "residual", "weights"}
-        What is carried.
+        What is maintained; weights are declared and recorded, and nobody is told of the others.
     leak : float
         Relative error of what every update adds to the state.
     repeat : bool
         Update the state once more where a step is clipped.
+    lose : bool
+        Leave out the update of the last step of every window.
     dtype : type
         Precision of all arithmetic.
     """
 
-    def __init__(self, problem, name, leak=0.0, repeat=False, dtype=np.float64):
+    def __init__(self, problem, name, leak=0.0, repeat=False, lose=False, dtype=np.float64, **declared):
         self._name, self._leak, self._repeat, self._dtype = name, leak, repeat, dtype
+        self._lose = lose
         self.declaration = Declaration(
-            "stateful", precision=np.dtype(dtype).name, state=(name,), factorisation="lu"
-        )
+            "stateful", precision=np.dtype(dtype).name, factorisation="lu",
+            weights=0 if name == "weights" else None, **declared,
+        )  # fmt: skip
         self._data = problem.dense.astype(dtype)
         self._gram = self._data @ self._data.T
         self._problem = problem
@@ -39,16 +43,22 @@ class StatefulSolver:
         alpha = np.zeros(problem.samples, dtype=dtype)
         states = {"gradient": -problem.linear.astype(dtype), "residual": problem.targets.astype(dtype)}
         state = states.get(self._name, np.zeros(problem.features, dtype=dtype))
-        kept, carried = [], []
+        kept, carried, log = [], [], []
         for step in range(request.iterations + 1):
             if step in request.stops:
                 kept.append(alpha.copy())
                 carried.append(state.copy())
             if step < request.iterations:
-                block = request.stream.blocks(step, step + 1)[0]
+                block, before = request.stream.blocks(step, step + 1)[0], state.copy()
                 (self._svm if problem.is_svm else self._ridge)(alpha, state, block)
+                log.append(alpha[block].astype(np.float64))
+                if self._lose and (step + 1) % request.s == 0:
+                    state[:] = before
         stops = np.array(request.stops, dtype=np.int64)
-        return Trajectory(request.s, 0, stops, np.array(kept), state={self._name: np.array(carried)})
+        return Trajectory(
+            request.s, 0, stops, np.array(kept), log=np.array(log) if request.log else None,
+            weights=np.array(carried) if self._name == "weights" else None,
+        )  # fmt: skip
 
     def _svm(self, alpha, state, block):
         i, dtype = int(block[0]), self._dtype

@@ -217,7 +217,7 @@ def test_the_distance_of_weights_from_alpha_is_the_same(loss):
     problem = small_case(loss)[0].problem
     generator = np.random.Generator(np.random.PCG64(5))
     alpha, carried = generator.random(problem.samples) / 4, generator.random(problem.features)
-    asked = problem, "weights", [alpha], [carried]
+    asked = problem, [alpha], [carried]
     (arb,), (mpmath,) = (oracle_named(name, problem).drift(*asked) for name in ORACLES)
     assert np.array_equal(arb, mpmath)
 

@@ -245,7 +245,7 @@ def test_what_is_no_solver_is_refused_with_the_way_out(solver, what):
     [
         ({"precision": "longdouble"}, "longdouble"),
         ({"update": "added"}, "adds its increments"),
-        ({"state": ("gradient",)}, "beside a carried state"),
+        ({"weights": 0}, "beside maintained weights"),
     ],
 )
 def test_forms_of_which_no_window_is_judged_in_float64_are_named(declared, form):

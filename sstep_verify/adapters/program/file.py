@@ -151,8 +151,8 @@ class ProgramFile:
 
     @property
     def carries(self) -> bool:
-        """Whether it carries weights."""
-        return bool(self.declaration.get("state"))
+        """Whether it maintains weights."""
+        return "weights" in self.declaration
 
     def declared(self, ranks: int) -> Declaration:
         """What it says it is, on so many ranks; InputError if a field is unknown or unusable."""
@@ -169,7 +169,7 @@ class ProgramFile:
             raise InputError(
                 f"{where}: exchange = {counted!r}, but of a program only {PER_WINDOW!r} is judged"
             )
-        # Of rounded results only the ends are judged; weights that are carried are not shown.
+        # Of rounded results only the ends are judged; weights that are maintained are not shown.
         level = 2 if given.writes in ("log", "trace") and not self.carries else 1
         level = 0 if self.rounded or self.ends_apart else level
         fixed = {
@@ -177,23 +177,17 @@ class ProgramFile:
             "ranks": ranks, "level": level, "panels": given.panel and level >= 2,
         }  # fmt: skip
         made: Declaration = convert({**self.declaration, **fixed}, Declaration, where)
-        states = list(made.state)
         refuse_if(
             f"{where}:",
             (
-                states not in ([], ["weights"]),
-                f"state = {states}, but of what a program carries only ['weights'] is judged, by the drift "
-                "that they may have",
-            ),
-            (
-                states and not self.conventions.exact,
-                f"state = ['weights'] goes with a scale that is a power of two, and not with "
+                self.carries and not self.conventions.exact,
+                f"weights goes with a scale that is a power of two, and not with "
                 f"{self.conventions.scale!r}: for weights no bound is derived with any other",
             ),
             (
-                states and given.writes == "trace",
-                "state = ['weights'] is judged step by step, or by the ends of runs, so writes must be "
-                "'log' or 'final', and not 'trace'",
+                self.carries and given.writes == "trace",
+                "weights are judged step by step, or by the ends of runs, so writes must be 'log' or "
+                "'final', and not 'trace'",
             ),
         )
         return made

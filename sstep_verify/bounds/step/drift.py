@@ -59,7 +59,7 @@ class WeightsDrift:
         self._scale = 1.0 if problem.is_svm else 1.0 / problem.ridge.penalty
         self._u = unit_roundoff(precision) + unit_roundoff("float64")
         self._underflow_error = (problem.features + problem.samples + 4) * smallest_subnormal(precision)
-        self._every = declaration.recompute
+        self._every = declaration.weights or 0
         self._windows, self._width = start // width, width
         self._either = self._every > 0 and start % (width * self._every) > 0
         added = declaration.update == "added" or not problem.is_svm

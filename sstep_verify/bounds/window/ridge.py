@@ -129,7 +129,7 @@ def ridge_window_errors(
     `entries` are the kernel rows of the distinct coordinates `places`, shape (c, m), `start`, shape (m,),
     is the solver's a, exact; `steps` are the exact ones or, if `judged`, the judge's own from the same
     start: then the bound is one on ``||computed - judge's||_M``. `carried` says what the first residuals
-    are made of, for a solver that carries a state. The steps are `windows` windows of the run: a frozen a
+    are made of, for a solver that maintains weights. The steps are `windows` windows of the run: a frozen a
     is stored at the end of each.
     """
     arguments = (places, start, targets, steps, penalty)

@@ -23,11 +23,10 @@ each of these increments by itself. The terms are p products, q corrections, the
 stale a_i and r + 1 of its increments: p + q + r + 2 additions, the product, the difference that an
 increment is, omega's own rounding, and one to spare. The quotient, the curvature ``eta = K_ii + omega`` and
 the subtraction add their roundings.
-Where a gradient or w is carried, the
-stale products are its terms and a correction rounds in its product, its sum and its own shift's
-(rounding/right_hand_side.py). With the linear kernel the products may be formed from the samples,
-``<x_i, A'(y a) + sum_t y_t theta_t x_t>``: then k is larger by n and ``|x_i|'|x_l|`` takes the place of
-``|K_il|``, in both sums. These bounds hold for products from entries as well.
+Where w is maintained, the stale products are its terms and a correction rounds in its product, its sum and
+its own shift's (rounding/right_hand_side.py). With the linear kernel the products may be formed from the
+samples, ``<x_i, A'(y a) + sum_t y_t theta_t x_t>``: then k is larger by n and ``|x_i|'|x_l|`` takes the
+place of ``|K_il|``, in both sums. These bounds hold for products from entries as well.
 
 What is stored. In place the clipped value itself; frozen, the iterate is a plus the exact sum of the
 increments, off by the rounding of the value subtracted and by u |theta|. Added, ``fl(a + theta)``,
@@ -100,7 +99,7 @@ class Arithmetic(NamedTuple):
 
     It rounds by u, and no number may exceed `limit`. `shift` is the diagonal's (omega); the solver's ends
     of the box are off by `end_error`; `form` is one of rounding/sums.py. First gradients are made from a
-    (`from_a`) or from carried weights, or are carried (`whole`). Beside the additions a term is rounded
+    (`from_a`) or from maintained weights. Beside the additions a term is rounded
     `others` times; a frozen value `accumulations` times as a sum of increments before a step is made from
     it. Of the solver's type and of float64 the smallest numbers; `judge_underflow` is what products of a
     gradient of the judge lose to underflow. The rest are factors by which sizes are made larger: of
@@ -115,7 +114,6 @@ class Arithmetic(NamedTuple):
     form: int
     others: int
     from_a: bool
-    whole: bool
     accumulations: int
     smallest_subnormal: float
     float64_subnormal: float
@@ -178,8 +176,8 @@ def svm_arithmetic(
     others = counted(others + int(dual.threshold > 0.0), samples, width)
     return Arithmetic(
         unit_roundoff(precision), largest_normal(precision), dual.shift, box_of(dual),
-        end_error(dual, declaration), FORMS[declaration.update], others, carried is None,
-        carried is not None and carried.whole, min(windows, 2), smallest_subnormal(precision), subnormal,
+        end_error(dual, declaration), FORMS[declaration.update], others, carried is None, min(windows, 2),
+        smallest_subnormal(precision), subnormal,
         (samples + 2 * width + 6) * subnormal,
     )  # fmt: skip
 
@@ -199,7 +197,7 @@ def svm_window_bound(
 
     `entries` are the kernel rows of the distinct coordinates `places`, shape (c, m), `start`, shape (m,),
     is the solver's a, exact, `steps` are the exact ones. `carried` says what the first gradients are made
-    of, for a solver that carries a state. Where the steps are `windows` windows of the run, a frozen a is
+    of, for a solver that maintains weights. Where the steps are `windows` windows of the run, a frozen a is
     stored at the end of each, so that a value which steps are made from has landed twice. `emphasis` makes
     sources of error larger: fields of `Arithmetic` by name.
     """
@@ -229,7 +227,7 @@ def svm_trajectory_bound(
 
     `steps` are the H of the oracle's run from the common `start`, exact and within the box, `errors`, shape
     (H,), bound the errors of their unclipped values, `s` is the solver's iterations per window. `carried`
-    is, for a solver that carries a state, the drift of its weights, or the terms of all first gradients.
+    is, for a solver that maintains weights, their drift, or the terms of all first gradients.
     The rest is as for `svm_window_bound`, of the whole run.
     """
     length, sizes = steps.draws.size, magnitudes(start)
@@ -251,7 +249,7 @@ def svm_trajectory_bound(
         solver = solver._replace(**(emphasis or {}))
         if terms is not None:
             state.carried_size[:], state.carried_error[:] = terms.size, terms.error
-            if terms.products is not None and begin == 0:
+            if begin == 0:
                 rows.terms[:, places] = np.maximum(terms.products, rows.terms[:, places])
         bounded = bounded and carry(rows, solver, np.array([*exact, found]), sizes, draws, state)
         if drift is not None:

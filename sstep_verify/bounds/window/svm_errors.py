@@ -107,7 +107,7 @@ def _accumulation_error(solver, state, i):
 
 @compiled_borrowing
 def _formed(rows, solver, state, i):
-    """What a step forms. A carried gradient holds the constant, and the shift's product with a.
+    """What a step forms.
 
     The curvature is a sum of two, one a quotient, the solver's within gamma_3; a quotient that is subnormal
     is off by the smallest number.
@@ -135,7 +135,7 @@ def _formed(rows, solver, state, i):
     j, shift = state.sample[i], solver.shift * (1.0 + solver.u)
     error += state.carried_error[i] + shift * state.rounded[i]
     error += (state.start[i] + state.moved[i]) * (solver.smallest_subnormal if shift > 0.0 else 0.0)
-    linear = 0.0 if solver.whole else abs(rows.linear[j]) + shift * state.start[i]
+    linear = abs(rows.linear[j]) + shift * state.start[i]
     constant = shift * (state.moved[i] * solver.corrections) + solver.box.threshold + linear
     entry, entry_error, given = rows.values[row, j], rows.judge_error[row, j], rows.solver_error[row, j]
     curvature = entry + solver.shift

@@ -46,8 +46,8 @@ CACHED_BALLS = 2_000_000
 ROW_ARRAYS = 10
 """Arrays of a window's kernel rows that are held at once where their bounds are made."""
 
-STATE_MATRICES = 6
-"""Matrices m x m that the drift bound of a carried state is made of."""
+WEIGHTS_MATRICES = 6
+"""Matrices m x m that the drift bound of maintained weights is made of."""
 
 
 def make_case(
@@ -222,8 +222,8 @@ class Memory:
 def memory_of(spec: CaseSpec, case: Case) -> Memory:
     """What a case takes; see `Memory`.
 
-    InputError if it is more than its family allows, or a check needs an optimum, or the drift of a carried
-    state, that does not fit; the message names the figure and the ways out.
+    InputError if it is more than its family allows, or a check needs an optimum, or the drift of
+    maintained weights, that does not fit; the message names the figure and the ways out.
     """
     problem, family = case.problem, spec.family
     m, limit = problem.samples, family.memory_bytes
@@ -238,8 +238,8 @@ def memory_of(spec: CaseSpec, case: Case) -> Memory:
     too_large = {}
     if not whole:
         too_large["optimum"] = matrices
-    if case.declaration.state and STATE_MATRICES * matrix > left:
-        too_large["residual-gap"] = STATE_MATRICES * matrix
+    if case.declaration.weights is not None and WEIGHTS_MATRICES * matrix > left:
+        too_large["residual-gap"] = WEIGHTS_MATRICES * matrix
     for check in family.checks:
         if check in too_large:
             raise InputError(

@@ -250,7 +250,7 @@ def _facts(case: Case, reference: Reference, memory: Memory) -> dict[str, object
     declared = case.declaration
     counts = {
         name.replace("_", " "): value
-        for name in ("gram_rows", "cache_words", "recompute")
+        for name in ("gram_rows", "cache_words", "weights")
         if (value := getattr(declared, name))
     }
     not_replayed = [s for s in case.s_values if not window_replay.replayable(case, s)]

@@ -1,7 +1,7 @@
-"""Check residual-gap: a state carried beside a stays what it stands for, up to its own rounding.
+"""Check residual-gap: weights maintained beside a stay those of a, up to their own rounding.
 
-A solver that maintains a gradient, a residual or w instead of forming it anew declares it. Between two
-recorded iterations its distance from the true quantity, enclosed in balls, may grow by the rounding of the
+A solver that maintains w instead of forming it in every window declares it. Between two recorded
+iterations its distance from the w of a, enclosed in balls, may grow by the rounding of the
 updates in between and no more (sstep_verify/bounds/residual_gap.py). Each segment starts from the distance
 measured at its beginning, so a leak shows in the segment where it happens. Judged are a short run, in small
 segments, and the plain run to its end, in larger ones.
@@ -48,13 +48,12 @@ def _requests(case: Case, s: int) -> dict[str, RunRequest]:
     step = max(-(-iterations // (SEGMENTS * s)), 1) * s
     points = tuple(range(step, iterations, step))
     short = RunRequest(case.problem, case.stream, s, iterations, record=points)
-    return {f"state/s={s}": short, run_key(s): plain_request(case, s)}
+    return {f"weights/s={s}": short, run_key(s): plain_request(case, s)}
 
 
-def sparse(trajectory: Trajectory, name: str) -> Trajectory:
+def sparse(trajectory: Trajectory) -> Trajectory:
     """A run with at most `SEGMENTS` of its recorded iterations beside the first, and the last."""
-    recorded = trajectory.state.get(name)
-    if recorded is None:
+    if trajectory.weights is None:
         return trajectory
     last = trajectory.iterations.size - 1
     kept = np.unique(np.linspace(0, last, min(SEGMENTS, last) + 1).round().astype(int))
@@ -62,38 +61,28 @@ def sparse(trajectory: Trajectory, name: str) -> Trajectory:
         trajectory,
         iterations=trajectory.iterations[kept],
         alphas=trajectory.alphas[kept],
-        state={name: recorded[kept]},
+        weights=trajectory.weights[kept],
     )
 
 
-def _judge(case: Case, s: int, oracle: Oracle, *runs: Trajectory) -> list[Verdict]:
-    """Compare every declared state with what it stands for.
-
-    One verdict a state, INCONCLUSIVE where a declared state was not recorded.
+def _verdict(case: Case, s: int, oracle: Oracle, short: Trajectory, plain: Trajectory) -> Verdict:
+    """Compare the weights with those of a; INCONCLUSIVE where they were not recorded.
 
     Raises
     ------
     InputError
-        If a state is declared that the problem does not have.
+        If the problem has no weights.
     """
-    return [_verdict(case, s, name, oracle, *runs) for name in case.formulas.state if runs]
-
-
-def _verdict(
-    case: Case, s: int, name: str, oracle: Oracle, short: Trajectory, plain: Trajectory
-) -> Verdict:
-    bound, plain = DriftBound(case.problem, case.formulas, name), sparse(plain, name)
-    findings, effects = _segments(case, name, short, bound, oracle)
-    others, further = _segments(case, name, plain, bound, oracle)
+    bound, plain = DriftBound(case.problem, case.formulas), sparse(plain)
+    findings, effects = _segments(case, short, bound, oracle)
+    others, further = _segments(case, plain, bound, oracle)
     # Over long segments of the plain run nothing may be promised; what is known of the others stands.
     findings += [finding for finding in others if finding.bound < np.inf]
     effect, allowed = most_visible([*effects, *further], (0.0, 0.0))
-    still = (
-        f"a does not move between two recorded iterations, or changes no entry of the {name} for certain"
-    )
+    still = "a does not move between two recorded iterations, or changes no entry of w for certain"
     if effect:
         still = (
-            f"what one coordinate adds to the {name} between two recorded iterations is certain to change "
+            f"what one coordinate adds to w between two recorded iterations is certain to change "
             f"an entry by {effect:.2g} only, where {allowed:.2g} is allowed"
         )
     planned = int(short.iterations.size + plain.iterations.size)
@@ -111,7 +100,6 @@ def _verdict(
             planted_term("an update left out", effect, allowed if effect else 0.0, planned, decided, still),
         ),
         evidence={
-            "state": name,
             "drift": [
                 {"lower": finding.lower, "upper": finding.upper, "bound": finding.bound}
                 for finding in findings
@@ -121,21 +109,21 @@ def _verdict(
 
 
 def _segments(
-    case: Case, name: str, trajectory: Trajectory, bound: DriftBound, oracle: Oracle
+    case: Case, trajectory: Trajectory, bound: DriftBound, oracle: Oracle
 ) -> tuple[list[Finding], list[tuple[float, float]]]:
     """Findings at recorded iterations; for each segment the effect of an update left out, and its bound."""
     planned = int(trajectory.iterations.size)
-    recorded = trajectory.state.get(name)
+    recorded = trajectory.weights
     if recorded is None:
-        what = f"{case.formulas.name} declares the state {name!r}, but the run did not record it"
+        what = f"{case.formulas.name} declares its weights, but the run did not record them"
         return [unknown(what)], []
     if not (np.isfinite(recorded).all() and np.isfinite(trajectory.alphas).all()):
-        what = f"{name} or a of {case.formulas.name} is not finite"
+        what = f"w or a of {case.formulas.name} is not finite"
         if finite_promised(case, trajectory):
             return [wrong(what)], []
         return [unknown(f"{what}, as those of a correct run may be")], []
-    drifts = oracle.drift(case.problem, name, list(trajectory.alphas), list(recorded))
-    findings = [_finding(case, name, trajectory, 0, drifts[0], bound.initial(_float(trajectory.alphas[0])))]
+    drifts = oracle.drift(case.problem, list(trajectory.alphas), list(recorded))
+    findings = [_finding(case, trajectory, 0, drifts[0], bound.initial(_float(trajectory.alphas[0])))]
     effects = []
     alphas, ends = trajectory.alphas, (trajectory.start + trajectory.iterations).tolist()
     for place in range(1, planned):
@@ -143,7 +131,7 @@ def _segments(
         draws = case.stream.blocks(ends[before], ends[place])
         segment = Segment(_float(alphas[before]), _float(recorded[before]), drifts[before][1], draws)
         limit = bound.after(segment)
-        findings.append(_finding(case, name, trajectory, place, drifts[place], limit))
+        findings.append(_finding(case, trajectory, place, drifts[place], limit))
         effects.append(bound.skipped(segment, _float(alphas[place]), limit))
     return findings, effects
 
@@ -152,22 +140,17 @@ def _float(vector: np.ndarray) -> np.ndarray:
     return np.asarray(vector, dtype=np.float64)
 
 
-def _finding(
-    case: Case, name: str, trajectory: Trajectory, place: int, drift, limit: np.ndarray
-) -> Finding:
-    """The entry of the state that is worst, at one recorded iteration."""
+def _finding(case: Case, trajectory: Trajectory, place: int, drift, limit: np.ndarray) -> Finding:
+    """The entry of w that is worst, at one recorded iteration."""
     entry, worst = worst_entry(drift, limit)
     iteration = int(trajectory.iterations[place])
-    what = (
-        f"{name} carried by {case.formulas.name} at iteration {iteration}, entry {entry}: distance from "
-        "the true one"
-    )
+    what = f"w of {case.formulas.name} at iteration {iteration}, entry {entry}: distance from that of a"
     return replace(worst, what=what, window=Window(0, iteration))
 
 
 def applies(case: Case, s: int) -> bool:
-    """Whether a maintained state is declared."""
-    return bool(case.formulas.state)
+    """Whether maintained weights are declared."""
+    return case.formulas.weights is not None
 
 
 def runs(case: Case) -> dict[str, RunRequest]:
@@ -184,8 +167,10 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     """Judge the runs of every s by themselves; see `Check.judge`."""
     verdicts: list[Verdict] = []
     for s in case.s_values:
-        if applies(case, s):
-            verdicts += _judge(case, s, oracle, *(trajectories[key] for key in _requests(case, s)))
+        keys = list(_requests(case, s)) if applies(case, s) else []
+        if keys:
+            short, plain = (trajectories[key] for key in keys)
+            verdicts.append(_verdict(case, s, oracle, short, plain))
     return verdicts
 
 
@@ -193,8 +178,8 @@ DECLARED = Check(
     id=CHECK,
     text=__doc__,
     exact=True,
-    needs="the plain run and a short one of every s, recorded in several places, where a state is declared",
-    planted="a carried quantity that is not updated",
+    needs="the plain run and a short one of every s, recorded in several places, of declared weights",
+    planted="weights that are not updated",
     runs=runs,
     judge=judge,
     bounds=("bounds/residual_gap",),

@@ -126,13 +126,11 @@ LOG_WORDS = 1 << 25
 def loggable(case: Case) -> bool:
     """Whether the solver logs its steps, float64 can judge them, and the log is of a size to be kept.
 
-    Steps are made from a, or from weights carried beside it; a longdouble's digits do not fit.
+    A longdouble's digits do not fit.
     """
     declared = case.formulas
-    known = not declared.state or declared.state[0] == "weights"
     return (
         declared.log
-        and known
         and declared.precision != "longdouble"
         and case.iterations * case.stream.block <= LOG_WORDS
     )

@@ -127,10 +127,12 @@ def wrong_windows(judged: JudgedRun) -> list[Finding]:
     """Some windows that hold a wrong step, the first and the last among them, and some that hold none.
 
     Each is replayed from the run's own a: the log tells it at both ends of every window, recorded or not.
-    It tells no state that is carried beside a; where there is one there is nothing to replay.
+    It tells no weights that are maintained beside a; where there are any there is nothing to replay.
     """
     case, trajectory = judged.case, judged.trajectory
-    if case.formulas.state or not affordable(case, min(trajectory.s, max(trajectory.length, 1))):
+    if case.formulas.weights is not None or not affordable(
+        case, min(trajectory.s, max(trajectory.length, 1))
+    ):
         return []
     wrong = np.unique(judged.wrong // trajectory.s)
     right = np.setdiff1d(np.arange(-(-trajectory.length // trajectory.s)), wrong)

@@ -162,7 +162,7 @@ class StepJudge:
         steps, width = trajectory.length, trajectory.s
         wanted = max(BUDGET, int(SHARE * steps))
         # Weights drift from step to step, so that none can be left out.
-        if steps <= wanted or self.case.formulas.state:
+        if steps <= wanted or self.case.formulas.weights is not None:
             return [(0, steps)] if steps else []
         length = -(-wanted // PARTS // width) * width
         slots = -(-steps // length)
@@ -174,7 +174,7 @@ class StepJudge:
         """The state before the first step, and the drift of weights that are carried beside it."""
         case, alpha = self.case, np.array(trajectory.alphas[0], dtype=np.float64)
         state = state_of(case.problem, alpha, case.stream.block)
-        if not case.formulas.state:
+        if case.formulas.weights is None:
             return state, None
         return state, WeightsDrift(case.problem, case.formulas, alpha, trajectory.start, trajectory.s)
 

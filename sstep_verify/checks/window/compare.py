@@ -43,9 +43,9 @@ class RunWindow:
         The run's a at its two ends.
     draws : ndarray of int, shape (k, b)
         Blocks drawn.
-    carried : ndarray, shape (m,) or (n,), or None
-        The state carried beside a at its start, where steps are made from one; absent where it is formed
-        from a there.
+    weights : ndarray, shape (n,), or None
+        The weights maintained beside a at its start, where steps are made from these; absent where they are
+        formed from a there.
     s : int
         Iterations per window of the run; 0 where the window is one of its own length.
     before : (ndarray, shape (m,), and ndarray of int, shape (s, b)), or None
@@ -56,7 +56,7 @@ class RunWindow:
     begin: np.ndarray
     end: np.ndarray
     draws: np.ndarray
-    carried: np.ndarray | None = None
+    weights: np.ndarray | None = None
     s: int = 0
     before: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -89,8 +89,8 @@ def bounded(
         rows = panel_entries(_rows_of(panel, places), places)
     start, steps, windows = window.begin, replay.steps, window.windows
     carried, drawn = None, window.draws.size
-    if window.carried is not None:
-        carried = carried_terms(problem, declaration, places, drawn, window.carried)
+    if window.weights is not None:
+        carried = carried_terms(problem, declaration, places, drawn, window.weights)
     elif (formed := carried_weights(problem, declaration, places, start)) is not None:
         carried = formed.begin(np.abs(start), drawn)
     if isinstance(steps, SvmSteps):

@@ -72,7 +72,7 @@ class WindowEnd:
         case, window = self.replays.case, self.window
         columns = np.unique(window.draws)
         other = candidate.problem is not case.problem or candidate.rows
-        if other and window.carried is not None:
+        if other and window.weights is not None:
             return None
         replays, panel = self.replays.of(candidate), None
         if candidate.rows:
@@ -160,12 +160,12 @@ def explain_window(case: Case, trajectory: Trajectory, begin: int, end: int) -> 
     Returns
     -------
     ExplainedWindow or None
-        None if a is not finite at an end, the bound is infinite, or a state is carried beside a.
+        None if a is not finite at an end, the bound is infinite, or weights are maintained.
     """
     declaration = case.formulas
     problem = held_problem(case.problem, declaration) or case.problem  # as it is judged
     before, after = trajectory.at(begin), trajectory.at(end)
-    if declaration.state or not (np.isfinite(before).all() and np.isfinite(after).all()):
+    if declaration.weights is not None or not (np.isfinite(before).all() and np.isfinite(after).all()):
         return None
     draws = case.stream.blocks(trajectory.start + begin, trajectory.start + end)
     replay = oracle_named(case.oracle, problem).replay(problem, before, after, draws)

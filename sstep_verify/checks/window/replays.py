@@ -56,7 +56,6 @@ class WindowReplays:
 
     def __init__(self, case: Case, oracle: Oracle):
         self.case, self._oracle = case, oracle
-        self._state = case.formulas.state[0] if case.formulas.state else ""
         self._others: dict[int, WindowReplays] = {}
 
     def finding(
@@ -71,21 +70,21 @@ class WindowReplays:
         """Replay one window and compare.
 
         Effects are those of the quantities named, of all that act in the window if none are. Where the
-        window fails, mistakes that reproduce it are looked for later if `diagnose`. A carried state is
-        formed from a where the run begins `afresh` with the window.
+        window fails, mistakes that reproduce it are looked for later if `diagnose`. Maintained
+        weights are formed from a where the run begins `afresh` with the window.
         """
-        case, carried = self.case, None
+        case, weights = self.case, None
         begin, end = trajectory.at(window.begin), trajectory.at(window.end)
         draws = case.stream.blocks(trajectory.start + window.begin, trajectory.start + window.end)
-        if self._state and not afresh:
-            if self._state not in trajectory.state:
-                what = f"the state {self._state!r} that steps are made from was declared but not recorded"
+        if case.formulas.weights is not None and not afresh:
+            weights = trajectory.weights_at(window.begin)
+            if weights is None:
+                what = "the weights that steps are made from were declared but not recorded"
                 return unknown("", window=window, note=what)
-            carried = trajectory.state_at(self._state, window.begin)
-        if not (np.isfinite(begin).all() and (carried is None or np.isfinite(carried).all())):
+        if not (np.isfinite(begin).all() and (weights is None or np.isfinite(weights).all())):
             return self._spoiled_before(trajectory, window)
         before = self._before(trajectory, window)
-        recorded = RunWindow(window, begin, end, draws, carried, trajectory.s, before)
+        recorded = RunWindow(window, begin, end, draws, weights, trajectory.s, before)
         if not np.isfinite(end).all():
             return self._not_finite(recorded, "a is not finite at its end")
         moved = moved_undrawn(window, begin, end, draws, apart=case.formulas.level < 2)
@@ -107,12 +106,13 @@ class WindowReplays:
         That is the stretch from the last recorded iteration with finite numbers to the next one. Exact
         steps do not depend on s, so it is bounded as one window; an infinite bound promises nothing.
         """
-        what = "a or the state beside it is not finite at its start"
-        finite = np.isfinite(trajectory.alphas).all(axis=1)
-        if self._state:
-            finite &= np.isfinite(trajectory.state[self._state]).all(axis=1)
+        what = "a or the weights beside it are not finite at its start"
+        finite, recorded = np.isfinite(trajectory.alphas).all(axis=1), None
+        if self.case.formulas.weights is not None and trajectory.weights is not None:
+            recorded = trajectory.weights
+            finite &= np.isfinite(recorded).all(axis=1)
         first = int(np.argmin(finite))  # the first recorded iteration with one that is not
-        if first == 0:  # a state that is formed from a finite a
+        if first == 0:  # weights that are formed from a finite a
             finding_of = wrong if finite_promised(self.case, trajectory) else unknown
             return finding_of("", window=window, note=what)
         begin, end = trajectory.iterations[first - 1 : first + 1].tolist()
@@ -122,9 +122,9 @@ class WindowReplays:
                 f"{what}: iterations {begin + 1}..{end}, in which that came about, are too many to replay"
             )
             return unknown("", window=window, note=what)
-        carried = trajectory.state[self._state][first - 1] if self._state else None
+        weights = None if recorded is None else recorded[first - 1]
         before, after = trajectory.alphas[first - 1 : first + 1]
-        stretch = RunWindow(window, before, after, draws, carried)
+        stretch = RunWindow(window, before, after, draws, weights)
         return self._not_finite(stretch, f"{what}; that came about in iterations {begin + 1}..{end}")
 
     def _not_finite(self, recorded: RunWindow, note: str) -> Finding:
@@ -170,7 +170,7 @@ class WindowReplays:
     def _replay(self, recorded: RunWindow, bits: int, panel: Panel | None = None) -> Replay | None:
         problem, window = self.case.problem, (recorded.begin, recorded.end, recorded.draws, bits)
         if panel is None:
-            return self._oracle.replay(problem, *window, recorded.carried, self._state, recorded.before)
+            return self._oracle.replay(problem, *window, recorded.weights, recorded.before)
         return self._oracle.replay_panel(problem, panel, *window)
 
     def of(self, candidate: Candidate) -> WindowReplays:

@@ -107,42 +107,32 @@ def exact_values(
 
 
 def exact_drift(
-    problem: Problem, name: str, alphas: Sequence[np.ndarray], carried: Sequence[np.ndarray]
+    problem: Problem, alphas: Sequence[np.ndarray], weights: Sequence[np.ndarray]
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Enclose the distance between carried states and what they stand for, entry by entry.
+    """Enclose the distance between maintained weights and those of each dual vector, entry by entry.
 
     Parameters
     ----------
     problem : Problem
         The problem.
-    name : {"gradient", "residual", "weights"}
-        What is carried, see `Trajectory.state`.
     alphas : sequence of ndarray, shape (m,)
         Dual vectors, taken exactly.
-    carried : sequence of ndarray, shape (k,)
-        State carried beside each.
+    weights : sequence of ndarray, shape (n,)
+        Weights beside each.
 
     Returns
     -------
     list of (lower, upper)
-        Arrays of shape (k,), one pair per vector.
+        Arrays of shape (n,), one pair per vector.
     """
     arithmetic = Balls(BITS)
-    kernel = BallKernel(problem, arithmetic)
     with arithmetic.working():
-        points, weighted = _weighted(problem, arithmetic, alphas)
-        if name == "weights":
-            data = arb_mat([[arithmetic.number(x) for x in row] for row in problem.dense.T.tolist()])
-            columns = (data * weighted).transpose().tolist()
-        else:
-            pairs = zip(points, kernel.product(weighted).transpose().tolist(), strict=True)
-            columns = [
-                derivative(problem, arithmetic, point, signed(problem, products))
-                for point, products in pairs
-            ]
+        _, weighted = _weighted(problem, arithmetic, alphas)
+        data = arb_mat([[arithmetic.number(x) for x in row] for row in problem.dense.T.tolist()])
+        columns = (data * weighted).transpose().tolist()
     return [
-        distances(arithmetic, arithmetic.vector(state), exact)
-        for state, exact in zip(carried, columns, strict=True)
+        distances(arithmetic, arithmetic.vector(given), exact)
+        for given, exact in zip(weights, columns, strict=True)
     ]
 
 

@@ -17,9 +17,9 @@ distance t in norm (what errors made before do to it), the increment errs by at 
 What products with K and their corrections are summed from, how often they round, what products formed from
 the samples and underflow change: rounding/right_hand_side.py.
 
-Where a residual or w is carried, its terms take the place of ``|y| + m |a| + |K||a|``
-and ``delta |a|``, an entry of it rounds b products, b sums, a quotient and m's own in each of the j steps,
-and it does not know of the rounding of the a that is stored, which M spreads to dr. Where a is updated in
+Where w is maintained, its terms take the place of ``|K||a|`` and ``delta |a|``, an entry of it rounds b
+products, b sums and a quotient in each of the j steps, one more to spare, and it does not know of the
+rounding of the a that is stored, which M spreads to dr. Where a is updated in
 place and products with it are stale, corrections hold D where a moved by ``fl(a + D) - a``: then K / lambda
 spreads that rounding to dr.
 
@@ -100,9 +100,8 @@ class RidgeLocalErrors:
             )
             self._values = entries.values[:, places] / penalty
             self._errors = rounded_up(entries.judge_error[:, places] / penalty)
-        self._start, self._terms, self._error = absolute[places], self._right.size, self._right.error
-        if carried is None or not carried.whole:  # a residual that is carried holds y and m a already
-            self._terms = self._terms + np.abs(targets[places]) + self._samples * self._start
+        self._start, self._error = absolute[places], self._right.error
+        self._terms = self._right.size + np.abs(targets[places]) + self._samples * self._start
         # Of each coordinate's increments so far: the sum of their sizes, the rounding of what was stored,
         # how many; and the steps so far.
         self._moved, self._rounded = np.zeros(places.size), np.zeros(places.size)

@@ -24,10 +24,12 @@ class Exchange:
     """Communication that a run needs, in windows.
 
     `packet` sums what a window needs, and tells waiting from transfer. Attributes `columns`: kernel rows
-    formed; `whole`: whether rows are of all samples, or among the coordinates of their window.
+    formed; `whole`: whether rows are of all samples, or among the coordinates of their window;
+    `weights`: this rank's part of the weights, where they are maintained beside the dual vector.
     """
 
     whole = False
+    weights: np.ndarray | None = None
 
     def __init__(self, packet: Packet):
         self.packet = packet
@@ -50,10 +52,6 @@ class Exchange:
 
     def restart(self, vector: np.ndarray) -> None:
         """Form anew what is carried beside the dual vector from the recurrence's `vector`, shape (m,)."""
-
-    def carried(self) -> dict[str, np.ndarray]:
-        """Name this rank's part of what is carried beside the dual vector, if anything is."""
-        return {}
 
     def _guarded(self, phase: int, form: Callable[..., None], *arguments: Any) -> None:
         """Form what a reduction is to sum, as one phase; where that fails, it tells all ranks."""

@@ -38,7 +38,7 @@ class GramExchange(Exchange):
         self._recompute, self._before = recompute, before
         self._plain = packet.alone and not packet.separate and not recompute
         self._local = SparseLocal(data) if sp.issparse(data) else DenseLocal(data, rows)
-        self.weights = np.zeros(data.shape[1])
+        self.weights: np.ndarray = np.zeros(data.shape[1])
 
     def parts(self, columns: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """As of `Exchange`, among the coordinates; products are those with w, which stands for `vector`."""
@@ -69,7 +69,3 @@ class GramExchange(Exchange):
     def restart(self, vector: np.ndarray) -> None:
         """Form the weights anew from the (weighted) dual vector, shape (m,)."""
         self._local.weights(vector, self.weights)
-
-    def carried(self) -> dict[str, np.ndarray]:
-        """Weights of the features of this rank."""
-        return {"weights": self.weights}

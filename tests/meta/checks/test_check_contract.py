@@ -180,15 +180,13 @@ def test_a_solver_that_writes_into_its_inputs_fails():
     assert [(one.item, one.found) for one in verdict.violations] == [("inputs", "data")]
 
 
-def test_a_declared_state_must_be_recorded_in_its_shape():
-    absent = verdict_of(state=("gradient",))
-    assert [(one.item, one.detail) for one in absent.violations] == [("state", "gradient")]
-    for width, status in ((12, Status.PASS), (11, Status.FAIL)):
+def test_declared_weights_must_be_recorded_in_their_shape():
+    absent = verdict_of(weights=0)
+    assert [(one.item, one.found) for one in absent.violations] == [("weights", "none")]
+    for width, status in ((4, Status.PASS), (12, Status.FAIL)):
         verdict = verdict_of(
-            lambda run, width=width: replace(
-                run, state={"gradient": np.zeros((len(run.iterations), width))}
-            ),
-            state=("gradient",),
+            lambda run, width=width: replace(run, weights=np.zeros((len(run.iterations), width))),
+            weights=0,
         )
         assert verdict.status is status
 
@@ -277,7 +275,7 @@ def test_an_error_of_who_observes_is_no_verdict_on_the_solver(foreign):
         verdict_of(solver=tested, observe=observing)
 
 
-def test_a_state_that_is_said_to_be_formed_anew_is_said_to_be_unproved():
+def test_weights_that_are_said_to_be_formed_again_are_said_to_be_unproved():
     tested = ProductionSolver(exchange="gram", recompute=3)
     case, _ = small_case(Hinge(C=1.0), LinearKernel(), s_values=(S,), solver=tested)
     made = {run_key(S): make_run(tested, plain_request(case, S))}

@@ -184,7 +184,7 @@ def test_where_one_window_is_undecided_the_reason_is_about_that_one():
     assert verdict.evidence["windows"][0]["status"] == "PASS"
     assert verdict.measured == verdict.bound == np.inf
     assert "69..72" in verdict.reason
-    assert "It was not replayed: a or the state beside it is not finite at its start" in verdict.reason
+    assert "It was not replayed: a or the weights beside it are not finite at its start" in verdict.reason
 
 
 def test_where_no_window_was_replayed_the_reason_is_about_those_screened():

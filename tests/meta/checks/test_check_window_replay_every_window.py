@@ -117,12 +117,12 @@ def test_a_run_too_long_to_be_recorded_is_screened_in_stretches(monkeypatch):
     assert f"{verdict.executed} of 150 windows judged; a defect that strikes each window" in verdict.reason
 
 
-def test_a_solver_that_logs_or_carries_a_state_is_not_run_again():
+def test_a_solver_that_logs_or_maintains_weights_is_not_run_again():
     case, solver = small_case(Hinge(0.5), solver=Spoiled())
     runs = {key: solver.run(request) for key, request in check.runs(case).items()}
     again = {continued_key(s) for s in case.s_values}
     assert set(check.DECLARED.continued(case, runs)) > again
-    for said in ({"log": True}, {"state": ("gradient",)}, {"precision": "longdouble"}):
+    for said in ({"log": True}, {"weights": 0}, {"precision": "longdouble"}):
         other = replace(case, declaration=replace(case.declaration, **said))
         assert set(check.DECLARED.continued(other, runs)) == again
 

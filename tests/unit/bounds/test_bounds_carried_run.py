@@ -1,4 +1,4 @@
-"""Drift of carried weights: as many roundings as are counted can happen, and hardly more are counted."""
+"""Drift of maintained weights: as many roundings as are counted can happen, and hardly more are counted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sstep_verify.bounds.carried_run import weights_map
+from sstep_verify.bounds.carried_run import WeightsMap
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Hinge, LinearKernel, Problem, Ridge
 from sstep_verify.rounding.arithmetic import unit_roundoff
@@ -36,7 +36,7 @@ def test_weights_formed_term_by_term_lose_nearly_what_the_bound_allows(loss):
     for x in problem.dense[:, 0]:
         formed += float(x)
     drift = float(exact(problem, alpha) - Fraction(formed))
-    bound = float(weights_map(problem, Declaration("weights")).formed(alpha)[0])
+    bound = float(WeightsMap(problem, Declaration("weights")).formed(alpha)[0])
     assert (SAMPLES - 1) * U == drift <= bound <= (SAMPLES + 3) * U
 
 
@@ -49,9 +49,9 @@ def test_weights_updated_one_by_one_lose_nearly_what_the_bound_allows(loss):
     for x in problem.dense[1:, 0]:
         weights += float(x)
     drift = float(1 + exact(problem, moved) - Fraction(weights))
-    state = weights_map(problem, Declaration("weights"))
-    grown = float(state.grown(np.ones(1), moved, np.zeros(SAMPLES), updates)[0])
+    drifts = WeightsMap(problem, Declaration("weights"))
+    grown = float(drifts.grown(np.ones(1), moved, np.zeros(SAMPLES), updates)[0])
     assert updates * U == drift <= grown <= (updates + 4) * U
     # A stored a that moved by another amount than w got is off by that as well.
-    rounded = float(state.grown(np.ones(1), moved, moved, updates)[0])
+    rounded = float(drifts.grown(np.ones(1), moved, moved, updates)[0])
     assert rounded >= grown + float(exact(problem, moved))

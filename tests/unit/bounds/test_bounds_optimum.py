@@ -114,8 +114,8 @@ def test_a_parameter_that_float32_loses_promises_nothing():
     for penalty in (1e-60, 1e60):
         values = optimum_ridge.ridge_values(_svm(Ridge(penalty)), FLOAT32, np.ones(2))
         assert values.residual.solver_error == np.inf > values.residual.judge_error
-    lost = DriftBound(_svm(Ridge(1e-60)), FLOAT32, "residual")
-    segment = Segment(np.zeros(2), LABELS, np.zeros(2), np.zeros((3, 1), dtype=np.int64))
+    lost = DriftBound(_svm(Ridge(1e-60)), FLOAT32)
+    segment = Segment(np.zeros(2), *np.zeros((2, DATA.shape[1])), np.zeros((3, 1), dtype=np.int64))
     assert not np.isfinite(lost.after(segment)).any()
 
 
@@ -132,18 +132,19 @@ def test_products_in_row_blocks_are_those_of_the_whole(monkeypatch):
 
 def test_drift_grows_with_the_steps_and_not_without_them():
     problem = _svm(Hinge(1.0))
-    bound = DriftBound(problem, FLOAT64, "gradient")
-    begin, carried, drift = np.zeros(2), -np.ones(2), np.zeros(2)
+    bound = DriftBound(problem, FLOAT64)
+    begin, (weights, drift) = np.zeros(2), np.zeros((2, DATA.shape[1]))
     found = [
-        bound.after(Segment(begin, carried, drift, np.zeros((steps, 1), dtype=np.int64)))
+        bound.after(Segment(begin, weights, drift, np.zeros((steps, 1), dtype=np.int64)))
         for steps in (1, 100)
     ]
     assert (found[0] > 0).all()
     assert (found[0] < found[1]).all()
-    assert (bound.initial(begin) > 0).all()
+    assert (bound.initial(begin) == 0).all()
+    assert (bound.initial(np.ones(2)) > 0).all()
 
 
-def test_a_state_of_another_problem_is_refused():
-    for loss, name in ((Hinge(1.0), "residual"), (Ridge(1.0), "gradient"), (Ridge(1.0), "momentum")):
-        with pytest.raises(InputError, match="known here"):
-            DriftBound(_svm(loss), FLOAT64, name)
+def test_weights_of_another_kernel_are_refused():
+    for loss in (Hinge(1.0), Ridge(1.0)):
+        with pytest.raises(InputError, match="only a linear kernel"):
+            DriftBound(_svm(loss, PolynomialKernel(3)), FLOAT64)

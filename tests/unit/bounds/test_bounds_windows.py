@@ -112,11 +112,12 @@ def test_bounds_grow_with_the_unit_roundoff():
 
 
 def test_a_quotient_that_underflows_costs_the_smallest_number_of_the_type():
-    single = Declaration("single", precision="float32", state=("gradient",))
+    single = Declaration("single", precision="float32", weights=0)
     matrix, alone = np.array([[2.0**100]]), np.arange(1)
-    carried = CarriedTerms(True, np.array([2.0**-60]), np.zeros(1), 0)
+    carried = CarriedTerms(np.array([2.0**-60]), np.zeros(1), 0, np.zeros((1, 1)))
     steps = SvmSteps(alone, np.zeros(1), np.full(1, 2.0**-160), *np.full((2, 1), 2.0**-160))
-    bound = svm_window_bound(entries_of(matrix), alone, np.zeros(1), steps, Dual(0.0, 1.0), single, carried)
+    dual = Dual(0.0, 1.0, linear=np.zeros(1))
+    bound = svm_window_bound(entries_of(matrix), alone, np.zeros(1), steps, dual, single, carried)
     assert 2.0**-160 <= bound.radius[0] <= 2.0**-140  # float32 has no number between 0 and 2**-149
 
 

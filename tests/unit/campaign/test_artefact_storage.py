@@ -64,7 +64,7 @@ def test_what_goes_in_comes_out_in_every_bit(tmp_path, loss, kernel, sparse):
         drawn_case(loss, kernel, sparse=sparse),
         plain=drawn_trajectory(np.float64, panels={0: Panel(np.array([2, 1]), np.full((2, 3), 0.1))}),
         single=drawn_trajectory(np.float32, claims={"gap": Claim(float("inf"), 5e-7)}),
-        wide=drawn_trajectory(np.longdouble, state={"a/b": np.eye(2)}, fingerprints={2: ("ab", "cd")}),
+        wide=drawn_trajectory(np.longdouble, weights=np.eye(2), fingerprints={2: ("ab", "cd")}),
     )
     path = write_artefact(kept, tmp_path / "new")
     assert path.name == "drawn-1-window-replay-s4"

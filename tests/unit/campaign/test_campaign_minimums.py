@@ -15,7 +15,7 @@ from sstep_verify.verdict import Status, Verdict
 
 SAMPLES, LENGTH = 4, 32
 LEVELLED = sorted(check.id for check in CHECKS.values() if check.level is not None)
-EVERYTHING = Declaration("full", level=3, panels=True, log=True, exchange="allreduce", state=("weights",))
+EVERYTHING = Declaration("full", level=3, panels=True, log=True, exchange="allreduce", weights=0)
 
 
 def _case(loss=None, declaration=EVERYTHING, s_values=(1, 8), replay_limit=1 << 20):
@@ -91,7 +91,7 @@ def test_one_state_without_comparisons_is_not_hidden_by_another():
         ({"replay_limit": 1}, {"window-replay", "kernel-entries"}),
         ({"declaration": replace(EVERYTHING, panels=False)}, {"kernel-entries"}),
         ({"declaration": replace(EVERYTHING, log=False)}, {"step-replay"}),
-        ({"declaration": replace(EVERYTHING, state=())}, {"residual-gap"}),
+        ({"declaration": replace(EVERYTHING, weights=None)}, {"residual-gap"}),
         ({"declaration": replace(EVERYTHING, exchange="")}, {"message-count"}),
         ({"declaration": replace(EVERYTHING, level=2)}, {"message-count"}),
         (

@@ -101,7 +101,7 @@ def test_training_is_asked_for_no_more_than_it_keeps(spec):
     assert made.iterations.size > 4
 
 
-def test_a_run_is_held_to_the_state_that_is_declared():
+def test_a_run_is_held_to_the_weights_that_are_declared():
     family = Family(("wide",), ("svm-l1",), (LinearKernel(),), (7,), (0.3,), iterations=21, exchange="gram")
     solvers = family.solvers()
     case = make_case(
@@ -110,8 +110,8 @@ def test_a_run_is_held_to_the_state_that_is_declared():
     )  # fmt: skip
     made = make_run(solvers[""], plain_request(case, 7))
     assert contract.violations_of(case, "a run", made) == []
-    stateless = replace(made, state={})
-    assert [one.item for one in contract.violations_of(case, "a run", stateless)] == ["state"]
+    without = replace(made, weights=None)
+    assert [one.item for one in contract.violations_of(case, "a run", without)] == ["weights"]
 
 
 @pytest.mark.parametrize("loss", [Hinge(0.3), SquaredHinge(7.0), Ridge(0.1)], ids=str)

@@ -67,7 +67,7 @@ def test_every_field_of_a_declaration_and_of_a_case_is_a_freedom_or_has_a_reason
     assert {one.name for one in fields(Declaration)} == set(DECLARED) | set(NO_FREEDOM)
     assert not set(DECLARED) & set(NO_FREEDOM)
     assert {one.name for one in fields(Undeclared)} == set(MADE)
-    counts = {"gram_rows", "cache_words", "recompute"}
+    counts = {"gram_rows", "cache_words"}
     assert {name for name, values in DECLARED.items() if values == SWITCH} == {*SWITCHES, *counts}
     for name, values in KNOWN.items():  # a new value is a new row
         assert set(DECLARED[name]) - {""} == set(values) - {""}
@@ -93,7 +93,7 @@ def test_what_cannot_meet_is_told_by_a_rule():
     rules = {rule.why for rule in RULES}
     _, apart = design()
     assert set(apart.values()) <= rules
-    assert apart[("task", "krr"), ("state", "gradient")] == "a residual is what K-RR has"
+    assert apart[("task", "krr"), ("maintained", "gradient")] == "a residual is what K-RR has"
     assert left_by(VALUES | {"level": ("0",), "log": ("yes",)})[1] in rules
     assert left_by(VALUES)[0] == VALUES  # no value is impossible alone
 

@@ -140,11 +140,8 @@ def test_an_error_of_our_own_solver_is_an_error():
         ({"update": "nonsense"}, "update 'nonsense'"),
         ({"rbf": "foo"}, "rbf 'foo'"),
         ({"level": 4}, "level = 4"),
-        (
-            {"state": ("foo",)},
-            "state 'foo' of the mine solver is unknown; known: gradient, residual, weights",
-        ),
-        ({"state": "weights"}, "state 'weights'"),
+        ({"weights": "foo"}, "weights = 'foo'"),
+        ({"weights": True}, "weights = True"),
         ({"products": "foo"}, "products 'foo'.*known: any, rows"),
         ({"exchange": "foo"}, "exchange 'foo'.*known: an empty text, allreduce"),
     ],

@@ -165,7 +165,7 @@ def test_weights_not_formed_anew_from_a_fail(monkeypatch):
 
     monkeypatch.setattr(GramExchange, "restart", lambda self, vector: None)
     solver = TrainingSolver(interval=INTERVAL, exchange="gram")
-    assert solver.declaration.recompute == INTERVAL
+    assert solver.declaration.weights == INTERVAL
     assert judged(step_replay, request_of(), solver).status is Status.FAIL
 
 

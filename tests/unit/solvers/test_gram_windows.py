@@ -62,7 +62,7 @@ def test_the_bits_are_those_of_window_by_window(shape, task, block, s, update):
     for one, other in (
         (together.alphas, apart.alphas),
         (together.log, apart.log),
-        (together.state["weights"], apart.state["weights"]),
+        (together.weights, apart.weights),
     ):
         np.testing.assert_array_equal(one, other)
     assert together.counters == apart.counters
