@@ -82,10 +82,12 @@ def refuse_too_large(sizes: Iterable[int]) -> None:
 
 
 def bytes_of(case: Case, requests: Iterable[RunRequest]) -> int:
-    """Bytes that runs take: of every recorded iteration a and what is carried, of every step its log."""
-    m, carried = case.problem.samples, len(case.declaration.state)
+    """Bytes that runs take: of every recorded iteration a and its weights, of every step its log."""
+    numbers = case.problem.samples
+    if case.declaration.weights is not None:
+        numbers += case.problem.features
     return sum(
-        8 * len(one.stops) * m * (1 + carried) + 8 * one.iterations * case.stream.block * (one.log + 1)
+        8 * len(one.stops) * numbers + 8 * one.iterations * case.stream.block * (one.log + 1)
         for one in requests
     )
 
