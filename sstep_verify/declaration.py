@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from sstep_verify.errors import InputError
 
-Precision = Literal["float32", "float64", "longdouble"]
+Precision = Literal["float32", "float64"]
 
 Update = Literal["in-place", "added", "frozen"]
 
@@ -59,7 +59,7 @@ class Declaration:
     ----------
     name : str
         Name for tables and messages.
-    precision : {"float32", "float64", "longdouble"}
+    precision : {"float32", "float64"}
         Arithmetic of the recurrence; it fixes the unit roundoff u. In float32 data, targets and parameters
         are rounded to it, to nearest, before anything is computed.
     update : {"in-place", "added", "frozen"}
@@ -139,10 +139,13 @@ class Declaration:
     level: int = 2
     options: dict[str, object] = field(default_factory=dict)
 
+    internal: ClassVar[tuple[str, ...]] = ()
+    """Further precisions, of what the product itself evaluates."""
+
     def __post_init__(self) -> None:
         for field_name, known in KNOWN.items():
             value = getattr(self, field_name)
-            if value not in known:
+            if value not in known and not (field_name == "precision" and value in self.internal):
                 raise InputError(
                     f"{field_name} {value!r} of the {self.name} solver is unknown; "
                     f"known: {', '.join(name or 'an empty text' for name in known)}"

@@ -18,6 +18,7 @@ from sstep_verify.campaign.artefact.files import read_artefact
 from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.measures import Gap, GapMeasure, loss_factor
 from sstep_verify.rounding.arithmetic import unit_roundoff
+from studies.longdouble import LongReference
 from studies.report.sensitivity.corpus import Opinion
 
 
@@ -164,7 +165,8 @@ def opinions(folder: Path) -> dict[str, Opinion]:
     found = {s: _ends(case, s, run, own) for s in case.s_values if (run := runs.get(run_key(s)))}
     lengths = sorted({length for length, _, _ in found.values()})
     precision = case.declaration.precision
-    trusted, exact = (_classical(case, one, lengths) for one in (precision, "longdouble"))
+    references = ReferenceSolver(precision, "classical"), LongReference()
+    trusted, exact = (_classical(case, one, lengths) for one in references)
     said: dict[str, list[bool]] = {rival.name: [] for rival in RIVALS}
     for s, (length, final, classical) in found.items():
         answers = Answers(case.problem, precision, s, final, trusted[length], classical, exact[length])
@@ -190,7 +192,7 @@ def _ends(
     return length, final, None if other is None else _state(other, blocks, length)
 
 
-def _classical(case: Case, precision: str, lengths: Sequence[int]) -> dict[int, np.ndarray]:
+def _classical(case: Case, reference: ReferenceSolver, lengths: Sequence[int]) -> dict[int, np.ndarray]:
     """A after each number of iterations of the classical reference, made once to the largest of them."""
     if not lengths:
         return {}
@@ -198,7 +200,7 @@ def _classical(case: Case, precision: str, lengths: Sequence[int]) -> dict[int, 
         case.problem, case.stream, 1, lengths[-1], start=case.start, initial=case.initial,
         record=tuple(lengths),
     )  # fmt: skip
-    run = ReferenceSolver(precision, "classical").run(request)
+    run = reference.run(request)
     return {length: run.at(length) for length in lengths}
 
 

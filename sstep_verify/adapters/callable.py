@@ -15,14 +15,14 @@ from sstep_verify.errors import InputError, ResultError
 from sstep_verify.protocol import Declaration, Observer, RunRequest
 from sstep_verify.trajectory import Trajectory
 
-PRECISIONS = ("float32", "float64", "longdouble")
+PRECISIONS = ("float32", "float64")
 
 
 def start_vector(request: RunRequest, precision: str) -> np.ndarray:
     """Start vector as a solver of this precision holds it, shape (m,).
 
-    Float64, or longdouble where the precision is; for float32 the values are float32 numbers. InputError if
-    an entry is beyond the range of the precision.
+    Float64; for float32 the values are float32 numbers. InputError if an entry is beyond the range of the
+    precision.
     """
     initial = request.first
     with np.errstate(over="ignore"):

@@ -40,10 +40,10 @@ class ReferenceSolver:
 
     Parameters
     ----------
-    precision : {"float32", "float64", "longdouble"}
+    precision : {"float32", "float64"}
         Type of every number. In float32, data, targets, parameters and the start vector are rounded
-        to it first; the recorded states then are float64 arrays of float32 numbers. In longdouble
-        they are longdouble arrays. No state is rounded on its way out.
+        to it first; the recorded states then are float64 arrays of float32 numbers. No state is rounded
+        on its way out.
     form : {"sstep", "classical"}
         Algorithms 2 and 4, with a frozen over a window; or Algorithms 1 and 3, which know no windows,
         so that s only says where the states are recorded.
@@ -73,7 +73,7 @@ class ReferenceSolver:
             products="rows",
             rbf="difference",
             factorisation="ldl",
-            log=precision != "longdouble",  # the judge of steps works in float64
+            log=True,
             options={"form": form},
         )
 

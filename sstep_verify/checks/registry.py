@@ -177,7 +177,7 @@ def _may_explain(
     """Whether a FAIL may come from the arithmetic in which the run was made."""
     if check.all_runs:
         return bool(verdict.violations) and all(one.item == FINITE for one in verdict.violations)
-    if check.level == 3 or (altered == [SHORTENED] and case.formulas.precision != "longdouble"):
+    if check.level == 3 or altered == [SHORTENED]:
         return False  # counts of messages; an arithmetic that the run does not use
     if not check.bounds or not set(altered) <= {*SUBNORMAL, SHORTENED}:
         return True

@@ -4,7 +4,7 @@ A window is replayed from the solver's own a at its start, in balls, and compare
 on the rounding errors one window of any correct implementation can make. Errors of earlier windows do not
 enter, so nothing is amplified and nothing is healed by later steps: a wrong correction term shows at its
 full size. Some windows are replayed so; all, or as many as fit, are screened in float64, of a solver
-without a trace by windows the first ones; in longdouble, of a K-SVM that adds its increments, and beside
+without a trace by windows the first ones; of a K-SVM that adds its increments, and beside
 maintained weights none. A screen (sstep_verify/checks/window/screen.py) passes windows and fails none: its
 bound is wider by the judge's own error; what is beyond it is replayed, largest ratio first, or
 INCONCLUSIVE.

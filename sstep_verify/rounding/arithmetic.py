@@ -8,7 +8,7 @@ judged against it, and no bound has a term for what the input lost. How far it i
 a question about the input, which only what is said of the given problem's optimum asks
 (bounds/optimum/). C is rounded before omega = 1/(2C) is formed from it.
 
-Float64 and longdouble hold every problem as it is given, as does a solver that declares not to round.
+Float64 and longdouble hold every problem as it is given, as does a program that says not to round.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ factor that is no power of two, or that its data stay as they are given. Nobody 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from sstep_verify.declaration import Declaration
 
@@ -17,6 +18,8 @@ class Formulas(Declaration):
 
     Parameters
     ----------
+    precision : {"float32", "float64", "longdouble"}
+        As declared; the last for numbers that safety/ evaluates.
     scaled : bool
         Whether the recurrence is made in alpha times a factor that is no power of two, so that its
         constants are rounded (rounding/kernel/entries.py). It is no worst case: with it a loss of one's own
@@ -26,6 +29,9 @@ class Formulas(Declaration):
         they are rounded to it, to nearest, before anything is computed. It matters in float32 only.
     """
 
+    internal: ClassVar[tuple[str, ...]] = ("longdouble",)
+
+    precision: Any = "float64"
     scaled: bool = False
     as_given: bool = False
 

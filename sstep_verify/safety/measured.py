@@ -35,6 +35,7 @@ from sstep_verify.problems import IndexStream, LinearKernel, PolynomialKernel, P
 from sstep_verify.problems.kernels import parameters_of
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, magnitudes, norm, unit_roundoff
+from sstep_verify.rounding.formulas import Formulas
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.solver.packet import WindowError
 from sstep_verify.solver.run import ProductionSolver
@@ -51,7 +52,7 @@ MOST_WORK = 1 << 29
 
 LONG, SINGLE = np.longdouble, np.float32
 
-JUDGE = Declaration("longdouble judge", precision="longdouble", products="rows", rbf="difference")
+JUDGE = Formulas("longdouble judge", precision="longdouble", products="rows", rbf="difference")
 
 
 def kernel_rows(problem: Problem, places: np.ndarray, kind: Any) -> np.ndarray:

@@ -164,12 +164,5 @@ RIGHT = (
     right("ridge compensated frozen", "krr polynomial", order="compensated", update="frozen"),
     right("float32 compensated", precision="float32", order="compensated"),
     right("float32 extended", "svm-l1 rbf", precision="float32", order="extended"),
-    # A step log is one of float64, which does not hold a longdouble's digits.
-    right("longdouble", precision="longdouble", factorisation="ldl", log=False),
-    right("l2 longdouble frozen", "svm-l2 rbf", precision="longdouble", update="frozen", log=False),
-    right(
-        "ridge longdouble differences", "krr rbf",
-        precision="longdouble", rbf="difference", factorisation="ldl", log=False,
-    ),
 )  # fmt: skip
 """Right solvers with what each declares."""

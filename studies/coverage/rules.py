@@ -101,8 +101,6 @@ RULES: tuple[Rule, ...] = (
     *_rules(ROUNDED, "written", ("decimals",), {"level": ("0",)}),
     *_rules("no bound is derived for weights in another scale", "scaled", (YES,), {
         "weights": (NONE,), "maintained": ("",)}),
-    *_rules("float64 holds no product of a longdouble with a scale", "scaled", (YES,), {
-        "precision": ("float32", "float64")}),
     *_rules("level 0 shows no step", "level", ("0",), {"log": (NO,), "exchange": ("",), **HIDDEN}),
     *_rules("level 1 shows no window", "level", ("1",), {"exchange": ("",), **HIDDEN}),
     *_rules("level 2 shows no counts", "level", ("2",), {"exchange": ("",)}),
@@ -111,8 +109,6 @@ RULES: tuple[Rule, ...] = (
         "exchange": ("kept-gram",)}),
     *_rules("a cache is one of exchange column-cache", "cache_words", (YES,), {
         "exchange": ("column-cache",)}),
-    *_rules("expl of C libraries errs by more than a unit", "precision", ("longdouble",), {
-        "functions": ("library",)}),
     *_rules("windows of one step are whole", "s", ("1",), {
         "iterations": others("iterations", "a short last one"), "unit": ("1",)}),
     *_rules("runs of whole units have whole windows", "unit", ("s",), {
@@ -157,11 +153,6 @@ REQUIRED = (
     Requirement(("box",), {"task": SVM}, "K-RR has no box"),
     Requirement(("step-replay",), {"log": (YES,)}, "judges steps that are written down"),
     Requirement(
-        ("step-replay",),
-        {"precision": others("precision", "longdouble")},
-        "float64 holds no longdouble",
-    ),
-    Requirement(
         ("message-count",), {"exchange": others("exchange", "")}, "counts are judged of a declared exchange"
     ),
     Requirement(("rank-coherence",), {"ranks": ("several",)}, "compares ranks"),
@@ -170,11 +161,6 @@ REQUIRED = (
     Requirement(("optimum",), {"claims": (YES,)}, "judges runs that claim to have converged"),
     Requirement(
         ("claim-honesty",), {"exchange": others("exchange", *OWN_EXCHANGES)}, "its plain runs claim nothing"
-    ),
-    Requirement(
-        ("claim-honesty",),
-        {"precision": others("precision", "longdouble")},
-        "an enclosure in float64 is wider",
     ),
     Requirement(("sstep-equals-classical",), {"s": others("s", "1")}, "compares with s = 1"),
 )

@@ -25,7 +25,7 @@ class Sums:
     def dot(self, one: Any, other: Any) -> Any:
         """``sum_k one_k other_k``; with order fused, every product and sum is rounded once."""
         pairs = list(zip(one, other, strict=True))
-        held = self._kind is not np.longdouble and self._order == "fused"  # float64 holds no longdouble
+        held = self._order == "fused"
         if held and all(np.isfinite(x) and np.isfinite(z) for x, z in pairs):
             total = self._kind(0)
             for x, z in pairs:

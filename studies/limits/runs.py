@@ -35,6 +35,7 @@ from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.runs import make_run
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.verdict import SEEN, Status, Verdict
+from studies.longdouble import LongReference
 from studies.report.sensitivity.limits import DoseTrial, RivalDose
 from studies.rivals import RIVALS, Answers, Rival
 
@@ -200,7 +201,7 @@ class JudgedRuns:
     @cached_property
     def trusted(self) -> tuple[np.ndarray, ...]:
         """The final a of the classical method by the reference, in the precision and in longdouble."""
-        solvers = (ReferenceSolver(kind, "classical") for kind in (self.precision, "longdouble"))
+        solvers = ReferenceSolver(self.precision, "classical"), LongReference()
         return tuple(np.asarray(one.run(self.request(1)).final, dtype=np.float64) for one in solvers)
 
     def trial(self, quantity: str, check: str, certain: float) -> DoseTrial:

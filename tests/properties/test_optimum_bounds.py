@@ -27,6 +27,7 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.rounding.arithmetic import gamma, unit_roundoff
+from sstep_verify.rounding.formulas import Formulas
 
 TYPES = {"float32": np.float32, "float64": np.float64, "longdouble": np.longdouble}
 
@@ -124,7 +125,7 @@ def test_no_correct_evaluation_exceeds_the_bound(drawn, precision, order):
     problem, alpha, generator = drawn
     alpha = alpha.astype(TYPES[precision]).astype(np.float64)
     exact = exact_values(problem, [alpha])[0]
-    bounds = _bounded(problem, Declaration("any", precision=precision), alpha)
+    bounds = _bounded(problem, Formulas("any", precision=precision), alpha)
     computed = _computed(problem, alpha, TYPES[precision], order, generator)
     worst = 0.0
     for name, value in bounds.items():
@@ -220,7 +221,7 @@ def _descend(problem, steps, dtype, generator):
 def test_no_weights_kept_well_drift_beyond_their_bound(drawn, precision, steps):
     problem, _, generator = drawn
     problem = Problem("drawn", problem.dense, problem.targets, LinearKernel(), problem.loss)
-    bound = DriftBound(problem, Declaration("any", precision=precision, weights=0))
+    bound = DriftBound(problem, Formulas("any", precision=precision, weights=0))
     with np.errstate(over="ignore", invalid="ignore"):
         alpha, weights, draws = _descend(problem, steps, TYPES[precision], generator)
     start = np.zeros(problem.samples)

@@ -243,7 +243,6 @@ def test_what_is_no_solver_is_refused_with_the_way_out(solver, what):
 @pytest.mark.parametrize(
     ("declared", "form"),
     [
-        ({"precision": "longdouble"}, "longdouble"),
         ({"update": "added"}, "adds its increments"),
         ({"weights": 0}, "beside maintained weights"),
     ],

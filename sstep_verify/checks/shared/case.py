@@ -124,16 +124,9 @@ LOG_WORDS = 1 << 25
 
 
 def loggable(case: Case) -> bool:
-    """Whether the solver logs its steps, float64 can judge them, and the log is of a size to be kept.
-
-    A longdouble's digits do not fit.
-    """
+    """Whether the solver logs its steps, and the log is of a size to be kept."""
     declared = case.formulas
-    return (
-        declared.log
-        and declared.precision != "longdouble"
-        and case.iterations * case.stream.block <= LOG_WORDS
-    )
+    return declared.log and case.iterations * case.stream.block <= LOG_WORDS
 
 
 def run_key(s: int) -> str:

@@ -202,12 +202,11 @@ class FloatWindow:
 def screenable(case: Case) -> bool:
     """Whether the windows of a case can be screened: every step of a solver that logs is judged elsewhere.
 
-    A longdouble's digits do not fit into float64, and a window that begins with maintained weights is
-    compared from these alone.
+    A window that begins with maintained weights is compared from these only.
     """
     declared = case.formulas
     added = case.problem.is_svm and declared.update == "added"  # its windows are replayed, none is screened
-    unfit = loggable(case) or declared.weights is not None or declared.precision == "longdouble"
+    unfit = loggable(case) or declared.weights is not None
     return not (unfit or added)
 
 

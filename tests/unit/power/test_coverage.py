@@ -166,7 +166,6 @@ def test_reasons_are_of_checks_that_there_are():
     assert set(NOT_PRINTED) < set(CHECKS)
     assert left_for("kernel-entries", {"level": "1"})[1]
     assert not left_for("kernel-entries", {"level": "2"})[1]
-    assert left_for("step-replay", {"precision": "longdouble"})[1] == "float64 holds no longdouble"
     assert left_for("step-replay", {"level": "0"})[1]
     assert not left_for("residual-gap", {"task": "krr", "update": "added"})[1]
 

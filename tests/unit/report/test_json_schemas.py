@@ -12,7 +12,7 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 3": "c1ae9d3669d58eafcb2c4929b557415118fdc4f9d3a1f02bab4ab4cfb63d507d",
+    "artefact 3": "aac6349d9c13ecb43798c72a49baaa7072610186672f911a510be814bdbcd1d2",
     "results 3": "398082a5e8ea116ba0ac0a506630af296fb5857aae6e33cef65fd7ab31e9bb0b",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",

@@ -96,7 +96,7 @@ def test_nothing_is_rounded_on_the_way():
     def extended(problem, blocks, s, initial):
         return np.full(SAMPLES, np.longdouble(1) / 3)
 
-    final = CallableSolver(extended, Declaration("wide", precision="longdouble")).run(request_of()).final
+    final = CallableSolver(extended, Declaration("wide")).run(request_of()).final
     assert (final == np.longdouble(1) / 3).all()
 
     def single(problem, blocks, s, initial):

@@ -29,7 +29,7 @@ def test_it_is_a_solver_and_declares_itself():
     solver = ProductionSolver(update="frozen", keep_gram=True)
     assert isinstance(solver, Solver)
     declared = solver.declaration
-    assert (declared.precision, declared.update, declared.increments) == ("float64", "frozen", "summed")
+    assert (declared.precision, declared.update) == ("float64", "frozen")
     assert declared.options["gram kept"] is True
     assert declared.ranks == 1
 

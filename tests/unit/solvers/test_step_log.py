@@ -71,10 +71,6 @@ def test_the_log_of_the_reference_leads_to_every_recorded_vector(task, precision
     assert all(map(np.array_equal, followed(run, stream), run.alphas))
 
 
-def test_a_longdouble_run_declares_no_log():
-    assert not ReferenceSolver("longdouble").declaration.log
-
-
 def test_a_function_fills_its_log():
     problem, stream = problem_of("svm-l1"), stream_of("svm-l1")
 
