@@ -80,11 +80,9 @@ class Declaration:
         ``numpy.linalg.solve`` does; orthogonal transformations, as in QR, SVD, least squares
         (``numpy.linalg.lstsq``), an eigendecomposition or ``numpy.linalg.pinv``.
     panels : bool
-        Whether a run that is asked for it exposes the kernel rows it used (``Trajectory.panels``). Windows
-        of the linear kernel are replayed from them only if products are declared to be of rows.
-    blocks : bool
-        Whether a run that is asked for panels exposes of each the entries among the window's own
-        coordinates, being one that has no whole rows (``Panel.among``).
+        Whether a run that is asked for it exposes the kernel entries it used in its windows
+        (``Trajectory.panels``): whole rows, or of a solver that has none the entries among the window's own
+        coordinates (``Panel.among``).
     log : bool
         Whether a run that is asked for it writes down the new value of each drawn coordinate
         (``Trajectory.log``). The function of a `CallableSolver` then gets an array for it as its fifth
@@ -129,7 +127,6 @@ class Declaration:
     rbf: Distances = "norm-expansion"
     factorisation: Factorisation = "cholesky"
     panels: bool = False
-    blocks: bool = False
     log: bool = False
     exchange: str = ""
     gram_rows: int = 0
@@ -168,8 +165,3 @@ class Declaration:
                 f"weights = {self.weights!r} of the {self.name} solver, but it must be >= 0, the windows "
                 "after which w is formed again, 0 for never; None if it is not maintained"
             )
-
-    @property
-    def exposes(self) -> bool:
-        """Whether kernel entries that a run used can be seen: whole rows, or those among its draws."""
-        return self.panels or self.blocks

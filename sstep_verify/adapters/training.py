@@ -72,7 +72,6 @@ class TrainingSolver:
             declared,
             name=name,
             panels=False,
-            blocks=False,
             log=log,
             exchange="gram" if gram and self._ranks == 1 and not tuned else "",
             level=0,

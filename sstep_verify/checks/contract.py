@@ -153,7 +153,7 @@ def _faults(case: Case, key: str, trajectory: Trajectory, asked: Asked) -> list[
 def _unproved(case: Case, trajectory: Trajectory, asked: Asked, plain: bool) -> list[str]:
     """What is declared and not given, so that no check can hold the run to it."""
     declared, lacking = case.variants.get(asked.variant, case.formulas), []
-    if declared.exposes and asked.panels and asked.iterations and not trajectory.panels:
+    if declared.panels and asked.panels and asked.iterations and not trajectory.panels:
         lacking.append("panels, declared and not exposed")
     if declared.weights:
         lacking.append(f"the weights formed again after every {counted(declared.weights, 'window')}")

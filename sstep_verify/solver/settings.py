@@ -119,14 +119,12 @@ class Options:
 
     def declaration(self, ranks: int) -> Declaration:
         """What the solver is with these options on some ranks."""
-        whole = self.exchange == "allreduce"
         return Declaration(
             name="production",
             update=self.update,
             products="rows",
             rbf=self.rbf,
-            panels=whole,
-            blocks=not whole,
+            panels=True,
             log=True,
             exchange="kept-gram" if self.keep_gram else "column-cache" if self.cache else self.exchange,
             weights=self.recompute if self.exchange == "gram" else None,

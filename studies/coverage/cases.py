@@ -25,10 +25,10 @@ from sstep_verify.protocol import Observer, RunRequest, Solver
 from sstep_verify.scenarios.draws import one_of
 from sstep_verify.solver.settings import Options
 from studies.coverage.freedoms import AGAIN, KEPT, LONG, MADE, OWN_EXCHANGES, SWITCHES, YES, row_of
-from studies.coverage.rules import options_of
+from studies.coverage.rules import options_of, production_form
 from studies.legal.arithmetic import ORDERS
 from studies.legal.solver import LegalSolver
-from studies.legal.undeclared import PRODUCTION, Undeclared
+from studies.legal.undeclared import Undeclared
 from studies.thread_ranks import ORDERS as OVER_RANKS
 from studies.thread_ranks import ThreadRanksSolver
 
@@ -110,7 +110,7 @@ def planned(generator: np.random.Generator, row: dict[str, str]) -> Planned:
         reached = end.claims[name].value
         solver = replace(drawn, tolerance=reached)
         case = replace(case, claims={name: max(reached, 0.0)})
-    undeclared = drawn.undeclared if drawn else PRODUCTION
+    undeclared = drawn.undeclared if drawn else production_form(Options(**options_of(row, samples)))
     values = row_of(case, undeclared, row["data"], wide, row["written"])
     return Planned(Either(solver, variant, lambda request: bool(request.variant)), case, values, drawn)
 

@@ -7,6 +7,7 @@ empty.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sstep_verify.checks.registry import CHECKS
@@ -23,7 +24,7 @@ from studies.coverage.freedoms import (
     declared_values,
     made_values,
 )  # fmt: skip
-from studies.legal.undeclared import PRODUCTION
+from studies.legal.undeclared import PRODUCTION, Undeclared
 
 Values = dict[str, tuple[str, ...]]
 
@@ -63,9 +64,15 @@ def options_of(row: dict[str, str], samples: int = 8) -> dict[str, Any]:
     return own | {"update": row["update"], "rbf": row["rbf"], "recompute": 3 * (row["weights"] == AGAIN)}
 
 
+def production_form(options: Options) -> Undeclared:
+    """What the production solver does undeclared with some options."""
+    return replace(PRODUCTION, shown="rows" if options.exchange == "allreduce" else "draws")
+
+
 def _production(exchange: str) -> list[Rule]:
     row = {"exchange": exchange, "update": "in-place", "rbf": "difference", "weights": NONE}
-    declared = declared_values(Options(**options_of(row)).declaration(1)) | made_values(PRODUCTION)
+    options = Options(**options_of(row))
+    declared = declared_values(options.declaration(1)) | made_values(production_form(options))
     free = {"update": ("in-place", "frozen"), "rbf": VALUES["rbf"], "ranks": VALUES["ranks"]}
     if exchange == "gram":
         free |= {"weights": (KEPT, AGAIN), "kernel": ("linear",)}
@@ -80,7 +87,7 @@ def others(name: str, *values: str) -> tuple[str, ...]:
     return tuple(value for value in VALUES[name] if value not in values)
 
 
-HIDDEN = dict.fromkeys(("panels", "blocks"), (NO,))
+HIDDEN: Values = {"panels": (NO,)}
 SVM = ("svm-l1", "svm-l2")
 
 ROUNDED = "a known to a rounding only is judged by its ends (level 0)"
@@ -104,7 +111,7 @@ RULES: tuple[Rule, ...] = (
     *_rules("level 0 shows no step", "level", ("0",), {"log": (NO,), "exchange": ("",), **HIDDEN}),
     *_rules("level 1 shows no window", "level", ("1",), {"exchange": ("",), **HIDDEN}),
     *_rules("level 2 shows no counts", "level", ("2",), {"exchange": ("",)}),
-    *_rules("who has whole rows shows these", "panels", (YES,), {"blocks": (NO,)}),
+    *_rules("nothing is shown", "panels", (NO,), {"shown": ("rows",)}),
     *_rules("a number of Gram rows is one of exchange kept-gram", "gram_rows", (YES,), {
         "exchange": ("kept-gram",)}),
     *_rules("a cache is one of exchange column-cache", "cache_words", (YES,), {
@@ -155,6 +162,7 @@ REQUIRED = (
     Requirement(
         ("message-count",), {"exchange": others("exchange", "")}, "counts are judged of a declared exchange"
     ),
+    Requirement(("kernel-entries",), {"panels": (YES,)}, "judges entries that are exposed"),
     Requirement(("rank-coherence",), {"ranks": ("several",)}, "compares ranks"),
     Requirement(("residual-gap",), {"weights": (KEPT, AGAIN)}, "judges weights that are maintained"),
     Requirement(("residual-gap",), {"update": ("in-place",)}, "no bound here but in place", {"task": SVM}),
@@ -176,10 +184,4 @@ def left_for(check: str, values: Mapping[str, str]) -> tuple[Values, str]:
             left, why = left_by(left | kept)
             if why or not all(kept.values()):
                 return left, one.why
-    if why or check != "kernel-entries":
-        return left, why
-    for name in ("panels", "blocks"):
-        kept, clash = left_by(left | {name: (YES,)}) if YES in left[name] else (left, name)
-        if not clash:
-            return kept, ""
-    return left, "judges entries that are exposed"
+    return left, why

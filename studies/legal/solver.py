@@ -147,8 +147,10 @@ class LegalSolver(Choices):
         if scale != 1 or self.decimals:
             made = _written(made, initial, scale, self.decimals)
         blocks = request.blocks(0, made.length)
-        if request.expose_panels and declared.exposes:
-            made = replace(made, panels=dict(_panels(made, blocks, kept(own.matrix), declared.panels)))
+        if request.expose_panels and declared.panels:
+            made = replace(
+                made, panels=dict(_panels(made, blocks, kept(own.matrix), self.undeclared.shown == "rows"))
+            )
         if steps and request.log:
             made = replace(made, log=kept(np.array(steps)))
         made = replace(made, **self._told_of_ranks(request, made, blocks))

@@ -25,6 +25,8 @@ class Undeclared:
     maintained : {"", "gradient", "residual"}
         What steps are made from instead of products with a: the gradient (K-SVM) or the residual (K-RR),
         maintained from step to step.
+    shown : {"rows", "draws"}
+        Whether exposed kernel entries are whole rows, or those among the coordinates that a window draws.
     """
 
     increments: Literal["separate", "summed"] = "separate"
@@ -33,6 +35,7 @@ class Undeclared:
     functions: Literal["rounded", "library"] = "library"
     summation: Literal["any", "pairwise", "blocked"] = "any"
     maintained: Literal["", "gradient", "residual"] = ""
+    shown: Literal["rows", "draws"] = "rows"
 
 
 USUAL = Undeclared()

@@ -32,7 +32,7 @@ KINDS: dict[str, Any] = {
 UNNAMED = ("program", "conventions", "declaration")
 """Tables whose keys a setting may give without their name."""
 
-FOLLOWS = ("name", "log", "ranks", "level", "panels", "blocks")
+FOLLOWS = ("name", "log", "ranks", "level", "panels")
 """Fields of a `Declaration` that follow from what a program does."""
 
 

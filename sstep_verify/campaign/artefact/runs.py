@@ -185,7 +185,7 @@ def without_rows(run: Trajectory) -> Trajectory:
 
 def exposing_nothing(declaration: Declaration) -> Declaration:
     """What a solver declares, but for the kernel rows that it exposes, which are not kept."""
-    return replace(declaration, panels=False, blocks=False)
+    return replace(declaration, panels=False)
 
 
 def _is_recorded(run: Trajectory, iteration: int, alpha: np.ndarray) -> bool:

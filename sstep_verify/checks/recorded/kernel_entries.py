@@ -277,7 +277,7 @@ def _digits(error: float, largest: float, whole: float) -> float:
 
 def applies(case: Case, s: int) -> bool:
     """Whether the solver exposes the kernel entries that it used."""
-    return case.formulas.exposes
+    return case.formulas.panels
 
 
 def runs(case: Case) -> dict[str, RunRequest]:

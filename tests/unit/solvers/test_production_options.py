@@ -52,19 +52,19 @@ def test_carried_weights_are_for_the_linear_kernel(kernel):
 
 
 @pytest.mark.parametrize(
-    ("options", "exchange", "weights", "panels"),
+    ("options", "exchange", "weights"),
     [
-        ({}, "allreduce", None, True),
-        ({"exchange": "support"}, "support", None, False),
-        ({"exchange": "reduce-scatter"}, "reduce-scatter", None, False),
-        ({"exchange": "gram"}, "gram", 0, False),
-        ({"keep_gram": True}, "kept-gram", None, True),
-        ({"cache": 100}, "column-cache", None, True),
+        ({}, "allreduce", None),
+        ({"exchange": "support"}, "support", None),
+        ({"exchange": "reduce-scatter"}, "reduce-scatter", None),
+        ({"exchange": "gram"}, "gram", 0),
+        ({"keep_gram": True}, "kept-gram", None),
+        ({"cache": 100}, "column-cache", None),
     ],
 )
-def test_the_declared_exchange_is_the_one_that_is_run(options, exchange, weights, panels):
+def test_the_declared_exchange_is_the_one_that_is_run(options, exchange, weights):
     declared = Options(**options).declaration(3)
-    assert (declared.exchange, declared.weights, declared.panels) == (exchange, weights, panels)
+    assert (declared.exchange, declared.weights, declared.panels) == (exchange, weights, True)
     assert (declared.level, declared.ranks) == (3, 3)
 
 
