@@ -29,7 +29,7 @@ class TrainingSolver:
     end an interval, and the step log of all intervals, if asked for; nothing inside an interval. Its claims
     are those of the last measurement. Carried weights are formed anew at every interval, which is what the
     declaration says. It is of level 0: it takes an index stream and a start, but has no window to show, and
-    its carried state is not recorded.
+    its weights are not recorded.
 
     There are `interval` windows between two measurements; it ends at a relative gap (K-SVM) or residual
     (K-RR) of `tolerance`, as training measures it, 0 for never. `tuned` makes windows of several s,

@@ -1,8 +1,8 @@
 """Drift of weights carried beside a from those of a, step by step since they were formed.
 
 A solver of the linear kernel that carries ``w = A'(y a)`` (K-SVM) or ``w = A'a`` (K-RR) makes its steps
-from products ``<x_i, w^>``. A carried state is never truth: its steps are judged from a and the data, and
-what the state may be off by is part of the bound. Let E bound ``|w^ - w|`` per feature.
+from products ``<x_i, w^>``. Maintained weights are never truth: steps are judged from a and the data, and
+what w may be off by is part of the bound. Let E bound ``|w^ - w|`` per feature.
 
 * Formed anew from a: sums of m products in any order, ``E = gamma_{m+2} |A|'|a|``. Windows are counted from
   the beginning of the stream or of the run; where these differ E is the larger of formed and carried on.

@@ -279,33 +279,3 @@ class Check:
             for key, request in asked.items()
             if key in trajectories
         }
-
-
-def check_of_each_s(
-    judge_runs: Callable[..., Iterable[Verdict]],
-    requests: Callable[[Case, int], dict[str, RunRequest]] = plain_run,
-    *,
-    applies: Callable[[Case, int], bool] = every_run,
-    affordable: Callable[[Case, int], bool] = every_run,
-    **declared: Any,
-) -> Check:
-    """A check that judges the runs of each s by themselves, with further fields of the `Check`.
-
-    ``judge_runs(case, s, oracle, *runs)`` gives the verdicts on the runs of one s, ``requests(case, s)``
-    these runs, by key; the plain run if absent. Where `applies` or `affordable`, as in `Check`, is false
-    nothing is asked for, and nothing judged.
-    """
-
-    def judged(case: Case) -> list[int]:
-        return [s for s in case.s_values if applies(case, s) and affordable(case, s)]
-
-    def runs(case: Case) -> dict[str, RunRequest]:
-        return {key: request for s in judged(case) for key, request in requests(case, s).items()}
-
-    def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
-        verdicts: list[Verdict] = []
-        for s in judged(case):
-            verdicts += judge_runs(case, s, oracle, *(trajectories[key] for key in requests(case, s)))
-        return verdicts
-
-    return Check(runs=runs, judge=judge, applies=applies, affordable=affordable, **declared)

@@ -2,7 +2,7 @@
 
 Each rank carries its features of w, the weights (``A'(y a)`` for a K-SVM, ``A'a`` for K-RR). A window needs
 the inner products among its distinct columns and their products with w: ``c**2 + c`` words and the trailer.
-The weights are updated beside the dual vector and drift from it by rounding: declared state, which may be
+The weights are updated beside the dual vector and drift from it by rounding: they are declared, and may be
 formed anew every some windows without any message.
 """
 
