@@ -16,28 +16,24 @@ import numpy as np
 
 from sstep_verify.bounds.residual_gap import DriftBound, Segment
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
-from sstep_verify.checks.shared.finding import Finding, Window, unknown, wrong
+from sstep_verify.checks.shared.finding import Finding, unknown, wrong
 from sstep_verify.checks.shared.outcome import (
+    decided,
     finite_promised,
     most_visible,
-    planted_term,
-    record,
+    planted,
     worst_entry,
 )
 from sstep_verify.oracle.balls.objectives import MOST_SAMPLES
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Verdict
+from sstep_verify.verdict import Coverage, Place, Verdict, Why
 
 CHECK = "residual-gap"
 
 SEGMENTS = 12
 """Most segments that the short and the plain run are cut into, each."""
-
-ORIGIN = (
-    "distance at the segment's start + rounding of the updates in it (sstep_verify/bounds/residual_gap.py)"
-)
 
 
 def _requests(case: Case, s: int) -> dict[str, RunRequest]:
@@ -79,32 +75,26 @@ def _verdict(case: Case, s: int, oracle: Oracle, short: Trajectory, plain: Traje
     # Over long segments of the plain run nothing may be promised; what is known of the others stands.
     findings += [finding for finding in others if finding.bound < np.inf]
     effect, allowed = most_visible([*effects, *further], (0.0, 0.0))
-    still = "a does not move between two recorded iterations, or changes no entry of w for certain"
-    if effect:
-        still = (
-            f"what one coordinate adds to w between two recorded iterations is certain to change "
-            f"an entry by {effect:.2g} only, where {allowed:.2g} is allowed"
-        )
+    why = Why.WITHIN_BOUND if effect else Why.NO_EFFECT
     planned = int(short.iterations.size + plain.iterations.size)
-    decided = sum(finding.bound < np.inf for finding in findings)
-    return record(
+    bounded = sum(finding.bound < np.inf for finding in findings)
+    return decided(
         CHECK,
         case,
         s,
         *findings,
         units="absolute, largest entry",
         planned=planned,
-        executed=decided,
-        origin=ORIGIN,
-        terms=(
-            planted_term("an update left out", effect, allowed if effect else 0.0, planned, decided, still),
-        ),
+        executed=bounded,
+        bound_origin="bounds/residual_gap",
+        terms=(planted("an update left out", effect, allowed if effect else 0.0, planned, bounded, why),),
         evidence={
             "drift": [
                 {"lower": finding.lower, "upper": finding.upper, "bound": finding.bound}
                 for finding in findings
             ],
         },
+        coverage=Coverage("recorded vector", bounded, planned),
     )
 
 
@@ -115,15 +105,13 @@ def _segments(
     planned = int(trajectory.iterations.size)
     recorded = trajectory.weights
     if recorded is None:
-        what = f"{case.formulas.name} declares its weights, but the run did not record them"
-        return [unknown(what)], []
+        return [unknown("", why=Why.NOT_RECORDED)], []
     if not (np.isfinite(recorded).all() and np.isfinite(trajectory.alphas).all()):
-        what = f"w or a of {case.formulas.name} is not finite"
         if finite_promised(case, trajectory):
-            return [wrong(what)], []
-        return [unknown(f"{what}, as those of a correct run may be")], []
+            return [wrong("", place=Place(item="weights", found=float("nan")))], []
+        return [unknown("", why=Why.OVERFLOW)], []
     drifts = oracle.drift(case.problem, list(trajectory.alphas), list(recorded))
-    findings = [_finding(case, trajectory, 0, drifts[0], bound.initial(_float(trajectory.alphas[0])))]
+    findings = [_finding(trajectory, 0, drifts[0], bound.initial(_float(trajectory.alphas[0])))]
     effects = []
     alphas, ends = trajectory.alphas, (trajectory.start + trajectory.iterations).tolist()
     for place in range(1, planned):
@@ -131,7 +119,7 @@ def _segments(
         draws = case.stream.blocks(ends[before], ends[place])
         segment = Segment(_float(alphas[before]), _float(recorded[before]), drifts[before][1], draws)
         limit = bound.after(segment)
-        findings.append(_finding(case, trajectory, place, drifts[place], limit))
+        findings.append(_finding(trajectory, place, drifts[place], limit))
         effects.append(bound.skipped(segment, _float(alphas[place]), limit))
     return findings, effects
 
@@ -140,12 +128,11 @@ def _float(vector: np.ndarray) -> np.ndarray:
     return np.asarray(vector, dtype=np.float64)
 
 
-def _finding(case: Case, trajectory: Trajectory, place: int, drift, limit: np.ndarray) -> Finding:
+def _finding(trajectory: Trajectory, place: int, drift, limit: np.ndarray) -> Finding:
     """The entry of w that is worst, at one recorded iteration."""
     entry, worst = worst_entry(drift, limit)
     iteration = int(trajectory.iterations[place])
-    what = f"w of {case.formulas.name} at iteration {iteration}, entry {entry}: distance from that of a"
-    return replace(worst, what=what, window=Window(0, iteration))
+    return replace(worst, place=Place(0, iteration, entry, item="weights"))
 
 
 def applies(case: Case, s: int) -> bool:
