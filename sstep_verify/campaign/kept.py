@@ -138,9 +138,11 @@ def _copy(source: Path, target: Path, names: Iterable[str]) -> None:
 
 
 def _kept_family(family: Family) -> KeptFamily:
-    declarations = {name: solver.declaration for name, solver in family.solvers().items()}
+    solvers = family.solvers()
+    declarations = {name: solver.declaration for name, solver in solvers.items()}
     is_object = family.given is not None and not isinstance(family.given, ProgramFile)
-    given: Any = HandedOver() if is_object else family.given
+    # Of a program that a campaign file names, what its own file says of it.
+    given: Any = HandedOver() if is_object else getattr(solvers[""], "described", family.given)
     return KeptFamily(replace(family, given=given, recorded=None), declarations)
 
 

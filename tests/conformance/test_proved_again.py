@@ -66,16 +66,20 @@ def test_a_run_that_ended_its_process_is_kept_as_one_that_did(tmp_path, process_
     assert "signal 11" in ended.raised.message
 
 
-def test_a_report_of_a_program_is_made_again_without_the_program(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "words", [("check", "mine.toml", "--profile", "smoke", "--s", "7"), ("run", "file.toml")]
+)
+def test_a_report_of_a_program_is_made_again_without_the_program(tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     shutil.copy(PROGRAM, "mine.py")
     (tmp_path / "mine.toml").write_text(
         f'[program]\nname = "mine"\ncommand = ["{sys.executable}", "mine.py", "{{dir}}", "last"]\n'
     )
-    words = ("--profile", "smoke", "--task", "svm-l1", "--s", "7", "--jobs", "1", "--out", "report")
-    code, out, err = command("check", "mine.toml", *words, "--keep-runs")
+    (tmp_path / "file.toml").write_text(ONE)
+    more = ("--only", "svm-l1", "--jobs", "1", "--out", "report", "--keep-runs")
+    code, out, err = command(*words, *more)
     assert code == 1, out + err
-    for name in ("mine.py", "mine.toml"):
+    for name in ("mine.py", "mine.toml", "file.toml"):
         (tmp_path / name).unlink()
     assert proved(tmp_path / "report")[0] == 0
 
@@ -87,6 +91,23 @@ class Last(ProductionSolver):
         super().__init__()
         silent = {"log": False, "panels": False, "exchange": ""}
         self.declaration = replace(self.declaration, name="last", level=0, **silent)
+
+
+ONE = """
+[campaign]
+name = "file"
+title = "One program"
+description = "A program that a campaign file names."
+
+[[family]]
+solver = "mine.toml"
+data = ["small"]
+task = ["svm-l1"]
+kernel = [{ name = "rbf", sigma = 0.5 }]
+parameter = [2.0]
+s = [7]
+iterations = 40
+"""
 
 
 def test_a_report_judged_by_final_vectors_says_so_everywhere_and_is_made_again(tmp_path):

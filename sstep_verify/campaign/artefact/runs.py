@@ -82,12 +82,12 @@ def refuse_too_large(sizes: Iterable[int]) -> None:
 
 
 def bytes_of(case: Case, requests: Iterable[RunRequest]) -> int:
-    """Bytes that runs take: of every recorded iteration a and its weights, of every step its log."""
-    numbers = case.problem.samples
+    """Most bytes that runs take: alpha and weights where recorded, log or own draws of every step."""
+    numbers, own = case.problem.samples, not case.stream.known
     if case.declaration.weights is not None:
         numbers += case.problem.features
     return sum(
-        8 * len(one.stops) * numbers + 8 * one.iterations * case.stream.block * (one.log + 1)
+        8 * len(one.stops) * numbers + 8 * one.iterations * case.stream.block * (one.log + own)
         for one in requests
     )
 

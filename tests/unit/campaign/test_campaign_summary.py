@@ -7,12 +7,12 @@ import pytest
 
 from sstep_verify.campaign.headline import roll_up
 from sstep_verify.campaign.model import DISAGREEMENT, INTERNAL, REFUSED, Definition, Finished, State
-from sstep_verify.campaign.summary import steps_decided, summarise
+from sstep_verify.campaign.summary import steps_decided, summarise, vacuous_lines
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.trajectory import ENDS_ALONE
 from sstep_verify.quantities import KERNEL, UPPER
 from sstep_verify.report.case import Case
-from sstep_verify.verdict import Status, Term, Verdict
+from sstep_verify.verdict import Status, Term, Verdict, Why
 
 
 def _verdict(status, s=16, case="a", detection_limit=3e-13):
@@ -147,6 +147,13 @@ def test_vacuous_cases_are_tolerated_by_id_and_listed():
     assert "vacuous on 2 (1, 2)" in summary.sentence
     assert "incomplete: vacuous and not tolerated: 2" in summary.sentence
     assert summary.vacuous == ("1", "2")
+
+
+def test_verdicts_on_what_was_not_kept_are_vacuous_without_being_tolerated():
+    definition = Definition("n", "t", "d", (), tolerated_vacuous_per_check={})
+    vacuous = _verdict(Status.VACUOUS)
+    assert vacuous_lines(definition, [], [vacuous])
+    assert not vacuous_lines(definition, [], [replace(vacuous, why=Why.NOT_KEPT)])
 
 
 def test_a_case_that_is_right_for_some_s_is_vacuous_for_the_others_only():
