@@ -70,6 +70,7 @@ class Problem(pytest.Item):
         from sstep_verify.verifying import reported
 
         report = reported(self._definition, self.name)
+        self.user_properties.append(("summary", report.results.summary.sentence))
         for verdict in report.results.verdicts:
             ratio = "infinite" if verdict["ratio"] is None else verdict["ratio"]
             self.user_properties.append((f"ratio.{verdict['check']}.s={verdict['s']}", ratio))

@@ -11,7 +11,7 @@ from attempt import Try
 from drawn_inputs import campaigns, files, options, programs
 from drawn_programs import conducts_of_programs, results
 from drawn_published import finals
-from drawn_records import artefacts, certificates, checkpoints, vectors
+from drawn_records import artefacts, certificates, checkpoints, reports, vectors
 from materials import CAMPAIGN
 from nasty import Draw, pick
 
@@ -81,11 +81,12 @@ KINDS: dict[str, tuple[Callable[[Draw], Try], int]] = {
     "options": (options, 13),
     "campaigns": (campaigns, 9),
     "artefacts": (artefacts, 8),
+    "reports": (reports, 6),
     "certificates": (certificates, 7),
     "checkpoints": (checkpoints, 6),
     "vectors": (vectors, 6),
     "results": (results, 7),
-    "programs": (programs, 16),
+    "programs": (programs, 10),
     "finals": (finals, 4),
     "destinations": (destinations, 4),
     "conducts": (conducts_of_programs, 3),

@@ -24,6 +24,41 @@ def artefacts(draw: Draw) -> Try:
     shutil.copytree(source, folder)
     names = sorted(file.name for file in folder.iterdir())
     file = folder / pick(draw, names)
+    way = _spoiled(draw, file)
+    remade = way != 0 and file.name != "SHA256SUMS" and draw.random() < 0.8
+    if remade:
+        _sum_again(folder)
+    said = (folder / "SHA256SUMS").is_file() and _digests(source) != _digests(folder) and not remade
+    untrue = (lambda _: "a changed artefact was judged as if it were whole") if said else (lambda _: "")
+    words = (
+        ("explain", "--again", "artefact")
+        if draw.random() < 0.8
+        else ("explain", "window-replay", "artefact")
+    )
+    return Try(f"artefact {file.name}", words, (), untrue if "--again" in words else (lambda _: ""))
+
+
+def reports(draw: Draw) -> Try:
+    """A report with one file of its kept runs, or its page, changed; the sums of the runs remade or not."""
+    folder = Path("kept")
+    shutil.copytree("report", folder)
+    runs = [path for path in (folder / "runs").rglob("*") if path.is_file()]
+    file = pick(draw, [*sorted(runs), folder / "results.json", folder / "index.html"])
+    before = file.read_bytes()
+    way = _spoiled(draw, file)
+    remade = way != 0 and file.name != "SHA256SUMS" and draw.random() < 0.8
+    if remade:
+        for sums in (*(folder / "runs").glob("*/SHA256SUMS"), folder / "runs" / "SHA256SUMS"):
+            _sum_again(sums.parent)
+    same = file.is_file() and not file.is_symlink() and file.read_bytes() == before
+    # What no run shows, such as a time, is for whoever made the report to say, runs too.
+    said = not same and file.is_file() and (file.name == "index.html" or (file in runs and not remade))
+    untrue = (lambda _: f"{file} was changed, and the report is equal") if said else (lambda _: "")
+    return Try(f"report {file.name}", ("explain", "--again", "kept", "--jobs", "1"), (), untrue)
+
+
+def _spoiled(draw: Draw, file: Path) -> int:
+    """Change a file, or put something else in its place; 0 for the latter."""
     way = int(draw.integers(10))
     if way == 0:
         file.unlink()
@@ -38,21 +73,16 @@ def artefacts(draw: Draw) -> Try:
         file.write_text(_text(document), "utf-8", "replace")
     else:
         file.write_bytes(nasty.spoil_bytes(draw, file.read_bytes()))
-    remade = way != 0 and file.name != "SHA256SUMS" and draw.random() < 0.8
-    if remade:
-        sums = folder / "SHA256SUMS"
-        listed = [line.split()[1] for line in sums.read_text("ascii").splitlines()]
-        sums.write_text(
-            "".join(f"{hashlib.sha256((folder / n).read_bytes()).hexdigest()}  {n}\n" for n in listed)
-        )
-    said = (folder / "SHA256SUMS").is_file() and _digests(source) != _digests(folder) and not remade
-    untrue = (lambda _: "a changed artefact was judged as if it were whole") if said else (lambda _: "")
-    words = (
-        ("explain", "--again", "artefact")
-        if draw.random() < 0.8
-        else ("explain", "window-replay", "artefact")
+    return way
+
+
+def _sum_again(folder: Path) -> None:
+    """Remake a list of digests."""
+    sums = folder / "SHA256SUMS"
+    listed = [line.split()[1] for line in sums.read_text("ascii").splitlines()]
+    sums.write_text(
+        "".join(f"{hashlib.sha256((folder / n).read_bytes()).hexdigest()}  {n}\n" for n in listed)
     )
-    return Try(f"artefact {file.name}", words, (), untrue if "--again" in words else (lambda _: ""))
 
 
 def _digests(folder: Path) -> dict[str, str]:

@@ -137,7 +137,7 @@ def _make_report() -> None:
     from sstep_verify.solver import svm_window
 
     with plant(svm_window, DEFECT):
-        code, said = command("run", "c.toml", "--jobs", "1", "--out", "report")
+        code, said = command("run", "c.toml", "--jobs", "1", "--out", "report", "--keep-runs")
     if code != 1 or not list(Path("report/artefacts").iterdir()):
         raise RuntimeError(f"the planted defect gave exit code {code} and no artefact:\n{said}")
 

@@ -172,10 +172,19 @@ class Again:
             same = then.tobytes() == now.tobytes() if isinstance(then, np.ndarray) else then == now
             if not same:
                 raise InputError(f"the kept run {key} was asked for another {item.name}")
-        for place, iteration in enumerate(kept.observed if observe is not None else ()):
-            alpha = kept.shown[place] if kept.shown else kept.run.at(iteration)
-            observe(iteration, alpha)  # type: ignore[misc]
+        if observe is not None:
+            for iteration, alpha in self._shown(key):
+                observe(iteration, alpha)
         return kept.run
+
+    def _shown(self, key: str) -> list[tuple[int, np.ndarray]]:
+        """What the observer of a run was shown; InputError if the run does not hold it."""
+        kept = self._kept[key]
+        try:
+            alphas = kept.shown or tuple(map(kept.run.at, kept.observed))
+            return list(zip(kept.observed, map(np.asarray, alphas), strict=True))
+        except MALFORMED as error:
+            raise InputError(f"the kept run {key} does not hold what its observer was shown") from error
 
 
 def without_rows(run: Trajectory) -> Trajectory:
@@ -232,7 +241,11 @@ def _write(folder: Path, kept: KeptCase) -> None:
 def read_case(folder: Path) -> KeptCase:
     """Read the runs of a problem; InputError if a file was changed, or is none of this version."""
     hold_digests(folder, FILES)
-    return built(folder, DOCUMENT, _form(), lambda: load_arrays(folder / ARRAYS, 2 * LIMIT))
+    kept: KeptCase = built(folder, DOCUMENT, _form(), lambda: load_arrays(folder / ARRAYS, 2 * LIMIT))
+    for key, one in kept.runs.items():
+        if one.run.iterations.dtype.kind not in "iu" or one.run.iterations.ndim != 1:
+            raise InputError(f"{shortened(folder)}: the run {key} has no list of iterations")
+    return kept
 
 
 def hold_draws(kept: KeptCase, case: Case) -> None:
