@@ -121,6 +121,8 @@ class HintKind(StrEnum):
     gap or error), the signs that it is written with or empty, and what the kind says of it."""
     CONVENTION = "convention"
     """The runs are correct under another convention. Detail: its name."""
+    DRAWS = "draws"
+    """The program may draw other coordinates itself. Detail: its declared draws; absent if none are."""
     SMALL_PROBLEMS = "small_problems_only"
     """Defects are looked for on small problems only. Detail: the largest m."""
 

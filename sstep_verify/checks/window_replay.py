@@ -10,9 +10,10 @@ bound is wider by the judge's own error; what is beyond it is replayed, largest 
 INCONCLUSIVE.
 The first window of a run that is continued at a window's end, from the alpha recorded there, is replayed
 too. Between the results of two runs, of a solver that is run anew for every length, a window fails only
-where the longer run is beyond its bound from its own start as well (checks/window/ends_apart.py).
-The kernel is that of the data; rows that a solver exposes are judged by kernel-entries. A solver that makes
-its steps from maintained weights is replayed from a and these (residual-gap judges the weights).
+where the longer run is beyond its bound from its own start as well
+(sstep_verify/checks/window/ends_apart.py). The kernel is that of the data; rows that a solver exposes are
+judged by kernel-entries. A solver that makes its steps from maintained weights is replayed from a and these
+(residual-gap judges the weights).
 """
 
 from __future__ import annotations

@@ -201,7 +201,12 @@ HINTS: dict[HintKind, Callable[..., str]] = {
     HintKind.READING: lambda kind, near, *rest: (
         f"The vector may be {reading(kind, near, *rest)}: so read, it is the optimum to {near:.1g}."
     ),
-    HintKind.CONVENTION: lambda name: f"Under another convention the runs are correct: {name}.",
+    HintKind.CONVENTION: lambda name: f"The runs are correct with {name} under [conventions].",
+    HintKind.DRAWS: lambda declared="": (
+        f"Its draws are taken to be {declared}; if they are others, declare them under [stream]."
+        if declared
+        else "If the program draws its coordinates itself, declare that under [stream]."
+    ),
     HintKind.SMALL_PROBLEMS: lambda most: f"Defects are looked for up to m = {most:.0f} only.",
 }
 """What each hint says."""
@@ -213,8 +218,9 @@ def reason_of(verdict: Verdict) -> str:
 
 
 def brief_of(verdict: Verdict) -> str:
-    """The first line, and of a FAIL its cause and how else the vector may be read, in one line."""
-    readings = [_hint(hint) for hint in verdict.hints if hint.kind is HintKind.READING]
+    """The first line, and of a FAIL its cause and under what else it would be correct, in one line."""
+    shown = (HintKind.READING, HintKind.CONVENTION, HintKind.DRAWS)
+    readings = [_hint(hint) for hint in verdict.hints if hint.kind in shown]
     return " ".join([first_line(verdict), *_second_line(verdict), *readings])
 
 

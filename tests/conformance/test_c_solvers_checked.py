@@ -57,7 +57,10 @@ def test_check_judges_every_step_of_the_solver_that_speaks_the_protocol_and_coun
     found = json.loads((report / "results.json").read_text("utf-8"))["verdicts"]
     (counted,) = [verdict for verdict in found if verdict["check"] == "message-count"]
     assert counted["status"] == "PASS"
-    assert "in 4 windows: collectives counted 4, expected 4" in counted["reason"]
+    assert (counted["evidence"]["counted"], counted["evidence"]["expected"]) == (
+        {"collectives": 4},
+        {"collectives": 4},
+    )
 
 
 def witnessed(

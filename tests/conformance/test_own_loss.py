@@ -72,7 +72,9 @@ def test_every_quantity_of_a_step_is_seen_and_none_that_it_has_not(example):
 
 def test_a_wrong_curvature_is_named_by_its_factor(example):
     _, steps, *_ = example["verdicts"](curvature=1 + 1e-9)
-    assert "curvature, delta in [1e-09, 1e-09]" in steps.reason
+    (defect,) = steps.defects
+    assert defect.factor == pytest.approx(1 + 1e-9, rel=1e-12)
+    assert defect.names == ("curvature off by a factor",)
 
 
 def judged(check, case, tested):

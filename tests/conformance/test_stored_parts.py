@@ -134,9 +134,7 @@ def _folder(base, monkeypatch) -> Path:
 def test_what_another_solver_finished_is_refused(folder, name, file, told):
     path = folder / file
     before = path.read_text("utf-8")
-    path.write_text(
-        before.replace('"any"', '"pairwise"') if file == "theirs.toml" else f"{before}\n# edited\n"
-    )
+    path.write_text(before.replace('"any"', '"rows"') if file == "theirs.toml" else f"{before}\n# edited\n")
     kept = sorted((folder / f"{name}.partial").rglob("*"))
     code, _, err = command(*RESUME[name])
     assert code == 2

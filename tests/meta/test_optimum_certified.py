@@ -47,7 +47,7 @@ def test_the_optimal_value_it_uses_holds_the_certified_one(loss):
     verdicts = judged(check, case, tested, observe=lambda iteration, alpha: iteration >= 32)
     assert verdicts
     for verdict in verdicts.values():
-        lower, upper = verdict.evidence["optimal value, enclosure"]
+        lower, upper = verdict.evidence["optimal_value"]
         assert Fraction(lower) <= certificate.objective.upper
         assert Fraction(upper) >= certificate.objective.lower
         assert lower < upper
@@ -63,7 +63,7 @@ def test_the_solution_it_uses_lies_at_the_certified_one_within_its_error():
     verdicts = judged(check, case, tested, observe=lambda iteration, alpha: iteration >= 32)
     assert verdicts
     for verdict in verdicts.values():
-        assert "exact kernel in balls" in verdict.evidence["reference solution"]
+        assert "exact kernel in balls" in verdict.evidence["reference_solution"]
 
 
 def test_an_optimum_moved_by_more_than_its_error_is_seen():

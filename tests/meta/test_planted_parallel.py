@@ -26,7 +26,7 @@ from sstep_verify.problems import (
 from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks import RankError, run
 from sstep_verify.solver.settings import Options
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import NoteKind, Status
 
 pytest.importorskip("mpi4py", reason="mpi4py is absent: install the extra [mpi]")
 
@@ -252,9 +252,9 @@ def test_a_collective_in_every_window_that_is_no_reduction_is_seen_and_none_of_s
         case = replace(case_of(request, solver), points={S: points})
         verdict = judged(message_count, case, solver)[S]
         assert verdict.status is wanted, verdict.reason
-        assert ("of its reductions follow another collective" in verdict.reason) == bool(planted)
-        assert verdict.evidence["own word"] is False
-        assert "the MPI library was asked for collectives and words" in verdict.reason
+        assert (verdict.place.item == "reductions after another collective") == bool(planted)
+        assert NoteKind.OWN_WORD not in [note.kind for note in verdict.notes]
+        assert {"collectives", "words"} <= set(verdict.evidence["seen"])
 
 
 def test_counts_that_nobody_else_made_are_said_to_be_the_solver_s_own_word(monkeypatch):
@@ -263,7 +263,4 @@ def test_counts_that_nobody_else_made_are_said_to_be_the_solver_s_own_word(monke
     solver = PlantedSolver(2, {})
     verdict = judged(message_count, case_of(request, solver), solver)[S]
     assert verdict.status is Status.PASS
-    assert verdict.evidence["own word"] is True
-    assert (
-        "the counts are its own word, for no witness stood between it and the MPI library" in verdict.reason
-    )
+    assert NoteKind.OWN_WORD in [note.kind for note in verdict.notes]

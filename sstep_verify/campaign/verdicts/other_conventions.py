@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.adapters.program import ProgramFile
-from sstep_verify.adapters.program.tables import WAYS, Draws
+from sstep_verify.adapters.program.tables import Draws
 from sstep_verify.adapters.program.translate import Translation
 from sstep_verify.checks.recorded import kernel_entries
 from sstep_verify.checks.registry import PRIMARY, verdicts_of, with_draws
@@ -50,22 +50,21 @@ def name_conventions(
     alone = replace(case, s_values=(failed.s,))
     right_with = _right_rows if check.id == OF_ROWS else _right_with
     found = right_with(check, alone, check.wanted(alone, trajectories), described, oracle)
-    told = f"This run is right with {' or '.join(found)} under [conventions]."
+    hints = [Hint(HintKind.CONVENTION, (name,)) for name in found]
     if not found:
         if failed.s != min(case.s_values) or failed.defects or check.id == OF_ROWS:
             return list(verdicts)
-        told = _other_draws(described.stream)
-    hints = (*failed.hints, *(Hint(HintKind.CONVENTION, (name,)) for name in found))
-    changed = replace(failed, reason=f"{failed.reason} {told}", hints=hints)
+        hints = [_own_draws(described.stream)]
+    changed = replace(failed, reason="", hints=(*failed.hints, *hints))
     return [changed if one is failed else one for one in verdicts]
 
 
-def _other_draws(draws: Draws | None) -> str:
+def _own_draws(draws: Draws | None) -> Hint:
     """What is asked where nothing else explains a run: whether it drew other coordinates."""
     if draws is None:
-        return f"Does it draw its coordinates itself? Then say so under [stream]. {WAYS}."
+        return Hint(HintKind.DRAWS)
     how = "" if draws.logged else f", with{'' if draws.replacement else 'out'} replacement"
-    return f"Its draws are taken to be {draws}{how}; if they are others, say so under [stream]."
+    return Hint(HintKind.DRAWS, (f"{draws}{how}",))
 
 
 def _right_rows(

@@ -11,7 +11,7 @@ from cancelling import FromSamples, cancelling
 
 from sstep_verify.campaign.artefact.files import write_artefact
 from sstep_verify.campaign.artefact.verdicts import artefact_of
-from sstep_verify.checks.registry import CHECKS
+from sstep_verify.checks.registry import CHECKS, verdicts_of
 from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.checks.window import choose, screen
 from sstep_verify.cli.main import main
@@ -30,7 +30,7 @@ def told(solver, task, folder, monkeypatch, capsys):
     case = Case("mixed", problem, stream, (S,), stream.length, solver.declaration, replay_command="again")
     runs = {key: make_run(solver, request) for key, request in check.runs(case).items()}
     runs |= {key: make_run(solver, request) for key, request in check.continued(case, runs).items()}
-    (verdict,) = verdicts = check.judge(case, runs, Oracle(problem))
+    (verdict,) = verdicts = verdicts_of(check, case, runs, Oracle(problem))
     path = write_artefact(artefact_of(check, case, S, runs, verdicts), folder)
     monkeypatch.setattr(sys, "argv", ["sstep-verify", "explain", str(path), "--long"])
     main()

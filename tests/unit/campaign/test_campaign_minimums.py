@@ -11,7 +11,7 @@ from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status, Verdict
+from sstep_verify.verdict import Status, Verdict, Why
 
 SAMPLES, LENGTH = 4, 32
 LEVELLED = sorted(check.id for check in CHECKS.values() if check.level is not None)
@@ -122,6 +122,6 @@ def test_what_the_replay_limit_leaves_out_has_a_verdict_that_says_so():
     }  # fmt: skip
     for verdict in verdicts:
         assert (verdict.status, verdict.planned, verdict.executed) == (Status.VACUOUS, 2, 0)
-        assert "16 kernel entries, above the replay limit of 4" in verdict.reason
+        assert verdict.why is Why.TOO_LARGE
     assert left_out(_case(), tuple(CHECKS), 2) == []
     assert left_out(case, ("box",), 2) == []

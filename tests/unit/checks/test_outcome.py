@@ -10,10 +10,10 @@ from judged import judged, small_case
 
 from sstep_verify.checks import step_replay, window_replay
 from sstep_verify.checks.shared.finding import Finding, unbounded, unknown
-from sstep_verify.checks.shared.outcome import most_visible, record, worst_entry
+from sstep_verify.checks.shared.outcome import decided, most_visible, worst_entry
 from sstep_verify.problems import Hinge, Ridge
 from sstep_verify.rounding.kernel import entries
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import Status, Why
 
 
 def test_a_defect_shows_most_beside_the_bound_not_by_its_size():
@@ -25,20 +25,17 @@ def test_a_defect_shows_most_beside_the_bound_not_by_its_size():
 CASE, _ = small_case(Hinge(0.5))
 
 
-def reason_of(*findings):
-    return record("box", CASE, 1, *findings, units="1", origin="here", causes="none").reason
+def why_of(*findings):
+    return decided("box", CASE, 1, *findings, units="1").why
 
 
 def test_one_value_without_a_bound_says_nothing_of_those_that_have_one():
-    reason = reason_of(Finding("one", 1.0, 1.0, 2.0), unbounded("other", 3.0))
-    assert "There is no bound on this value, so no defect in it could have exceeded one." in reason
+    assert why_of(Finding("one", 1.0, 1.0, 2.0), unbounded("other", 3.0)) is Why.NO_BOUND
 
 
 def test_what_is_not_decided_is_said_to_hold_the_bound_only_where_it_does():
-    assert "The enclosure [1, 3] of the measured value holds the bound." in reason_of(
-        Finding("wide", 1.0, 3.0, 2.0)
-    )
-    assert "Nothing is known of how large the measured value may be." in reason_of(unknown("nothing"))
+    assert why_of(Finding("wide", 1.0, 3.0, 2.0)) is Why.TOO_WIDE
+    assert why_of(unknown("nothing")) is Why.NOT_RECORDED
 
 
 def test_the_worst_entry_comes_with_its_place():

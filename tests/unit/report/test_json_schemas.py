@@ -12,8 +12,8 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 3": "aac6349d9c13ecb43798c72a49baaa7072610186672f911a510be814bdbcd1d2",
-    "results 3": "398082a5e8ea116ba0ac0a506630af296fb5857aae6e33cef65fd7ab31e9bb0b",
+    "artefact 3": "5b0f5cadd43da802f150f3dcc9cb30ceb8c6c351350ab8efd531be8ddf44b0a3",
+    "results 3": "f7d23a9ee06ee1b79936d61d1ec318a1e4d3d14c3e483b9940f73809dd6ea2e3",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }

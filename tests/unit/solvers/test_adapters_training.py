@@ -145,7 +145,7 @@ def test_a_claim_that_is_half_the_gap_fails(monkeypatch):
     monkeypatch.setattr(Values, "claims", halved)
     verdict = judged(claim_honesty, request_of(), TrainingSolver(interval=INTERVAL))
     assert verdict.status is Status.FAIL
-    assert "reports gap" in verdict.reason
+    assert verdict.place.item == "gap"
 
 
 def test_an_interval_that_begins_from_a_coordinate_lost_fails(monkeypatch):
