@@ -197,8 +197,9 @@ class Trajectory:
 
     @property
     def length(self) -> int:
-        """Iterations made; 0 if nothing was recorded."""
-        return int(self.iterations[-1]) if len(self.iterations) else 0
+        """Iterations made; 0 if nothing was recorded, or the last record is no number."""
+        last = self.iterations[-1] if len(self.iterations) else 0
+        return int(last) if np.isfinite(last) else 0
 
     def at(self, iteration: int) -> np.ndarray:
         """The dual vector at a recorded iteration, shape (m,).

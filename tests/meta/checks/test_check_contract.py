@@ -93,6 +93,10 @@ PLANTED = {
         lambda run: replace(run, iterations=run.iterations[[0, 2, 1, *range(3, run.iterations.size)]]),
         "recorded iterations",
     ),
+    "records that are no numbers": (
+        lambda run: replace(run, iterations=np.where(run.iterations > 70, np.nan, run.iterations)),
+        "recorded iterations",
+    ),
     "another first a": (lambda run: with_value(run, (0, 3), 0.5), "first a"),
     "a shorter a": (lambda run: replace(run, alphas=run.alphas[:, :-1]), "shape"),
     "a state too many": (lambda run: replace(run, alphas=np.vstack([run.alphas, run.alphas[-1:]])), "shape"),
