@@ -155,12 +155,6 @@ def violated_by(
     return next((some[0] for some in (told, own) if len(some) == 1), ""), told or own
 
 
-def breaks(number: str) -> str:
-    """What a reason says last: the requirement that is violated; empty where there is none."""
-    words = [sentence.words for sentence in specification().sentences if sentence.number == number]
-    return f" Breaks {words[0]}." if words else ""
-
-
 def broken_by(sign: str) -> tuple[str, ...]:
     """Numbers of the sentences that a mistake, or a quantity left out, breaks, whatever the task."""
     return tuple(sentence.number for sentence in specification().sentences if sign in sentence.signs)

@@ -58,6 +58,8 @@ class Why(StrEnum):
     """The enclosure of what was measured holds the bound at every precision tried."""
     NOT_REPLAYED = "not_replayed"
     """A window is beyond the bound of the float64 screen and was not replayed exactly."""
+    ENDS_APART = "ends_apart"
+    """A window lies between the results of two runs, which may not begin alike."""
     NOT_RECORDED = "not_recorded"
     """The run left nothing of what the check compares."""
     NOT_KEPT = "not_kept"
@@ -93,6 +95,8 @@ class NoteKind(StrEnum):
     RELATIVE = "relative"
     """Of a vector that was handed over. Detail: what was measured over the optimal value or the norm of the
     optimum, at most, and the tolerance."""
+    OTHER_RUN = "other_run"
+    """The run made again for the float64 screen had another alpha. Detail: the first such iteration."""
     EVALUATED = "evaluated"
     """The exact values are evaluated at two precisions, not enclosed."""
 
@@ -108,10 +112,14 @@ class HintKind(StrEnum):
     """The log holds increments where new values belong."""
     LOG_NOT_WRITTEN = "log_not_written"
     """Entries of the log are NaN. Detail: how many, of how many, the first step."""
+    LOG_IN_FLOAT64 = "log_in_float64"
+    """The log and alpha agree in float64 only. Detail: the type of alpha."""
     UNDRAWN_MOVED = "undrawn_moved"
     """A coordinate changed that no step drew."""
     STARTED_ELSEWHERE = "started_elsewhere"
     """The run may have started from another alpha than the one asked for."""
+    DEPENDS_ON_RECORDING = "depends_on_recording"
+    """The run made again with every window's end recorded is correct, and this one is not."""
     AT_LIMITS = "at_limits"
     """Every wrong value lies on a limit of the box, so one term of the step decides its side."""
     PART_OF_RUN = "part_of_run"
@@ -321,10 +329,8 @@ class Term:
     planned, decided, seen : int
         Comparisons in which the quantity was to be looked at, those of them made with a finite bound, and
         those that would have shown it left out: its exact effect exceeds twice the bound.
-    reason : str
-        Why the term is vacuous; empty otherwise.
     why : Why, optional
-        The same as a value; absent where the quantity was tested.
+        Why the term is vacuous; absent where the quantity was tested.
     largest : float
         Largest effect over the bound that leaving it out was certain to have in a decided comparison.
     """
@@ -335,7 +341,6 @@ class Term:
     planned: int
     decided: int
     seen: int
-    reason: str = ""
     why: Why | None = None
     largest: float = 0.0
 

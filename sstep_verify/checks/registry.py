@@ -123,18 +123,12 @@ def _on_held(
     return [replace(verdict, problem=case.problem.label) for verdict in verdicts]
 
 
-EVALUATED = "Exact values are evaluated at two precisions, not enclosed."
-"""Said of a verdict that rests on no enclosure."""
-
-
 def _as_known(check: Check, oracle: Oracle, verdict: Verdict) -> Verdict:
     """A verdict, which says so where what it calls exact is not enclosed."""
     if oracle.encloses or not (check.exact and verdict.executed):
         return verdict
     notes = (*verdict.notes, Note(NoteKind.EVALUATED))
-    if replace(verdict, reason="").reason == verdict.reason:  # a record, whose words state its notes
-        return replace(verdict, reason="", notes=notes)
-    return replace(verdict, reason=f"{verdict.reason} {EVALUATED}", notes=notes)
+    return replace(verdict, reason="", notes=notes)
 
 
 def _as_made(

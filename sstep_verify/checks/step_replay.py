@@ -14,37 +14,28 @@ as well.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, loggable, plain_request, run_key
 from sstep_verify.checks.shared.continued import continued_key, continued_request, joined
 from sstep_verify.checks.shared.finding import Finding, Window, decisive, unbounded, wrong
-from sstep_verify.checks.shared.outcome import (
-    ELSEWHERE,
-    FIRST,
-    NO_LOG,
-    RARE,
-    TOO_MANY,
-    facts,
-    missed,
-    right_at_one,
-    unseen,
-    verdict_on,
-)
+from sstep_verify.checks.shared.outcome import FIRST, NO_LOG, decided, facts, right_at_one
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
-from sstep_verify.checks.steps.seen import exact_steps, step_terms
+from sstep_verify.checks.steps.place import placed, unwritten
+from sstep_verify.checks.steps.seen import exact_steps, identifier, step_terms
 from sstep_verify.checks.steps.tally import EVENTS
 from sstep_verify.checks.window.replays import WindowReplays
-from sstep_verify.errors import counted
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import STREAM, WRITE_BACK, core
 from sstep_verify.rounding.arithmetic import gamma, unit_roundoff
+from sstep_verify.specification import requirements_of
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Defect, Hint, HintKind, Place, Status, Term, Verdict
+from sstep_verify.verdict import Coverage, Hint, HintKind, Place, Status, Verdict, Why
 
 CHECK = "step-replay"
 
@@ -91,71 +82,92 @@ def _judge_continued(case: Case, trajectory: Trajectory, step_judge: StepJudge) 
     if broken := broken_chain(case, trajectory):
         return broken
     judged = step_judge.run(trajectory)
-    return _worded(judged, judged.worst) if judged.worst else unbounded("no step has a finite bound")
+    return placed(judged, judged.worst) if judged.worst else unbounded("", why=Why.NO_BOUND)
 
 
 def _judge_run(
     case: Case, s: int, trajectory: Trajectory, step_judge: StepJudge, *, between: bool
 ) -> Verdict:
-    units = "value of a coordinate" if case.problem.is_svm else "residual of a block system, one entry"
-    length = trajectory.length
-    evidence: dict[str, object] = {"steps": {"judged": 0, "of": length}}
+    svm, length = case.problem.is_svm, trajectory.length
+    fields: dict[str, Any] = {
+        "units": "value of a coordinate" if svm else "residual of a block system, one entry",
+        "planned": length,
+    }
     if broken := broken_chain(case, trajectory):
-        from sstep_verify.checks.steps.causes import of_recorded
-
-        replays = WindowReplays(case, step_judge.oracle)
-        broken, found = of_recorded(broken, case, trajectory, replays, between=between)
-        reason = f"{broken.what}. {broken.note}".rstrip()
-        return verdict_on(
-            CHECK, case, s, Status.FAIL, broken, reason, units=units, planned=length, executed=0,
-            evidence=evidence | broken.details, signs=broken.signs, defects=found.defects,
-            hints=(*broken.hints, *facts(broken.signs), *found.hints), diagnosed=case.diagnose,
-        )  # fmt: skip
+        return _contradicted(case, s, trajectory, broken, step_judge.oracle, fields, between=between)
     judged = step_judge.run(trajectory)
     exact = exact_steps(judged)
     terms = step_terms(judged, exact)
-    evidence |= _evidence(judged)
+    fields |= {
+        "bound_origin": f"bounds/step/{'clip' if svm else 'residual'}",
+        "executed": judged.decided,
+        "terms": terms,
+        "coverage": Coverage("step", judged.decided, length),
+    }
     if not (judged.worst or exact):
-        reason = (
-            f"None of {counted(judged.judged, 'judged step')} has a finite bound: a kernel entry, a "
-            f"product or a system is beyond what this precision promises anything about, or {TOO_MANY}."
-        )
-        return verdict_on(
-            CHECK, case, s, Status.VACUOUS, unbounded("no step has a finite bound"),
-            reason if length else "There is nothing to judge: the run is of no steps.",
-            units=units, planned=length, executed=0, terms=terms, evidence=evidence,
-        )  # fmt: skip
-    worst = [_worded(judged, judged.worst)] if judged.worst else []
-    finding = decisive([*worst, *exact])
-    defects: tuple[Defect, ...] = ()
-    hints: tuple[Hint, ...] = ()
+        nothing = unbounded("", why=Why.NO_BOUND if length else Why.NO_STEPS)
+        return decided(CHECK, case, s, nothing, evidence=_evidence(judged), **fields)
+    finding = decisive([*([judged.worst] if judged.worst else []), *exact])
     if judged.wrong.size:
         from sstep_verify.checks.steps.causes import diagnosed
 
         finding, found = diagnosed(finding, judged, between=between)
-        defects, hints = found.defects, found.hints
-    exact_ratios = [f"{step.what}: ratio {step.ratio:.3g}" for step in exact]
-    evidence |= finding.details | {"exact steps": exact_ratios}
-    seen = {term.name for term in terms if term.status is Status.PASS}
-    hidden = [name for name in core(min(s, max(length, 1))) if name not in seen]
-    status = Status.VACUOUS if finding.status is Status.PASS and hidden else finding.status
-    return verdict_on(
-        CHECK, case, s, status, finding, _reason(judged, finding, status, terms, hidden),
-        units=units, planned=length, executed=judged.decided, terms=terms, evidence=evidence,
-        defects=defects, hints=hints, diagnosed=case.diagnose,
-    )  # fmt: skip
+        fields |= {"defects": found.defects, "hints": (*finding.hints, *found.hints)}
+        fields |= {"diagnosed": case.diagnose}
+    else:
+        finding = placed(judged, finding)
+    hidden = [term for term in terms if term.name in core(min(s, length)) and not term.seen]
+    if finding.status is Status.PASS and hidden:
+        fields |= {"status": Status.VACUOUS, "why": hidden[0].why}
+    repeated = [
+        {"step": step.window.end, "ratio": step.ratio, "status": step.status.value} | step.details
+        for step in exact
+    ]
+    evidence = _evidence(judged) | {"exact_steps": repeated}
+    return decided(CHECK, case, s, replace(finding, signs=()), evidence=evidence, **fields)
+
+
+def _contradicted(
+    case: Case,
+    s: int,
+    trajectory: Trajectory,
+    broken: Finding,
+    oracle: Oracle,
+    fields: Mapping[str, Any],
+    *,
+    between: bool,
+) -> Verdict:
+    """The verdict on a log that does not lead to what was recorded, of which no step is judged."""
+    from sstep_verify.checks.steps.causes import of_recorded
+
+    found = of_recorded(broken, case, trajectory, WindowReplays(case, oracle), between=between)
+    verdict = decided(
+        CHECK,
+        case,
+        s,
+        broken,
+        executed=0,
+        evidence={"steps": {"judged": 0, "of": trajectory.length}} | broken.details,
+        defects=found.defects,
+        hints=(*broken.hints, *facts(broken.signs), *found.hints),
+        diagnosed=bool(found.defects),
+        coverage=Coverage("step", 0, trajectory.length),
+        **fields,
+    )
+    if found.defects or NO_LOG not in broken.signs:
+        return verdict
+    (number,) = requirements_of(case.problem.loss.task, (NO_LOG,))
+    return replace(verdict, requirement=number, reason="")
 
 
 def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
     """How the log fails to lead to what was recorded, with the signs of it; None where it does."""
-    log, block = trajectory.log, case.stream.block
+    log, shape = trajectory.log, (trajectory.length, case.stream.block)
     if log is None:
-        what = "the run was asked for its step log and declares to keep one, but left none"
-        return wrong(what, signs=(NO_LOG,))
-    if log.shape != (trajectory.length, block):
-        made = f"{counted(trajectory.length, 'step')} of b = {block}"
-        what = f"the step log has shape {log.shape}, but the run made {made}"
-        return wrong(what, signs=(NO_LOG,))
+        return wrong("", place=Place(item="log missing"), signs=(NO_LOG,))
+    if log.shape != shape:
+        shapes: dict[str, object] = {"log_shape": [*log.shape], "expected_shape": [*shape]}
+        return wrong("", place=Place(item="log shape"), signs=(NO_LOG,), details=shapes)
     alpha, position, before = np.array(trajectory.alphas[0]), 0, trajectory.alphas[0]
     apart = case.formulas.level < 2
     if apart and _leads_to_end(case, trajectory, log):
@@ -169,8 +181,7 @@ def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
             if _leads_by_increments(case, before, log[position:iteration], draws, recorded):
                 broken = replace(broken, hints=(*broken.hints, Hint(HintKind.LOG_OF_INCREMENTS)))
             if apart and not position and WRITE_BACK in broken.signs:
-                what, signs = f"{broken.what}; or, {ELSEWHERE}", (*broken.signs, FIRST)
-                return replace(broken, what=what, signs=signs)
+                return replace(broken, signs=(*broken.signs, FIRST))
             return broken
         position, before = iteration, recorded
     return None
@@ -195,20 +206,6 @@ def _leads_by_increments(
     return bool(log.any() and (np.abs(alpha - recorded.astype(np.float64)) <= off).all())
 
 
-def _not_numbers(log: np.ndarray) -> Hint | None:
-    """How many entries of a log are NaN, of how many, and the first step of them; None where none is."""
-    missing = np.isnan(log)
-    if not missing.any():
-        return None
-    first, count = int(np.flatnonzero(missing.any(axis=1))[0]), int(missing.sum())
-    return Hint(HintKind.LOG_NOT_WRITTEN, (count, missing.size, first + 1))
-
-
-def _not_written(hint: Hint) -> str:
-    count, of, first = hint.detail
-    return f"{count} of the {of} entries of the step log are NaN, as if unwritten, first in step {first}"
-
-
 def _broken_at(
     iteration: int, alpha: np.ndarray, recorded: np.ndarray, draws: np.ndarray, log: np.ndarray
 ) -> Finding:
@@ -216,86 +213,29 @@ def _broken_at(
     places = np.flatnonzero((alpha != recorded) & ~(np.isnan(alpha) & np.isnan(recorded)))
     undrawn = places[~np.isin(places, draws)]
     place = int((undrawn if undrawn.size else places)[0])
-    what = (
-        f"the step log leads to a[{place}] = {float(alpha[place])!r} at iteration {iteration}, but "
-        f"the run recorded {float(recorded[place])!r} there"
-    )
-    why = "it was not stored as logged, or not logged as stored, or another coordinate was"
     signs, hints = ["step log", STREAM, NO_LOG], list[Hint]()
     if np.array_equal(alpha.astype(np.float64), recorded.astype(np.float64), equal_nan=True):
-        why = (
-            f"the same in float64, which a log is in, but a is in {recorded.dtype} and not the value logged"
-        )
-        signs = [NO_LOG]
+        signs, hints = [NO_LOG], [Hint(HintKind.LOG_IN_FLOAT64, (str(recorded.dtype),))]
     elif undrawn.size:
-        why, signs = "no step since the a before drew it", [STREAM, WRITE_BACK]
+        signs = [STREAM, WRITE_BACK]
     elif np.isnan(alpha[place]):
-        hints += [unwritten] if (unwritten := _not_numbers(log)) else []
-        why, signs = "; ".join(map(_not_written, hints)), [NO_LOG]
-    at = Place(0, iteration, place, found=float(recorded[place]), expected=float(alpha[place]))
-    return wrong(
-        f"{what}: {why}", window=Window(0, iteration), place=at, signs=tuple(signs), hints=tuple(hints)
-    )
-
-
-def _worded(judged: JudgedRun, worst: Finding) -> Finding:
-    """The step with the largest ratio, with what was compared."""
-    iteration = worst.window.begin
-    drawn, logged = judged.step(iteration)
-    where = (
-        f"coordinate {drawn[0]}" if drawn.size == 1 else f"block of {drawn.size} from coordinate {drawn[0]}"
-    )
-    log = judged.trajectory.log
-    unwritten = _not_numbers(log) if log is not None and np.isnan(logged).any() else None
-    missing = f" ({_not_written(unwritten)})" if unwritten else ""
-    what = (
-        f"step {iteration + 1}, {where}, logged {float(logged[0])!r}{missing}, "
-        "against the judge's step from the same a"
-    )
-    return replace(worst, what=what)
+        signs, hints = [NO_LOG], [unwritten(log)] if np.isnan(log).any() else []
+    found, led = float(recorded[place]), float(alpha[place])
+    at = Place(0, iteration, place, found=found, expected=led, item="log")
+    return wrong("", window=Window(0, iteration), place=at, signs=tuple(signs), hints=tuple(hints))
 
 
 def _evidence(judged: JudgedRun) -> dict[str, object]:
     events = {
-        name: {"steps": int(count), "first": int(first) + 1}
+        identifier(name): {"steps": int(count), "first": int(first) + 1}
         for name, count, first in zip(EVENTS, judged.tally.events, judged.tally.first, strict=True)
         if count
     }
     return {
         "steps": {"judged": judged.judged, "of": judged.trajectory.length},
         "events": events,
-        "steps over their bound": judged.wrong.size,
+        "steps_over_bound": judged.wrong.size,
     }
-
-
-def _reason(
-    judged: JudgedRun, finding: Finding, status: Status, terms: Sequence[Term], hidden: Sequence[str]
-) -> str:
-    length = judged.trajectory.length
-    words = [
-        f"{judged.judged} of {counted(length, 'step')} of the {judged.case.formulas.name} solver "
-        f"judged, each from its own a; {finding.what}: measured {finding.measured:.3g}, bound "
-        f"{finding.bound:.3g} "
-        f"(sstep_verify/bounds/step/{'clip' if judged.case.problem.is_svm else 'residual'}.py)."
-    ]
-    if judged.judged < length:
-        words.append(
-            "Judged are whole stretches, chosen after the run. A defect that strikes each step by itself "
-            f"with probability {RARE:g} is missed with probability {missed(judged.judged):.3g}; one "
-            "confined to a part of the run is missed unless a stretch meets that part."
-        )
-    if judged.decided < judged.judged:
-        loose = counted(judged.judged - judged.decided, "step")
-        words.append(f"Without a finite bound, and so not counted: {loose}.")
-    if status is Status.FAIL:
-        within = "The judge's float64 step is within its bound; the exact step is not."
-        words.append(finding.note or within)
-    if status is Status.VACUOUS:
-        words.append(f"The run could not have shown an error in: {', '.join(hidden)}.")
-    # What reproduces wrong steps was seen in them, though no right step is certain to show it.
-    if not_seen := unseen(term for term in terms if term.name not in finding.signs):
-        words.append(f"Not seen: {not_seen}.")
-    return " ".join(words)
 
 
 DECLARED = Check(

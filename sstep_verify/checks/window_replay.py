@@ -19,8 +19,10 @@ judged by kernel-entries. A solver that makes its steps from maintained weights 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.continued import continued_key, continued_request, joined
@@ -33,16 +35,7 @@ from sstep_verify.checks.shared.finding import (
     term_records,
     unbounded,
 )
-from sstep_verify.checks.shared.outcome import (
-    RARE,
-    TOO_MANY,
-    explained,
-    facts,
-    missed,
-    right_at_one,
-    unseen,
-    verdict_on,
-)
+from sstep_verify.checks.shared.outcome import decided, facts, right_at_one
 from sstep_verify.checks.window.choose import (
     choose_windows,
     failed,
@@ -52,40 +45,17 @@ from sstep_verify.checks.window.choose import (
 )
 from sstep_verify.checks.window.ends_apart import EndsApart
 from sstep_verify.checks.window.replays import WindowReplays
-from sstep_verify.checks.window.screen import SCREEN, WITHIN, Screen, requests, screen
-from sstep_verify.errors import counted
+from sstep_verify.checks.window.screen import SCREEN, Screen, requests, screen
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import core
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Defect, Hint, HintKind, Status, Term, Verdict
+from sstep_verify.verdict import Coverage, Hint, HintKind, Note, NoteKind, Place, Status, Verdict, Why
 
 CHECK = "window-replay"
 
-SOURCES = {"data": "data", SCREEN: "data, in float64"}
-
-BOUND_ORIGIN = {
-    True: (
-        "signed propagation of rounding errors over the window's coordinates "
-        "(sstep_verify/bounds/window/svm.py)"
-    ),
-    False: (
-        "sum of local rounding errors in the M-norm, and per coordinate "
-        "(sstep_verify/bounds/window/ridge.py)"
-    ),
-}
-
-UNBOUNDED = {
-    True: (
-        "The bound is infinite: a kernel entry, a curvature or a sum of errors may overflow in this "
-        f"precision, or {TOO_MANY}, so no implementation is promised to come near the exact window."
-    ),
-    False: (
-        "The bound is infinite: an entry may overflow, a block system is so ill-conditioned that "
-        f"factorising in this precision may break down, or {TOO_MANY}, so no implementation is promised to "
-        "come near the exact window."
-    ),
-}
+SOURCES = ("data", SCREEN)
+"""What windows are compared with: their exact replay from the data, or the float64 screen."""
 
 
 def runs(case: Case) -> dict[str, RunRequest]:
@@ -164,63 +134,62 @@ def _judge_run(
         findings.append(screened.flagged[tried][1])
     within = [screened.within] if screened.within else []
     if not findings and not within:
-        findings.append(unbounded("There is nothing to judge: the run is of no steps."))
+        findings.append(unbounded("", why=Why.NO_STEPS))
     decided_by = findings or within  # A screen alone shows of no quantity that it could have been seen.
     status, compared = decisive(promising(decided_by)).status, [*findings, *within]
     largest = decisive([finding for finding in compared if finding.status is status])
-    if status is Status.PASS and not all(term.seen for term in terms if term.name in core(width)):
-        status = Status.VACUOUS
+    fields: dict[str, Any] = {}
+    hidden = [term for term in terms if term.name in core(width) and not term.seen]
+    if status is Status.PASS and hidden:
+        status, fields["why"] = Status.VACUOUS, hidden[0].why
     planned = -(-trajectory.length // s)
     steps = sum(min(begin + s, trajectory.length) - begin for begin in judged)
-    defects: tuple[Defect, ...] = ()
-    hints: tuple[Hint, ...] = ()
-    told: list[str] = []
-    diagnosed = case.diagnose and any_tried(findings)
     if status is Status.FAIL:
         from sstep_verify.checks.window.ends import causes_of
         from sstep_verify.diagnosis.defects import diagnosis_of
 
         causes = causes_of(case, width, findings, between=between)
         found = diagnosis_of(case.problem.loss.task, causes)
-        defects, hints = found.defects, (*facts(largest.signs), *found.hints)
+        hints = *largest.hints, *facts(largest.signs), *found.hints
         if case.problem.kernel.linear and case.formulas.weights is None:
             hints = *hints, Hint(HintKind.DECLARE_WEIGHTS)
-        # Where nothing was tried, the note alone tells it.
-        if diagnosed or not case.diagnose:
-            told.append(explained(defects, hints, diagnosed=diagnosed))
-    sources, covered = _sources(compared), coverage(planned, len(judged), screened, replayed)
+        fields |= {"defects": found.defects, "hints": hints}
+        fields["diagnosed"] = case.diagnose and any_tried(findings)
+    if largest.place is None and largest.window.end:
+        largest = replace(largest, place=Place(largest.window.begin, largest.window.end))
+    flagged, svm = len(screened.flagged), case.problem.is_svm
+    origin = f"bounds/window/{'svm' if svm else 'ridge'}" if largest.source != SCREEN else "bounds/screen"
     seen = next(iter([*(finding for _, finding in screened.flagged), *within]), None)
-    return verdict_on(
+    return decided(
         CHECK,
         case,
         s,
-        status,
         largest,
-        reason(case, width, status, decided_by, largest, terms, sources, covered, told),
-        units="absolute, largest coordinate" if case.problem.is_svm else "M-norm, or largest coordinate",
+        status=status,
+        units="absolute, largest coordinate" if svm else "M-norm, or largest coordinate",
+        bound_origin=origin,
         planned=planned,
         executed=len(judged),
         terms=terms,
         evidence={
-            **sources,
-            "windows judged": {"judged": len(judged), "of": planned},
+            **_sources(compared),
+            "windows_judged": {"judged": len(judged), "of": planned},
             "steps": {"judged": steps, "of": trajectory.length},
             "screen": {
-                "windows": len(screened.judged) + len(screened.flagged),
-                "largest ratio": seen.ratio if seen else 0.0,
+                "windows": len(screened.judged) + flagged,
+                "largest_ratio": seen.ratio if seen else 0.0,
                 "distance": seen.upper if seen else 0.0,
                 "bound": seen.bound if seen else math.inf,
-                "beyond the bound": len(screened.flagged),
-                "unlike the plain run": screened.unlike,
+                "flagged": flagged,
+                "other_run_at": screened.unlike,
                 "replayed": replayed,
             },
             "windows": [finding.evidence() for finding in findings],
         },
-        defects=defects,
-        hints=hints,
-        diagnosed=diagnosed,
-        signs=largest.signs,
         claimed=case.diagnose,  # Steps that were lost are not wrong themselves: none is known to be.
+        coverage=Coverage("window", len(judged), planned, flagged, replayed),
+        notes=() if screened.unlike is None else (Note(NoteKind.OTHER_RUN, (screened.unlike,)),),
+        **fields,
     )
 
 
@@ -233,93 +202,8 @@ def _sources(findings: list[Finding]) -> dict[str, dict]:
             known = [part.detection_limit for part in parts]
             limits = {name: min(one.get(name, math.inf) for one in known) for one in known for name in one}
             largest = max(parts, key=lambda part: part.ratio)
-            sources[f"from {source}"] = {**largest.comparison(), "detection_limit": limits}
+            sources[f"from_{source}"] = {**largest.comparison(), "detection_limit": limits}
     return sources
-
-
-def coverage(windows: int, judged: int, screened: Screen, replayed: int) -> str:
-    """How many of the windows of a run were judged, and the chance of missing what happens in few of them.
-
-    Of those beyond the bound of the screen so many were replayed.
-    """
-    words = f"{judged} of {counted(windows, 'window')} judged"
-    if judged < windows:
-        words += (
-            f"; a defect that strikes each window by itself with probability {RARE:g} is missed with "
-            f"probability {missed(judged):.3g}, one confined to a part of the run unless a window is there"
-        )
-    if screened.flagged:
-        words += (
-            f"; {len(screened.flagged)} beyond the bound of the screen, which decides nothing, {replayed} "
-            "of them replayed exactly"
-        )
-    if screened.unlike:
-        words += f"; the screen did not see what this run did: {screened.unlike}"
-    return f"{words}."
-
-
-def reason(
-    case: Case,
-    s: int,
-    status: Status,
-    findings: Sequence[Finding],
-    finding: Finding,
-    terms: Sequence[Term],
-    sources: Mapping[str, Mapping],
-    covered: str,
-    told: Sequence[str],
-) -> str:
-    """The reason of a verdict on a run with windows of s iterations, at most those of the run.
-
-    It is about one of its comparisons, be it in the screen. The largest ratio stands there by source, such
-    as ``from data``; of a failure it says what ends all diagnosed windows where the solver ended them.
-    """
-    if finding.what:
-        return finding.what
-    sentences = [_compared(case, finding, sources)]
-    if status is Status.FAIL:
-        sentences += [f"{finding.note}." if finding.note else "", *told]
-    elif status is Status.INCONCLUSIVE and finding.source == SCREEN:
-        sentences.append(f"Beyond the bound of {SCREEN} and not replayed, so neither right nor wrong.")
-    elif status is Status.INCONCLUSIVE:
-        sentences.append(
-            f"It was not replayed: {finding.note}."
-            if finding.note
-            else f"At {finding.bits} bits the enclosure still holds the bound."
-        )
-    elif status is Status.VACUOUS and all(compared.status is Status.VACUOUS for compared in findings):
-        sentences.append(UNBOUNDED[case.problem.is_svm])
-    elif status is Status.VACUOUS:
-        missing = unseen(term for term in terms if term.name in core(s))
-        sentences.append(f"The run could not have shown an error in the core of a step: {missing}.")
-    sentences.append(covered)
-    others = unseen(term for term in terms if term.name not in core(s))
-    if status in (Status.PASS, Status.VACUOUS) and others:
-        sentences.append(f"Not seen: {others}.")
-    return " ".join(part for part in sentences if part)
-
-
-def _compared(case: Case, finding: Finding, sources: Mapping[str, Mapping]) -> str:
-    ratios = ", ".join(
-        f"{one['ratio']:.3g} {source}" + WITHIN * (SCREEN in source and one["ratio"] <= 1.0)
-        for source, one in sources.items()
-    )
-    against, origin = "the exact replay in balls of", BOUND_ORIGIN[case.problem.is_svm]
-    if finding.source == SCREEN:
-        against = "the judge's own steps in"
-        origin = "of solver and judge together (sstep_verify/bounds/screen.py)"
-    elif not finding.bits:  # Its note says what is wrong, or why nothing is known, before any replay.
-        return (
-            f"{case.formulas.name} solver, window of iterations {finding.window.begin + 1}.."
-            f"{finding.window.end}: measured {finding.measured:.3g}, bound {finding.bound:.3g} (not "
-            "replayed)."
-        )
-    return (
-        f"{case.formulas.name} solver against {against} the window of iterations "
-        f"{finding.window.begin + 1}..{finding.window.end}: measured {finding.measured:.3g}, "
-        f"bound {finding.bound:.3g} ({origin}), the kernel taken from the "
-        f"{SOURCES[finding.source]}. Largest ratios: {ratios}."
-    )
 
 
 DECLARED = Check(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
+from sstep_verify.report.words import term_why
+
 WIDTH = 100
 
 MEANS = {
@@ -79,7 +81,8 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
 
 def _visible(term: dict) -> str:
     if not term["seen"]:
-        return f"none{': ' + term['reason'] if term['reason'] else ''}"
+        why = term_why(term["why"], term["largest"])
+        return f"none{': ' * bool(why)}{why}"
     counts = f"{term['seen']} of {term['decided']} comparisons"
     if term["detection_limit"] is None:  # A quantity that is there or is not, such as the index stream.
         return f"would show if left out, in {counts}"
@@ -143,10 +146,10 @@ def _shared_out(kept, verdict: dict):
     from sstep_verify.checks.window.screen import made_again
 
     windows = verdict["evidence"].get("windows", []) if verdict["check"] == "window-replay" else []
-    replayed = [window for window in windows if "from data" in window]  # Another is of the screen alone.
+    replayed = [window for window in windows if "from_data" in window]  # Another is of the screen alone.
     if not replayed:
         return
-    ratios = [window["from data"]["ratio"] for window in replayed]
+    ratios = [window["from_data"]["ratio"] for window in replayed]
     # A ratio that JSON has no number for is infinite.
     window = replayed[ratios.index(None) if None in ratios else ratios.index(max(ratios))]
     begin, end = window["begin"], window["end"]
@@ -165,7 +168,7 @@ def _shared_out(kept, verdict: dict):
     yield from _rows([("source", "contribution", "share of the bound")])
     parts = sorted(found.parts.items(), key=lambda part: -part[1])
     yield from _rows((name, f"{part:.3g}", f"{part / found.bound:.1%}") for name, part in parts)
-    if limits := window["from data"].get("detection_limit", {}):
+    if limits := window["from_data"].get("detection_limit", {}):
         yield from _rows([("term of the recurrence", "detection_limit", "")])
     yield from _rows((name, number(value), "") for name, value in limits.items())
 
@@ -180,7 +183,8 @@ def terms(verdict: dict) -> Iterator[str]:
     for term in verdict["terms"]:
         counts = f"seen in {term['seen']} of {term['decided']} decided, {term['planned']} planned"
         seen = f"detection limit {number(term['detection_limit'])}"
-        reason = f": {term['reason']}" if term["reason"] else ""
+        why = term_why(term["why"], term["largest"])
+        reason = f": {why}" if why else ""
         yield f"  {term['name']}: {'seen' if term['seen'] else 'not seen'}, {seen}; {counts}{reason}"
 
 

@@ -118,7 +118,7 @@ VERDICTS = (
     "check", "case", "problem", "s", "block", "status", "ratio", "measured", "bound", "units", "planned",
     "executed", "reason", "replay",
 )  # fmt: skip
-TERMS = ("name", "detection_limit", "planned", "decided", "seen", "reason")
+TERMS = ("name", "detection_limit", "planned", "decided", "seen", "why")
 
 RUNS = (
     *filed(case="case.id", problem="case.problem", block="case.block", solver="row.solver"),

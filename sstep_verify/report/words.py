@@ -51,6 +51,9 @@ COMPARED = {
 }
 """What each check compares a run with."""
 
+SCREENED = "the judge's own steps of the window in float64"
+"""What a window is compared with that was not replayed."""
+
 WHY = {
     Why.NO_STEPS: "There is nothing to judge: the run makes no iteration.",
     Why.NOT_APPLICABLE: "Nothing was judged: the check does not apply to this problem and declaration.",
@@ -63,6 +66,7 @@ WHY = {
     Why.NONE_DECIDED: "None of the comparisons was decided.",
     Why.TOO_WIDE: "Not decided: the enclosure of the measured value holds the bound at every precision.",
     Why.NOT_REPLAYED: "Not decided: a window exceeds the bound of the float64 screen and was not replayed.",
+    Why.ENDS_APART: "Not decided: a window lies between two runs, which may not begin alike.",
     Why.NOT_RECORDED: "Nothing was compared: the run left nothing of what was declared.",
     Why.NOT_KEPT: "Nothing was compared: the kept runs do not hold it.",
     Why.PREREQUISITE: "Not decided: a check that this one rests on failed.",
@@ -116,6 +120,9 @@ NOTES: dict[NoteKind, Callable[..., str]] = {
     NoteKind.OWN_WORD: lambda: "The solver counted its messages itself; nothing else observed them.",
     NoteKind.RELATIVE: lambda over, tolerance: (
         f"Relative to the optimum it is at most {over:.2g}; the tolerance is {tolerance:g}."
+    ),
+    NoteKind.OTHER_RUN: lambda iteration: (
+        f"Made again for the float64 screen, the run has another alpha after iteration {iteration:.0f}."
     ),
     NoteKind.EVALUATED: lambda: "Exact values are evaluated at two precisions, not enclosed.",
 }
@@ -192,8 +199,13 @@ HINTS: dict[HintKind, Callable[..., str]] = {
     HintKind.LOG_NOT_WRITTEN: lambda count, of, first: (
         f"{count:.0f} of {of:.0f} entries of the log are NaN, the first in step {first:.0f}."
     ),
+    HintKind.LOG_IN_FLOAT64: lambda held: f"Log and alpha agree in float64; alpha is in {held}.",
     HintKind.UNDRAWN_MOVED: lambda: "No step drew this coordinate.",
     HintKind.STARTED_ELSEWHERE: lambda: "The run may have started from another alpha.",
+    HintKind.DEPENDS_ON_RECORDING: lambda: (
+        "Made again with every window's end recorded, the run is correct: "
+        "it depends on what is recorded, or differs from run to run."
+    ),
     HintKind.AT_LIMITS: lambda: (
         "Every wrong value lies on a limit of the box, so one term of the step decides its side."
     ),
@@ -231,7 +243,8 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
     if evidence := [*map(_note, verdict.notes), *map(_hint, verdict.hints)]:
         yield f"Evidence: {' '.join(evidence)}"
     if verdict.executed and verdict.check in COMPARED:
-        yield f"Compared with: {COMPARED[verdict.check]}{_origin(verdict)}."
+        compared = SCREENED if verdict.bound_origin == "bounds/screen" else COMPARED[verdict.check]
+        yield f"Compared with: {compared}{_origin(verdict)}."
     if verdict.coverage is not None:
         yield f"Coverage: {coverage(verdict.coverage)}"
     if verdict.status is Status.PASS and (missing := not_tested(verdict.terms)):
@@ -250,20 +263,38 @@ def first_line(verdict: Verdict) -> str:
     """Place, measured value and allowed value; or why nothing was decided."""
     if verdict.violations:
         return " ".join([*map(_raised, verdict.raised[:1]), *_violated(verdict)])
-    if verdict.why in TERM_WHY and any(not term.seen for term in verdict.terms):
+    nothing = not verdict.executed and verdict.why in (Why.NO_STEPS, Why.NO_BOUND)
+    if verdict.why in TERM_WHY and not nothing and any(not term.seen for term in verdict.terms):
         hidden = [term for term in verdict.terms if not term.seen]
         decisive = [term for term in hidden if term.name in core(verdict.s)] or hidden[:1]
         return f"The run could not have shown an error in: {not_tested(decisive)}."
     if verdict.why is not None:
-        return WHY[verdict.why]
+        return " ".join([WHY[verdict.why], *_undecided(verdict)])
     if verdict.check == "contract":
         return f"{counted(verdict.coverage.of if verdict.coverage else 0, 'run')} made as requested."
+    if verdict.place is not None and verdict.place.item in CONTRADICTIONS:
+        words = CONTRADICTIONS[verdict.place.item](verdict, verdict.place)
+        return f"{words[:1].upper()}{words[1:]}."
     where = place(verdict)
     if verdict.units in DIFFER:
         off = DIFFER[verdict.units].format(verdict.measured)
         return f"{where[:1].upper()}{where[1:]} {off}, allowed 0." if where else f"Nothing {off}."
+    found = verdict.place.found if verdict.place else None
+    if found is not None and not math.isfinite(found):
+        return f"{where[:1].upper()}{where[1:]} is not finite."
     off = f"{verdict.measured:.3g}, allowed {verdict.bound:.3g}"
     return f"{where[:1].upper()}{where[1:]} is off by {off}." if where else f"Off by {off}."
+
+
+def _undecided(verdict: Verdict) -> Iterator[str]:
+    """Where nothing could be decided, and between which values."""
+    if verdict.status is not Status.INCONCLUSIVE or not (where := place(verdict)):
+        return
+    if math.isfinite(verdict.measured):
+        off = f"{verdict.measured:.3g}, allowed {verdict.bound:.3g}"
+        yield f"{where[:1].upper()}{where[1:]} is off by at most {off}."
+    else:
+        yield f"Place: {where}."
 
 
 def place(verdict: Verdict) -> str:
@@ -284,12 +315,38 @@ def _alpha(verdict: Verdict, at: Place) -> str:
 
 
 def _step(verdict: Verdict, at: Place) -> str:
-    return f"step {at.begin + 1}, coordinate {at.coordinate}: the logged value"
+    return f"{_run(at)}step {at.begin + 1}, coordinate {at.coordinate}: the logged value"
 
 
 def _window(verdict: Verdict, at: Place) -> str:
-    entry = "alpha" if at.coordinate is None else f"alpha[{at.coordinate}]"
-    return f"window of iterations {at.begin + 1}..{at.end}: {entry}"
+    entry = (at.item or "alpha") if at.coordinate is None else f"alpha[{at.coordinate}]"
+    return f"{_run(at)}window of iterations {at.begin + 1}..{at.end}: {entry}"
+
+
+def _run(at: Place) -> str:
+    return f"run {at.run}, " if at.run else ""
+
+
+def _log_elsewhere(verdict: Verdict, at: Place) -> str:
+    led = f"recorded as {at.found!r}, but the log leads to {at.expected!r}"
+    return f"{_run(at)}after {counted(at.end, 'iteration')}: alpha[{at.coordinate}] is {led}"
+
+
+def _log_shape(verdict: Verdict, at: Place) -> str:
+    shapes = (verdict.evidence.get(key) for key in ("log_shape", "expected_shape"))
+    return f"{_run(at)}the step log has another shape than expected: " + ", not ".join(map(str, shapes))
+
+
+WEIGHTS = "the maintained weights"
+"""Item of the place where the weights that a window is made from are not finite."""
+
+CONTRADICTIONS: dict[str, Callable[[Verdict, Place], str]] = {
+    "log": _log_elsewhere,
+    WEIGHTS: lambda verdict, at: f"{_window(verdict, at)} are not finite",
+    "log missing": lambda verdict, at: f"{_run(at)}the run left no step log, though one is declared",
+    "log shape": _log_shape,
+}
+"""What is said of a step log that contradicts its run, and of weights, by the item of the place."""
 
 
 def _kernel(verdict: Verdict, at: Place) -> str:
@@ -348,7 +405,7 @@ def coverage(looked_at: Coverage) -> str:
         words.append(
             f"The float64 screen marked {looked_at.flagged}; {looked_at.replayed} were replayed exactly."
         )
-    if looked_at.judged < looked_at.of and looked_at.unit in ("step", "window"):
+    if 0 < looked_at.judged < looked_at.of and looked_at.unit in ("step", "window"):
         missed = (1.0 - RARE) ** looked_at.judged
         words.append(
             f"A defect in each {looked_at.unit} with probability {RARE:g} is missed with probability "
@@ -364,9 +421,15 @@ def not_tested(terms: Iterable[Term]) -> str:
 
 def term_reason(term: Term) -> str:
     """Why a quantity was not tested; empty if it was."""
-    if term.why is None:
+    return term_why(term.why, term.largest)
+
+
+def term_why(why: str | None, largest: float | None) -> str:
+    """The same of the values that a report holds, in which an infinite number is None."""
+    if why is None:
         return ""
-    return TERM_WHY.get(term.why, WHY[term.why]).format(largest=term.largest)
+    reason = Why(why)
+    return TERM_WHY.get(reason, WHY[reason]).format(largest=math.inf if largest is None else largest)
 
 
 def _origin(verdict: Verdict) -> str:

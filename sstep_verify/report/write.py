@@ -30,6 +30,7 @@ from sstep_verify.report.verdicts import (
     visibility,
     write_junit,
 )
+from sstep_verify.report.words import term_why
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import Status
 
@@ -161,7 +162,7 @@ def _page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    shown = {f.__name__: f for f in (amount, short, count, duration, full, of)}
+    shown = {f.__name__: f for f in (amount, short, count, duration, full, of, term_why)}
     environment.filters.update(**shown, settled=settled_last, ratio=ratio_of)
     taken: set[str] = set()
     overview = tally(results.verdicts)

@@ -197,7 +197,8 @@ def _term(terms: list[Term]) -> Term:
         planned=sum(term.planned for term in terms),
         decided=sum(term.decided for term in terms),
         seen=sum(term.seen for term in terms),
-        reason="" if seen else terms[0].reason,
+        why=None if seen else terms[0].why,
+        largest=max(term.largest for term in terms),
     )
 
 

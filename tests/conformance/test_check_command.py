@@ -67,19 +67,19 @@ def judged(task: str, mistake: str) -> dict[str, Verdict]:
 
 
 @pytest.mark.parametrize(
-    ("task", "mistake", "word"),
+    ("task", "mistake", "item"),
     [
         ("svm-l1", "", ""),
         ("krr", "", ""),
-        ("svm-l1", "labels inside", "over their bound"),
-        ("krr", "m dropped", "53 steps are over their bound"),
+        ("svm-l1", "labels inside", ""),
+        ("krr", "m dropped", ""),
         ("svm-l1", "final alone", "log"),
     ],
 )
-def test_a_program_with_a_mistake_fails_and_without_passes(task, mistake, word):
+def test_a_program_with_a_mistake_fails_and_without_passes(task, mistake, item):
     found = judged(task, mistake)
     assert (found["step-replay"].status is Status.FAIL) == bool(mistake), found
-    assert word in found["step-replay"].reason
+    assert found["step-replay"].place.item == item
 
 
 @pytest.mark.nightly

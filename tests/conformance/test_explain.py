@@ -161,7 +161,7 @@ def test_explain_shares_out_the_bound_of_the_worst_window(report, monkeypatch):
         _, output, _ = command("explain", path, "--long")
         table = output.partition("\nWhere the bound comes from\n")[2].partition("\n\n")[0]
         # The decisive comparison may be the one from the panel; the table is of the one from the data.
-        compared = max((window["from data"] for window in verdict["evidence"]["windows"]), key=_ratio)
+        compared = max((window["from_data"] for window in verdict["evidence"]["windows"]), key=_ratio)
         for name in ("measured", "bound", "ratio"):
             assert f"{name} {compared[name]:.6g}" in table
         rows = [line.rsplit(maxsplit=2) for line in table.splitlines() if line.endswith("%")]

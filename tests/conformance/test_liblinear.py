@@ -64,7 +64,7 @@ def test_every_step_of_liblinear_is_right(right):
 def test_without_its_order_of_samples_it_is_wrong_and_the_reason_names_the_order(right):
     report = verify(file(right, without="order"), "ci", tasks=["svm-l1"], kernels=["linear"])
     (steps,) = [one for one in report.failures if one["check"] == "step-replay"]
-    assert 'right with order = "by-class"' in steps["reason"]
+    assert {"kind": "convention", "detail": ['order = "by-class"']} in steps["hints"]
 
 
 @pytest.mark.parametrize(

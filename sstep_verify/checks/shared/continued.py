@@ -13,15 +13,17 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case, run_key
-from sstep_verify.checks.shared.finding import Finding, Window
-from sstep_verify.checks.shared.outcome import facts, verdict_on
-from sstep_verify.errors import counted
+from sstep_verify.checks.shared.finding import Finding
+from sstep_verify.checks.shared.outcome import decided, facts
 from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Place, Status, Verdict
 
 CONTINUED = "continued run"
-"""Sign of a run that is wrong where it continues one that is correct; key of the evidence on such runs."""
+"""Sign of a run that is wrong where it continues one that is correct."""
+
+EVIDENCE = "continued_run"
+"""Key of the evidence on such runs."""
 
 
 def continued_key(s: int) -> str:
@@ -78,19 +80,25 @@ def joined(
     """
     begin = continued.start - plain.start
     evidence = verdict.evidence | {
-        CONTINUED: {"from": begin, "steps": continued.length, **finding.comparison()}
+        EVIDENCE: {"from": begin, "steps": continued.length, **finding.comparison()}
     }
     if verdict.status is Status.FAIL or finding.status not in (Status.FAIL, Status.INCONCLUSIVE):
         return replace(verdict, evidence=evidence)
-    reason = (
-        f"The run of {counted(continued.length, 'step')} that continues it from alpha after iteration "
-        f"{begin}: {finding.what or finding.note}: measured {finding.measured:.3g}, bound "
-        f"{finding.bound:.3g}."
+    place = finding.place or Place(finding.window.begin, finding.window.end)
+    return decided(
+        verdict.check,
+        case,
+        verdict.s,
+        replace(finding, place=None),  # no step of the plain run
+        place=replace(place, run=continued_key(verdict.s)),
+        units=verdict.units,
+        bound_origin=verdict.bound_origin,
+        planned=verdict.planned,
+        executed=verdict.executed,
+        terms=verdict.terms,
+        evidence=evidence,
+        signs=(CONTINUED,),
+        hints=(*finding.hints, *facts(finding.signs)),
+        coverage=verdict.coverage,
+        notes=verdict.notes,
     )
-    window, elsewhere = finding.window, replace(finding, window=Window(0, 0))  # no step of the plain run
-    told = verdict_on(
-        verdict.check, case, verdict.s, finding.status, elsewhere, reason, units=verdict.units,
-        planned=verdict.planned, executed=verdict.executed, terms=verdict.terms, evidence=evidence,
-        signs=(CONTINUED,), hints=facts(finding.signs),
-    )  # fmt: skip
-    return replace(told, place=Place(window.begin, window.end, run=continued_key(verdict.s)))

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from sstep_verify.errors import counted
 from sstep_verify.verdict import SEEN, Hint, Place, Status, Term, Why
 
 
@@ -49,8 +48,6 @@ class Finding:
         Bound on it; infinite where none can be derived.
     window : Window, optional
         The window or stretch that was compared, where it is one.
-    note : str
-        What else went wrong.
     dropped : dict of str to float
         Per quantity that can act: effect that leaving it out is certain to have, over the bound.
     detection_limit : dict of str to float
@@ -58,7 +55,7 @@ class Finding:
     bits : int
         Precision of the replay; 0 where nothing was replayed.
     source : str
-        Of a window, what it was compared with: "data", the exact replay, or a screen.
+        Of a window, what it was compared with: "data", the exact replay, or "screen", the float64 screen.
     end : tuple or None
         Of a window, where it ended, for diagnosis (`window.ends.WindowEnd`); None where none is wanted.
     details : dict of str to object
@@ -78,7 +75,6 @@ class Finding:
     upper: float
     bound: float
     window: Window = Window(0, 0)
-    note: str = ""
     dropped: dict[str, float] = field(default_factory=dict)
     detection_limit: dict[str, float] = field(default_factory=dict)
     bits: int = 0
@@ -143,7 +139,7 @@ class Finding:
             "ratio": self.ratio,
             "bits": self.bits,
             "detection_limit": self.detection_limit,
-            f"from {self.source}": self.comparison(),
+            f"from_{self.source}": self.comparison(),
         }
 
 
@@ -178,42 +174,33 @@ def any_tried(findings: Sequence[Finding]) -> bool:
     return any(finding.status is Status.FAIL and finding.end is not None for finding in findings)
 
 
-def term_of(name: str, limit: float, planned: int, decided: int, seen: int, why_not: str) -> Term:
+def term_of(
+    name: str, limit: float, planned: int, decided: int, seen: int, why: Why, largest: float
+) -> Term:
     """The term of a quantity with a detection limit: VACUOUS, and why, where no comparison shows it."""
     status = Status.PASS if seen else Status.VACUOUS
-    return Term(name, status, limit, planned, decided, seen, "" if seen else why_not)
+    return Term(name, status, limit, planned, decided, seen, None if seen else why, largest)
 
 
-def term_records(
-    names: Iterable[str], findings: list[Finding], where: str = "replayed window"
-) -> tuple[Term, ...]:
+def term_records(names: Iterable[str], findings: list[Finding]) -> tuple[Term, ...]:
     """One record per quantity of a step: in how many comparisons leaving it out would have been seen.
 
     It would have been where its exact effect exceeds twice the bound: then a run without it is further than
-    the bound from the exact end, wherever within the bound of its own exact end it is. Where these
-    comparisons were made is said in reasons.
+    the bound from the exact end, wherever within the bound of its own exact end it is.
     """
     decided = [finding for finding in findings if finding.decided]
-    return tuple(_term(name, len(findings), decided, where) for name in names)
+    return tuple(_term(name, len(findings), decided) for name in names)
 
 
-def _term(name: str, planned: int, findings: list[Finding], where: str) -> Term:
+def _term(name: str, planned: int, findings: list[Finding]) -> Term:
     seen = sum(finding.shows(name) for finding in findings)
     most = max((finding.dropped.get(name, 0.0) for finding in findings), default=0.0)
-    why = Why.NO_STEPS if not planned else Why.NONE_DECIDED if not findings else Why.WITHIN_BOUND
-    if not findings:
-        reason = f"none of {counted(planned, where)} was decided" if planned else f"there were no {where}s"
-    elif most == 0.0:
-        why = Why.NO_EFFECT
-        reason = f"leaving it out is certain to change a in none of {counted(len(findings), where)}"
-    else:
-        within = counted(len(findings), where)
-        reason = (
-            f"leaving it out is certain to change a by no more than {most:.2g} of the bound in {within}"
-        )
     limit = min((finding.detection_limit.get(name, math.inf) for finding in findings), default=math.inf)
-    term = term_of(name, limit, planned, len(findings), seen, reason)
-    return replace(term, why=None if seen else why, largest=most)
+    if findings:
+        why = Why.WITHIN_BOUND if most else Why.NO_EFFECT
+    else:
+        why = Why.NONE_DECIDED if planned else Why.NO_STEPS
+    return term_of(name, limit, planned, len(findings), seen, why, most)
 
 
 def ratios(measured: Any, bound: Any) -> np.ndarray:

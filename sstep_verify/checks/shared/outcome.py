@@ -6,7 +6,7 @@ A reason says what a bound is mostly made of that no rounding of the run makes: 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,47 +15,20 @@ from sstep_verify.bounds.largest_number import largest_number, largest_value
 from sstep_verify.checks.shared.case import Case, plain_request
 from sstep_verify.checks.shared.finding import Finding, decisive, ratios
 from sstep_verify.quantities import STREAM, WRITE_BACK
-from sstep_verify.rounding.arithmetic import MOST_TERMS, TYPES, held_problem
+from sstep_verify.rounding.arithmetic import TYPES, held_problem
 from sstep_verify.runs import asked_of
-from sstep_verify.specification import breaks, violated_by
+from sstep_verify.specification import violated_by
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import PLACE, SEEN, Defect, Hint, HintKind, Status, Term, Verdict, Why
-
-MOST = "most of the bound"
-"""Key of the evidence that holds what is uncertain in more than half of a bound, in words."""
-
-RARE = 1e-3
-"""Share of windows or steps with a defect for which the chance of missing it is told."""
-
-NOT_AGAIN = "What explains it was not looked for again: see what the checks before this one found."
-"""Said of a failure where nothing was looked for, as another check has told enough (`Case.diagnose`)."""
+from sstep_verify.verdict import PLACE, SEEN, Hint, HintKind, Status, Term, Verdict, Why
 
 DOUBTS = {HintKind.AT_LIMITS, HintKind.PART_OF_RUN}
 """Hints by which defects that reproduce a failure may not be what was done."""
-
-ELSEWHERE = "the run did not start from its a0"
-"""Said where the a0 asked for stands as recorded, and not what a run left before its first step."""
 
 FIRST = "first a"
 """Sign of a run that starts elsewhere."""
 
 NO_LOG = "no step log"
 """Sign of a log that was left out, is of another shape or was not filled: it contradicts nothing."""
-
-TOO_MANY = f"a sum has {MOST_TERMS} terms or more, which bounds are not evaluated for"
-"""Why a bound may be infinite though nothing is beyond a precision, in words."""
-
-
-def planted_term(name: str, effect: float, bound: float, planned: int, executed: int, reason: str) -> Term:
-    """What a planted defect would have shown against a bound, in so many comparisons.
-
-    Its effect is a lower bound on what it changes, in the unit of the bound; where a value must be exact
-    the bound is 0, and any effect is seen. The reason says why it would not be seen, if so.
-    """
-    detection_limit = SEEN * bound / effect if effect > 0.0 else math.inf
-    shows = effect > SEEN * bound
-    status = Status.PASS if shows else Status.VACUOUS
-    return Term(name, status, detection_limit, planned, executed, executed * shows, "" if shows else reason)
 
 
 def planted(name: str, effect: float, bound: float, planned: int, executed: int, why: Why) -> Term:
@@ -159,11 +132,6 @@ def _why(status: Status, finding: Finding, terms: Sequence[Term]) -> Why:
     return Why.NOT_RECORDED if finding.upper == math.inf else Why.TOO_WIDE
 
 
-def unseen(terms: Iterable[Term]) -> str:
-    """The quantities that were not seen, each with its reason; empty if all were."""
-    return "; ".join(f"{term.name} ({term.reason})" for term in terms if term.status is Status.VACUOUS)
-
-
 def most_visible(
     effects: Iterable[tuple[float, float]], default: tuple[float, float]
 ) -> tuple[float, float]:
@@ -176,11 +144,6 @@ def worst_entry(ends: np.ndarray, bound: np.ndarray) -> tuple[int, Finding]:
     entries = [Finding("", *row) for row in np.vstack([ends, bound]).T.tolist()]
     worst = decisive(entries)
     return next(place for place, entry in enumerate(entries) if entry is worst), worst
-
-
-def missed(judged: int) -> float:
-    """Chance that a defect strikes none of so many, if it strikes each by itself with the chance `RARE`."""
-    return (1.0 - RARE) ** judged
 
 
 def executed(findings: Iterable[Finding]) -> int:
@@ -212,25 +175,6 @@ def facts(signs: Iterable[str]) -> tuple[Hint, ...]:
     return tuple(Hint(kind) for kind, told in kinds.items() if told)
 
 
-def explained(defects: tuple[Defect, ...], hints: tuple[Hint, ...], *, diagnosed: bool) -> str:
-    """What explains a failure, in words; that it was not looked for where it was not."""
-    from sstep_verify.report.words import HINTS, cause
-
-    if not diagnosed:
-        return NOT_AGAIN
-    doubts = [HINTS[one.kind](*one.detail) for one in hints if one.kind in DOUBTS]
-    return " ".join([cause(defects), *doubts])
-
-
-def told(fields: Mapping[str, Any]) -> list[str]:
-    """What the fields of a FAIL say of it, in words: its defects, where they were looked for, and hints."""
-    from sstep_verify.report.words import HINTS, cause
-
-    found = fields.get("defects", ())
-    known = [cause(found)] if found or fields.get("diagnosed") else []
-    return [*known, *(HINTS[one.kind](*one.detail) for one in fields.get("hints", ()))]
-
-
 def right_at_one(case: Case, verdicts: Sequence[Verdict]) -> bool:
     """Whether s = 1 is right, by one of these verdicts or as is known: then a cause lies between steps."""
     return case.classical_right or any(one.s == 1 and one.status is Status.PASS for one in verdicts)
@@ -240,137 +184,6 @@ def with_planted(status: Status, terms: Sequence[Term]) -> Status:
     """A PASS whose first term, the planted defect, could not have been seen is VACUOUS."""
     unseen = bool(terms) and terms[0].status is Status.VACUOUS
     return Status.VACUOUS if status is Status.PASS and unseen else status
-
-
-def verdict_on(
-    check: str,
-    case: Case,
-    s: int,
-    status: Status,
-    finding: Finding,
-    reason: str,
-    *,
-    units: str,
-    planned: int,
-    executed: int,
-    terms: tuple[Term, ...] = (),
-    evidence: dict[str, object] | None = None,
-    defects: tuple[Defect, ...] = (),
-    hints: tuple[Hint, ...] = (),
-    diagnosed: bool = False,
-    signs: Iterable[str] = (),
-    claimed: bool = True,
-    uncertain: Iterable[str] = (),
-) -> Verdict:
-    """The verdict on one run of a case, from what was decided about it.
-
-    Parameters
-    ----------
-    check : str
-        Check id.
-    case : Case
-        The case.
-    s : int
-        Iterations per window of the run.
-    status : Status
-        What was decided.
-    finding : Finding
-        The comparison that decided it, for ratio, measured and bound; its window is the place of a FAIL.
-    reason : str
-        Why; of a FAIL the requirement that it violates is added.
-    units : str
-        Unit of measured and bound.
-    planned, executed : int
-        Comparisons planned and decided.
-    terms : tuple of Term
-        What planted defects would have shown.
-    evidence : dict
-        Further values for the report.
-    defects : tuple of Defect
-        Known defects that reproduce a FAIL; they decide which requirement it violates.
-    hints : tuple of Hint
-        What to look at after a FAIL.
-    diagnosed : bool
-        Whether known defects were looked for.
-    signs : iterable of str
-        Names of other facts that were found wrong, the most likely first, where no defect decides.
-    claimed : bool
-        Whether a FAIL of which no such name is known breaks what the check claims.
-    uncertain : iterable of str
-        What makes most of the bound and is no rounding of the run, in words.
-    """
-    most = [*uncertain]
-    if most:
-        reason = f"{reason} Most of the bound is {' and '.join(most)}."
-        evidence = {**(evidence or {}), MOST: most}
-    if status is Status.FAIL and finding.window.end:
-        evidence = {PLACE: [finding.window.begin, finding.window.end], **(evidence or {})}
-    failed, task = status is Status.FAIL, case.problem.loss.task
-    requirement, sentences = "", tuple[str, ...]()
-    if failed:
-        certain = DOUBTS.isdisjoint(one.kind for one in hints)
-        requirement, sentences = violated_by(check, task, defects, signs, certain=certain, claimed=claimed)
-        reason += breaks(requirement)
-    return Verdict(
-        check=check,
-        case=case.id,
-        problem=case.problem.label,
-        s=s,
-        block=case.stream.block,
-        status=status,
-        ratio=finding.ratio,
-        measured=finding.measured,
-        bound=finding.bound,
-        units=units,
-        planned=planned,
-        executed=executed,
-        terms=terms,
-        reason=reason,
-        replay=case.replay_command,
-        evidence=evidence or {},
-        sentences=sentences,
-        requirement=requirement,
-        defects=defects if failed else (),
-        hints=hints if failed else (),
-        diagnosed=diagnosed and failed,
-    )
-
-
-def record(
-    check: str,
-    case: Case,
-    s: int,
-    *findings: Finding,
-    units: str,
-    origin: str,
-    terms: tuple[Term, ...] = (),
-    **rest: Any,
-) -> Verdict:
-    """The verdict on one run that the worst of its findings decides, with its reason in words.
-
-    Of the terms the first decides on VACUOUS. The reason says the bound's origin, and what explains a
-    failure. The rest are further arguments of `verdict_on`; planned, executed and signs are those of the
-    comparisons if absent.
-    """
-    finding = decisive(findings)
-    status = with_planted(finding.status, terms)
-    reason = (
-        f"{finding.what}: measured {finding.measured:.3g}, bound {finding.bound:.3g} {units} ({origin})."
-    )
-    if status is Status.VACUOUS and finding.status is Status.PASS:
-        reason += f" This run could not have shown the defect {terms[0].name!r}: {terms[0].reason}."
-    elif status is Status.VACUOUS:
-        reason += " There is no bound on this value, so no defect in it could have exceeded one."
-    elif status is Status.FAIL:
-        reason = " ".join([reason, *told(rest)])
-    elif status is Status.INCONCLUSIVE and finding.upper == math.inf:
-        reason += " Nothing is known of how large the measured value may be."
-    elif status is Status.INCONCLUSIVE:
-        low, high = finding.lower, finding.upper
-        reason += f" The enclosure [{low:.3g}, {high:.3g}] of the measured value holds the bound."
-    counted: dict[str, Any] = {"planned": len(findings), "executed": executed(findings)}
-    counted |= {"signs": finding.signs, **rest}
-    return verdict_on(check, case, s, status, finding, reason, units=units, terms=terms, **counted)
 
 
 def nothing_compared(check: str, case: Case, s: int, planned: int, why: Why, **fields: Any) -> Verdict:

@@ -160,7 +160,7 @@ def verdict_of(
     shown = {KERNEL, OVERLAP, OMEGA} | ({STALE} if s == 1 else set())
     shown |= {TAIL} if short_length(case) % s else set()
     names = [name for name in case.problem.quantities(case.formulas.update, s, 1) if name in shown]
-    terms = term_records(names, points, "recorded state")
+    terms = term_records(names, points)
     # The planted defect is the dropped kernel correction. s = 1 has none; but where a result was written
     # with a rounding that is most of the bound, the run must have shown the stale product left out.
     loose = finding if _written(finding)[0] else max(points, key=_written)

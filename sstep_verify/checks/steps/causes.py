@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from sstep_reference import InvalidInputError, SingularSystemError
-from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import Finding, Window, any_tried
-from sstep_verify.checks.shared.outcome import NO_LOG, explained
+from sstep_verify.checks.shared.finding import Finding, Window
+from sstep_verify.checks.shared.outcome import NO_LOG
 from sstep_verify.checks.steps.judged import JudgedRun
+from sstep_verify.checks.steps.place import placed
 from sstep_verify.checks.steps.tally import NAMES
 from sstep_verify.checks.window.ends import causes_of
 from sstep_verify.checks.window.replays import WindowReplays
@@ -20,12 +19,8 @@ from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.diagnosis.defects import Diagnosis, diagnosis_of
 from sstep_verify.diagnosis.factors import off_by_a_factor
 from sstep_verify.diagnosis.search import RIGHT
-from sstep_verify.errors import counted
-from sstep_verify.numerics import kernel_rows
-from sstep_verify.oracle.balls.exact_kernel import PanelColumns, classical_run
-from sstep_verify.problems import Problem
 from sstep_verify.recurrence.mutation import left_out
-from sstep_verify.trajectory import Panel, Trajectory
+from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import HintKind, Status
 
 SHARE = 0.9
@@ -53,8 +48,7 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     Returns
     -------
     finding : Finding
-        It is placed at the first wrong step, its note says what explains all of them, its signs are the
-        quantities whose absence does.
+        It is placed at the first wrong step; its signs are the quantities whose absence explains all.
     diagnosis : Diagnosis
         The defects that explain them.
     """
@@ -78,13 +72,8 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
         sure = [cause for cause in ending if not cause.doubt and cause.mutation.name not in _named(missing)]
         causes = [*missing, *sure] or ([] if sized else ending)
     found = diagnosis_of(case.problem.loss.task, causes, sized)
-    alone = judged.wrong.size == 1
-    over = f"{counted(judged.wrong.size, 'step')} {'is over its' if alone else 'are over their'}"
-    which = "" if alone else "the first is "
-    known = explained(found.defects, found.hints, diagnosed=case.diagnose or bool(found.defects))
-    note = f"{over} bound, {which}{_step_in_words(judged, first)}. {known}"
-    placed = replace(finding, window=Window(first, first + 1), note=note, signs=tuple(names))
-    return placed, found
+    at = placed(judged, replace(finding, window=Window(first, first + 1), signs=tuple(names)))
+    return at, found
 
 
 def _named(causes: Sequence[Candidate]) -> set[str]:
@@ -93,8 +82,8 @@ def _named(causes: Sequence[Candidate]) -> set[str]:
 
 def of_recorded(
     broken: Finding, case: Case, trajectory: Trajectory, replays: WindowReplays, *, between: bool
-) -> tuple[Finding, Diagnosis]:
-    """The finding of a log that does not lead to what was recorded, with what the recorded a tells alone.
+) -> Diagnosis:
+    """Diagnose a log that does not lead to what was recorded, by the recorded alpha alone.
 
     Windows of which both ends were recorded are replayed as those of a run without a log are. What ends all
     wrong ones where the run did is named. Only what relates the steps of a window can be wrong if
@@ -102,20 +91,13 @@ def of_recorded(
     """
     windows, width = trajectory.windows(), min(trajectory.s, trajectory.length)
     if broken.signs == (NO_LOG,) or not (case.diagnose and affordable(case, width)):
-        return broken, Diagnosis()
+        return Diagnosis()
     chosen = [Window(*windows[place]) for place in _spread(np.arange(len(windows)), WRONG)]
     findings = [replays.finding(trajectory, window, names=()) for window in chosen]
-    decided = [finding for finding in findings if finding.decided]
-    wrong = sum(finding.status is Status.FAIL for finding in decided)
-    causes = causes_of(case, width, findings, between=between) if wrong else []
-    found = diagnosis_of(case.problem.loss.task, causes)
-    note = (
-        f"Replayed from the recorded a alone, {wrong or 'none'} of {counted(len(decided), 'window')} "
-        f"{'end' if wrong > 1 else 'ends'} beyond the bound."
-    )
-    if any_tried(findings):
-        note = f"{note} {explained(found.defects, found.hints, diagnosed=True)}"
-    return replace(broken, note=note * bool(decided)), found
+    if not any(finding.status is Status.FAIL for finding in findings):
+        return Diagnosis()
+    causes = causes_of(case, width, findings, between=between)
+    return diagnosis_of(case.problem.loss.task, causes)
 
 
 def affordable(case: Case, width: int) -> bool:
@@ -156,25 +138,3 @@ def _replayed(judged: JudgedRun, begin: int, replays: WindowReplays) -> Finding:
     alphas = np.array([judged.judge.alpha_before(trajectory, iteration) for iteration in ends])
     part = replace(trajectory, iterations=ends, alphas=alphas, log=None, rounding=None)
     return replays.finding(part, Window(begin, end), names=())
-
-
-def _step_in_words(judged: JudgedRun, iteration: int) -> str:
-    """A wrong step, with the solver's value and the judge's own where these are farthest apart."""
-    alpha = judged.judge.alpha_before(judged.trajectory, iteration)
-    draws, logged = judged.step(iteration)
-    values = _own_step(judged.case.problem, alpha, draws)
-    place = int(np.argmax(np.nan_to_num(np.abs(logged - values), nan=np.inf)))
-    return (
-        f"step {iteration + 1}, coordinate {draws[place]}: from a = {float(alpha[draws[place]])!r} the "
-        f"solver logged {float(logged[place])!r}, the judge's own value is {float(values[place])!r}"
-    )
-
-
-def _own_step(problem: Problem, alpha: np.ndarray, draws: np.ndarray) -> np.ndarray:
-    """The values that one classical step in float64 gives the coordinates drawn; NaN where it has none."""
-    try:
-        with np.errstate(all="ignore"):
-            kernel = PanelColumns(Float("float64"), Panel(draws, kernel_rows(problem, draws)))
-            return classical_run(problem, kernel, alpha, [draws.tolist()])[draws]
-    except (InvalidInputError, SingularSystemError):
-        return np.full(draws.size, np.nan)

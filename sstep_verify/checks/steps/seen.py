@@ -15,21 +15,18 @@ import numpy as np
 from sstep_verify.checks.shared.finding import Finding, Window, ratios, term_of, unbounded
 from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.tally import CLIP_HIGH, CLIP_LOW, EVENTS, NAMES, REPEATED, Tally
-from sstep_verify.errors import counted
 from sstep_verify.oracle.facade import MOST_BITS
 from sstep_verify.quantities import (
     BOUNDARY,
-    LABELS,
     LOWER,
     OVERLAP,
     SAME,
-    STALE,
     TAIL,
     UPPER,
     WRITE_BACK,
 )
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from sstep_verify.verdict import SEEN, Term
+from sstep_verify.verdict import SEEN, Term, Why
 
 EXACT_WORDS = 1 << 16
 """Kernel entries of the exact steps of a run; one step is replayed even where it has more."""
@@ -57,7 +54,7 @@ def exact_steps(judged: JudgedRun) -> list[Finding]:
     why = _notable(judged)
     telling = _telling(judged) if most > len(why) else {}
     for iteration, errors in telling.items():
-        why.setdefault(iteration, f"{next(iter(errors))} shows best")
+        why.setdefault(iteration, f"shows_{next(iter(errors))}")
     findings = (
         _exact(judged, iteration, why[iteration], telling.get(iteration, {}))
         for iteration in list(why)[:most]
@@ -90,12 +87,12 @@ def _notable(judged: JudgedRun) -> dict[int, str]:
     """Iterations and why: the worst step, the first wrong one, the first of each event, a seeded one."""
     if judged.worst is None:
         return {}
-    notable = {judged.worst.window.begin: "largest ratio"}
+    notable = {judged.worst.window.begin: "largest_ratio"}
     for first in judged.wrong[:1].tolist():
-        notable.setdefault(first, "first over its bound")
+        notable.setdefault(first, "first_over_bound")
     for name, first in zip(EVENTS, judged.tally.first.tolist(), strict=True):
         if first >= 0:
-            notable.setdefault(first, f"first {name}")
+            notable.setdefault(first, f"first_{identifier(name)}")
     generator = np.random.Generator(np.random.PCG64(judged.case.seed))
     notable.setdefault(int(generator.integers(judged.trajectory.length)), "seeded")
     return notable
@@ -107,19 +104,23 @@ def _exact(judged: JudgedRun, iteration: int, why: str, detection_limit: dict[st
     after = before.copy()
     after[drawn] = logged
     bounds = judge.step_bounds(trajectory, iteration)
-    what = f"step {iteration + 1} ({why}) in exact arithmetic"
+    chosen: dict[str, object] = {"chosen": why}
+    window = Window(iteration, iteration + 1)
     bound = float(bounds.max())
     if not bound < math.inf or not np.isfinite(before).all():
-        return unbounded(what, math.inf)  # a step from no vector of numbers is none
+        # A step from no vector of numbers is none.
+        return unbounded("", math.inf, window=window, details=chosen)
     if not np.isfinite(after).all():
-        return Finding(what, math.inf, math.inf, bound, detection_limit=detection_limit)
+        return Finding(
+            "", math.inf, math.inf, bound, window, detection_limit=detection_limit, details=chosen
+        )
     bits = BITS
     while True:
         lower, upper = judge.oracle.step_error(judged.case.problem, before, after, drawn, bits)
         place = int(np.argmax(ratios(upper, bounds)))
         finding = Finding(
-            what, float(lower[place]), float(upper[place]), float(bounds[place]),
-            Window(iteration, iteration + 1), detection_limit=detection_limit,
+            "", float(lower[place]), float(upper[place]), float(bounds[place]), window,
+            detection_limit=detection_limit, details=chosen,
         )  # fmt: skip
         # The radius must be small beside the bound, or the ratio is that of the radius.
         if finding.upper - finding.lower <= finding.bound * 2.0**-10 or bits >= MOST_BITS or bound == 0.0:
@@ -142,7 +143,9 @@ def step_terms(judged: JudgedRun, exact: Sequence[Finding]) -> tuple[Term, ...]:
         seen, effect = int(judged.tally.seen[place]), float(judged.tally.relative[place])
         limit = min(SEEN / effect if effect > 0.0 else math.inf, shown.get(name, math.inf))
         counts = int(judged.tally.planned[0]), int(judged.tally.looked[0]), seen
-        terms.append(term_of(name, limit, *counts, _why_not(name, judged)))
+        # Left out, what was not seen changes no step by more than this.
+        largest = effect if seen else min(effect, SEEN)
+        terms.append(term_of(name, limit, *counts, _why_not(name, judged), largest))
     return tuple(terms)
 
 
@@ -153,27 +156,20 @@ def _write_back(judged: JudgedRun) -> Term:
     moved = sum(not np.array_equal(before, after) for before, after in pairs)
     compared = trajectory.iterations.size - 1
     limit = unit_roundoff(judged.case.formulas.precision) if moved else math.inf
-    why = "a does not move between recorded iterations"
-    return term_of(WRITE_BACK, limit, compared, compared, moved, why)
+    return term_of(WRITE_BACK, limit, compared, compared, moved, Why.NO_EFFECT, math.inf if moved else 0.0)
 
 
-def _why_not(name: str, judged: JudgedRun) -> str:
-    events, trajectory = judged.tally.events, judged.trajectory
-    if name == STALE and trajectory.length <= trajectory.s and not trajectory.alphas[0].any():
-        return "the run is a single window from a = 0, where every stale product is 0"
-    if name == UPPER and not events[CLIP_HIGH]:
-        return f"no step judged goes beyond C = {judged.case.problem.boxed.upper:g}"
-    if name == LOWER and not events[CLIP_LOW]:
-        return "no step judged is clipped at 0"
-    if name in (SAME, OVERLAP) and not events[REPEATED]:
-        return "no coordinate is drawn twice in a window judged"
-    if not judged.tally.looked[0]:
-        return "no step looked at has a curvature and a finite bound"
-    if name == TAIL:
-        return (
-            "no step of the short last window with a curvature moves a value by more than twice its bound"
-        )
-    if not judged.tally.acts[NAMES.index(name)]:
-        none_of = "no error in it is certain to change any of" if name == LABELS else "it changes none of"
-        return f"{none_of} {counted(int(judged.tally.looked[0]), 'step')}"
-    return "leaving it out changes no step by more than twice its bound"
+def _why_not(name: str, judged: JudgedRun) -> Why:
+    tally = judged.tally
+    events = {UPPER: CLIP_HIGH, LOWER: CLIP_LOW, SAME: REPEATED, OVERLAP: REPEATED}
+    if not tally.looked[0]:
+        return Why.NONE_DECIDED
+    never = name in events and not tally.events[events[name]]
+    if never or (name != TAIL and not tally.acts[NAMES.index(name)]):
+        return Why.NO_EFFECT
+    return Why.WITHIN_BOUND
+
+
+def identifier(name: str) -> str:
+    """The name of an event as a key."""
+    return name.replace(" ", "_")

@@ -27,7 +27,7 @@ from sstep_verify.quantities import KERNEL, TAIL
 from sstep_verify.recurrence.mutation import NONE, LocalWindow, Mutation, left_out, off_by
 from sstep_verify.recurrence.steps import Step, finisher_of, mutable_window
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import Hint, HintKind, Status
 
 if TYPE_CHECKING:
     from sstep_verify.checks.window.replays import WindowReplays
@@ -267,12 +267,9 @@ def replayed_otherwise(
     if bridge is None or not bridge.ratio > 1.0:
         return []
     window = bridge.window
-    unlike = ", and none of its windows is beyond the bound of the screen" * right
-    note = (
-        f"made again with the end of every window recorded, the run has another a after iteration "
-        f"{window.end}{unlike}: it depends on what is recorded, or is no two times the same"
-    )
     if work_of(case, window) + case.panel_words(window.end - window.begin) > REPLAY_WORK:
         return [bridge]
     exact = replays.finding(plain, window, names=(), diagnose=False)
-    return [replace(exact, note=note) if exact.status is Status.FAIL else exact]
+    if exact.status is not Status.FAIL or not right:
+        return [exact]
+    return [replace(exact, hints=(*exact.hints, Hint(HintKind.DEPENDS_ON_RECORDING)))]

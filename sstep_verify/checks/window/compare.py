@@ -13,7 +13,7 @@ from sstep_verify.bounds.window.ridge import ridge_component_bound, ridge_panel_
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, ratios, wrong
-from sstep_verify.checks.shared.outcome import ELSEWHERE, FIRST
+from sstep_verify.checks.shared.outcome import FIRST
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.window import Replay
 from sstep_verify.quantities import STREAM, WRITE_BACK, SvmSteps
@@ -22,7 +22,7 @@ from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.right_hand_side import carried_terms
 from sstep_verify.rounding.rows import panel_entries
 from sstep_verify.trajectory import Panel
-from sstep_verify.verdict import SEEN
+from sstep_verify.verdict import SEEN, Place
 
 SMALL = 2.0**-10
 """Width of an enclosure, over the bound, up to which a ratio is that of the error and not of the width."""
@@ -181,12 +181,15 @@ def compare(
             dropped[name] = float(ratios(effect.dropped, bound).max())
             shown = float(ratios(effect.relative, visible).max())
             limits[name] = max(SEEN / shown, LEAST) if shown else math.inf
+    row = place if isinstance(replay.steps, SvmSteps) else place - 1  # The M-norm comes before coordinates.
+    coordinate = int(replay.places[row]) if row >= 0 else None
     return Finding(
         "",
         float(replay.lower[place]),
         float(replay.upper[place]),
         float(bound[place]),
         window,
+        place=Place(window.begin, window.end, coordinate),
         dropped=dropped,
         detection_limit=limits,
         bits=replay.bits,
@@ -210,10 +213,10 @@ def moved_undrawn(window: Window, begin, end, draws: np.ndarray, *, apart: bool 
     moved = undrawn_apart(begin, end, draws)
     if moved is None:
         return None
-    note = f"coordinate {moved}, not drawn in this window, went from {begin[moved]!s} to {end[moved]!s}"
     signs = [STREAM, WRITE_BACK]
     if apart and not window.begin:
-        note += f"; or, {ELSEWHERE}"
         signs.append(FIRST)
     size = float(abs(end[moved] - begin[moved]))
-    return wrong("", size, window=window, note=note, signs=tuple(signs))
+    found, expected = float(end[moved]), float(begin[moved])
+    place = Place(window.begin, window.end, moved, found=found, expected=expected)
+    return wrong("", size, window=window, place=place, signs=tuple(signs))

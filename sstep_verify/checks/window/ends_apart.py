@@ -15,7 +15,7 @@ from sstep_verify.checks.window.choose import REPLAY_WORK, screenable, work_of
 from sstep_verify.checks.window.replays import WindowReplays
 from sstep_verify.checks.window.screen import bridge
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import Status, Why
 
 
 class EndsApart:
@@ -46,14 +46,7 @@ class EndsApart:
             return finding
         if whole.status is Status.PASS and not finding.bits:
             return whole
-        known = (
-            "within its bound from its start" if whole.status is Status.PASS else "too long to be judged"
-        )
-        note = (
-            f"the runs of {finding.window.begin} and of {finding.window.end} iterations may not begin "
-            f"alike, and the longer one is {known} from its start"
-        )
-        return unknown("", window=finding.window, note=note)
+        return unknown("", window=finding.window, why=Why.ENDS_APART)
 
     def _from_start(self, run: Trajectory, end: int) -> Finding:
         """A run from its own start, in float64 or exactly; INCONCLUSIVE where it is too long."""
@@ -62,5 +55,5 @@ class EndsApart:
         if screened is not None and screened.status is Status.PASS:
             return screened
         if work_of(case, window) + case.panel_words(end) > REPLAY_WORK:
-            return unknown("", window=window)
+            return unknown("", window=window, why=Why.TOO_LARGE)
         return self._replays.finding(run, window, names=(), diagnose=False)

@@ -36,8 +36,9 @@ from sstep_verify.checks.window.compare import (
 )
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.window import Replay
-from sstep_verify.quantities import TAIL, WRITE_BACK
+from sstep_verify.quantities import TAIL, WRITE_BACK, SvmSteps
 from sstep_verify.trajectory import Panel, Trajectory
+from sstep_verify.verdict import Place, Why
 
 if TYPE_CHECKING:
     from sstep_verify.diagnosis.candidates import Candidate
@@ -79,14 +80,13 @@ class WindowReplays:
         if case.formulas.weights is not None and not afresh:
             weights = trajectory.weights_at(window.begin)
             if weights is None:
-                what = "the weights that steps are made from were declared but not recorded"
-                return unknown("", window=window, note=what)
+                return unknown("", window=window, place=_weights(window), why=Why.NOT_RECORDED)
         if not (np.isfinite(begin).all() and (weights is None or np.isfinite(weights).all())):
             return self._spoiled_before(trajectory, window)
         before = self._before(trajectory, window)
         recorded = RunWindow(window, begin, end, draws, weights, trajectory.s, before)
         if not np.isfinite(end).all():
-            return self._not_finite(recorded, "a is not finite at its end")
+            return self._not_finite(recorded, window)
         moved = moved_undrawn(window, begin, end, draws, apart=case.formulas.level < 2)
         if moved is not None:
             return moved
@@ -106,34 +106,36 @@ class WindowReplays:
         That is the stretch from the last recorded iteration with finite numbers to the next one. Exact
         steps do not depend on s, so it is bounded as one window; an infinite bound promises nothing.
         """
-        what = "a or the weights beside it are not finite at its start"
         finite, recorded = np.isfinite(trajectory.alphas).all(axis=1), None
         if self.case.formulas.weights is not None and trajectory.weights is not None:
             recorded = trajectory.weights
             finite &= np.isfinite(recorded).all(axis=1)
         first = int(np.argmin(finite))  # the first recorded iteration with one that is not
         if first == 0:  # weights that are formed from a finite a
-            finding_of = wrong if finite_promised(self.case, trajectory) else unknown
-            return finding_of("", window=window, note=what)
+            place = _weights(window)
+            if finite_promised(self.case, trajectory):
+                return wrong("", window=window, place=place)
+            return unknown("", window=window, place=place, why=Why.OVERFLOW)
         begin, end = trajectory.iterations[first - 1 : first + 1].tolist()
         draws = self.case.stream.blocks(trajectory.start + begin, trajectory.start + end)
         if self.case.panel_words(end - begin) > self.case.replay_limit:
-            what = (
-                f"{what}: iterations {begin + 1}..{end}, in which that came about, are too many to replay"
-            )
-            return unknown("", window=window, note=what)
+            return unknown("", window=window, place=Place(begin, end), why=Why.TOO_LARGE)
         weights = None if recorded is None else recorded[first - 1]
         before, after = trajectory.alphas[first - 1 : first + 1]
         stretch = RunWindow(window, before, after, draws, weights)
-        return self._not_finite(stretch, f"{what}; that came about in iterations {begin + 1}..{end}")
+        return self._not_finite(stretch, Window(begin, end))
 
-    def _not_finite(self, recorded: RunWindow, note: str) -> Finding:
-        """A wrong end, unless the bound itself promises nothing there."""
+    def _not_finite(self, recorded: RunWindow, stretch: Window) -> Finding:
+        """A wrong end, unless nothing is promised of the stretch in which numbers ceased to be finite."""
+        spoiled, place = np.flatnonzero(~np.isfinite(recorded.end)), _weights(stretch)
+        if spoiled.size:
+            first = int(spoiled[0])
+            place = Place(stretch.begin, stretch.end, first, found=float(recorded.end[first]))
         # The end does not enter the exact steps that the bound is made of.
         replay = self._replay(replace(recorded, end=recorded.begin), FIRST_BITS)
         if replay is not None and np.isfinite(bounded(self.case, replay, recorded)[1]).all():
-            return wrong("", window=recorded.window, note=note)
-        return unbounded("", math.inf, window=recorded.window, note=note)
+            return wrong("", window=recorded.window, place=place)
+        return unbounded("", math.inf, window=recorded.window, place=place, why=Why.OVERFLOW)
 
     def _compared(self, recorded: RunWindow, names: Collection[str] | None, *, diagnose: bool) -> Finding:
         """The comparison, with what could have been seen and, for diagnosis, its end."""
@@ -146,7 +148,8 @@ class WindowReplays:
             # A tail that is not made leaves a as it was, as one whose new values are not stored does.
             finding.dropped[TAIL] = finding.dropped[WRITE_BACK]
             finding.detection_limit[TAIL] = finding.detection_limit[WRITE_BACK]
-        return replace(finding, end=(self, recorded) if diagnose else None)
+        place = _with_values(finding.place, replay, recorded)
+        return replace(finding, place=place, end=(self, recorded) if diagnose else None)
 
     def replayed(self, recorded: RunWindow, panel: Panel | None = None) -> tuple[Replay, np.ndarray] | None:
         """Replay at rising precision until the enclosure is narrow beside its bound, or surely beyond.
@@ -193,3 +196,21 @@ class WindowReplays:
         diagonal = rows[np.arange(rows.shape[0]), panel.columns[drawn]]
         affordable = self.case.problem.is_svm or rows.shape[0] * 2 * draws.size <= MOST_COEFFICIENTS
         return bool(affordable and np.isfinite(rows).all() and (diagonal >= 0).all())
+
+
+def _weights(window: Window) -> Place:
+    """The weights that a window is made from, which are wrong or missing."""
+    return Place(window.begin, window.end, item="the maintained weights")
+
+
+def _with_values(place: Place | None, replay: Replay, recorded: RunWindow) -> Place | None:
+    """The place of a comparison with both values of its coordinate; the exact one rounded to float64."""
+    if place is None or place.coordinate is None:
+        return place
+    steps, drawn = replay.steps, int(np.flatnonzero(replay.places == place.coordinate)[0])
+    made = np.flatnonzero(steps.draws == drawn)
+    if isinstance(steps, SvmSteps):
+        exact = steps.value[made[-1]] + steps.increment[made[-1]]
+    else:
+        exact = recorded.begin[place.coordinate] + steps.increments.ravel()[made].sum()
+    return replace(place, found=float(recorded.end[place.coordinate]), expected=float(exact))

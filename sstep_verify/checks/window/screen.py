@@ -28,6 +28,7 @@ from sstep_verify.checks.window.choose import screenable
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import Trajectory
+from sstep_verify.verdict import Why
 
 WORDS = 1 << 24
 """Numbers of a (m per window end) that the runs of one s may record for their screen: 128 MiB."""
@@ -42,11 +43,8 @@ PREFIXES = 4
 """Iterations that a solver of level 0 or 1, which makes a run for every recorded iteration, is asked for,
 over those of the run, up to one more run."""
 
-SCREEN = "the screen"
+SCREEN = "screen"
 """Source of a finding that no exact replay stands behind: a screen, which passes windows and fails none."""
-
-WITHIN = ", of windows within its bound"
-"""Said of its largest ratio: windows beyond the bound are told by their replays."""
 
 NOTABLE = {LOW: "clip low", HIGH: "clip high", TWICE: "overlap", THRICE: "one coordinate drawn three times"}
 """Events of a window of which the first of the run is to be replayed, in words."""
@@ -113,8 +111,9 @@ class Screen:
         made again that they are in; the largest ratio first.
     notable : list of (Trajectory, Window)
         The first windows in which each event happens, to be replayed as well.
-    unlike : str
-        Where a run made again did not arrive at what the plain run recorded; empty if it did.
+    unlike : int or None
+        The iteration at which a run made again first had another alpha than the plain run recorded; None if
+        it had none.
     bridge : Finding or None
         The part of the plain run where that first happened, judged as one long window; None if there is
         none, or it would take too long.
@@ -124,7 +123,7 @@ class Screen:
     within: Finding | None = None
     flagged: list[tuple[Trajectory, Finding]] = field(default_factory=list)
     notable: list[tuple[Trajectory, Window]] = field(default_factory=list)
-    unlike: str = ""
+    unlike: int | None = None
     bridge: Finding | None = None
 
 
@@ -144,8 +143,8 @@ def screen(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Tra
     for run in made_again(case, s, plain, trajectories):
         unlike = _first_unlike(plain, run)
         like = unlike is None
-        if unlike is not None and not screened.unlike:
-            screened.unlike = f"made again, it had another a after iteration {unlike[1]}"
+        if unlike is not None and screened.unlike is None:
+            screened.unlike = unlike[1]
             screened.bridge = bridge(case, plain, *unlike)
         for first, windows in _parts(case, run):
             for place in range(windows.ratio.size):
@@ -168,8 +167,9 @@ def screen(case: Case, s: int, plain: Trajectory, trajectories: Mapping[str, Tra
 def _compared(windows: Screened, place: int, window: Window) -> Finding:
     """A screened window; what is beyond a bound that decides nothing may be right all the same."""
     distance, bound = float(windows.distance[place]), float(windows.bound[place])
-    lower = 0.0 if windows.ratio[place] > 1.0 else distance
-    return Finding("", lower, distance, bound, window, source=SCREEN)
+    beyond = windows.ratio[place] > 1.0
+    lower, why = (0.0, Why.NOT_REPLAYED) if beyond else (distance, None)
+    return Finding("", lower, distance, bound, window, source=SCREEN, why=why)
 
 
 def _first_unlike(plain: Trajectory, run: Trajectory) -> tuple[int, int] | None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sstep_verify import CallableSolver, Declaration, Trajectory, judge, verify
-from sstep_verify.checks.shared.continued import CONTINUED
+from sstep_verify.checks.shared.continued import EVIDENCE
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.verdict import Status
 
@@ -144,7 +144,7 @@ def test_a_start_that_is_not_used_fails_on_the_continued_run(name, task, s, log)
         assert verdict.place.run == f"s={s}/continued"
         contract, verdict = judge(make(Solver(), log=log), problem, stream, s)
         assert verdict.status is Status.PASS, verdict.reason
-        assert verdict.evidence[CONTINUED]["from"] > 0
+        assert verdict.evidence[EVIDENCE]["from"] > 0
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_correct_solver_that_does_not_restart_bit_for_bit_passes_every_check(
     np.testing.assert_allclose(whole, again, rtol=0, atol=1e-10)
     report = verify(make(solver, log=log), "ci", s=(1, 7), tasks=(task,), kernels=(kernel,))
     assert report.passed, report
-    assert any(CONTINUED in one["evidence"] for one in report.results.verdicts)
+    assert any(EVIDENCE in one["evidence"] for one in report.results.verdicts)
 
 
 @pytest.mark.parametrize("log", [True, False])

@@ -7,6 +7,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from judged import hinted
 from plant import plant
 
 from sstep_verify.campaign.verdicts.measured import measuring_points
@@ -27,7 +28,7 @@ from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import core, quantities_of
 from sstep_verify.solver import ProductionSolver, ridge_window, svm_window
 from sstep_verify.solver import windows as windows_module
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import PLACE, HintKind, Status, Why
 
 S_VALUES = (1, 4, 16)
 
@@ -78,7 +79,7 @@ def test_a_correct_run_passes_and_says_what_it_could_have_seen(loss, block, upda
         assert names == [one.name for one in quantities_of(loss.task, update, s, block)]
         assert set(core(s)) <= {term.name for term in verdict.terms if term.seen}
         for term in verdict.terms:
-            assert term.seen or f"{term.name} ({term.reason})" in verdict.reason
+            assert (term.why is None) == bool(term.seen)
         assert all(term.detection_limit < 1 for term in verdict.terms if term.status is Status.PASS)
 
 
@@ -101,8 +102,8 @@ def test_a_planted_defect_fails_with_a_reason(loss, block, update, module, old, 
     assert red
     for verdict in red:
         assert verdict.ratio > 1
-        for words in ("measured", "bound", "iterations"):
-            assert words in verdict.reason
+        assert (verdict.place.begin, verdict.place.end) == tuple(verdict.evidence[PLACE])
+        assert verdict.bound_origin.startswith("bounds/window/")
 
 
 @pytest.mark.usefixtures("unexplained")
@@ -130,10 +131,10 @@ def test_a_diagonal_kernel_is_vacuous_not_right():
     for s in S_VALUES:
         assert verdicts[s].status is Status.VACUOUS
         # a goes to C in its first step, and beyond where its old product is left out.
-        assert "stale-product (leaving it out is certain to change a in none of " in verdicts[s].reason
-        assert (
-            "kernel-correction (leaving it out is certain to change a in none of " in verdicts[s].reason
-        ) == (s > 1)
+        unseen = {term.name for term in verdicts[s].terms if term.why is Why.NO_EFFECT}
+        assert verdicts[s].why is Why.NO_EFFECT
+        assert "stale-product" in unseen
+        assert ("kernel-correction" in unseen) == (s > 1)
 
 
 def test_exact_ties_end_in_a_verdict():
@@ -156,7 +157,8 @@ def test_a_coordinate_that_was_not_drawn_must_not_move():
 
     verdict = _judge(case, tested, change=disturb)[4]
     assert verdict.status is Status.FAIL
-    assert "not drawn in this window" in verdict.reason
+    assert HintKind.UNDRAWN_MOVED in hinted(verdict)
+    assert (verdict.place.found, verdict.place.expected) == (0.25, 0.0)
 
 
 def test_a_value_that_is_not_finite_fails():
@@ -183,8 +185,8 @@ def test_where_one_window_is_undecided_the_reason_is_about_that_one():
     assert verdict.status is Status.INCONCLUSIVE
     assert verdict.evidence["windows"][0]["status"] == "PASS"
     assert verdict.measured == verdict.bound == np.inf
-    assert "69..72" in verdict.reason
-    assert "It was not replayed: a or the weights beside it are not finite at its start" in verdict.reason
+    assert verdict.why is Why.TOO_LARGE
+    assert (verdict.place.begin, verdict.place.end) == (4, 68)  # where a ceased to be finite
 
 
 def test_where_no_window_was_replayed_the_reason_is_about_those_screened():
@@ -197,8 +199,8 @@ def test_where_no_window_was_replayed_the_reason_is_about_those_screened():
     assert verdict.status is Status.VACUOUS
     assert verdict.executed == verdict.planned
     assert 0 < verdict.ratio < 1
-    assert "The bound is infinite" not in verdict.reason
-    assert "stale-product (there were no replayed windows)" in verdict.reason
+    assert verdict.why is Why.NO_STEPS
+    assert verdict.bound_origin == "bounds/screen"
 
 
 def test_an_error_of_one_part_in_1e11_in_the_correction_is_seen():

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from judged import by_s, small_case
+from judged import by_s, hinted, small_case
 from sstep_reference import SingularSystemError
 
 from sstep_verify.adapters import CallableSolver, ReferenceSolver
@@ -24,7 +24,7 @@ from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.scenarios.draws import draw_scenario
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import HintKind, NoteKind, Status
 
 LOSSES = [(Hinge(0.5), 1), (SquaredHinge(2.0), 1), (Ridge(0.05), 1), (Ridge(0.05), 3)]
 
@@ -77,8 +77,8 @@ def test_every_window_of_a_right_run_is_judged(loss, block):
     for s, verdict in judged(case, solver).items():
         assert verdict.status is Status.PASS, verdict.reason
         assert verdict.executed == verdict.planned == -(-150 // s)
-        assert f"{verdict.planned} of {verdict.planned} windows judged." in verdict.reason
-        assert 0 < verdict.evidence["screen"]["largest ratio"] <= 1
+        assert (verdict.coverage.judged, verdict.coverage.of) == (verdict.planned, verdict.planned)
+        assert 0 < verdict.evidence["screen"]["largest_ratio"] <= 1
 
 
 @pytest.mark.parametrize(("loss", "block"), LOSSES)
@@ -102,10 +102,8 @@ def test_a_mistake_in_windows_that_are_not_recorded_is_found():
         case, solver = small_case(loss, block=block, solver=Spoiled(change), iterations=150, s_values=(4,))
         verdict = judged(case, solver)[4]
         assert verdict.status is Status.FAIL
-        assert (
-            "none of its windows is beyond the bound of the screen: it depends on what is recorded, or"
-            in verdict.reason
-        )
+        assert HintKind.DEPENDS_ON_RECORDING in hinted(verdict)
+        assert [note.kind for note in verdict.notes] == [NoteKind.OTHER_RUN]
 
 
 def test_a_run_too_long_to_be_recorded_is_screened_in_stretches(monkeypatch):
@@ -114,7 +112,7 @@ def test_a_run_too_long_to_be_recorded_is_screened_in_stretches(monkeypatch):
     verdict = judged(case, solver)[1]
     assert verdict.status is Status.PASS
     assert verdict.executed < verdict.planned == 150
-    assert f"{verdict.executed} of 150 windows judged; a defect that strikes each window" in verdict.reason
+    assert (verdict.coverage.judged, verdict.coverage.of) == (verdict.executed, 150)
 
 
 def test_a_solver_that_logs_or_maintains_weights_is_not_run_again():

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from cancelling import KINDS, TASKS, FromSamples, cancelling
 
 from sstep_verify import judge
 from sstep_verify.checks.window import choose, screen
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import NoteKind, Status, Why
 
 
 def replayed(solver, task, kind, seed, s=8, **options):
     problem, stream = cancelling(seed, task, kind, **options)
     contract, verdict = judge(solver, problem, stream, s, checks=["window-replay"])
     assert contract.status is Status.PASS, contract.reason
-    named = [float(one) for one in re.findall(r"([\d.e+-]+|inf) from", verdict.reason)]
-    assert named
-    assert max(named) <= verdict.ratio * 1.01 + 1e-300
+    sources = [value for key, value in verdict.evidence.items() if key.startswith("from_")]
+    assert sources
+    assert verdict.ratio in [one["ratio"] for one in sources]
     return verdict
 
 
@@ -30,9 +28,9 @@ def test_a_right_solver_stays_within_the_bound_of_the_screen(task):
         verdict = replayed(FromSamples(update), task, kind, 0)
         assert verdict.status in (Status.PASS, Status.VACUOUS), (kind, verdict.reason)
         screened = verdict.evidence["screen"]
-        assert screened["beyond the bound"] == 0, (update, kind, screened)
+        assert screened["flagged"] == 0, (update, kind, screened)
         assert screened["windows"] == verdict.planned >= 20
-        found.append(screened["largest ratio"])
+        found.append(screened["largest_ratio"])
     # A bound that no run comes near would pass whatever is wrong.
     assert len(found) == 8
     assert 1e-3 < max(found) <= 1
@@ -66,9 +64,9 @@ def test_what_is_flagged_is_replayed_until_it_is_explained(task, monkeypatch):
     verdict = replayed(FromSamples(), task, "mixed", 4)
     screened = verdict.evidence["screen"]
     assert verdict.status is Status.PASS
-    assert screened["replayed"] == screened["beyond the bound"] > 4
+    assert screened["replayed"] == screened["flagged"] > 4
     assert verdict.executed == verdict.planned
-    assert f"{screened['replayed']} beyond the bound of the screen" in verdict.reason
+    assert (verdict.coverage.flagged, verdict.coverage.replayed) == (screened["replayed"],) * 2
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -78,14 +76,11 @@ def test_what_is_flagged_and_not_replayed_is_neither_right_nor_wrong(task, monke
     verdict = replayed(FromSamples(), task, "mixed", 4)
     screened = verdict.evidence["screen"]
     assert verdict.status is Status.INCONCLUSIVE
-    assert screened["replayed"] == 3 < screened["beyond the bound"]
+    assert screened["replayed"] == 3 < screened["flagged"]
     assert verdict.executed < verdict.planned
     assert 1 < verdict.ratio < np.inf
-    count = (
-        f"{screened['beyond the bound']} beyond the bound of the screen, which decides nothing, 3 of them"
-    )
-    assert count in verdict.reason
-    assert "not replayed, so neither right nor wrong" in verdict.reason
+    assert verdict.why is Why.NOT_REPLAYED
+    assert (verdict.coverage.flagged, verdict.coverage.replayed) == (screened["flagged"], 3)
 
 
 @pytest.mark.usefixtures("unexplained")
@@ -95,7 +90,7 @@ def test_a_defect_is_found_behind_windows_that_a_screen_flags_in_vain(task, monk
     verdict = replayed(FromSamples(wrong=100), task, "mixed", 4)
     assert verdict.status is Status.FAIL
     # The largest ratio comes first, so few replays find it among many that are in vain.
-    assert verdict.evidence["screen"]["replayed"] < verdict.evidence["screen"]["beyond the bound"]
+    assert verdict.evidence["screen"]["replayed"] < verdict.evidence["screen"]["flagged"]
 
 
 class Recorded(FromSamples):
@@ -115,7 +110,8 @@ def test_a_run_made_again_that_only_rounds_otherwise_does_not_fail(task, monkeyp
     bridged = 0
     for update, kind in (("in-place", "nearly"), ("frozen", "mixed")):
         verdict = replayed(Recorded(update), task, kind, 4)
-        assert verdict.evidence["screen"]["unlike the plain run"]
+        assert verdict.evidence["screen"]["other_run_at"]
+        assert [note.kind for note in verdict.notes] == [NoteKind.OTHER_RUN]
         assert verdict.status is not Status.FAIL, verdict.reason
         bridged += verdict.evidence["windows"][-1]["tags"] == ["unlike the run made again"]
     assert bridged >= 1

@@ -40,14 +40,14 @@ def told(solver, task, folder, monkeypatch, capsys):
 
 
 def worst_of(verdict):
-    replayed = [window for window in verdict.evidence["windows"] if "from data" in window]
-    return max(replayed, key=lambda window: window["from data"]["ratio"])
+    replayed = [window for window in verdict.evidence["windows"] if "from_data" in window]
+    return max(replayed, key=lambda window: window["from_data"]["ratio"])
 
 
 def assert_shared_out(window, table):
     assert f"window of iterations {window['begin'] + 1}..{window['end']}, largest ratio" in table
     for name in ("measured", "bound", "ratio"):
-        assert f"{name} {window['from data'][name]:.6g}" in table
+        assert f"{name} {window['from_data'][name]:.6g}" in table
 
 
 def test_a_window_that_only_the_run_made_again_recorded(tmp_path, monkeypatch, capsys):
@@ -79,5 +79,5 @@ def test_a_window_that_a_screen_flagged_and_nobody_replayed(task, tmp_path, monk
     monkeypatch.setattr(choose, "REPLAYED", 3)
     verdict, _, table = told(FromSamples(), task, tmp_path, monkeypatch, capsys)
     assert verdict.status is Status.INCONCLUSIVE
-    assert any("from data" not in window for window in verdict.evidence["windows"])
+    assert any("from_data" not in window for window in verdict.evidence["windows"])
     assert_shared_out(worst_of(verdict), table)

@@ -8,7 +8,7 @@ from sstep_verify.campaign.artefact.files import NEEDED, write_digests
 from sstep_verify.campaign.partial import Partial
 from sstep_verify.campaign.verdicts.execute import CaseOutcome
 from sstep_verify.report import case as report
-from sstep_verify.verdict import Status, Term, Verdict
+from sstep_verify.verdict import Status, Term, Verdict, Why
 
 DATA = {"first": "aa", "second": "bb"}
 COMMON = {"version of sstep-verify": {"version": "1"}}
@@ -21,7 +21,7 @@ def outcome(key: str, replay: str = "sstep-verify run") -> CaseOutcome:
         (report.Run(4, 9, "cap reached", 0.25, 1e-300, "error", "production"),),
         (report.Series("drift", 4, (1, 2), (0.1, math.inf)),), (report.Line("target", 1e-8),),
     )  # fmt: skip
-    terms = (Term("overlap", Status.VACUOUS, math.inf, 2, 2, 0, "never acts"),)
+    terms = (Term("overlap", Status.VACUOUS, math.inf, 2, 2, 0, Why.NO_EFFECT),)
     verdict = Verdict(
         "box", key, "label", 4, 1, Status.INCONCLUSIVE, math.nan, 0.1 + 0.2, math.inf, "1", 2, 2, terms,
         "reason – ü", replay, {"windows": [{"start": 3, "value": 5e-324}]},

@@ -22,7 +22,7 @@ def _verdict(status, s=16, case="a", detection_limit=3e-13):
         Status.VACUOUS if vacuous else Status.PASS,
         math.inf if vacuous else detection_limit,
         4, 4, 0 if vacuous else 4,
-        "K is diagonal" if vacuous else "",
+        Why.NO_EFFECT if vacuous else None,
     )  # fmt: skip
     return Verdict(
         "window-replay", case, "p", s, 1, status, 0.1, 0.1, 1.0, "absolute", 4, 4, (term,),
@@ -225,7 +225,7 @@ def test_the_worst_detection_limit_stands_beside_the_median_and_the_best_does_no
 
 
 def test_quantities_that_were_not_seen_are_named_with_their_problems():
-    unseen = Term(UPPER, Status.VACUOUS, math.inf, 4, 4, 0, "no coordinate reaches C")
+    unseen = Term(UPPER, Status.VACUOUS, math.inf, 4, 4, 0, Why.NO_EFFECT)
     verdicts = []
     for name, s in (("a", 16), ("a", 64), ("b", 16), ("c", 16)):
         verdict = _verdict(Status.PASS, s, name)

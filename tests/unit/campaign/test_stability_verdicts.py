@@ -2,7 +2,7 @@
 
 import pytest
 
-from sstep_verify.verdict import Status, Term, Verdict
+from sstep_verify.verdict import Status, Term, Verdict, Why
 from studies.stability.kind import merged
 
 PASS, FAIL, VACUOUS, INCONCLUSIVE = Status.PASS, Status.FAIL, Status.VACUOUS, Status.INCONCLUSIVE
@@ -11,7 +11,7 @@ PASS, FAIL, VACUOUS, INCONCLUSIVE = Status.PASS, Status.FAIL, Status.VACUOUS, St
 def verdict(status: Status, ratio: float, s: int = 4) -> Verdict:
     seen = status is not VACUOUS
     term = Term(
-        "overlap", PASS if seen else VACUOUS, ratio * 1e-12, 3, 3, 3 * seen, "" if seen else "K = I"
+        "overlap", PASS if seen else VACUOUS, ratio * 1e-12, 3, 3, 3 * seen, None if seen else Why.NO_EFFECT
     )
     return Verdict(
         "window-replay", "one", "p", s, 1, status, ratio, ratio, 1.0, "M-norm", 3, 2, (term,), f"at {ratio}"
@@ -42,7 +42,7 @@ def test_counts_add_up_and_the_largest_ratio_is_told():
     assert found.reason == "Condition 1e8: at 0.5"
     assert found.evidence == {"ratio by condition": {"1": 0.25, "1e4": 0.125, "1e8": 0.5}}
     (term,) = found.terms
-    assert (term.status, term.planned, term.decided, term.seen, term.reason) == (PASS, 9, 9, 6, "")
+    assert (term.status, term.planned, term.decided, term.seen, term.why) == (PASS, 9, 9, 6, None)
     assert term.detection_limit == 0.125e-12
 
 

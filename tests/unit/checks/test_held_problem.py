@@ -22,7 +22,7 @@ from sstep_verify.problems import (
 )
 from sstep_verify.rounding.arithmetic import held_problem
 from sstep_verify.rounding.formulas import formulas_of
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import Status, Why
 
 SINGLE = Declaration("one", precision="float32")
 CHECKS = ("step-replay", "window-replay", "trajectory")
@@ -74,4 +74,4 @@ def test_where_the_problem_is_not_held_nothing_is_promised():
     problem, stream = problem_of(Hinge(1e-60), kernel=LinearKernel()), IndexStream("uniform", 9, 1, 8, 2)
     _, *verdicts = judge(ReferenceSolver("float32"), problem, stream, 4, checks=CHECKS)
     assert [verdict.status for verdict in verdicts] == [Status.VACUOUS] * len(CHECKS)
-    assert all("beyond the range of this precision" in verdict.reason for verdict in verdicts)
+    assert {verdict.why for verdict in verdicts} == {Why.OUT_OF_RANGE}

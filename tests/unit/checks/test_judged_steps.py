@@ -11,7 +11,7 @@ from production_runs import KERNELS, problem_of, stream_of
 
 from sstep_verify import quantities
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.steps import causes, judged, rows, seen, tally
+from sstep_verify.checks.steps import judged, place, rows, seen, tally
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.seen import exact_steps, step_terms
 from sstep_verify.oracle.facade import Oracle
@@ -19,7 +19,7 @@ from sstep_verify.problems import Hinge, LinearKernel, Problem
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import STALE, WRITE_BACK
 from sstep_verify.solver import ProductionSolver
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import Status, Why
 
 TASKS = ("svm-l1", "svm-l2", "krr")
 
@@ -87,13 +87,13 @@ def test_exact_steps_show_less_than_the_float64_judge_needs_and_replay_what_they
     assert all(finding.status is Status.PASS for finding in replayed)
     # An error beyond the solver's own bound in the step that shows a quantity best is refused there. That step
     # may be one that is replayed for its ratio anyhow.
-    shown = [one for one in replayed if "shows best" in one.what] or replayed
-    number = int(shown[0].what.split()[1]) - 1
+    shown = [one for one in replayed if one.details["chosen"].startswith("shows_")] or replayed
+    number = shown[0].window.begin
     changed = run.log.copy()
     changed[number, 0] += 1e-9
     wrong = type(run)(run.s, run.start, run.iterations, run.alphas, log=changed)
     again = exact_steps(replace(found, trajectory=wrong))
-    assert Status.FAIL in {one.status for one in again if f"step {number + 1} " in one.what}
+    assert Status.FAIL in {one.status for one in again if one.window.begin == number}
 
 
 def test_each_quantity_has_the_number_of_its_place():
@@ -186,7 +186,7 @@ def test_planned_are_the_steps_whose_quantities_are_looked_at(task, monkeypatch)
 def test_a_single_window_from_zero_says_why_it_shows_no_stale_product(task):
     stale = terms_of(*logged(task, s=60))[STALE]
     assert stale.status is Status.VACUOUS
-    assert "single window from a = 0" in stale.reason
+    assert stale.why is Why.NO_EFFECT
 
 
 def test_the_judges_own_value_of_a_step_takes_no_copy_of_the_data():
@@ -194,7 +194,7 @@ def test_the_judges_own_value_of_a_step_takes_no_copy_of_the_data():
     data = generator.standard_normal((50, 20_000))
     problem = Problem("large", data, np.sign(data[:, 0]), LinearKernel(), Hinge(1e-6))
     tracemalloc.start()
-    (value,) = causes._own_step(problem, np.zeros(50), np.array([3]))
+    (value,) = place._own_step(problem, np.zeros(50), np.array([3]))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert value == 1e-6

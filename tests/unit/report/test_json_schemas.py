@@ -12,8 +12,8 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 3": "5b0f5cadd43da802f150f3dcc9cb30ceb8c6c351350ab8efd531be8ddf44b0a3",
-    "results 3": "f7d23a9ee06ee1b79936d61d1ec318a1e4d3d14c3e483b9940f73809dd6ea2e3",
+    "artefact 3": "a4a196b07dfbdcaa6fb24e028dd21ce014fb423099556b1fdd5dfbf54849eeee",
+    "results 3": "c86843cdd342cf5168a179ad0e4e239a78891d830ce4ed9df7346297d816dd80",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }

@@ -16,7 +16,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.report.case import DRIFT, GAP, Case, Line, Run, Series
 from sstep_verify.report.results import Campaign, Results, Summary, dumps, load, loads, tally
 from sstep_verify.report.write import write_report
-from sstep_verify.verdict import Status, Term, Verdict
+from sstep_verify.verdict import Status, Term, Verdict, Why
 
 ALL = (Status.PASS, Status.FAIL, Status.VACUOUS, Status.INCONCLUSIVE)
 NASTY = "<script>alert('x')</script> & \"q\" $x_1$ \x07 _y"
@@ -31,7 +31,7 @@ def verdict(case: str, status: Status = Status.PASS, s: int = 2, **changes) -> V
         planned=12,
         decided=12,
         seen=12 if seen else 0,
-        reason="" if seen else "K is the identity in float64",
+        why=None if seen else Why.NO_EFFECT,
     )
     values = {
         "check": "window-replay",

@@ -117,7 +117,7 @@ def test_each_problem_has_its_facts_runs_reasons_and_replay_commands(tmp_path):
     for status in Status:
         assert f"reason of {status}" in text
         assert f"sstep-verify run --only {status.lower()} --s 2" in text
-    for words in ("active set in balls", "tolerance reached", "9e-09", "K is the identity in float64"):
+    for words in ("active set in balls", "tolerance reached", "9e-09", "overlap: not seen"):
         assert words in text
     for word in ("ratio", "detection limit", "VACUOUS", "attainable gap", "drift", "window"):
         assert word in text[text.rindex("Glossary") :]

@@ -26,7 +26,7 @@ from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.problems.streams import distinct_length
 from sstep_verify.protocol import RunRequest
 from sstep_verify.runs import make_run
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import Hint, HintKind, Note, NoteKind, Status, Why
 
 PROGRAM = str(Path(__file__).with_name("programs") / "conventional.py")
 COMMAND = [sys.executable, "-S", PROGRAM, "{task}", "{data}", "{m}", "{penalty}", "{kernel}", "{parameter}", "{offset}",
@@ -130,7 +130,7 @@ def test_a_failure_names_the_convention_that_would_have_been_right(tmp_path, nam
     more = {"DRAWS": "logged", "SEED": "2"} if writes == "log" else {}
     verdict = judged(file(tmp_path, tables, writes, **variables, **more), task, check, hinted=True)
     assert verdict.status is Status.FAIL
-    assert f"This run is right with {line} under [conventions]." in verdict.reason
+    assert Hint(HintKind.CONVENTION, (line,)) in verdict.hints
 
 
 @pytest.mark.parametrize("name", ["windows", "epochs"])
@@ -250,7 +250,7 @@ def test_runs_that_draw_anew_are_judged_one_by_one_and_never_compared(tmp_path):
     assert all(found["step-replay", s]["status"] == "PASS" for s in (1, 7)), report
     for check, s in (("determinism", 1), ("sstep-equals-classical", 7)):
         assert found[check, s]["status"] == "VACUOUS"
-        assert "drew other coordinates than one another" in found[check, s]["reason"]
+        assert found[check, s]["why"] == Why.DRAWS_DIFFER
 
 
 def test_an_artefact_of_logged_draws_is_judged_again_as_it_was(tmp_path):
@@ -273,7 +273,7 @@ def test_a_part_of_a_is_judged_and_said_to_be_one(tmp_path, task):
     path = file(tmp_path, PRINTED + "first = 20\n", FIRST="20")
     verdict = judged(path, task)
     assert verdict.status is Status.PASS, verdict.reason
-    assert "on the 20 of 32 entries that it printed" in verdict.reason
+    assert Note(NoteKind.PRINTED, (20, 32)) in verdict.notes
     whole = judged(file(tmp_path, PRINTED), task)
     assert least(verdict) >= least(whole)
     wrong = judged(file(tmp_path, PRINTED + "first = 20\n[conventions]\nscale = 0.5\n", FIRST="20"), task)
