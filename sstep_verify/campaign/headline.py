@@ -1,6 +1,6 @@
 """What verdicts show: the status of a case, the s that are right on it, and one sentence on a campaign.
 
-It says no s, no quantity and no error beyond its verdicts: which s a solver is right for is said of those
+It says no s, no quantity and no error beyond its verdicts: which s a solver is correct for is said of those
 that were judged, and of no other.
 """
 
@@ -42,14 +42,16 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     """What was shown: for which s on how many problems, what could have been seen, what could not."""
     if cases and judges_a_vector(verdicts):
         return _vectors(cases, verdicts)
-    words = right_in_words({case.id: right_at(case, verdicts) for case in cases})
+    unsettled = any(one.status in UNSETTLED for one in (*cases, *verdicts))
+    words = right_in_words({case.id: right_at(case, verdicts) for case in cases}, not unsettled)
     ends = by_final_vectors(cases, verdicts)
     if 0 < len(ends) < len(cases):
         words.append(f"{len(ends)} of them {FINAL_ONLY}")
     if failed := [case.id for case in cases if case.status == Status.FAIL]:
         wrong = [one.s for one in verdicts if one.case in failed and one.status is Status.FAIL]
         first = f" (first at s = {min(wrong)})" if wrong else ""
-        words.append(f"wrong on {len(failed)}{first}{_right_on_fewer_ranks(failed, cases, verdicts)}")
+        fewer = _right_on_fewer_ranks(failed, cases, verdicts)
+        words.insert(0, f"faulty on {len(failed)} of {counted(len(cases), 'problem')}{first}{fewer}")
     if undecided := sum(case.status == Status.INCONCLUSIVE for case in cases):
         words.append(f"inconclusive on {undecided}")
     words += _vacuous(cases, verdicts)
@@ -110,7 +112,7 @@ def _right_on_fewer_ranks(named: Sequence[str], cases: Sequence[Case], verdicts:
     ]
     if not fewer:
         return ""
-    return f" ({len(fewer)} of these right on fewer ranks: what ranks share out or sum is at fault)"
+    return f" ({len(fewer)} of these correct on fewer ranks: what ranks share out or sum is at fault)"
 
 
 def _apart(name: str) -> tuple[str, int]:
@@ -171,7 +173,11 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
     right = {verdict.s for verdict in primary if passes(verdict)}
     short = {verdict.s for verdict in primary if verdict.status is Status.PASS} - right
     vacuous = {verdict.s for verdict in primary} - right - short
-    parts = (("right", right), ("vacuous", vacuous), ("no window was complete, so nothing is said,", short))
+    parts = (
+        ("correct", right),
+        ("vacuous", vacuous),
+        ("no window was complete, so nothing is said,", short),
+    )
     reason = "; ".join(f"{word} for {s_in_words(tuple(values))}" for word, values in parts if values)
     return Status.PASS if any(passes(verdict) for verdict in stepped) else Status.VACUOUS, reason
 
@@ -233,21 +239,29 @@ def s_in_words(values: Sequence[int]) -> str:
     return f"s = {', '.join(map(str, found))}"
 
 
-def right_in_words(right: Mapping[str, Sequence[int]]) -> list[str]:
-    """Which s are right on how many problems: those right on most first, those on the same ones together.
+def right_in_words(right: Mapping[str, Sequence[int]], wherever: bool = True) -> list[str]:
+    """Which s are correct on how many problems: most problems first, s of the same problems together.
 
-    ``right for s = 1, 7 on 9 of 9 problems``, ``s = 64 on 6``, ...; ``right on none of 9 problems``.
+    ``correct wherever judged: s = 1 (28 problems)``, ``16 and 256 (15)``, ``7 (13)``; where some problem is
+    faulty or undecided, so not `wherever`, ``correct: s = 1 (27 problems)``; ``correct on none of 9
+    problems``.
     """
     if not right:
         return ["nothing judged"]
-    problems = counted(len(right), "problem")
     values = sorted({s for found in right.values() for s in found})
     groups = grouped(values, lambda s: frozenset(name for name, found in right.items() if s in found))
     told = sorted(groups.items(), key=lambda item: (-len(item[0]), item[1]))
     if not told:
-        return [f"right on none of {problems}"]
-    (names, first), *rest = told
-    words = [f"right for {s_in_words(first)} on {len(names)} of {problems}"]
-    words += [f"{s_in_words(same)} on {len(names)}" for names, same in rest[: MOST_GROUPS - 1]]
-    left = sum(len(same) for _, same in rest[MOST_GROUPS - 1 :])
+        return [f"correct on none of {counted(len(right), 'problem')}"]
+    words: list[str] = []
+    equal = False
+    for names, same in told[:MOST_GROUPS]:
+        listed = s_in_words(same)
+        if listed.startswith("s = "):
+            *most, last = map(str, sorted(same))
+            listed = "s = " * (not equal) + (f"{', '.join(most)} and {last}" if most else last)
+        equal = listed[:3] != "s <"
+        words.append(f"{listed} ({len(names) if words else counted(len(names), 'problem')})")
+    words[0] = f"correct{' wherever judged' * wherever}: {words[0]}"
+    left = sum(len(same) for _, same in told[MOST_GROUPS:])
     return words + ([f"{counted(left, 'other value')} of s on fewer"] if left else [])

@@ -50,7 +50,7 @@ def verdicts(folder: Path) -> dict[tuple[str, int], dict]:
 def test_a_right_program_is_right_and_every_step_of_it_is_judged(here):
     code, out, err = check("--task", "krr", "--s", "7", "--out", "report")
     assert code == 0, out + err
-    assert out.startswith("numpy_program-smoke: right for s = 7 on 1 of 1 problem")
+    assert out.startswith("numpy_program-smoke: correct wherever judged: s = 7 (1 problem)")
     assert "judged 53 of 53 steps" in out
     assert verdicts(here / "report")["step-replay", 7]["status"] == "PASS"
 
@@ -118,7 +118,7 @@ def test_a_python_object_is_judged_on_the_same_problems(here):
     )
     code, out, err = command("check", "of_reference:solver", "--profile", "smoke", "--seed", "2")
     assert code == 0, out + err
-    assert "right for s = 1, 7, 23 on 2 of 2 problems" in out
+    assert "correct wherever judged: s = 1, 7 and 23 (2 problems)" in out
 
 
 @pytest.mark.parametrize(

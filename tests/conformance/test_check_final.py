@@ -61,7 +61,7 @@ def test_the_optimum_passes_and_what_it_reaches_is_said(run):
         "alpha-final: the optimum up to the stated tolerance and rounding, relative error in [0, "
     )
     assert [one["check"] for one in found["verdicts"]] == ["optimum"]
-    assert "right for s" not in told
+    assert "wherever judged: s" not in told
 
 
 def test_the_page_of_a_vector_tells_of_no_stream_and_no_solver(run):

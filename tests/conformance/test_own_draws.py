@@ -69,7 +69,7 @@ def test_how_often_and_how_long_a_program_is_started_is_said_first(printing, tmp
         r"starts of the program: at least (\d+), and more where .*; of \S+ s each or longer, so at", said
     )
     assert 20 < int(starts) <= (tmp_path / "made").stat().st_size
-    assert out.startswith("starts of the program" if long == 0.0 else "printing-smoke: right")
+    assert out.startswith("starts of the program" if long == 0.0 else "printing-smoke: correct")
 
 
 def test_the_same_words_where_the_kind_is_unknown_or_what_it_writes_does_not_fit(printing, tmp_path):

@@ -53,7 +53,7 @@ def test_a_report_is_equal_to_what_its_runs_give(right):
 def test_a_report_of_a_faulty_solver_is_equal_to_what_its_runs_give(tmp_path, solver):
     report = kept_report(tmp_path, solver, 1)
     code, said = proved(report)
-    assert (code, "wrong on 1" in said) == (0, True), said
+    assert (code, "faulty on 1" in said) == (0, True), said
 
 
 @pytest.mark.nightly
@@ -114,9 +114,9 @@ def test_a_report_judged_by_final_vectors_says_so_everywhere_and_is_made_again(t
     folder = tmp_path / "report"
     report = verify(Last(), "smoke", tasks=("svm-l1",), s=(7,), out=folder, keep_runs=True)
     results, words = report.results, "judged by final vectors only"
-    assert results.summary.sentence.startswith(f"{words}: right for s = 7 on 1 of 1 problem")
+    assert results.summary.sentence.startswith(f"{words}: correct wherever judged: s = 7 (1 problem)")
     assert results.campaign.title.endswith(f", {words}")
-    assert results.cases[0].reason.startswith(f"{words}: right for s = 7")
+    assert results.cases[0].reason.startswith(f"{words}: correct for s = 7")
     assert repr(report).count(words) == 2
     assert words in (folder / "junit.xml").read_text("utf-8")
     assert (folder / "index.html").read_text("utf-8").partition("</title>")[0].endswith(words)

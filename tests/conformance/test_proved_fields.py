@@ -38,7 +38,7 @@ IN_RESULTS = (
 
 IN_FILES = (
     ("index.html", "<h1>", "<h1>Best: "),
-    ("index.html", "wrong on 1", "right on 1"),
+    ("index.html", "faulty on 1", "correct on 1"),
     ("index.html", "rbf", "linear"),
     ("index.html", "exit code", "exit  code"),
     ("junit.xml", "bound", "bounds"),
@@ -144,7 +144,7 @@ def test_results_and_page_edited_alike_are_refused(wrong, tmp_path, once):
     for name in ("results.json", "index.html", "junit.xml", "tables/verdicts.csv"):
         text = (report / name).read_text("utf-8")
         (report / name).write_text(
-            text.replace("wrong on 1", "right on 1").replace("FAIL", "PASS"), "utf-8"
+            text.replace("faulty on 1", "correct on 1").replace("FAIL", "PASS"), "utf-8"
         )
     assert is_refused(report)
     text = (wrong / "results.json").read_text("utf-8")

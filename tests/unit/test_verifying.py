@@ -31,9 +31,9 @@ def test_a_right_solver_passes_a_profile():
     assert report.folder is None
     report.raise_for_failures()
     lines = repr(report).splitlines()
-    assert lines[0].startswith("reference-smoke: right for s = 1, 7 on 2 of 2 problems")
+    assert lines[0].startswith("reference-smoke: correct wherever judged: s = 1 and 7 (2 problems)")
     assert lines[1] == "judged 516 of 516 steps"
-    assert "right for s = 1, 7" in lines[2]
+    assert "correct for s = 1, 7" in lines[2]
     assert report._repr_html_().count("<tr>") == 3
 
 

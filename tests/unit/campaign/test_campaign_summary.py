@@ -57,7 +57,7 @@ def test_a_case_is_vacuous_only_if_every_stepped_run_is():
     assert roll_up([_verdict(Status.PASS, 1), _verdict(Status.VACUOUS)])[0] is Status.VACUOUS
     status, reason = roll_up([_verdict(Status.VACUOUS, 2), _verdict(Status.PASS, 16)])
     assert status is Status.PASS
-    assert reason == "right for s = 16; vacuous for s = 2"
+    assert reason == "correct for s = 16; vacuous for s = 2"
 
 
 @pytest.mark.parametrize("bad", [Status.FAIL, Status.INCONCLUSIVE])
@@ -159,17 +159,17 @@ def test_verdicts_on_what_was_not_kept_are_vacuous_without_being_tolerated():
 def test_a_case_that_is_right_for_some_s_is_vacuous_for_the_others_only():
     verdicts = [_verdict(Status.PASS, 1), _verdict(Status.VACUOUS)]
     sentence = _summed([_case(Status.VACUOUS, s=(1, 16))], verdicts).sentence
-    assert sentence.startswith("right for s = 1 on 1 of 1 problem, vacuous for s = 16 on 1 (a);")
+    assert sentence.startswith("correct wherever judged: s = 1 (1 problem), vacuous for s = 16 on 1 (a);")
 
 
 def test_the_sentence_says_what_was_shown():
     statuses = [Status.PASS, Status.PASS, Status.VACUOUS, Status.FAIL]
     sentence = _summary(statuses, tolerated=("2",)).sentence
     assert sentence.startswith(
-        "right for s = 16 on 2 of 4 problems, wrong on 1 (first at s = 16), vacuous on 1 (2)"
+        "faulty on 1 of 4 problems (first at s = 16), correct: s = 16 (2 problems), vacuous on 1 (2)"
     )
     assert _summary([Status.PASS], state=State(interrupted=True)).sentence.startswith("interrupted")
-    assert _summary([Status.FAIL]).sentence.startswith("right on none of 1 problem, wrong on 1")
+    assert _summary([Status.FAIL]).sentence.startswith("faulty on 1 of 1 problem (first at s = 16)")
 
 
 def test_only_an_s_that_the_primary_gate_passed_is_right():
@@ -186,7 +186,7 @@ def test_only_an_s_that_the_primary_gate_passed_is_right():
         replace(_verdict(Status.INCONCLUSIVE, 64, "d"), check="box"),
     ]
     summary = _summed(cases, verdicts)
-    assert summary.sentence.startswith("right for s = 1 on 4 of 4 problems, s = 512 on 3, s = 64 on 2;")
+    assert summary.sentence.startswith("correct: s = 1 (4 problems), 512 (3), 64 (2)")
     assert summary.right_at == {"a": [1, 64, 512], "b": [1, 64], "c": [1, 512], "d": [1, 512]}
 
 
@@ -201,7 +201,7 @@ def test_where_no_window_of_an_s_was_complete_it_is_not_right(check):
 
     verdicts = [told(s, 6) for s in (1, 6, 7, 32)]
     assert roll_up(verdicts) == (
-        Status.PASS, "right for s = 1, 6; no window was complete, so nothing is said, for s = 7, 32"
+        Status.PASS, "correct for s = 1, 6; no window was complete, so nothing is said, for s = 7, 32"
     )  # fmt: skip
     assert _summed([_case(Status.PASS, s=(1, 6, 7, 32))], verdicts).right_at == {"a": [1, 6]}
     assert roll_up(verdicts[2:])[0] is Status.VACUOUS
@@ -210,7 +210,7 @@ def test_where_no_window_of_an_s_was_complete_it_is_not_right(check):
 
 def test_a_verdict_of_another_check_makes_no_s_right():
     verdicts = [replace(_verdict(Status.PASS), check="trajectory")]
-    assert _summed([_case(Status.VACUOUS)], verdicts).sentence.startswith("right on none of 1 problem")
+    assert _summed([_case(Status.VACUOUS)], verdicts).sentence.startswith("correct on none of 1 problem")
 
 
 def test_the_worst_detection_limit_stands_beside_the_median_and_the_best_does_not():

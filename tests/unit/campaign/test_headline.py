@@ -30,16 +30,16 @@ def _headline(wrong, check="step-replay"):
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        (("svm/mine-P=2", "krr/mine-P=4"), "2 of these right on fewer ranks"),
+        (("svm/mine-P=2", "krr/mine-P=4"), "2 of these correct on fewer ranks"),
         (("svm/mine-P=2", "svm/mine"), ""),
         (("svm/mine",), ""),
-        (("svm/mine", "svm/mine-P=2", "krr/mine-P=4"), "1 of these right on fewer ranks"),
-        (("krr/P=4-gram",), "1 of these right on fewer ranks"),
+        (("svm/mine", "svm/mine-P=2", "krr/mine-P=4"), "1 of these correct on fewer ranks"),
+        (("krr/P=4-gram",), "1 of these correct on fewer ranks"),
     ],
 )
 def test_what_is_right_on_fewer_ranks_is_told(wrong, told):
     sentence = _headline(wrong)
-    assert f"wrong on {len(wrong)}" in sentence
+    assert f"faulty on {len(wrong)} of " in sentence
     assert told in sentence
     assert ("fewer ranks" in sentence) == bool(told)
 
@@ -53,7 +53,7 @@ def _named(words: str) -> set[int]:
     """The s that a text names."""
     if at_most := re.fullmatch(r"s <= (\d+)", words):
         return set(range(1, int(at_most[1]) + 1))
-    return {int(one) for one in words.removeprefix("s = ").split(", ")}
+    return {int(one) for one in re.split(", | and ", words.removeprefix("s = "))}
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -79,10 +79,10 @@ def test_the_groups_say_of_each_s_on_how_many_problems_it_is_right(seed):
     words = right_in_words(right)
     problems = f"{len(right)} problem{'s' * (len(right) > 1)}"
     if not any(right.values()):
-        assert words == [f"right on none of {problems}"]
+        assert words == [f"correct on none of {problems}"]
         return
-    first = re.fullmatch(rf"right for (s .*) on (\d+) of {problems}", words[0])
-    told = [(first[1], first[2]), *(re.fullmatch(r"(s .*) on (\d+)", one).groups() for one in words[1:])]
+    first = re.fullmatch(r"correct wherever judged: (s .*) \((\d+) problems?\)", words[0])
+    told = [(first[1], first[2]), *(re.fullmatch(r"(.*) \((\d+)\)", one).groups() for one in words[1:])]
     counts = {s: int(count) for text, count in told for s in _named(text)}
     assert counts == {
         s: sum(s in values for values in right.values()) for values in right.values() for s in values
