@@ -79,7 +79,7 @@ def _finding(trajectory: Trajectory, beyond: np.ndarray, bound: float, limit: fl
     end = 0 if trajectory.stopped == GIVEN else int(trajectory.iterations[row])
     value = trajectory.alphas[row, coordinate].item()
     outside = Place(0, end, coordinate, found=value, expected=limit) if distance > 0 else Place(0, end)
-    return Finding("", distance, distance, bound, place=outside)
+    return Finding(distance, distance, bound, place=outside)
 
 
 def _most_draws(case: Case, s: int, trajectory: Trajectory) -> int:

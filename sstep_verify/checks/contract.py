@@ -111,7 +111,7 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
     steps = sum(asked.iterations for _, asked in runs.values())
     spoiled = next((_spoiled(runs[one.run][0]) for one in violations if one.item == FINITE), None)
     finding = Finding(
-        "", count, count, 0.0 if promised else np.inf, why=None if promised else Why.OVERFLOW, place=spoiled
+        count, count, 0.0 if promised else np.inf, why=None if promised else Why.OVERFLOW, place=spoiled
     )
     raised = [(key, run.raised) for key, (run, _) in runs.items() if run.raised and key in broken]
     return decided(

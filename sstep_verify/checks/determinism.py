@@ -119,7 +119,7 @@ def _judge(case: Case, s: int, trajectories: Mapping[str, Trajectory]) -> Verdic
         CHECK,
         case,
         s,
-        wrong("", sum(count for _, count, _ in differences), place=first),
+        wrong(sum(count for _, count, _ in differences), place=first),
         units="values",
         planned=compared,
         executed=compared,

@@ -113,7 +113,7 @@ def _judge_run(
         CHECK,
         case,
         s,
-        wrong("", largest, place=first),
+        wrong(largest, place=first),
         units="absolute, largest coordinate",
         planned=sum(term.planned for term in terms),
         executed=sum(term.decided for term in terms),
@@ -141,7 +141,7 @@ def compare_bits(
         largest = max(largest, float(difference[place]) or smallest_subnormal("float64"))
         found, exact = float(state[place]), float(expected[place])
         first = first or Place(0, iteration, place, found=found, expected=exact, run=f"run {name}")
-    return wrong("", largest, place=first)
+    return wrong(largest, place=first)
 
 
 def blind(case: Case, relation: Relation, original: Trajectory) -> bool:

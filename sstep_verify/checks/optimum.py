@@ -87,7 +87,7 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
     gap, dual, how = (values.gap.lower, values.gap.upper), (values.dual.lower, values.dual.upper), "float64"
     # Float64 does not hold a longdouble vector, nor its value to more than its own rounding.
     wide = not np.array_equal(alpha, point)
-    rough = Finding("", max(gap[0], 0.0), gap[1], bound).status is Status.INCONCLUSIVE
+    rough = Finding(max(gap[0], 0.0), gap[1], bound).status is Status.INCONCLUSIVE
     if (wide or rough) and problem.samples <= MOST_SAMPLES:
         exact = oracle.values(problem, [point])[0]
         gap, dual, how = exact["gap"], exact["dual"], "balls"
@@ -157,7 +157,7 @@ def _verdict(
     svm, given = case.problem.is_svm, trajectory.stopped == GIVEN
     readings: list[Reading] = []
     name, tolerance = "gap" if svm else "distance", case.claims.get("tolerance")
-    finding = Finding("", *enclosure, bound, place=Place(item=name))
+    finding = Finding(*enclosure, bound, place=Place(item=name))
     hints: tuple[Hint, ...] = ()
     # How else a vector may be read is told by certified optima.
     if finding.status is Status.FAIL and ORACLES[case.oracle].encloses:
@@ -257,7 +257,7 @@ def _not_finite(case: Case, s: int, trajectory: Trajectory) -> Verdict:
     largest = int(np.argmax(np.where(np.isfinite(final), np.abs(final), np.inf)))
     place = Place(coordinate=largest, found=float(final[largest]), item="largest entry")
     return decided(
-        CHECK, case, s, wrong("", place=place), units="absolute", planned=1, executed=1,
+        CHECK, case, s, wrong(place=place), units="absolute", planned=1, executed=1,
         claimed=trajectory.stopped != GIVEN,
         evidence={"iterations": trajectory.length, **notes(trajectory)},
     )  # fmt: skip

@@ -82,7 +82,7 @@ def _judge_continued(case: Case, trajectory: Trajectory, step_judge: StepJudge) 
     if broken := broken_chain(case, trajectory):
         return broken
     judged = step_judge.run(trajectory)
-    return placed(judged, judged.worst) if judged.worst else unbounded("", why=Why.NO_BOUND)
+    return placed(judged, judged.worst) if judged.worst else unbounded(why=Why.NO_BOUND)
 
 
 def _judge_run(
@@ -105,7 +105,7 @@ def _judge_run(
         "coverage": Coverage("step", judged.decided, length),
     }
     if not (judged.worst or exact):
-        nothing = unbounded("", why=Why.NO_BOUND if length else Why.NO_STEPS)
+        nothing = unbounded(why=Why.NO_BOUND if length else Why.NO_STEPS)
         return decided(CHECK, case, s, nothing, evidence=_evidence(judged), **fields)
     finding = decisive([*([judged.worst] if judged.worst else []), *exact])
     if judged.wrong.size:
@@ -164,10 +164,10 @@ def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
     """How the log fails to lead to what was recorded, with the signs of it; None where it does."""
     log, shape = trajectory.log, (trajectory.length, case.stream.block)
     if log is None:
-        return wrong("", place=Place(item="log missing"), signs=(NO_LOG,))
+        return wrong(place=Place(item="log missing"), signs=(NO_LOG,))
     if log.shape != shape:
         shapes: dict[str, object] = {"log_shape": [*log.shape], "expected_shape": [*shape]}
-        return wrong("", place=Place(item="log shape"), signs=(NO_LOG,), details=shapes)
+        return wrong(place=Place(item="log shape"), signs=(NO_LOG,), details=shapes)
     alpha, position, before = np.array(trajectory.alphas[0]), 0, trajectory.alphas[0]
     apart = case.formulas.level < 2
     if apart and _leads_to_end(case, trajectory, log):
@@ -222,7 +222,7 @@ def _broken_at(
         signs, hints = [NO_LOG], [unwritten(log)] if np.isnan(log).any() else []
     found, led = float(recorded[place]), float(alpha[place])
     at = Place(0, iteration, place, found=found, expected=led, item="log")
-    return wrong("", window=Window(0, iteration), place=at, signs=tuple(signs), hints=tuple(hints))
+    return wrong(window=Window(0, iteration), place=at, signs=tuple(signs), hints=tuple(hints))
 
 
 def _evidence(judged: JudgedRun) -> dict[str, object]:

@@ -139,16 +139,16 @@ def _evaluated(case: Case, vector: np.ndarray, predicted: bool) -> dict[str, Eva
 def _finding(name: str, claim: Claim, known: Evaluated | None, true: tuple[float, float]) -> Finding:
     """Enclosure of the distance between what is reported and what is true."""
     if known is None:
-        return unknown("", why=Why.UNKNOWN_CLAIM, place=Place(found=claim.value, item=name))
+        return unknown(why=Why.UNKNOWN_CLAIM, place=Place(found=claim.value, item=name))
     low, high = true
     bound = known.solver_error + claim.rounding
     place = Place(found=claim.value, expected=known.value, item=name)
     if not math.isfinite(claim.value):
-        return Finding("", math.inf if bound < math.inf else 0.0, math.inf, bound, place=place)
+        return Finding(math.inf if bound < math.inf else 0.0, math.inf, bound, place=place)
     # A difference is rounded by at most half an ulp, and the factor moves it by at least a whole one.
     lower = max(low - claim.value, claim.value - high, 0.0) * (1 - 2.0**-52)
     upper = max(high - claim.value, claim.value - low) * (1 + 2.0**-52)
-    return Finding("", lower, upper, bound, place=place)
+    return Finding(lower, upper, bound, place=place)
 
 
 def runs(case: Case) -> dict[str, RunRequest]:

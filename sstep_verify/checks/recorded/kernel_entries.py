@@ -62,7 +62,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
     if lacking is not None:
         findings.append(lacking)
     if not findings:
-        findings = [unknown("", why=Why.NOT_RECORDED)]
+        findings = [unknown(why=Why.NOT_RECORDED)]
     fails = decisive(findings).status is Status.FAIL
     found = _diagnosis(case, judged) if fails and lacking is None else None
     defects = found.defects if found else ()
@@ -94,7 +94,7 @@ def _lacking(case: Case, trajectory: Trajectory) -> Finding | None:
         absent = np.setdiff1d(draws, panel.columns)
         if absent.size:
             place = Place(begin, begin, int(absent[0]), item="row that the panel lacks")
-            return wrong("", signs=("panels",), place=place)
+            return wrong(signs=("panels",), place=place)
     return None
 
 
@@ -177,7 +177,7 @@ class PanelRows:
         if lower > bound:
             row, column = divmod(worst, self.among.size)
             place = self._place(int(self._in_float64[row]), column)
-            findings.append(Finding("", lower, lower, bound, place=place))
+            findings.append(Finding(lower, lower, bound, place=place))
         return findings
 
     @cached_property

@@ -84,7 +84,7 @@ def _judge(
     seen = {name: counts[other] for name, other in WITNESSED.items() if other in counts and name in best}
     own = {name: counts[name] for name in known}
     findings = [
-        wrong("", abs(made - best[name]), place=Place(found=made, expected=best[name], item=name + how))
+        wrong(abs(made - best[name]), place=Place(found=made, expected=best[name], item=name + how))
         for how, of_whom in (("", own), (" that the MPI library counted", seen))
         for name, made in of_whom.items()
     ]
@@ -92,7 +92,7 @@ def _judge(
         findings += _others(case, whole)
     if missing := ", ".join(name for name in due if name not in known):
         uncounted = Place(item=missing)
-        findings.append(Finding("", 0.0, math.inf, 0.0, why=Why.NOT_RECORDED, place=uncounted))
+        findings.append(Finding(0.0, math.inf, 0.0, why=Why.NOT_RECORDED, place=uncounted))
     yield decided(
         CHECK,
         case,
@@ -122,7 +122,7 @@ def _others(case: Case, trajectory: Trajectory) -> list[Finding]:
         return []
     followed = counts[AFTER_OTHERS]
     place = Place(found=followed, expected=recorded, item="reductions after another collective")
-    return [wrong("", max(followed - recorded, 0), place=place)]
+    return [wrong(max(followed - recorded, 0), place=place)]
 
 
 def _terms(case: Case, s: int, steps: int, windows: int, whole: Trajectory) -> tuple[Term, ...]:

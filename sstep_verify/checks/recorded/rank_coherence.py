@@ -61,7 +61,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         counts = collectives, collectives
         terms.append(planted("a rank that receives others", distinct, 0.0, *counts, Why.NO_EFFECT))
     if not findings:
-        findings = [Finding("", 0.0, float(ranks), 0.0, why=Why.NOT_RECORDED)]
+        findings = [Finding(0.0, float(ranks), 0.0, why=Why.NOT_RECORDED)]
     yield decided(
         CHECK,
         case,
@@ -80,10 +80,10 @@ def _received(received: np.ndarray) -> Finding:
     """Ranks that received other bits than rank 0 in the first collective where any did."""
     differ = received != received[0]
     if not differ.any():
-        return wrong("", 0.0)
+        return wrong(0.0)
     first = int(np.argmax(differ.any(axis=0)))
     ranks = np.flatnonzero(differ[:, first]).tolist()
-    return wrong("", len(ranks), place=Place(item=f"collective {first + 1}, {_named(ranks)}"))
+    return wrong(len(ranks), place=Place(item=f"collective {first + 1}, {_named(ranks)}"))
 
 
 def _named(ranks: list[int]) -> str:
@@ -94,10 +94,10 @@ def _compare(ranks: int, trajectory: Trajectory, iteration: int) -> Finding:
     digests = trajectory.fingerprints[iteration]
     if len(digests) != ranks:
         place = Place(0, iteration, found=len(digests), expected=ranks, item="number of ranks")
-        return wrong("", abs(ranks - len(digests)), place=place)
+        return wrong(abs(ranks - len(digests)), place=place)
     own = fingerprint(trajectory.at(iteration))
     differ = [rank for rank, digest in enumerate(digests) if digest != own]
-    return wrong("", len(differ), place=Place(0, iteration, item=_named(differ)))
+    return wrong(len(differ), place=Place(0, iteration, item=_named(differ)))
 
 
 def runs(case: Case) -> dict[str, RunRequest]:

@@ -105,11 +105,11 @@ def _segments(
     planned = int(trajectory.iterations.size)
     recorded = trajectory.weights
     if recorded is None:
-        return [unknown("", why=Why.NOT_RECORDED)], []
+        return [unknown(why=Why.NOT_RECORDED)], []
     if not (np.isfinite(recorded).all() and np.isfinite(trajectory.alphas).all()):
         if finite_promised(case, trajectory):
-            return [wrong("", place=Place(item="weights", found=float("nan")))], []
-        return [unknown("", why=Why.OVERFLOW)], []
+            return [wrong(place=Place(item="weights", found=float("nan")))], []
+        return [unknown(why=Why.OVERFLOW)], []
     drifts = oracle.drift(case.problem, list(trajectory.alphas), list(recorded))
     findings = [_finding(trajectory, 0, drifts[0], bound.initial(_float(trajectory.alphas[0])))]
     effects = []

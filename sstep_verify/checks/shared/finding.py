@@ -39,9 +39,6 @@ class Finding:
 
     Parameters
     ----------
-    what : str
-        What was compared, with both values, for the reason of the verdict; empty where the reason is made
-        from `window`.
     lower, upper : float
         Enclosure of the measured value, >= 0; of a window, where measured / bound is largest.
     bound : float
@@ -70,7 +67,6 @@ class Finding:
         Why nothing can be decided, where that is known.
     """
 
-    what: str
     lower: float
     upper: float
     bound: float
@@ -143,19 +139,19 @@ class Finding:
         }
 
 
-def wrong(what: str, size: float = math.inf, **rest: Any) -> Finding:
+def wrong(size: float = math.inf, **rest: Any) -> Finding:
     """The finding that something that must be exact is off by some size."""
-    return Finding(what, size, size, 0.0, **rest)
+    return Finding(size, size, 0.0, **rest)
 
 
-def unknown(what: str, **rest: Any) -> Finding:
+def unknown(**rest: Any) -> Finding:
     """The finding of a comparison that could not be made: INCONCLUSIVE."""
-    return Finding(what, 0.0, math.inf, math.inf, **rest)
+    return Finding(0.0, math.inf, math.inf, **rest)
 
 
-def unbounded(what: str, size: float = 0.0, **rest: Any) -> Finding:
+def unbounded(size: float = 0.0, **rest: Any) -> Finding:
     """The finding where nothing is promised: VACUOUS."""
-    return Finding(what, size, size, math.inf, **rest)
+    return Finding(size, size, math.inf, **rest)
 
 
 def decisive(findings: Sequence[Finding]) -> Finding:

@@ -141,7 +141,7 @@ def most_visible(
 
 def worst_entry(ends: np.ndarray, bound: np.ndarray) -> tuple[int, Finding]:
     """The worst of comparisons, by enclosures, shape (2, n), and bounds, shape (n,): its place, and it."""
-    entries = [Finding("", *row) for row in np.vstack([ends, bound]).T.tolist()]
+    entries = [Finding(*row) for row in np.vstack([ends, bound]).T.tolist()]
     worst = decisive(entries)
     return next(place for place, entry in enumerate(entries) if entry is worst), worst
 
@@ -188,6 +188,6 @@ def with_planted(status: Status, terms: Sequence[Term]) -> Status:
 
 def nothing_compared(check: str, case: Case, s: int, planned: int, why: Why, **fields: Any) -> Verdict:
     """Return the VACUOUS verdict of a check on a run of which it compared nothing."""
-    nothing = Finding("", 0.0, 0.0, 0.0)
+    nothing = Finding(0.0, 0.0, 0.0)
     given: dict[str, Any] = {"status": Status.VACUOUS, "why": why, "planned": planned, "executed": 0}
     return decided(check, case, s, nothing, units="nothing compared", **given, **fields)

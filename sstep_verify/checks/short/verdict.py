@@ -63,12 +63,12 @@ def compared_at(
             details = _details(iteration, unfit.lower, bound)
             if promised:
                 return replace(unfit, window=window, details=details)
-            return unbounded("", unfit.lower, window=window, details=details, why=Why.OVERFLOW)
+            return unbounded(unfit.lower, window=window, details=details, why=Why.OVERFLOW)
     other = truth.vector(states[1]) if classical else None
     distance = truth.distance(iteration, states[0], known, other)
     details = _details(iteration, float(np.max(distance[1], initial=0.0)), bound)
     if not truth.seen(known).any():
-        return unbounded("", window=window, details=details, why=Why.NOT_RECORDED)
+        return unbounded(window=window, details=details, why=Why.NOT_RECORDED)
     exact = truth.exact
     steps = type(exact.steps)(*(part[:iteration] for part in vars(exact.steps).values()))
     replay = Replay(exact.places, *distance, steps, truth.effects(s, known)[iteration], exact.bits)
@@ -76,7 +76,7 @@ def compared_at(
     finding = compare(window, replay, bound.radius, resolved)
     if math.isinf(finding.bound):
         # Nothing is promised, however wide the enclosure of what overflowed.
-        finding = unbounded("", finding.lower, window=window)
+        finding = unbounded(finding.lower, window=window)
     return replace(finding, details=details)
 
 
@@ -106,7 +106,7 @@ def _unfit(
     """
     if not np.isfinite(state).all():
         first = int(np.argmin(np.isfinite(state)))
-        return wrong("", place=Place(0, iteration, first, found=float(state[first])))
+        return wrong(place=Place(0, iteration, first, found=float(state[first])))
     other = np.zeros_like(state) if classical is None else classical
     moved = undrawn_apart(other, state, truth.places)
     if moved is None:
@@ -115,7 +115,7 @@ def _unfit(
     if classical is None and truth.case.formulas.level < 2:
         signs.append(FIRST)
     place = Place(0, iteration, moved, found=float(state[moved]), expected=float(other[moved]))
-    return wrong("", abs(float(state[moved] - other[moved])), signs=tuple(signs), place=place)
+    return wrong(abs(float(state[moved] - other[moved])), signs=tuple(signs), place=place)
 
 
 def _details(iteration: int, distance: float, bound: TrajectoryBound) -> dict[str, object]:

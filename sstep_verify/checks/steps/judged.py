@@ -120,7 +120,7 @@ class StepJudge:
             place = int(np.where(finite, distance_ratios(distance, bound), -1.0).argmax())
             size = float(np.nan_to_num(distance[place], nan=np.inf, posinf=np.inf))
             step = Window(int(steps[place]), int(steps[place]) + 1)
-            worst = Finding("", size, size, float(bound[place]), step)
+            worst = Finding(size, size, float(bound[place]), step)
         wrong = steps[finite & ~(distance <= bound)]
         return JudgedRun(self, trajectory, judged, int(finite.sum()), worst, wrong, tally)
 

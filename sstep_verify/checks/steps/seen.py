@@ -109,17 +109,14 @@ def _exact(judged: JudgedRun, iteration: int, why: str, detection_limit: dict[st
     bound = float(bounds.max())
     if not bound < math.inf or not np.isfinite(before).all():
         # A step from no vector of numbers is none.
-        return unbounded("", math.inf, window=window, details=chosen)
+        return unbounded(math.inf, window=window, details=chosen)
     if not np.isfinite(after).all():
-        return Finding(
-            "", math.inf, math.inf, bound, window, detection_limit=detection_limit, details=chosen
-        )
+        return Finding(math.inf, math.inf, bound, window, detection_limit=detection_limit, details=chosen)
     bits = BITS
     while True:
         lower, upper = judge.oracle.step_error(judged.case.problem, before, after, drawn, bits)
         place = int(np.argmax(ratios(upper, bounds)))
-        finding = Finding(
-            "", float(lower[place]), float(upper[place]), float(bounds[place]), window,
+        finding = Finding(float(lower[place]), float(upper[place]), float(bounds[place]), window,
             detection_limit=detection_limit, details=chosen,
         )  # fmt: skip
         # The radius must be small beside the bound, or the ratio is that of the radius.

@@ -184,7 +184,6 @@ def compare(
     row = place if isinstance(replay.steps, SvmSteps) else place - 1  # The M-norm comes before coordinates.
     coordinate = int(replay.places[row]) if row >= 0 else None
     return Finding(
-        "",
         float(replay.lower[place]),
         float(replay.upper[place]),
         float(bound[place]),
@@ -219,4 +218,4 @@ def moved_undrawn(window: Window, begin, end, draws: np.ndarray, *, apart: bool 
     size = float(abs(end[moved] - begin[moved]))
     found, expected = float(end[moved]), float(begin[moved])
     place = Place(window.begin, window.end, moved, found=found, expected=expected)
-    return wrong("", size, window=window, place=place, signs=tuple(signs))
+    return wrong(size, window=window, place=place, signs=tuple(signs))

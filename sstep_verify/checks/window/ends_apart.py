@@ -46,7 +46,7 @@ class EndsApart:
             return finding
         if whole.status is Status.PASS and not finding.bits:
             return whole
-        return unknown("", window=finding.window, why=Why.ENDS_APART)
+        return unknown(window=finding.window, why=Why.ENDS_APART)
 
     def _from_start(self, run: Trajectory, end: int) -> Finding:
         """A run from its own start, in float64 or exactly; INCONCLUSIVE where it is too long."""
@@ -55,5 +55,5 @@ class EndsApart:
         if screened is not None and screened.status is Status.PASS:
             return screened
         if work_of(case, window) + case.panel_words(end) > REPLAY_WORK:
-            return unknown("", window=window, why=Why.TOO_LARGE)
+            return unknown(window=window, why=Why.TOO_LARGE)
         return self._replays.finding(run, window, names=(), diagnose=False)

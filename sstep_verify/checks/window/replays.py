@@ -80,7 +80,7 @@ class WindowReplays:
         if case.formulas.weights is not None and not afresh:
             weights = trajectory.weights_at(window.begin)
             if weights is None:
-                return unknown("", window=window, place=_weights(window), why=Why.NOT_RECORDED)
+                return unknown(window=window, place=_weights(window), why=Why.NOT_RECORDED)
         if not (np.isfinite(begin).all() and (weights is None or np.isfinite(weights).all())):
             return self._spoiled_before(trajectory, window)
         before = self._before(trajectory, window)
@@ -114,12 +114,12 @@ class WindowReplays:
         if first == 0:  # weights that are formed from a finite a
             place = _weights(window)
             if finite_promised(self.case, trajectory):
-                return wrong("", window=window, place=place)
-            return unknown("", window=window, place=place, why=Why.OVERFLOW)
+                return wrong(window=window, place=place)
+            return unknown(window=window, place=place, why=Why.OVERFLOW)
         begin, end = trajectory.iterations[first - 1 : first + 1].tolist()
         draws = self.case.stream.blocks(trajectory.start + begin, trajectory.start + end)
         if self.case.panel_words(end - begin) > self.case.replay_limit:
-            return unknown("", window=window, place=Place(begin, end), why=Why.TOO_LARGE)
+            return unknown(window=window, place=Place(begin, end), why=Why.TOO_LARGE)
         weights = None if recorded is None else recorded[first - 1]
         before, after = trajectory.alphas[first - 1 : first + 1]
         stretch = RunWindow(window, before, after, draws, weights)
@@ -134,8 +134,8 @@ class WindowReplays:
         # The end does not enter the exact steps that the bound is made of.
         replay = self._replay(replace(recorded, end=recorded.begin), FIRST_BITS)
         if replay is not None and np.isfinite(bounded(self.case, replay, recorded)[1]).all():
-            return wrong("", window=recorded.window, place=place)
-        return unbounded("", math.inf, window=recorded.window, place=place, why=Why.OVERFLOW)
+            return wrong(window=recorded.window, place=place)
+        return unbounded(math.inf, window=recorded.window, place=place, why=Why.OVERFLOW)
 
     def _compared(self, recorded: RunWindow, names: Collection[str] | None, *, diagnose: bool) -> Finding:
         """The comparison, with what could have been seen and, for diagnosis, its end."""

@@ -169,7 +169,7 @@ def _compared(windows: Screened, place: int, window: Window) -> Finding:
     distance, bound = float(windows.distance[place]), float(windows.bound[place])
     beyond = windows.ratio[place] > 1.0
     lower, why = (0.0, Why.NOT_REPLAYED) if beyond else (distance, None)
-    return Finding("", lower, distance, bound, window, source=SCREEN, why=why)
+    return Finding(lower, distance, bound, window, source=SCREEN, why=why)
 
 
 def _first_unlike(plain: Trajectory, run: Trajectory) -> tuple[int, int] | None:

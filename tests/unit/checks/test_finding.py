@@ -37,36 +37,34 @@ from sstep_verify.verdict import Status
     ],
 )
 def test_the_status_follows_from_the_enclosure_and_the_bound(lower, upper, bound, status):
-    assert Finding("", lower, upper, bound).status is status
+    assert Finding(lower, upper, bound).status is status
 
 
 def test_the_three_outcomes_without_a_comparison():
-    assert wrong("").status is Status.FAIL
-    assert wrong("").ratio == math.inf
-    assert unknown("").status is Status.INCONCLUSIVE
-    assert unknown("").ratio == 0.0
-    assert unbounded("").status is Status.VACUOUS
-    assert unbounded("", math.inf).status is Status.VACUOUS
+    assert wrong().status is Status.FAIL
+    assert wrong().ratio == math.inf
+    assert unknown().status is Status.INCONCLUSIVE
+    assert unknown().ratio == 0.0
+    assert unbounded().status is Status.VACUOUS
+    assert unbounded(math.inf).status is Status.VACUOUS
 
 
 def test_the_worst_status_decides_then_the_largest_ratio():
-    passed, failed = Finding("", 0.0, 0.9, 1.0), Finding("", 1.1, 1.2, 1.0)
-    assert decisive([failed, passed, unbounded("")]) is failed
-    assert decisive([passed, Finding("", 0.0, 0.1, 1.0)]) is passed
-    wide = Finding("", 0.0, 9.0, 1.0)
+    passed, failed = Finding(0.0, 0.9, 1.0), Finding(1.1, 1.2, 1.0)
+    assert decisive([failed, passed, unbounded()]) is failed
+    assert decisive([passed, Finding(0.0, 0.1, 1.0)]) is passed
+    wide = Finding(0.0, 9.0, 1.0)
     assert decisive([failed, wide]) is failed  # though the upper end of the other is farther beyond
-    assert decisive(promising([passed, unbounded("")])) is passed
-    assert decisive(promising([passed, unknown("")])).status is Status.INCONCLUSIVE
-    assert decisive(promising([unbounded("")])).status is Status.VACUOUS
+    assert decisive(promising([passed, unbounded()])) is passed
+    assert decisive(promising([passed, unknown()])).status is Status.INCONCLUSIVE
+    assert decisive(promising([unbounded()])).status is Status.VACUOUS
 
 
 def test_nothing_shows_in_a_comparison_that_decided_nothing():
     effects = {"overlap": 3.0, "omega": 2.0}
-    assert Finding("", 0.0, 0.5, 1.0, dropped=effects).shows("overlap")
-    assert not Finding("", 0.0, 0.5, 1.0, dropped=effects).shows(
-        "omega"
-    )  # twice the bound is not beyond it
-    assert not Finding("", 0.0, 5.0, 1.0, dropped=effects).shows("overlap")
+    assert Finding(0.0, 0.5, 1.0, dropped=effects).shows("overlap")
+    assert not Finding(0.0, 0.5, 1.0, dropped=effects).shows("omega")  # twice the bound is not beyond it
+    assert not Finding(0.0, 5.0, 1.0, dropped=effects).shows("overlap")
 
 
 def test_ratios_of_values_that_must_be_exact_and_of_infinite_bounds():
@@ -75,4 +73,4 @@ def test_ratios_of_values_that_must_be_exact_and_of_infinite_bounds():
 
 
 def test_a_finding_of_no_window_in_particular_is_at_the_start():
-    assert Finding("", 0.0, 0.0, 1.0).window == Window(0, 0)
+    assert Finding(0.0, 0.0, 1.0).window == Window(0, 0)

@@ -30,12 +30,12 @@ def why_of(*findings):
 
 
 def test_one_value_without_a_bound_says_nothing_of_those_that_have_one():
-    assert why_of(Finding("one", 1.0, 1.0, 2.0), unbounded("other", 3.0)) is Why.NO_BOUND
+    assert why_of(Finding(1.0, 1.0, 2.0), unbounded(3.0)) is Why.NO_BOUND
 
 
 def test_what_is_not_decided_is_said_to_hold_the_bound_only_where_it_does():
-    assert why_of(Finding("wide", 1.0, 3.0, 2.0)) is Why.TOO_WIDE
-    assert why_of(unknown("nothing")) is Why.NOT_RECORDED
+    assert why_of(Finding(1.0, 3.0, 2.0)) is Why.TOO_WIDE
+    assert why_of(unknown()) is Why.NOT_RECORDED
 
 
 def test_the_worst_entry_comes_with_its_place():

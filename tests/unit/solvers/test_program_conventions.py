@@ -211,7 +211,7 @@ def test_with_replacement_what_comes_before_the_first_repeat_is_judged(tmp_path)
     length = distinct_length("mt19937", 1, 32, 3, 53, replacement=True)
     assert 10 < length < 53
     assert right.status is Status.PASS
-    assert right.evidence["iterations"] == f"{length} of {length}"
+    assert right.evidence["iterations"] == [length, length]
     with pytest.raises(RefusedError, match=rf"block {length + 1} .* twice.*S-2.5.*at most {length} iter"):
         IndexStream("mt19937", 32, 3, 53, seed=1, replacement=True)
 
