@@ -42,7 +42,8 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     """What was shown: for which s on how many problems, what could have been seen, what could not."""
     if cases and judges_a_vector(verdicts):
         return _vectors(cases, verdicts)
-    unsettled = any(one.status in UNSETTLED for one in (*cases, *verdicts))
+    statuses = {*(case.status for case in cases), *(one.status for one in verdicts)}
+    unsettled = not statuses.isdisjoint(UNSETTLED)
     words = right_in_words({case.id: right_at(case, verdicts) for case in cases}, not unsettled)
     ends = by_final_vectors(cases, verdicts)
     if 0 < len(ends) < len(cases):
