@@ -69,10 +69,13 @@ class Raised:
         Name of its type; empty where a command or another program told of it.
     message : str
         First line of what it says.
+    frames : tuple of str
+        The innermost frames of the solver's own files, the innermost last, as ``file:line in function``.
     """
 
     kind: str
     message: str
+    frames: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -128,7 +128,8 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
         claimed=False,
         violations=tuple(violations),
         raised=tuple(
-            RunError(key, error.kind, error.message, quoted=error.kind in QUOTED) for key, error in raised
+            RunError(key, error.kind, error.message, error.kind in QUOTED, error.frames)
+            for key, error in raised
         ),
         notes=(Note(NoteKind.UNPROVED, unproved),) if unproved else (),
         coverage=Coverage("run", len(runs), len(runs)),

@@ -240,7 +240,8 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
     """Yield the lines of a verdict: first what was found, then the cause of a FAIL, then the rest."""
     yield first_line(verdict)
     yield from _second_line(verdict)
-    if evidence := [*map(_note, verdict.notes), *map(_hint, verdict.hints)]:
+    evidence = [*map(_frames, verdict.raised[:1]), *map(_note, verdict.notes), *map(_hint, verdict.hints)]
+    if evidence := [*filter(None, evidence)]:
         yield f"Evidence: {' '.join(evidence)}"
     if verdict.executed and verdict.check in COMPARED:
         compared = SCREENED if verdict.bound_origin == "bounds/screen" else COMPARED[verdict.check]
@@ -444,6 +445,11 @@ def _note(note: Note) -> str:
 
 def _hint(hint: Hint) -> str:
     return HINTS[hint.kind](*hint.detail)
+
+
+def _frames(error: RunError) -> str:
+    """Where an error was raised, the innermost frame last."""
+    return f"The last frames are {'; '.join(error.frames)}." if error.frames else ""
 
 
 def _raised(error: RunError) -> str:

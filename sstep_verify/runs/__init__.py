@@ -10,6 +10,8 @@ import math
 import os
 import signal
 import sys
+import sysconfig
+import traceback
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -43,6 +45,28 @@ MODULES: tuple[ModuleType, ...] = (builtins, math, os, np, np.linalg, scipy.lina
 """Modules whose functions judges call."""
 
 LIMIT = "the recursion limit"
+
+FRAMES = 3
+"""Frames of a solver's own files that are kept of an error."""
+
+NOT_ITS_OWN = tuple(
+    os.path.join(os.path.realpath(path), "")
+    for path in (
+        os.path.dirname(os.path.dirname(__file__)),
+        *map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")),
+    )
+)
+"""Folders whose files are not a solver's own: this package, the standard library, installed packages."""
+
+
+def _frames(error: BaseException) -> tuple[str, ...]:
+    """The innermost frames of the solver's own files, without folders."""
+    own = [
+        f"{os.path.basename(one.filename)}:{one.lineno} in {one.name}"
+        for one in traceback.extract_tb(error.__traceback__)
+        if os.path.isfile(one.filename) and not os.path.realpath(one.filename).startswith(NOT_ITS_OWN)
+    ]
+    return tuple(own[-FRAMES:])
 
 
 def asked_of(request: RunRequest) -> Asked:
@@ -124,7 +148,7 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
         kind, said = type(error).__name__, str(error)
         if run_error:
             kind, said = run_error.kind, run_error.message
-        raised = Raised(kind, said.splitlines()[0] if said else "")
+        raised = Raised(kind, said.splitlines()[0] if said else "", _frames(error))
         result = unmade(asked, raised)
     left = {*result.altered, *restore()}
     after = _digests_after(request)

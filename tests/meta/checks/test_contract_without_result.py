@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from judged import small_case
 
@@ -13,7 +15,7 @@ from sstep_verify.checks.shared.case import plain_request, run_key
 from sstep_verify.errors import NoLogError, NoResultError, ProgramError, RepeatedDrawError, WitnessError
 from sstep_verify.problems import Hinge, RBFKernel, Ridge
 from sstep_verify.protocol import Declaration, ForeignSolver
-from sstep_verify.runs import asked_of, make_run, unmade
+from sstep_verify.runs import FRAMES, asked_of, make_run, unmade
 from sstep_verify.trajectory import Raised
 from sstep_verify.verdict import Status
 
@@ -62,3 +64,19 @@ def test_a_process_that_was_ended_quotes_no_error_and_is_told_no_cause():
     case, _ = small_case(Hinge(C=1.0), RBFKernel(sigma=0.5), s_values=(S,))
     (ended,) = contract.judge(case, {run_key(S): unmade(asked_of(plain_request(case, S)), dead)}, None)
     assert ended.requirement == "S-2.7"
+
+
+def test_the_last_frames_of_the_solvers_own_files_are_kept():
+    def deep(data, left):
+        return deep(data, left - 1) if left else np.linalg.cholesky(-np.eye(2))
+
+    case, _ = small_case(Hinge(C=1.0), RBFKernel(sigma=0.5), s_values=(S,))
+    tested = CallableSolver(lambda p, b, s, a: deep(p, 5), Declaration("own", level=1))
+    tried = replace(case, declaration=tested.declaration)
+    run = make_run(ForeignSolver(tested), plain_request(tried, S))
+    assert run.raised.kind == "LinAlgError"
+    assert len(run.raised.frames) == FRAMES
+    first = deep.__code__.co_firstlineno
+    assert set(run.raised.frames) == {f"{os.path.basename(__file__)}:{first + 1} in deep"}
+    (verdict,) = contract.judge(tried, {run_key(S): run}, None)
+    assert verdict.raised[0].frames == run.raised.frames

@@ -12,7 +12,7 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 3": "a4a196b07dfbdcaa6fb24e028dd21ce014fb423099556b1fdd5dfbf54849eeee",
+    "artefact 3": "7ee0dcf60199878eb6aa81cf2089f28d293ee141230b1de4282792982b6cceea",
     "results 3": "c86843cdd342cf5168a179ad0e4e239a78891d830ce4ed9df7346297d816dd80",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
