@@ -225,7 +225,7 @@ def test_an_s_of_which_no_window_was_complete_is_not_right(tmp_path):
     report = verify(path, "smoke", tasks=["krr"], s=[1, length, length + 1])
     assert report.results.summary.right_at == {report.results.cases[0].id: [1, length]}
     assert report.results.summary.sentence.startswith(
-        f"correct wherever judged: s = 1 and {length} (1 problem), "
+        f"judged by final vectors only: correct wherever judged: s = 1 and {length} (1 problem)"
     )
     assert "no window was complete" in report.results.cases[0].reason
 
