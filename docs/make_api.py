@@ -32,8 +32,8 @@ GROUPS = {
         "IndexStream",
     ),
     "Solvers": (
-        "Solver", "Declaration", "RunRequest", "Trajectory", "CallableSolver", "ReferenceSolver",
-        "ProductionSolver",
+        "Solver", "Declaration", "Exchange", "RunRequest", "Trajectory", "CallableSolver",
+        "ReferenceSolver", "ProductionSolver",
     ),
     "Errors": ("SstepVerifyError", "FailedError", "InputError", "DataError", "MissingExtraError"),
 }  # fmt: skip
@@ -95,6 +95,9 @@ def _sections(value) -> list[str]:
             continue
         if not isinstance(section.value, list):
             parts.append(f"{section.title}:\n\n{section.value.description}\n")
+            continue
+        if section.kind is griffe.DocstringSectionKind.examples:
+            parts += [f"Example:\n\n```python\n{text}\n```\n" for _, text in section.value]
             continue
         items = [_item(item) for item in section.value]
         parts.append(f"{section.kind.value.capitalize()}:\n\n" + "\n".join(items) + "\n")

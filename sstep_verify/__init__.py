@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from sstep_verify.adapters import CallableSolver, ReferenceSolver
-    from sstep_verify.declaration import Declaration
+    from sstep_verify.declaration import Declaration, Exchange
     from sstep_verify.errors import DataError, FailedError, InputError, MissingExtraError, SstepVerifyError
     from sstep_verify.judging import judge
     from sstep_verify.problems import (
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sstep_verify.verifying import Report, parametrize_with_checks, verify
 
 _ROOMS = {
-    "declaration": ("Declaration",),
+    "declaration": ("Declaration", "Exchange"),
     "errors": ("DataError", "FailedError", "InputError", "MissingExtraError", "SstepVerifyError"),
     "judging": ("judge",),
     "problems": (
@@ -55,6 +55,7 @@ __all__ = [
     "CallableSolver",
     "DataError",
     "Declaration",
+    "Exchange",
     "FailedError",
     "Hinge",
     "IndexStream",

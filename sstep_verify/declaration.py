@@ -23,6 +23,12 @@ SEPARATE = "separate timers"
 PER_WINDOW = "per-window"
 """Exchange of which only the number of collectives is known: one a window, beside those of a set-up."""
 
+KEPT_GRAM, COLUMN_CACHE = "kept-gram", "column-cache"
+"""Exchanges of a solver that keeps kernel rows: all of them, or as many as fit."""
+
+EXCHANGES = ("allreduce", "reduce-scatter", "gram", "support", COLUMN_CACHE, KEPT_GRAM, PER_WINDOW)
+"""Kinds of `Exchange`."""
+
 LIBRARY_ULPS = 4.0
 """Error of exp and pow, in units in the last place, that NumPy and C libraries keep to on every processor.
 
@@ -39,11 +45,58 @@ KNOWN = {
     "products": get_args(Products),
     "rbf": get_args(Distances),
     "factorisation": get_args(Factorisation),
-    "exchange": (
-        "", "allreduce", "reduce-scatter", "gram", "support", "column-cache", "kept-gram", PER_WINDOW,
-    ),
-}  # fmt: skip
+}
 """Values of the fields of a `Declaration` that choose between derivations."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What the ranks of a solver communicate, for counting; m is the number of samples.
+
+    All kinds but gram and per-window have a set-up for the RBF kernel by norm expansion: one collective
+    reduces the m squared norms. Formulas: docs/costs.md.
+
+    Parameters
+    ----------
+    kind : str
+        One of these. allreduce: the m words of every distinct column of a window, one collective a window.
+        support: of these words only those of samples where a is not 0 as the window before begins, or that
+        one of the two draws. reduce-scatter: the words of allreduce and those of gram, a collective each.
+        gram (linear kernel): c^2 + c words for c distinct columns. column-cache: as allreduce, of the
+        columns that are not kept. kept-gram: all m columns once. per-window: one collective a window beside
+        those of a set-up that is not known; words are not judged.
+    rows : int
+        Of kept-gram, rows of the Gram matrix that one collective reduces, >= 0; 0 for all of them.
+    words : int
+        Of column-cache, words of kernel rows that are kept from window to window, m a row, >= 0.
+
+    Raises
+    ------
+    InputError
+        If the kind is unknown, a count is no whole number or negative, or one is given with a kind that
+        has none.
+
+    Examples
+    --------
+    >>> Exchange("kept-gram", rows=256)
+    Exchange(kind='kept-gram', rows=256, words=0)
+    """
+
+    kind: str
+    rows: int = 0
+    words: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind not in EXCHANGES:
+            raise InputError(f"exchange {self.kind!r} is unknown; known: {', '.join(EXCHANGES)}")
+        for name, kind in (("rows", KEPT_GRAM), ("words", COLUMN_CACHE)):
+            count = getattr(self, name)
+            if type(count) is not int or count < 0:
+                raise InputError(
+                    f"exchange {self.kind}: {name} = {count!r}, but it must be a whole number >= 0"
+                )
+            if count and self.kind != kind:
+                raise InputError(f"exchange {self.kind}: {name} = {count} goes with exchange {kind} only")
 
 
 @dataclass(frozen=True)
@@ -87,19 +140,8 @@ class Declaration:
         Whether a run that is asked for it writes down the new value of each drawn coordinate
         (``Trajectory.log``). The function of a `CallableSolver` then gets an array for it as its fifth
         argument.
-    exchange : str
-        What is communicated, for counting: one of these, or empty if not declared. allreduce: the m words
-        of every distinct column of a window, one collective a window. support: of these words only those of
-        samples where a is not 0 as the window before begins, or that one of the two draws. reduce-scatter:
-        the words of allreduce and those of gram, a collective each. gram (linear kernel): c^2 + c words for
-        c distinct columns. column-cache: as allreduce, of the columns that are not kept. kept-gram: all m
-        columns once, `gram_rows` (or all of them) in a collective. Set-up in all but gram: RBF by norm
-        expansion reduces the m squared norms in one collective. per-window: one collective a window beside
-        those of a set-up that is not known; words are not judged. Formulas: docs/costs.md.
-    gram_rows : int
-        Rows of a kept Gram matrix that one collective reduces; 0 for all of them.
-    cache_words : int
-        Words of kernel rows that exchange column-cache keeps from window to window.
+    exchange : Exchange, optional
+        What is communicated, for counting. None, the default, if it is not declared.
     ranks : int
         Number of processes, >= 1.
     weights : int, optional
@@ -128,9 +170,7 @@ class Declaration:
     factorisation: Factorisation = "cholesky"
     panels: bool = False
     log: bool = False
-    exchange: str = ""
-    gram_rows: int = 0
-    cache_words: int = 0
+    exchange: Exchange | None = None
     ranks: int = 1
     weights: int | None = None
     level: int = 2
@@ -145,7 +185,7 @@ class Declaration:
             if value not in known and not (field_name == "precision" and value in self.internal):
                 raise InputError(
                     f"{field_name} {value!r} of the {self.name} solver is unknown; "
-                    f"known: {', '.join(name or 'an empty text' for name in known)}"
+                    f"known: {', '.join(known)}"
                     + " (of kernel and recurrence together: the coarser)"
                     * (field_name == "precision")
                 )
@@ -153,13 +193,12 @@ class Declaration:
             raise InputError(
                 f"level = {self.level!r} of the {self.name} solver, but it must be 0, 1, 2 or 3"
             )
-        for field_name, lowest in (("gram_rows", 0), ("cache_words", 0), ("ranks", 1)):
-            if getattr(self, field_name) < lowest:
-                raise InputError(
-                    f"{field_name} = {getattr(self, field_name)} of the {self.name} solver, "
-                    f"but it must be >= {lowest}"
-                )
-
+        exchange: object = self.exchange
+        if exchange is not None and not isinstance(exchange, Exchange):
+            given = f"Exchange({exchange!r})" if exchange in EXCHANGES else "an Exchange, or None"
+            raise InputError(f"exchange = {exchange!r} of the {self.name} solver: give {given}")
+        if self.ranks < 1:
+            raise InputError(f"ranks = {self.ranks} of the {self.name} solver, but it must be >= 1")
         if self.weights is not None and (type(self.weights) is not int or self.weights < 0):
             raise InputError(
                 f"weights = {self.weights!r} of the {self.name} solver, but it must be >= 0, the windows "

@@ -10,6 +10,7 @@ import numpy as np
 from sstep_verify.adapters.callable import observed
 from sstep_verify.adapters.ours import whole_run
 from sstep_verify.costs.tuning import Tuner
+from sstep_verify.declaration import Exchange
 from sstep_verify.errors import InputError
 from sstep_verify.protocol import Declaration, Observer, RunRequest
 from sstep_verify.ranks import LIMIT
@@ -73,7 +74,7 @@ class TrainingSolver:
             name=name,
             panels=False,
             log=log,
-            exchange="gram" if gram and self._ranks == 1 and not tuned else "",
+            exchange=Exchange("gram") if gram and self._ranks == 1 and not tuned else None,
             level=0,
             weights=self._interval if gram else None,
             options={**declared.options, "interval": self._interval, "s tuned": tuned},

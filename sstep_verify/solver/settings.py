@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from sstep_verify.compiled import AVAILABLE
-from sstep_verify.declaration import SEPARATE, Declaration, Distances, Update
+from sstep_verify.declaration import (
+    COLUMN_CACHE,
+    KEPT_GRAM,
+    SEPARATE,
+    Declaration,
+    Distances,
+    Exchange,
+    Update,
+)
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, Kernel, LinearKernel, Loss, Problem, Ridge
 from sstep_verify.problems.transforms import require_usable
@@ -117,6 +125,12 @@ class Options:
                 "use 'allreduce' or 'reduce-scatter'"
             )
 
+    @property
+    def _communicated(self) -> Exchange:
+        if self.keep_gram:
+            return Exchange(KEPT_GRAM, rows=GRAM_ROWS)
+        return Exchange(COLUMN_CACHE, words=self.cache) if self.cache else Exchange(self.exchange)
+
     def declaration(self, ranks: int) -> Declaration:
         """What the solver is with these options on some ranks."""
         return Declaration(
@@ -126,11 +140,9 @@ class Options:
             rbf=self.rbf,
             panels=True,
             log=True,
-            exchange="kept-gram" if self.keep_gram else "column-cache" if self.cache else self.exchange,
+            exchange=self._communicated,
             weights=self.recompute if self.exchange == "gram" else None,
             level=3,
-            gram_rows=GRAM_ROWS if self.keep_gram else 0,
-            cache_words=self.cache or 0,
             ranks=ranks,
             options={
                 "gram kept": self.keep_gram,

@@ -11,7 +11,7 @@ import numpy as np
 from sstep_verify import ProductionSolver, Trajectory
 from sstep_verify.campaign.verdicts.case import stored_as
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.declaration import KNOWN, Declaration
+from sstep_verify.declaration import KNOWN, Declaration, Exchange
 from sstep_verify.problems import (
     IndexStream,
     Kernel,
@@ -124,6 +124,7 @@ def _drawn(generator: np.random.Generator, row: dict[str, str], kernel: Kernel) 
     declared = Declaration(
         "drawn",
         **values,
+        exchange=Exchange(row["exchange"]) if row["exchange"] else None,
         ranks=number if row["ranks"] == "several" else 1,
         weights={KEPT: 0, AGAIN: number}.get(row["weights"]),
         level=int(row["level"]),

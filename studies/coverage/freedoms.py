@@ -14,7 +14,7 @@ from typing import get_args, get_type_hints
 import scipy.sparse
 
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.declaration import KNOWN, Declaration
+from sstep_verify.declaration import EXCHANGES, KNOWN, Declaration
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.scenarios.draws import KERNEL_NAMES
 from studies.legal.undeclared import Undeclared
@@ -36,7 +36,7 @@ NO_FREEDOM = {
 
 CHOSEN: dict[str, tuple[str, ...]] = {
     **KNOWN,
-    "exchange": ("", "allreduce", "per-window", *OWN_EXCHANGES),
+    "exchange": ("", *EXCHANGES),
     "ranks": ("1", "several"),
     "weights": (NONE, KEPT, AGAIN),
     "level": ("0", "1", "2", "3"),
@@ -48,7 +48,7 @@ SWITCHES = tuple(one.name for one in fields(Declaration) if isinstance(one.defau
 DECLARED = {
     name: CHOSEN.get(name, SWITCH)
     for name in (
-        *(name for name in KNOWN if name != "exchange"),
+        *KNOWN,
         *(one.name for one in fields(Declaration) if one.name not in NO_FREEDOM),
     )
 }
@@ -120,6 +120,7 @@ def declared_values(declaration: Declaration) -> dict[str, str]:
     """The values that a declaration has of each of its freedoms."""
     values = {name: getattr(declaration, name) for name in DECLARED}
     values |= {
+        "exchange": declaration.exchange.kind if declaration.exchange else "",
         "ranks": DECLARED["ranks"][declaration.ranks > 1],
         "weights": NONE if declaration.weights is None else AGAIN if declaration.weights else KEPT,
         "level": str(declaration.level),

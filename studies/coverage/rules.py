@@ -112,10 +112,6 @@ RULES: tuple[Rule, ...] = (
     *_rules("level 1 shows no window", "level", ("1",), {"exchange": ("",), **HIDDEN}),
     *_rules("level 2 shows no counts", "level", ("2",), {"exchange": ("",)}),
     *_rules("nothing is shown", "panels", (NO,), {"shown": ("rows",)}),
-    *_rules("a number of Gram rows is one of exchange kept-gram", "gram_rows", (YES,), {
-        "exchange": ("kept-gram",)}),
-    *_rules("a cache is one of exchange column-cache", "cache_words", (YES,), {
-        "exchange": ("column-cache",)}),
     *_rules("windows of one step are whole", "s", ("1",), {
         "iterations": others("iterations", "a short last one"), "unit": ("1",)}),
     *_rules("runs of whole units have whole windows", "unit", ("s",), {

@@ -12,7 +12,7 @@ from typing import Any
 
 from sstep_verify.adapters.program.tables import LOGGED, WAYS, Draws, Printed, Program, refuse_if
 from sstep_verify.adapters.program.translate import Conventions
-from sstep_verify.declaration import PER_WINDOW, Declaration
+from sstep_verify.declaration import PER_WINDOW, Declaration, Exchange
 from sstep_verify.errors import InputError, among
 from sstep_verify.files import read_whole
 from sstep_verify.files.records import build, convert, table_from
@@ -164,16 +164,17 @@ class ProgramFile:
                 raise InputError(f"{where}: {name} is not declared, but follows from what the program does")
             if name not in known:
                 raise InputError(f"{where}: {name!r} is unknown{among(name, known)}")
-        counted = str(self.declaration.get("exchange", PER_WINDOW if given.witness else ""))
-        if counted not in ("", PER_WINDOW):
+        told = self.declaration.get("exchange", PER_WINDOW if given.witness else "")
+        exchange = _exchange(told, f"{where}: exchange")
+        if exchange and exchange.kind != PER_WINDOW:
             raise InputError(
-                f"{where}: exchange = {counted!r}, but of a program only {PER_WINDOW!r} is judged"
+                f"{where}: exchange = {exchange.kind!r}, but of a program only {PER_WINDOW!r} is judged"
             )
         # Of rounded results only the ends are judged; weights that are maintained are not shown.
         level = 2 if given.writes in ("log", "trace") and not self.carries else 1
         level = 0 if self.rounded or self.ends_apart else level
         fixed = {
-            "exchange": counted, "name": given.name, "log": given.writes == "log" and not self.rounded,
+            "exchange": exchange, "name": given.name, "log": given.writes == "log" and not self.rounded,
             "ranks": ranks, "level": level, "panels": given.panel and level >= 2,
         }  # fmt: skip
         made: Declaration = convert({**self.declaration, **fixed}, Declaration, where)
@@ -191,6 +192,13 @@ class ProgramFile:
             ),
         )
         return made
+
+
+def _exchange(told: object, where: str) -> Exchange | None:
+    """An exchange from a file: its kind, or a table of its fields; an empty text if none is declared."""
+    if told == "":
+        return None
+    return build({"kind": told} if isinstance(told, str) else told, Exchange, where)
 
 
 def read_program(path: str | Path, settings: Sequence[str] = ()) -> ProgramFile:

@@ -247,11 +247,11 @@ def _stream_words(case: Case) -> str:
 
 
 def _facts(case: Case, reference: Reference, memory: Memory) -> dict[str, object]:
-    declared = case.declaration
+    declared, exchange = case.declaration, case.declaration.exchange
     counts = {
-        name.replace("_", " "): value
-        for name in ("gram_rows", "cache_words", "weights")
-        if (value := getattr(declared, name))
+        "gram rows": exchange.rows if exchange else 0,
+        "cache words": exchange.words if exchange else 0,
+        "weights": declared.weights,
     }
     not_replayed = [s for s in case.s_values if not window_replay.replayable(case, s)]
     return {
@@ -259,8 +259,8 @@ def _facts(case: Case, reference: Reference, memory: Memory) -> dict[str, object
         **reference.facts,
         "memory": memory.words,
         "solver": f"{declared.name}, {declared.precision}, update {declared.update}",
-        "solver options": {**declared.options, **counts},
-        "exchange": declared.exchange or "not declared",
+        "solver options": {**declared.options, **{name: count for name, count in counts.items() if count}},
+        "exchange": exchange.kind if exchange else "not declared",
         "ranks": declared.ranks,
         LEVEL: declared.level,
         "index stream": _stream_words(case),

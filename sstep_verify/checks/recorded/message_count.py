@@ -33,7 +33,7 @@ from sstep_verify.costs.messages import (
     drawn_windows,
     panel_sizes,
 )
-from sstep_verify.declaration import PER_WINDOW, SEPARATE
+from sstep_verify.declaration import COLUMN_CACHE, KEPT_GRAM, PER_WINDOW, SEPARATE, Exchange
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import AFTER_OTHERS, BROADCASTS, WITNESSED, Trajectory
@@ -45,9 +45,15 @@ SUPPORT = "support"
 """Exchange whose words depend on a, and so on the log of a run."""
 
 
+def _declared(case: Case) -> Exchange:
+    """The exchange that is declared: without one the check does not apply."""
+    assert case.formulas.exchange is not None
+    return case.formulas.exchange
+
+
 def _requests(case: Case, s: int) -> dict[str, RunRequest]:
     """The plain run, logged where words depend on a; of exchange per-window one of half its windows."""
-    plain, exchange = plain_request(case, s), case.formulas.exchange
+    plain, exchange = plain_request(case, s), _declared(case).kind
     requests = {run_key(s): replace(plain, log=exchange == SUPPORT and loggable(case))}
     half = _windows(case.iterations, s) // 2 * s
     if exchange == PER_WINDOW and half:
@@ -70,7 +76,7 @@ def _judge(
     """
     counts, steps, windows = whole.counters, whole.length, _windows(whole.length, s)
     due: tuple[str, ...] = COUNTED
-    if case.formulas.exchange != PER_WINDOW:
+    if _declared(case).kind != PER_WINDOW:
         expected = expected_counts(case, s, whole)
     elif half is None:
         return
@@ -127,8 +133,8 @@ def _others(case: Case, trajectory: Trajectory) -> list[Finding]:
 
 def _terms(case: Case, s: int, steps: int, windows: int, whole: Trajectory) -> tuple[Term, ...]:
     """What communicating as the classical method does, or once per draw, would have added."""
-    exchange = case.formulas.exchange
-    if exchange in ("kept-gram", "column-cache") or s == 1:
+    exchange = _declared(case).kind
+    if exchange in (KEPT_GRAM, COLUMN_CACHE) or s == 1:
         return ()
     often = planted(
         "communication in every iteration", steps - windows, 0.0, windows, windows, Why.NO_EFFECT
@@ -145,19 +151,19 @@ def expected_counts(case: Case, s: int, trajectory: Trajectory) -> list[dict[str
 
     Without the words for exchange support where the run has no log: they depend on a.
     """
-    declared, samples = case.formulas, case.problem.samples
-    norms = case.problem.kernel.of_distance and declared.rbf == "norm-expansion"
-    if declared.exchange == "kept-gram":
-        sizes = samples, -(-trajectory.length // s), declared.gram_rows, norms
+    declared, samples = _declared(case), case.problem.samples
+    norms = case.problem.kernel.of_distance and case.formulas.rbf == "norm-expansion"
+    if declared.kind == KEPT_GRAM:
+        sizes = samples, -(-trajectory.length // s), declared.rows, norms
         return [messages.kept_gram_counts(*sizes, formed=formed).counters for formed in (True, False)]
-    if declared.exchange == "column-cache":
-        capacity = min(declared.cache_words // samples, samples)
+    if declared.kind == COLUMN_CACHE:
+        capacity = min(declared.words // samples, samples)
         missing = cache_misses(_drawn(case, s, trajectory), samples, capacity)
         return [messages.column_cache_counts(samples, missing, norms).counters]
-    if declared.exchange == SUPPORT:
+    if declared.kind == SUPPORT:
         return [_of_support(case, s, trajectory, norms)]
     distinct = distinct_columns(case, s, trajectory)
-    return [messages.window_counts(declared.exchange, samples, distinct, norms).counters]
+    return [messages.window_counts(declared.kind, samples, distinct, norms).counters]
 
 
 def _of_support(case: Case, s: int, trajectory: Trajectory, norms: bool) -> dict[str, int]:
@@ -179,7 +185,7 @@ def _drawn(case: Case, s: int, trajectory: Trajectory) -> Iterator[np.ndarray]:
 
 def applies(case: Case, s: int) -> bool:
     """Whether an exchange is declared."""
-    return bool(case.formulas.exchange)
+    return case.formulas.exchange is not None
 
 
 def runs(case: Case) -> dict[str, RunRequest]:

@@ -10,13 +10,14 @@ from plant import plant
 
 from sstep_verify.checks.recorded import message_count as check
 from sstep_verify.costs.messages import COUNTED
-from sstep_verify.declaration import PER_WINDOW
+from sstep_verify.declaration import PER_WINDOW, Exchange
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.solver import windows as columns
 from sstep_verify.solver.exchanges import exchange as exchange_allreduce
 from sstep_verify.verdict import Status, Why
 
+EXCHANGE = Exchange(PER_WINDOW)
 KERNELS = [LinearKernel(), PolynomialKernel(), RBFKernel(0.3)]
 
 
@@ -47,7 +48,7 @@ def test_a_large_gram_matrix_is_formed_in_several_collectives():
     case, tested = small_case(Hinge(0.5), samples=600, solver=ProductionSolver(keep_gram=True))
     verdicts = judged(check, case, tested)
     assert {verdict.status for verdict in verdicts.values()} == {Status.PASS}
-    rows = case.declaration.gram_rows
+    rows = case.declaration.exchange.rows
     assert verdicts[1].evidence["expected"]["collectives"] == -(-600 // rows) > 1
     assert verdicts[4].evidence["expected"]["collectives"] == 0  # kept from the run before
 
@@ -82,7 +83,7 @@ def test_an_exchange_in_every_iteration_is_vacuous_where_there_is_one_iteration(
 
 def test_counts_are_judged_where_they_are_declared():
     case, tested = small_case(Hinge(0.5))
-    silent = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, exchange=""))
+    silent = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, exchange=None))
     assert judged(check, silent, tested, of=()) == {}
     uncounted = lambda run: dataclasses.replace(run, counters={})  # noqa: E731
     for verdict in judged(check, case, tested, change=uncounted).values():
@@ -105,7 +106,7 @@ def test_counts_are_judged_where_they_are_declared():
 )
 def test_of_a_program_one_collective_a_window_is_due_beside_its_set_up(collectives, status):
     case, tested = small_case(Hinge(0.5), s_values=(4,), iterations=75)
-    case = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, exchange=PER_WINDOW))
+    case = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, exchange=EXCHANGE))
 
     def counted(trajectory):
         count = collectives(-(-trajectory.length // 4), trajectory.length)
@@ -123,21 +124,21 @@ def test_of_a_program_one_collective_a_window_is_due_beside_its_set_up(collectiv
 
 def test_of_a_classical_run_the_count_is_judged_too():
     case, tested = small_case(Hinge(0.5), s_values=(1,), iterations=75)
-    case = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, exchange=PER_WINDOW))
+    case = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, exchange=EXCHANGE))
     counted = lambda run: dataclasses.replace(run, counters={"collectives": run.length + 1})  # noqa: E731
     assert judged(check, case, tested, change=counted)[1].status is Status.PASS
 
 
 def test_of_a_single_window_nothing_is_said():
     case, tested = small_case(Hinge(0.5), s_values=(75,), iterations=75)
-    case = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, exchange=PER_WINDOW))
+    case = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, exchange=EXCHANGE))
     assert judged(check, case, tested, of=()) == {}
 
 
 @pytest.mark.parametrize(("seen", "status"), [(0, Status.PASS), (1, Status.FAIL)])
 def test_of_a_program_what_a_witness_saw_is_compared_too(seen, status):
     case, tested = small_case(Hinge(0.5), s_values=(4,), iterations=75)
-    declared = dataclasses.replace(case.declaration, exchange=PER_WINDOW, ranks=2)
+    declared = dataclasses.replace(case.declaration, exchange=EXCHANGE, ranks=2)
     case = dataclasses.replace(case, declaration=declared)
 
     def counted(trajectory):

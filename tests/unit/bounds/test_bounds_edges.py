@@ -48,9 +48,7 @@ def test_an_unknown_value_of_a_declaration_is_named(field):
         Declaration("mine", **{field: "odd"})
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("ranks", 0), ("weights", -1), ("weights", True), ("gram_rows", -1)]
-)
+@pytest.mark.parametrize(("field", "value"), [("ranks", 0), ("weights", -1), ("weights", True)])
 def test_a_count_of_a_declaration_out_of_range_is_named(field, value):
     with pytest.raises(InputError, match=f"{field} = {value} of the mine solver, but it must be >="):
         Declaration("mine", **{field: value})

@@ -37,7 +37,7 @@ def test_the_solver_of_a_family_is_its_own_only_variant(options, exchange):
     assert made.pop("as-used") is tested
     ranks = options.get("ranks", 1)
     assert isinstance(tested, DistributedSolver if ranks > 1 else ProductionSolver)
-    assert (tested.declaration.exchange, tested.declaration.ranks) == (exchange, ranks)
+    assert (tested.declaration.exchange.kind, tested.declaration.ranks) == (exchange, ranks)
     assert not made
 
 
@@ -119,7 +119,7 @@ def test_every_run_of_the_shipped_solver_in_its_campaigns_is_made_again(name):
 def test_the_shipped_campaign_has_each_exchange_on_two_and_four_ranks():
     specs = [spec for unit in expand(read_definition("parallel")) for spec in unit.work]
     exchanges = {
-        spec.family.solvers()[""].declaration.exchange
+        spec.family.solvers()[""].declaration.exchange.kind
         for spec in specs
         if spec.family.solver == "production"
     }

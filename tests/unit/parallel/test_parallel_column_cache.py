@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sstep_verify.checks.recorded.message_count import expected_counts
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.declaration import Declaration
+from sstep_verify.declaration import Declaration, Exchange
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
 from sstep_verify.solver.windows import ColumnCache
@@ -55,7 +55,7 @@ def test_the_policy_is_the_one_that_is_counted(setup):
     )
     problem = Problem("cached", np.ones((samples, 1)), targets, LinearKernel(), loss)
     stream = IndexStream("uniform", samples, block, iterations, seed=seed)
-    declaration = Declaration("cached", exchange="column-cache", cache_words=capacity * samples)
+    declaration = Declaration("cached", exchange=Exchange("column-cache", words=capacity * samples))
     case = Case("cached", problem, stream, (s,), iterations, declaration)
     run = Trajectory(s, 0, np.array([0, iterations]), np.zeros((2, samples)))
     window = min(s * block, samples)

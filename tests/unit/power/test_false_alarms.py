@@ -84,7 +84,7 @@ def test_a_cache_holds_the_rows_of_a_window():
     assert len(cached) == 4
     scenario = Scenario(samples=9, features=2, s=4, iterations=20, seed=3)
     for one in cached:
-        assert one.solver(scenario).declaration.cache_words == 4 * 9
+        assert one.solver(scenario).declaration.exchange.words == 4 * 9
         made = judged_run(one, scenario, ("step-replay",))
         assert [decided(verdict) for verdict in made.verdicts] == [True]
 

@@ -12,7 +12,7 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 3": "7ee0dcf60199878eb6aa81cf2089f28d293ee141230b1de4282792982b6cceea",
+    "artefact 3": "a5d4d5d6bf2d3b9e699a15ee758d6762633c73482b552807384fb32f362b52c1",
     "results 3": "c86843cdd342cf5168a179ad0e4e239a78891d830ce4ed9df7346297d816dd80",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",

@@ -14,7 +14,7 @@ from solvers import foreign_solvers as spoiled
 from sstep_verify.adapters.python import load_solver
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
-from sstep_verify.declaration import Declaration
+from sstep_verify.declaration import Declaration, Exchange
 from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.protocol import ForeignSolver, is_foreign
@@ -143,12 +143,30 @@ def test_an_error_of_our_own_solver_is_an_error():
         ({"weights": "foo"}, "weights = 'foo'"),
         ({"weights": True}, "weights = True"),
         ({"products": "foo"}, "products 'foo'.*known: any, rows"),
-        ({"exchange": "foo"}, "exchange 'foo'.*known: an empty text, allreduce"),
+        ({"exchange": "foo"}, "exchange = 'foo'.*: give an Exchange"),
+        ({"exchange": "allreduce"}, r"exchange = 'allreduce'.*: give Exchange\('allreduce'\)"),
     ],
 )
 def test_a_declaration_of_nonsense_is_refused(fields, words):
     with pytest.raises(InputError, match=words):
         Declaration("mine", **fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"kind": "foo"}, "exchange 'foo' is unknown; known: allreduce"),
+        ({"kind": ""}, "exchange '' is unknown"),
+        ({"kind": "kept-gram", "rows": -1}, "rows = -1, but it must be a whole number >= 0"),
+        ({"kind": "kept-gram", "rows": True}, "rows = True"),
+        ({"kind": "column-cache", "words": 1.0}, "words = 1.0"),
+        ({"kind": "allreduce", "rows": 3}, "rows = 3 goes with exchange kept-gram only"),
+        ({"kind": "kept-gram", "words": 3}, "words = 3 goes with exchange column-cache only"),
+    ],
+)
+def test_an_exchange_of_nonsense_is_refused(fields, words):
+    with pytest.raises(InputError, match=words):
+        Exchange(**fields)
 
 
 def test_what_chooses_between_derivations_is_known_or_refused():

@@ -126,8 +126,8 @@ def test_counts_of_training_are_judged_where_every_window_sends_what_it_says():
     request = asked(problem, iterations=59)
     for kind in (CommandSolver, TrainingSolver):
         tested = kind(interval=4, exchange="gram")
-        assert kind(interval=4, exchange="gram", tuned=True).declaration.exchange == ""
-        assert kind(interval=4).declaration.exchange == ""
+        assert kind(interval=4, exchange="gram", tuned=True).declaration.exchange is None
+        assert kind(interval=4).declaration.exchange is None
         case = Case("drawn", problem, request.stream, (3,), 59, tested.declaration)
         run = tested.run(request)
         assert set(run.counters) == set(COUNTED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from production_runs import KERNELS, problem_of
 
+from sstep_verify.declaration import Exchange
 from sstep_verify.errors import InputError
 from sstep_verify.problems import LinearKernel
 from sstep_verify.solver.settings import GRAM_ROWS, Options
@@ -64,13 +65,13 @@ def test_carried_weights_are_for_the_linear_kernel(kernel):
 )
 def test_the_declared_exchange_is_the_one_that_is_run(options, exchange, weights):
     declared = Options(**options).declaration(3)
-    assert (declared.exchange, declared.weights, declared.panels) == (exchange, weights, True)
+    assert (declared.exchange.kind, declared.weights, declared.panels) == (exchange, weights, True)
     assert (declared.level, declared.ranks) == (3, 3)
 
 
 def test_options_that_change_counts_or_bits_are_declared():
-    assert Options(keep_gram=True).declaration(1).gram_rows == GRAM_ROWS
-    assert Options(cache=77).declaration(1).cache_words == 77
+    assert Options(keep_gram=True).declaration(1).exchange == Exchange("kept-gram", rows=GRAM_ROWS)
+    assert Options(cache=77).declaration(1).exchange == Exchange("column-cache", words=77)
     assert Options(exchange="gram", recompute=5).declaration(1).weights == 5
 
 

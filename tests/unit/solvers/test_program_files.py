@@ -16,6 +16,7 @@ from sstep_verify.adapters.program import (
 )
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.read import read_definition
+from sstep_verify.declaration import Exchange
 from sstep_verify.errors import InputError, RefusedError
 from sstep_verify.problems import IndexStream
 from sstep_verify.protocol import RunRequest
@@ -56,6 +57,14 @@ def test_a_command_that_cannot_be_used_is_refused(fields, words):
         (GOOD + "[declaration]\nupdate = 'nonsense'\n", "update: 'nonsense' is refused"),
         (GOOD + "[declaration]\nname = 'x'\n", "name is not declared, but follows"),
         (GOOD + "[declaration]\nupdat = 'frozen'\n", "did you mean 'update'"),
+        (GOOD + "[declaration]\nexchange = 'foo'\n", "exchange 'foo' is unknown; known: allreduce"),
+        (GOOD + "[declaration]\nexchange = 1\n", "exchange: "),
+        (GOOD + "[declaration]\nexchange = {kind = 'gram', row = 1}\n", "did you mean 'rows'"),
+        (
+            GOOD + "[declaration]\nexchange = {kind = 'gram', rows = 1}\n",
+            "goes with exchange kept-gram only",
+        ),
+        (GOOD + "[declaration]\nexchange = {kind = 'kept-gram', rows = 1}\n", "'per-window' is judged"),
         (GOOD + "[other]\n", "unknown table 'other'"),
         (GOOD + "nice = 1\n", "nice"),
         (GOOD.replace("[program]", "[progam]"), "program"),
@@ -95,6 +104,15 @@ def test_a_program_file_and_options_say_the_same(tmp_path):
         program_from(("./x",), ("setup='make",))
     with pytest.raises(InputError, match=r"^--exec: program: program 'x': '\{foo\}': "):
         program_from(("./x", "{foo}"))
+
+
+@pytest.mark.parametrize(
+    ("told", "kind"), [("per-window", "per-window"), ('{kind = "per-window"}', "per-window"), ('""', None)]
+)
+@pytest.mark.parametrize("more", [(), ("witness=mpicc",)])
+def test_an_exchange_is_told_by_its_kind_or_by_a_table(told, kind, more):
+    declared = program_from(("./x", "{np}"), (f"exchange={told}", *more)).declared(2)
+    assert declared.exchange == (Exchange(kind) if kind else None)
 
 
 def test_a_setting_holds_in_place_of_what_a_program_file_says(tmp_path):
@@ -156,7 +174,7 @@ def test_a_program_with_draws_of_its_own_is_asked_for_nothing_else(tmp_path):
         ("s = [0]\n", "s = 0, but a window"),
         ('writes = "trace"\n[declaration]\nweights = 0\n', "and not 'trace'"),
         ('[declaration]\nweights = 0\n[conventions]\nscale = "m"\n', "a power of two"),
-        ("[declaration]\nscaled = true\n", "scaled is not declared"),
+        ("[declaration]\nscaled = true\n", "'scaled' is unknown"),
         ('writes = "final"\n[final]\nbefore = "x"\n', "before|after"),
         ('[stream]\nkind = "rand48"\nseed = 1\n', "kind = 'rand48'; known"),
         ('[stream]\nkind = "glibc-rand"\nseed = -1\n', "must lie in"),
