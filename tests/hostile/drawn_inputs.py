@@ -158,7 +158,7 @@ def programs(draw: Draw) -> Try:
     elif way == 4:
         more = (
             "weights",
-            "scaled",
+            "scale",
             "level",
             "precision",
             "exchange",

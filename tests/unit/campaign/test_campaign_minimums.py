@@ -8,14 +8,14 @@ import pytest
 from sstep_verify.campaign.verdicts.runs import left_out, minimum_table, too_few
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import Case, run_key
-from sstep_verify.declaration import Declaration
+from sstep_verify.declaration import Declaration, Exchange
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict, Why
 
 SAMPLES, LENGTH = 4, 32
 LEVELLED = sorted(check.id for check in CHECKS.values() if check.level is not None)
-EVERYTHING = Declaration("full", level=3, panels=True, log=True, exchange="allreduce", weights=0)
+EVERYTHING = Declaration("full", level=3, panels=True, log=True, exchange=Exchange("allreduce"), weights=0)
 
 
 def _case(loss=None, declaration=EVERYTHING, s_values=(1, 8), replay_limit=1 << 20):
@@ -92,7 +92,7 @@ def test_one_state_without_comparisons_is_not_hidden_by_another():
         ({"declaration": replace(EVERYTHING, panels=False)}, {"kernel-entries"}),
         ({"declaration": replace(EVERYTHING, log=False)}, {"step-replay"}),
         ({"declaration": replace(EVERYTHING, weights=None)}, {"residual-gap"}),
-        ({"declaration": replace(EVERYTHING, exchange="")}, {"message-count"}),
+        ({"declaration": replace(EVERYTHING, exchange=None)}, {"message-count"}),
         ({"declaration": replace(EVERYTHING, level=2)}, {"message-count"}),
         (
             {"declaration": replace(EVERYTHING, level=1)},
