@@ -34,7 +34,7 @@ from sstep_verify.trajectory import GIVEN, Raised, Trajectory
 from sstep_verify.verdict import Verdict, Why
 
 LONG = 60.0
-"""Seconds from which on what programs will take is said where results are said."""
+"""Seconds of all starts, if each takes as long as a short one, from which on results say them."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def starts_of(family: Family, case: Case) -> int:
 
 
 def announce_starts(plan: Plan, starts: int, programs: Iterable[tuple[Family, Case]]) -> None:
-    """Say how often programs are started, and how long that takes where they leave their result alone."""
+    """Say how often programs are started, and how long a short run took where only its result is left."""
     seconds = 0.0
     for family, case in programs:
         solver = cast(ProgramSolver, family.solvers()[""])
@@ -205,11 +205,9 @@ def announce_starts(plan: Plan, starts: int, programs: Iterable[tuple[Family, Ca
                 request = RunRequest(case.problem, case.stream, case.s_values[0], length)
                 seconds = max(seconds, seconds_of_a_start(solver, request))
     told = f"starts of the program: at least {starts}, and more where a check goes on from what these leave"
-    least = starts * seconds / max(plan.jobs, 1)
     if seconds:
-        told += f"; of {seconds:.2g} s each or longer, so at least "
-        told += f"{least:.0f} s" if least < LONG else f"{least / 60:.0f} minutes"
-    (plan.announce if least >= LONG else plan.say)(told)
+        told += f"; a short one took {seconds:.2g} s"
+    (plan.announce if starts * seconds / max(plan.jobs, 1) >= LONG else plan.say)(told)
 
 
 def minimum_table(minimum_windows: int) -> dict[str, int]:
