@@ -97,7 +97,7 @@ def _sections(value) -> list[str]:
             parts.append(f"{section.title}:\n\n{section.value.description}\n")
             continue
         if section.kind is griffe.DocstringSectionKind.examples:
-            parts += [f"Example:\n\n```python\n{text}\n```\n" for _, text in section.value]
+            parts += [f"Example:\n\n```pycon\n{text}\n```\n" for _, text in section.value]
             continue
         items = [_item(item) for item in section.value]
         parts.append(f"{section.kind.value.capitalize()}:\n\n" + "\n".join(items) + "\n")

@@ -78,6 +78,7 @@ class Exchange:
 
     Examples
     --------
+    >>> from sstep_verify import Exchange
     >>> Exchange("kept-gram", rows=256)
     Exchange(kind='kept-gram', rows=256, words=0)
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import inspect
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from importlib import resources
 import pytest
 
 import sstep_verify
+from sstep_verify import declaration
 
 
 def test_every_public_name_is_found_and_documented():
@@ -46,3 +48,9 @@ def test_importing_the_package_imports_none_of_its_parts():
     code = "import sys, sstep_verify; print([m for m in sys.modules if m.startswith(('numpy', 'sstep_'))])"
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert made.stdout.strip() == "['sstep_verify']"
+
+
+def test_examples_in_docstrings_print_what_they_say():
+    found = doctest.testmod(declaration)
+    assert found.attempted
+    assert not found.failed
