@@ -123,8 +123,8 @@ def violated_by(
     *,
     certain: bool = True,
     claimed: bool = True,
-) -> tuple[str, tuple[str, ...]]:
-    """Return the requirement that a FAIL violates, and all that it may violate, the most likely first.
+) -> str:
+    """Return the number of the requirement that a FAIL violates; empty where none is known.
 
     Parameters
     ----------
@@ -143,16 +143,13 @@ def violated_by(
 
     Returns
     -------
-    requirement : str
-        Its number; empty if there is none.
-    possible : tuple of str
-        Numbers.
+    str
     """
-    if numbers := dict.fromkeys(number for one in defects for number in one.requirements if certain):
-        return next(iter(numbers)) if len(numbers) == 1 else "", tuple(numbers)
+    if numbers := {number for one in defects for number in one.requirements if certain}:
+        return numbers.pop() if len(numbers) == 1 else ""
     told = requirements_of(task, signs)
     own = tuple(one.number for one in of_verdict(check, task)) if claimed else ()
-    return next((some[0] for some in (told, own) if len(some) == 1), ""), told or own
+    return next((some[0] for some in (told, own) if len(some) == 1), "")
 
 
 def broken_by(sign: str) -> tuple[str, ...]:

@@ -373,15 +373,11 @@ class Verdict:
     terms : tuple of Term
         One record per term of the recurrence.
     reason : str
-        What was compared, both values, where the bound comes from, likely causes if it failed,
-        and last the sentences that it breaks.
+        The record in words, which `sstep_verify.report.words` writes.
     replay : str
         Command that makes this verdict again.
     evidence : dict
         Further values for the report.
-    sentences : tuple of str
-        Numbers of the sentences of the specification (docs/spec.md) that a FAIL breaks or may break, the
-        most specific first; empty of any other status.
     bound_origin : str
         Module in which the bound is derived, such as ``bounds/window/svm``; empty for an exact comparison.
     why : Why, optional
@@ -422,7 +418,6 @@ class Verdict:
     reason: str = ""
     replay: str = ""
     evidence: dict[str, object] = field(default_factory=dict)
-    sentences: tuple[str, ...] = ()
     bound_origin: str = ""
     why: Why | None = None
     place: Place | None = None
@@ -440,6 +435,12 @@ class Verdict:
             from sstep_verify.report.words import reason_of  # The words need these records.
 
             object.__setattr__(self, "reason", reason_of(self))
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """Numbers that a FAIL may violate: its requirement, else those of its defects; empty if none is."""
+        several = dict.fromkeys(number for one in self.defects for number in one.requirements)
+        return (self.requirement,) if self.requirement else tuple(several)
 
     def as_dict(self) -> dict:
         """Plain values for JSON; infinite or undefined numbers become None."""

@@ -193,7 +193,7 @@ def telling(verdicts: Sequence[Verdict]) -> Verdict:
         return right
     answers = (one for one in verdicts if one.check == ANSWER)
     named = (one for one in answers if one.hints or one.evidence.get(ALONE))
-    telling = (one for one in verdicts if one.check != SAME_BITS and names_a_part(one.sentences))
+    telling = (one for one in verdicts if one.check != SAME_BITS and names_a_part(one.requirements))
     return next(named, next(telling, verdicts[0]))
 
 

@@ -155,9 +155,7 @@ def _noted(verdict: Verdict, left: Sequence[str]) -> Verdict:
 
 
 def _inconclusive(verdict: Verdict) -> Verdict:
-    return replace(
-        verdict, status=Status.INCONCLUSIVE, why=Why.ALTERED, requirement="", sentences=(), reason=""
-    )
+    return replace(verdict, status=Status.INCONCLUSIVE, why=Why.ALTERED, requirement="", reason="")
 
 
 def _may_explain(

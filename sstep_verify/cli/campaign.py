@@ -251,7 +251,7 @@ def _again(verdicts, status: str, folder: Path | None) -> list[str]:
 
     found: Any = [
         SimpleNamespace(**one | {"hints": [SimpleNamespace(**hint) for hint in one.get("hints", ())]})
-        for one in ({"sentences": (), **one} for one in verdicts)
+        for one in ({**one, "requirements": (one.get("requirement", ""),)} for one in verdicts)
         if one["status"] == status
     ]
     if not found or status == "VACUOUS":

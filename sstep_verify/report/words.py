@@ -383,14 +383,14 @@ def cause(defects: tuple[Defect, ...]) -> str:
     if not defects:
         return "No known defect reproduces it."
     words = [" together with ".join(one.names) + _factor(one.factor) for one in defects]
-    shared = " Something else ends there as well." if any(one.shared for one in defects) else ""
+    shared = " Other defects may end there as well." if any(one.shared for one in defects) else ""
     if len(words) == 1:
-        return f"Cause: {words[0]} reproduces it.{shared}"
+        return f"Cause: {words[0]}.{shared}"
     return f"{counted(len(words), 'known defect')} reproduce it: {', '.join(words)}.{shared}"
 
 
 def _factor(factor: float | None) -> str:
-    return "" if factor is None else f" (factor {factor!r})"
+    return "" if factor is None else f" ({factor!r})"
 
 
 def violated(verdict: Verdict) -> str:
@@ -409,8 +409,9 @@ def coverage(looked_at: Coverage) -> str:
     if 0 < looked_at.judged < looked_at.of and looked_at.unit in ("step", "window"):
         missed = (1.0 - RARE) ** looked_at.judged
         words.append(
-            f"A defect in each {looked_at.unit} with probability {RARE:g} is missed with probability "
-            f"{missed:.3g}; one confined to a part of the run unless that part was judged."
+            f"A defect that occurs in each {looked_at.unit} independently with probability {RARE:g} "
+            f"would be missed with probability {missed:.3g}. One confined to a part of the run would be "
+            f"missed, unless a judged {looked_at.unit} lies there."
         )
     return " ".join(words)
 

@@ -114,7 +114,7 @@ class CaseFound:
     @property
     def part_named(self) -> bool:
         """Whether it failed, and the telling verdict's first sentence is on one part of a solver."""
-        return self.telling is not None and names_a_part(self.telling.sentences)
+        return self.telling is not None and names_a_part(self.telling.requirements)
 
 
 def place_right(acts: str, told: Verdict, stream: IndexStream, start: int, length: int) -> bool:
@@ -160,8 +160,8 @@ def graded(
         failed=tuple(dict.fromkeys(one.check for one in said if one.status is Status.FAIL)),
         judged=tuple(dict.fromkeys(one.check for one in said if one.status in (Status.PASS, Status.FAIL))),
         first=f"{telling.check}, s = {telling.s}" if telling else "",
-        sentences=telling.sentences if telling else (),
-        class_right=telling is not None and bool({*telling.sentences[:1]} & {*solver.breaks}),
+        sentences=telling.requirements if telling else (),
+        class_right=telling is not None and bool({*telling.requirements[:1]} & {*solver.breaks}),
         place_right=place,
         reason="" if found == "PASS" else reason,
         cases=until or len(cases),

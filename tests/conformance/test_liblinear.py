@@ -78,4 +78,4 @@ def test_without_its_order_of_samples_it_is_wrong_and_the_reason_names_the_order
 def test_a_mistake_in_its_step_is_seen(built, old, new, task, sentence):
     report = verify(file(built(old, new)), "ci", tasks=[task])
     (steps,) = [one for one in report.failures if one["check"] == "step-replay"]
-    assert sentence in steps["sentences"]
+    assert steps["requirement"] == sentence

@@ -61,4 +61,4 @@ def test_a_correction_that_is_left_out_fails_with_its_sentence(file, name, old, 
         solver = ProgramSolver(read_program(file(*change)))
         *_, window = judge(solver, problem, stream, s=3, checks=["window-replay"])
         assert window.status is status, window.reason
-    assert "S-3.5" in window.sentences
+    assert "S-3.5" in window.requirements

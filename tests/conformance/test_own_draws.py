@@ -127,7 +127,7 @@ def test_a_precision_of_two_parts_is_refused_in_words(printing, tmp_path):
 
 
 def test_the_verdict_with_the_convention_is_the_one_that_the_screen_shows():
-    def failed(check, sentences, evidence):
+    def failed(check, requirement):
         parts = (
             "case",
             "problem",
@@ -144,11 +144,11 @@ def test_the_verdict_with_the_convention_is_the_one_that_the_screen_shows():
             "",
             "",
         )
-        return Verdict(check, *parts, evidence, sentences)
+        return Verdict(check, *parts, {}, requirement=requirement)
 
-    of_a_part = failed("trajectory", ("S-3.5",), {})
+    of_a_part = failed("trajectory", "S-3.5")
     hints = (Hint(HintKind.CONVENTION, ('scale = "m"',)),)
-    hinted = replace(failed("window-replay", ("S-3.1",), {}), hints=hints)
+    hinted = replace(failed("window-replay", "S-3.1"), hints=hints)
     for order in ([of_a_part, hinted], [hinted, of_a_part]):
         status, reason = roll_up(order)
         assert status is Status.FAIL

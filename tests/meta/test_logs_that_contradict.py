@@ -107,6 +107,6 @@ def test_the_recorded_ends_tell_what_a_log_of_values_does_not():
     declared = Declaration("frozen", log=True, rbf="difference", update="frozen")
     stream = IndexStream("uniform", 8, 1, 40, 3)
     _, verdict = judge(CallableSolver(function, declared), problem, stream, s=8)
-    assert (verdict.status, verdict.sentences) == (Status.FAIL, ("S-3.6",))
+    assert (verdict.status, verdict.requirements) == (Status.FAIL, ("S-3.6",))
     assert (verdict.place.item, verdict.requirement) == ("log", "S-3.6")
     assert [one.names for one in verdict.defects] == [("overlap left out",)]

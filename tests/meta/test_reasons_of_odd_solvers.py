@@ -57,7 +57,7 @@ def test_no_mistake_in_steps_explains_what_moved_undrawn():
     assert verdict.status is Status.FAIL
     assert HintKind.UNDRAWN_MOVED in hinted(verdict)
     assert verdict.place.coordinate not in STREAM.blocks(verdict.place.begin, verdict.place.end)
-    assert set(verdict.sentences) == {"S-2.2", "S-3.12"}
+    assert verdict.requirement == "S-3.1"
 
 
 def test_windows_that_were_not_replayed_are_not_told_as_replayed():
@@ -84,7 +84,6 @@ def test_a_run_that_may_not_have_started_from_its_a0_is_told_so(log, check):
     verdict = judge(solver, PROBLEM, short, S, checks=[check])[-1]
     assert (verdict.check, verdict.status) == (check, Status.FAIL)
     assert HintKind.STARTED_ELSEWHERE in hinted(verdict)
-    assert set(verdict.sentences) >= {"S-2.1", "S-2.2", "S-3.12"}
 
 
 def test_what_the_bound_tells_apart_from_late_small_increments_is_not_named():
@@ -130,7 +129,7 @@ def test_a_longdouble_that_a_log_cannot_hold_is_told_so():
     verdict = judge(solver_of(log=True, precision=np.longdouble), PROBLEM, STREAM, S)[-1]
     assert verdict.status is Status.FAIL
     assert hinted(verdict) == {HintKind.LOG_IN_FLOAT64}
-    assert (verdict.sentences, verdict.requirement) == (("S-5.2",), "S-5.2")
+    assert verdict.requirement == "S-5.2"
 
 
 @pytest.mark.parametrize(
@@ -141,7 +140,7 @@ def test_what_right_steps_would_explain_as_well_names_no_mistake(log, check):
     verdict = judge(solver, PROBLEM, STREAM, S, checks=[check])[-1]
     assert (verdict.check, verdict.status) == (check, Status.FAIL)
     assert verdict.defects == ()
-    assert verdict.sentences[0] in ("S-3.1", "S-4.1")  # of no part of a step
+    assert verdict.requirement in ("S-3.1", "S-4.1")  # of no part of a step
 
 
 def classical(change):
@@ -187,7 +186,7 @@ def test_values_that_are_all_clipped_to_a_wrong_end_are_not_of_another_stream():
     verdict = judge(solver, problem, STREAM, 8, checks=["step-replay"])[-1]
     assert verdict.status is Status.FAIL
     assert "index-stream left out" not in named(verdict)
-    assert "S-2.2" not in verdict.sentences, verdict.reason
+    assert "S-2.2" not in verdict.requirements, verdict.reason
 
 
 @pytest.mark.parametrize("check", ["trajectory", "sstep-equals-classical"])
@@ -201,10 +200,10 @@ def test_short_runs_that_start_elsewhere_are_told_so_and_equal_each_other(check)
     found = judge(CallableSolver(solve, right.declaration), PROBLEM, short, S, checks=[check])[-1]
     if check == "sstep-equals-classical":
         assert found.check == "sstep-equals-classical"
-        assert "S-4.2" not in found.sentences or found.status is not Status.FAIL, found.reason
+        assert found.status is not Status.FAIL
     else:
         assert (found.check, found.status) == (check, Status.FAIL)
-        assert set(found.sentences) >= {"S-2.1", "S-2.2", "S-3.12"}, found.reason
+        assert HintKind.STARTED_ELSEWHERE in hinted(found)
 
 
 @pytest.mark.parametrize("wrong", ["late", "rounded", "increments"])
@@ -228,7 +227,6 @@ def test_a_log_that_is_not_of_its_right_run_may_break_what_it_declares(wrong):
         -1
     ]
     assert verdict.status is Status.FAIL
-    assert set(verdict.sentences) >= {"S-3.12", "S-5.2"}
     assert verdict.requirement == "S-5.2"
     assert (HintKind.LOG_OF_INCREMENTS in hinted(verdict)) == (wrong == "increments")
 
@@ -275,5 +273,5 @@ def test_what_would_change_right_windows_too_is_not_told(skips):
     solver = CallableSolver(solve, Declaration("skips"))
     verdict = judge(solver, problem, IndexStream("uniform", 14, 1, 97, seed=1), 8)[-1]
     assert verdict.status is Status.FAIL
-    assert not {"S-3.3", "S-3.5", "S-3.6"} & set(verdict.sentences), verdict.reason
+    assert not {"S-3.3", "S-3.5", "S-3.6"} & set(verdict.requirements), verdict.reason
     assert bool(verdict.defects) == (HintKind.PART_OF_RUN in hinted(verdict))

@@ -81,7 +81,7 @@ def test_a_mistake_that_acts_seldom_is_named(loss, mutation, check):
     assert verdict.status is Status.FAIL
     assert mutation.name in named(verdict)
     decided = {one.number for one in decided_by(check.CHECK) if loss.task in one.tasks}
-    assert decided & set(broken_by(mutation.name)) <= set(verdict.sentences)
+    assert decided & set(broken_by(mutation.name)) <= set(verdict.requirements)
 
 
 def test_m_that_is_wrong_on_the_diagonal_alone_is_told_with_its_size():

@@ -16,7 +16,7 @@ from sstep_verify.costs.messages import COUNTED
 from sstep_verify.diagnosis import kernel_rows as panel
 from sstep_verify.diagnosis import other_problems
 from sstep_verify.diagnosis.candidates import PARTIAL, SELDOM
-from sstep_verify.diagnosis.factors import M_ON_DIAGONAL
+from sstep_verify.diagnosis.factors import M_ON_DIAGONAL, ROWS
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.recurrence.mutants import CATALOGUE
 from sstep_verify.recurrence.mutation import TERMS, left_out
@@ -121,6 +121,7 @@ def test_no_sentence_names_what_does_not_exist():
         *(defect.name for defect in CATALOGUE),
         *(mutation.name for mutation in (*PARTIAL, *SELDOM)),
         M_ON_DIAGONAL,
+        ROWS[0],
         *PANEL_MISTAKES,
         *other_problems.SOLVED_INSTEAD,
         *(*ITEMS, *OF_ERROR.values(), *COUNTED, *RELATIONS, *LOG, *CLAIMS),

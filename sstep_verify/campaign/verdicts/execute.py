@@ -210,7 +210,7 @@ class _Judged:
 def _told(verdicts: list[Verdict]) -> bool:
     """Whether a FAIL says which part of a run is wrong, or is of the check that knows all mistakes."""
     failed = [one for one in verdicts if one.status is Status.FAIL and one.check != SAME_BITS]
-    return any(one.check == window_replay.CHECK or names_a_part(one.sentences) for one in failed)
+    return any(one.check == window_replay.CHECK or names_a_part(one.requirements) for one in failed)
 
 
 def _judged(check: Check, case: Case, made: RunsMade, oracle: Oracle, *, same: bool) -> list[Verdict]:

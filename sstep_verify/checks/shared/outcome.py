@@ -96,7 +96,7 @@ def decided(
     if status is Status.FAIL and finding.place is not None and finding.place.end:
         known = {PLACE: [finding.place.begin, finding.place.end]}
         fields["evidence"] = known | fields.get("evidence", {})
-    requirement, possible = violated_by(
+    requirement = violated_by(
         check,
         case.problem.loss.task,
         fields.get("defects", ()),
@@ -118,7 +118,6 @@ def decided(
         replay=case.replay_command,
         bound_origin=bound_origin,
         requirement=requirement if status is Status.FAIL else "",
-        sentences=possible if status is Status.FAIL else (),
         **(counts | {"place": finding.place} | fields),
     )
 

@@ -34,7 +34,6 @@ from sstep_verify.runs import make_run
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.trajectory import Claim, Panel
 from sstep_verify.verdict import NoteKind, Status
-from sstep_verify.verdict import RunError as Ended
 
 S = 4
 
@@ -57,6 +56,11 @@ def verdict_of(change=lambda run: run, loss=None, solver=None, observe=None, req
     request = request(case) if request else plain_request(case, S)
     (verdict,) = contract.judge(case, {run_key(S): make_run(tested, request, observe)}, None)
     return verdict
+
+
+def raised_by(verdict):
+    """Run, type and message of each error that a verdict holds."""
+    return [(one.run, one.kind, one.message) for one in verdict.raised]
 
 
 def cut(run, kept):
@@ -243,12 +247,12 @@ def test_ranks_that_end_a_run_because_they_differ_fail_it_and_break_their_own_se
     words = "after window 3 rank 1 holds another dual vector than most"
     verdict = verdict_of(raising(RunError(words, "IncoherenceError")))
     assert (verdict.status, verdict.requirement) == (Status.FAIL, "S-6.3")
-    assert verdict.raised == (Ended(run_key(S), "IncoherenceError", words),)
+    assert raised_by(verdict) == [(run_key(S), "IncoherenceError", words)]
 
 
 def test_what_an_error_is_stands_in_a_field_and_not_in_its_words():
     verdict = verdict_of(raising(RunError("IncoherenceError: so say only the words")))
-    assert verdict.raised == (Ended(run_key(S), "", "IncoherenceError: so say only the words"),)
+    assert raised_by(verdict) == [(run_key(S), "", "IncoherenceError: so say only the words")]
     assert verdict.requirement == "S-2.7"
 
 
@@ -258,7 +262,8 @@ def test_what_an_error_is_stands_in_a_field_and_not_in_its_words():
 def test_any_other_error_of_our_own_solver_fails_its_run(error):
     verdict = verdict_of(raising(error))
     assert verdict.status is Status.FAIL
-    assert verdict.raised == (Ended(run_key(S), type(error).__name__, str(error)),)
+    assert raised_by(verdict) == [(run_key(S), type(error).__name__, str(error))]
+    assert any(frame.endswith("in change") for frame in verdict.raised[0].frames)
 
 
 @pytest.mark.parametrize("kind", [InputError, MissingExtraError, MemoryError, NotBegunError])

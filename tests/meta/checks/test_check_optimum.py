@@ -79,7 +79,7 @@ def test_a_vector_that_is_handed_over_breaks_no_sentence_but_one_that_explains_i
     def not_finite(run):
         return dataclasses.replace(run, stopped=GIVEN, alphas=run.alphas * np.nan)
 
-    assert judged(check, case, tested, not_finite, observe)[4].sentences == ()
+    assert judged(check, case, tested, not_finite, observe)[4].requirements == ()
 
     def with_the_labels_inside(run):
         inside = case.problem.targets[:, None] * case.problem.dense
@@ -89,7 +89,7 @@ def test_a_vector_that_is_handed_over_breaks_no_sentence_but_one_that_explains_i
 
     found = judged(check, case, tested, with_the_labels_inside, observe)[4]
     assert found.status is Status.FAIL
-    assert found.sentences == ("S-1.2",)
+    assert found.requirements == ("S-1.2",)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,9 @@ checks = ["contract", "step-replay", "window-replay", "trajectory", "metamorphic
 
 
 def said(check: str, status: Status = Status.FAIL, *sentences: str, s: int = 4) -> Verdict:
-    return Verdict(check, "one", "p", s, 1, status, 2.0, 2.0, 1.0, "u", 3, 3, sentences=sentences)
+    return Verdict(
+        check, "one", "p", s, 1, status, 2.0, 2.0, 1.0, "u", 3, 3, requirement="".join(sentences[:1])
+    )
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_one_bad_run_makes_the_case_bad(bad):
 
 def test_the_reason_is_that_of_the_verdict_that_names_a_part_of_the_solver():
     step, relation, window = (
-        replace(_verdict(Status.FAIL, s), check=check, sentences=(number,))
+        replace(_verdict(Status.FAIL, s), check=check, requirement=number)
         for s, check, number in (
             (1, "step-replay", "S-3.1"),
             (2, "metamorphic-exact", "S-2.8"),

@@ -19,7 +19,7 @@ MISTAKE = Edit("mistake", breaks=("S-3.5",), acts="after the first step of a win
 STREAM = IndexStream("uniform", samples=9, block=1, length=40, seed=3)
 
 
-def said(status=Status.FAIL, place=None, check="step-replay", s=7, sentences=("S-3.5",)):
+def said(status=Status.FAIL, place=None, check="step-replay", s=7, requirement="S-3.5"):
     evidence = {PLACE: place} if place else {}
     counts = {"planned": 1, "executed": 1}
     return Verdict(
@@ -35,7 +35,7 @@ def said(status=Status.FAIL, place=None, check="step-replay", s=7, sentences=("S
         "",
         **counts,
         evidence=evidence,
-        sentences=sentences,
+        requirement=requirement,
     )
 
 
@@ -126,8 +126,8 @@ def test_what_is_found_of_cases(cases, found):
 
 
 def test_another_sentence_is_another_class():
-    assert not graded(MISTAKE, [case(said(sentences=("S-3.6", "S-3.5")))], [], True, "").class_right
-    assert not graded(MISTAKE, [case(said(sentences=()))], [], True, "").class_right
+    assert not graded(MISTAKE, [case(said(requirement="S-3.6"))], [], True, "").class_right
+    assert not graded(MISTAKE, [case(said(requirement=""))], [], True, "").class_right
 
 
 def test_a_rival_refuses_a_solver_if_it_refuses_one_of_its_cases():
@@ -156,7 +156,7 @@ def test_a_state_is_read_from_the_log_where_none_was_recorded():
 
 
 def test_a_case_tells_the_part_that_is_wrong_or_the_whole_step_only():
-    assert case(said(sentences=("S-3.5", "S-3.1"))).part_named
-    assert not case(said(sentences=("S-3.1", "S-3.5"))).part_named
-    assert not case(said(sentences=())).part_named
+    assert case(said(requirement="S-3.5")).part_named
+    assert not case(said(requirement="S-3.1")).part_named
+    assert not case(said(requirement="")).part_named
     assert not case(said(Status.PASS)).part_named

@@ -127,4 +127,4 @@ def test_no_printed_optimum_fails(loss, form, tmp_path):
 
 def test_a_hint_breaks_the_sentence_of_its_mistake():
     problem = small(KRR, RBF)
-    assert judged(problem, 32 * optimum(problem)).sentences == ("S-1.4",)
+    assert judged(problem, 32 * optimum(problem)).requirements == ("S-1.4",)

@@ -94,8 +94,8 @@ def _failed() -> Results:
     numbers = "absolute", 1, 1
     failed = tuple(
         Verdict("step-replay", "a", "p", s, 1, Status.FAIL, 2.0, 2.0, 1.0, *numbers,
-            replay=f"sstep-verify explain --again a-s{s}", sentences=sentences)
-        for s, sentences in ((1, ("S-3.1",)), (54, ("S-3.5",)))
+            replay=f"sstep-verify explain --again a-s{s}", requirement=requirement)
+        for s, requirement in ((1, "S-3.1"), (54, "S-3.5"))
     )  # fmt: skip
     case = Case(
         "a", "p", "d", "linear", "svm", "svm-l1", 3, 2, 1, "FAIL", reason="step-replay, s = 54: wrong"

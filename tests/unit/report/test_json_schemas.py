@@ -12,8 +12,8 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 3": "a5d4d5d6bf2d3b9e699a15ee758d6762633c73482b552807384fb32f362b52c1",
-    "results 3": "c86843cdd342cf5168a179ad0e4e239a78891d830ce4ed9df7346297d816dd80",
+    "artefact 3": "41bc0c1f562db404fa6d38d50ea7f1682f9b9bfddbde6113f13e135912afc7d1",
+    "results 3": "6242a85697d21aa75dbe36b7c186fb876c61a95c7836d81611efa8b97226d653",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }
