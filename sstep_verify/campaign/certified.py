@@ -153,7 +153,7 @@ def execute_unit(unit: OptimumUnit, directory: str | None) -> OptimumOutcome:
         status=Status.PASS if row.digits >= asked else Status.INCONCLUSIVE,
         reason=f"{row.digits} digits certified, {asked} asked; proved anew",
         facts={
-            "optimal value": row.objective,
+            "optimal_value": row.objective,
             "radius": row.radius,
             "gap, enclosure": [row.gap_lower, row.gap_upper],
             "distance from a*, at most": row.distance or None,

@@ -140,11 +140,11 @@ def _evidence(trajectory: Trajectory, upper: float, allowed, below, above) -> di
     alpha = trajectory.final
     tolerated = (alpha > 0) & (alpha < upper) & ((alpha <= allowed[0]) | (alpha >= upper - allowed[1]))
     return {
-        "on 0 exactly": int(np.count_nonzero(alpha == 0)),
-        "on nu exactly": int(np.count_nonzero(alpha == upper)),
-        "beside an end, within the landing bound": int(np.count_nonzero(tolerated)),
-        "recorded values outside": int(np.count_nonzero((below > 0) | (above > 0))),
-        "landing bound below 0 and above nu": [float(value) for value in allowed],
+        "on_zero": int(np.count_nonzero(alpha == 0)),
+        "on_upper_limit": int(np.count_nonzero(alpha == upper)),
+        "near_a_limit_within_the_bound": int(np.count_nonzero(tolerated)),
+        "recorded_values_outside": int(np.count_nonzero((below > 0) | (above > 0))),
+        "bounds_below_zero_and_above_upper": [float(value) for value in allowed],
     }
 
 

@@ -261,5 +261,5 @@ def _again(verdicts, status: str, folder: Path | None) -> list[str]:
     if words[1:] != ["explain", "--again"]:
         return [f"run it again: {verdict['replay']}"]
     lines = [f"judge it again: {shlex.join([*words, str(folder / last)])}"] if folder else []
-    again = verdict["evidence"].get("run again")
+    again = verdict["evidence"].get("run_again")
     return [*lines, f"run it again: {again}"] if again else lines

@@ -20,8 +20,7 @@ NOTHING_RUN = "nothing was run: the vector was handed over"
 """Why the run of a vector ended that a solver left elsewhere."""
 
 OF_A_RUN = (
-    "solver", "solver options", "exchange", "ranks", "index stream",
-    "s not replayed (window above the replay limit)",
+    "solver", "solver_options", "exchange", "ranks", "index_stream", "s_not_replayed",
 )  # fmt: skip
 """Facts of a case that say how its runs were made."""
 
@@ -124,8 +123,9 @@ class Case(Record):
 
     @property
     def told_facts(self) -> dict[str, object]:
-        """The facts, of a vector that was handed over without those of a run."""
-        return {name: fact for name, fact in self.facts.items() if self.of_runs or name not in OF_A_RUN}
+        """The facts by their names in words, of a vector that was handed over without those of a run."""
+        told = {name: fact for name, fact in self.facts.items() if self.of_runs or name not in OF_A_RUN}
+        return {name.replace("_", " "): fact for name, fact in told.items()}
 
 
 @dataclass(frozen=True)

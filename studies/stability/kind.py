@@ -94,7 +94,7 @@ class StabilityKind(Kind):
                 ],
                 "condition": sorted({unit.scenario.condition for unit in work}),
                 "s": sorted({s for family in families for s in family.steps}),
-                "index stream": "uniform",
+                "index_stream": "uniform",
             },
             seeds={
                 f"scenarios, seed {seed}": seed for seed in sorted({unit.scenario.seed for unit in work})

@@ -97,7 +97,7 @@ def test_the_commands_of_a_wrong_vector_work(run):
     code, told, found = run(2 * ridge(), *RIDGE)
     again = f"sstep-verify oracle {shlex.join(RIDGE)} --final alpha.txt"
     assert code == 1
-    assert found["verdicts"][0]["evidence"]["run again"] == again
+    assert found["verdicts"][0]["evidence"]["run_again"] == again
     lines = dict(line.strip().split(": ", 1) for line in told.splitlines() if "it again: " in line)
     assert lines["run it again"] == again
     code, explained, _ = command(*shlex.split(lines["judge it again"])[1:])

@@ -74,7 +74,7 @@ def test_what_failed_is_judged_again_by_the_same_oracle(monkeypatch):
     failed = next(one for one in document("report")["verdicts"] if one["status"] == "FAIL")
     kept = Path("report") / failed["replay"].split()[-1]
     assert read_artefact(kept).case.oracle == "mpmath"
-    assert "--oracle mpmath" in failed["evidence"]["run again"]
+    assert "--oracle mpmath" in failed["evidence"]["run_again"]
 
     def refuse(self, bits=256):
         raise AssertionError("a ball was made")

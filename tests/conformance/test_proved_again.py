@@ -89,7 +89,7 @@ class Last(ProductionSolver):
 
     def __init__(self):
         super().__init__()
-        silent = {"log": False, "panels": False, "exchange": ""}
+        silent = {"log": False, "panels": False, "exchange": None}
         self.declaration = replace(self.declaration, name="last", level=0, **silent)
 
 

@@ -42,7 +42,7 @@ def keep_artefacts(
     for s in sorted(unsettled):
         try:
             path = write_artefact(artefact_of(check, case, s, trajectories, verdicts), parent)
-            named[s] = REPLAY + path.name, {"run again": case.replay_command}
+            named[s] = REPLAY + path.name, {"run_again": case.replay_command}
         except (OSError, InputError) as error:
             named[s] = case.replay_command, {"artefact": f"not written: {error}"}
     return [

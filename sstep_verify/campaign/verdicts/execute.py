@@ -249,20 +249,20 @@ def _stream_words(case: Case) -> str:
 def _facts(case: Case, reference: Reference, memory: Memory) -> dict[str, object]:
     declared, exchange = case.declaration, case.declaration.exchange
     counts = {
-        "gram rows": exchange.rows if exchange else 0,
-        "cache words": exchange.words if exchange else 0,
+        "gram_rows": exchange.rows if exchange else 0,
+        "cache_words": exchange.words if exchange else 0,
         "weights": declared.weights,
     }
     not_replayed = [s for s in case.s_values if not window_replay.replayable(case, s)]
     return {
-        "largest off-diagonal kernel entry": reference.largest_off_diagonal,
+        "largest_off_diagonal_kernel_entry": reference.largest_off_diagonal,
         **reference.facts,
         "memory": memory.words,
         "solver": f"{declared.name}, {declared.precision}, update {declared.update}",
-        "solver options": {**declared.options, **{name: count for name, count in counts.items() if count}},
+        "solver_options": {**declared.options, **{name: count for name, count in counts.items() if count}},
         "exchange": exchange.kind if exchange else "not declared",
         "ranks": declared.ranks,
         LEVEL: declared.level,
-        "index stream": _stream_words(case),
-        "s not replayed (window above the replay limit)": not_replayed or "none",
+        "index_stream": _stream_words(case),
+        "s_not_replayed": not_replayed or "none",
     }

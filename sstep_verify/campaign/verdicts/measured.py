@@ -85,8 +85,8 @@ class SharedReferences:
                 optimum.how,
                 max(abs(optimum.value_lower), np.finfo(float).tiny),
                 {
-                    "optimal value, enclosure": [optimum.value_lower, optimum.value_upper],
-                    "optimal value, relative width": optimum.relative_width,
+                    "optimal_value_enclosure": [optimum.value_lower, optimum.value_upper],
+                    "optimal_value_relative_width": optimum.relative_width,
                 },
             )
         solution = self.oracle.ridge_optimum(problem)
@@ -95,8 +95,8 @@ class SharedReferences:
             return relative_error(alpha, solution.alpha), 0.0
 
         facts: dict[str, object] = {
-            "reference solution": solution.how,
-            "its error, 2-norm, relative (bound)": solution.relative,
+            "reference_solution": solution.how,
+            "reference_solution_relative_error": solution.relative,
         }
         return Reference(ERROR, "error", error, self._largest, facts)
 
@@ -114,7 +114,7 @@ class SharedReferences:
             attainable = measure.attainable(alpha) if problem.is_svm else 0.0
             return found.gap / size, attainable / size
 
-        return Reference(GAP, "gap", relative, self._largest, {**(facts or {}), "optimal value": how})
+        return Reference(GAP, "gap", relative, self._largest, {**(facts or {}), "optimal_value": how})
 
 
 @dataclass

@@ -179,11 +179,6 @@ def every_run(case: Case, s: int) -> bool:
     return True
 
 
-def plain_run(case: Case, s: int) -> dict[str, RunRequest]:
-    """The plain run of an s, by key."""
-    return {run_key(s): plain_request(case, s)}
-
-
 @dataclass(frozen=True)
 class Check:
     """One claim: what it says, which runs it needs, and what it makes of them.

@@ -88,7 +88,7 @@ def test_only_unsettled_verdicts_leave_an_artefact(tmp_path):
     assert [verdict.replay for verdict in kept] == [
         "again", "sstep-verify explain --again artefacts/drawn-1-message-count-s4", "again",
     ]  # fmt: skip
-    assert kept[1].evidence["run again"] == "again"
+    assert kept[1].evidence["run_again"] == "again"
     assert (kept[1].status, rejudge(read_artefact(folder)).exit_code) == (Status.INCONCLUSIVE, 3)
     assert list(read_artefact(folder).trajectories) == ["s=4"]
     assert keep_artefacts(message_count.DECLARED, case, silent, verdicts, None) == verdicts
