@@ -9,6 +9,8 @@ Usage: ``python examples/check_my_solver.py``.
 
 from __future__ import annotations
 
+import textwrap
+
 import numpy as np
 
 from sstep_verify import CallableSolver, Declaration, Hinge, IndexStream, Problem, RBFKernel, judge
@@ -58,7 +60,7 @@ def main() -> None:
     ):
         verdict = verdict_on(function)
         print(f"{said}: {verdict.status.value}, measured / bound = {verdict.ratio:.3g}")
-        print(f"  {verdict.reason}")
+        print(textwrap.indent(verdict.reason, "  "))
 
 
 if __name__ == "__main__":

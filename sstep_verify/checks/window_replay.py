@@ -186,7 +186,6 @@ def _judge_run(
             },
             "windows": [finding.evidence() for finding in findings],
         },
-        claimed=case.diagnose,  # Steps that were lost are not wrong themselves: none is known to be.
         coverage=Coverage("window", len(judged), planned, flagged, replayed),
         notes=() if screened.unlike is None else (Note(NoteKind.OTHER_RUN, (screened.unlike,)),),
         **fields,

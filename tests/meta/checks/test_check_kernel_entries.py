@@ -153,19 +153,17 @@ def test_a_value_that_is_not_finite_fails():
     assert judged(check, case, tested, change=change)[4].status is Status.FAIL
 
 
-@pytest.mark.parametrize("dtype", ["float32", "longdouble"])
-def test_the_bound_is_that_of_the_declared_precision(dtype):
+def test_the_bound_is_that_of_the_declared_precision():
     case, tested = named_case(Hinge(0.5), s_values=(4,))
 
     def entries(case, panel):
-        data = case.problem.dense.astype(dtype)
+        data = case.problem.dense.astype("float32")
         return data[panel.columns] @ data.T
 
-    declared = dataclasses.replace(case.declaration, precision=dtype)
+    declared = dataclasses.replace(case.declaration, precision="float32")
     honest = dataclasses.replace(case, declaration=declared)
     assert judged(check, honest, tested, change=_exposing(case, entries))[4].status is Status.PASS
-    if dtype == "float32":
-        assert judged(check, case, tested, change=_exposing(case, entries))[4].status is Status.FAIL
+    assert judged(check, case, tested, change=_exposing(case, entries))[4].status is Status.FAIL
 
 
 def test_an_identity_matrix_says_nothing_of_the_data():
