@@ -13,7 +13,7 @@ from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
-from sstep_verify.oracle.facade import replay_window
+from sstep_verify.oracle.replay import replay_window
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,

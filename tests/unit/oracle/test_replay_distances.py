@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sstep_verify.oracle.facade import _apart
+from sstep_verify.oracle.replay import _apart
 
 
 @pytest.mark.parametrize("seed", range(10))

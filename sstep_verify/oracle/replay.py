@@ -1,0 +1,145 @@
+"""Replays a window exactly from the solver's own alpha: how far it ended from the exact end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sstep_reference import SingularSystemError
+from sstep_reference.kernels import Columns
+
+from sstep_verify.oracle.balls.exact_kernel import (
+    DOWN,
+    UP,
+    PanelColumns,
+    distances,
+    root_interval,
+    upward,
+)
+from sstep_verify.oracle.window import (
+    Effect,
+    Effects,
+    Ends,
+    Interval,
+    Replay,
+    acting,
+    begun_window,
+    effect_of,
+    float_steps,
+)
+from sstep_verify.problems import Problem
+from sstep_verify.quantities import KERNEL
+from sstep_verify.recurrence.mutation import Before, LocalWindow, Mutation
+
+LONG = 1 << 14
+"""Products in a window of K-RR above which most effects are read off one mutant."""
+
+Measure = Callable[[Any, Any, int], Interval]
+"""Enclosure, two arrays of shape (k,), of the distance of two ends; so many of them are those of `Ends`."""
+
+
+def replay_window(
+    problem: Problem,
+    kernel: Columns,
+    begin: np.ndarray,
+    end: np.ndarray,
+    draws: np.ndarray,
+    weights: np.ndarray | None = None,
+    before: Before | None = None,
+) -> Replay:
+    """Replay a window from the solver's own a and compare at its end.
+
+    K-SVM: the exact end comes from the classical reference (Algorithm 1) in balls; the mutable s-step
+    recurrence, unmutated, must enclose the same point, or the two oracles disagree. From maintained weights
+    there is no such run of Algorithm 1; then the exact end is what the s-step recurrence clips.
+
+    K-RR: points of many digits with a proven distance from the exact end, compared in the M-norm. Where
+    numbers are evaluated and not enclosed, the end of the classical reference (Algorithm 3). Maintained
+    weights move the point that the exact steps project to, not the projections. Over a panel, of which no
+    definiteness is known, balls are carried and compared per coordinate.
+
+    Begin and end are the solver's a at both ends of the window, (m,); all else is as in `begun_window`. The
+    precision of the kernel is that of the replay.
+    It is an OracleDisagreementError if reference and mutable recurrence contradict each other, and a
+    SingularSystemError if a block system cannot be proven invertible at this precision.
+    """
+    arithmetic: Any = kernel.arithmetic
+    alpha = arithmetic.vector(begin)
+    window = begun_window(problem, kernel, alpha, draws, weights, before)
+    ends, measures = Ends(problem, kernel, window), [_per_coordinate(arithmetic)]
+    exact = ends.unmutated
+    definite = not (problem.is_svm or isinstance(kernel, PanelColumns))
+    if problem.is_svm and weights is not None:
+        exact = ends.clipped()
+    elif problem.is_svm or (definite and weights is None and not ends.refined):
+        exact = ends.by_reference(kernel, alpha)
+    if definite:
+        # The 2-norm is at most the M-norm over sqrt(m).
+        reach = upward(ends.off / math.sqrt(problem.samples))
+        energy = _energy_norm(problem, arithmetic, window, ends.off)
+        measures = [energy, _per_coordinate(arithmetic, reach)]
+    places = np.array(window.coordinates, dtype=np.int64)
+    reached = arithmetic.vector(end[places])
+    names, drawn = acting(problem, window), sum(map(len, window.draws))
+    # So long a window of K-RR that only the kernel correction is worth two mutants.
+    long = not problem.is_svm and drawn * len(window.coordinates) > LONG
+
+    steps = float_steps(problem, window.draws, ends.log)
+
+    def measured(measure: Measure) -> Replay:
+        lower, upper = measure(reached, exact, 1)
+
+        def change(mutation: Mutation) -> np.ndarray:
+            try:
+                return measure(ends(mutation), ends.unmutated, 2)[0]
+            except SingularSystemError:  # a mutant without an end has no known effect
+                return np.zeros_like(lower)
+
+        def effect(name: str) -> Effect:
+            return effect_of(name, change, secant=long and name != KERNEL)
+
+        return Replay(places, lower, upper, steps, Effects(names, effect), arithmetic.bits)
+
+    def distance(mutation: Mutation) -> Interval:
+        low, high = zip(*(measure(reached, ends(mutation), 1) for measure in measures), strict=True)
+        return np.concatenate(low), np.concatenate(high)
+
+    replay, *components = map(measured, measures)
+    return replace(replay, distance=distance, components=components[0] if components else None)
+
+
+def _per_coordinate(arithmetic: Any, off: float | None = None) -> Measure:
+    """Distances of each coordinate of ends that enclose the exact ones, or are up to `off` from them."""
+
+    def measure(one: Any, other: Any, points: int) -> Interval:
+        low, high = distances(arithmetic, one, other)
+        return (low, high) if off is None else _apart(low, high, points * off)
+
+    return measure
+
+
+def _energy_norm(problem: Problem, arithmetic: Any, window: LocalWindow, off: float) -> Measure:
+    """``sqrt(d'(K/lambda + m I)d)``, d the difference on the window's coordinates of two ends."""
+    penalty = arithmetic.number(problem.ridge.penalty)
+
+    def measure(one: Any, other: Any, points: int) -> Interval:
+        with arithmetic.working():
+            difference = arithmetic.vector([x - y for x, y in zip(one, other, strict=True)])
+            products = arithmetic.vector([arithmetic.dot(row, difference) for row in window.gram])
+            square = arithmetic.dot(products, difference) / penalty
+            low, high = root_interval(square + problem.samples * arithmetic.dot(difference, difference))
+        return _apart(np.array([low]), np.array([high]), points * off)
+
+    return measure
+
+
+def _apart(low: np.ndarray, high: np.ndarray, off: float) -> Interval:
+    """Interval of a distance whose end is known up to `off`, both ends rounded outwards."""
+    below, above = (low - off) * DOWN, (high + off) * UP
+    return (
+        np.fmax(np.nextafter(below, -np.inf), 0.0),
+        np.where(above > 0.0, np.nextafter(above, np.inf), above),
+    )
