@@ -89,8 +89,8 @@ TERM_WHY = {
 }
 """Why a quantity was not tested, by `Why`."""
 
-DIFFER = {"values": "differs in {:.0f} values", "ranks": "differs on {:.0f} ranks"}
-"""What is said of a comparison of bits, by its unit."""
+COUNTED = {"values": "value", "ranks": "rank"}
+"""Units of which a comparison of bits counts those that differ, each as one."""
 
 ITEMS = {
     "length": "{found} iterations made, {asked} requested",
@@ -277,9 +277,11 @@ def first_line(verdict: Verdict) -> str:
         words = CONTRADICTIONS[verdict.place.item](verdict, verdict.place)
         return f"{words[:1].upper()}{words[1:]}."
     where = place(verdict)
-    if verdict.units in DIFFER:
-        off = DIFFER[verdict.units].format(verdict.measured)
-        return f"{where[:1].upper()}{where[1:]} {off}, allowed 0." if where else f"Nothing {off}."
+    if verdict.units in COUNTED:
+        count = 0 if math.isinf(verdict.measured) else int(verdict.measured)
+        first = f"; the first: {where}" if where and count else ""
+        verb = "differs" if count == 1 else "differ"
+        return f"{counted(count, COUNTED[verdict.units])} {verb}, allowed 0{first}."
     found = verdict.place.found if verdict.place else None
     if found is not None and not math.isfinite(found):
         return f"{where[:1].upper()}{where[1:]} is not finite."
@@ -359,7 +361,8 @@ def _item(verdict: Verdict, at: Place) -> str:
 
 
 def _weights(verdict: Verdict, at: Place) -> str:
-    return f"after {counted(at.end, 'iteration')}: the maintained {at.item or 'weights'}"
+    entry = "the maintained w" if at.coordinate is None else f"w[{at.coordinate}], which is maintained,"
+    return f"after {counted(at.end, 'iteration')}: {entry}"
 
 
 def _end(verdict: Verdict, at: Place) -> str:

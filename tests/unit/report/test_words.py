@@ -1,0 +1,170 @@
+"""The words of a verdict: one of each kind, as the golden file beside this test has them.
+
+A change of words is seen here and nowhere else: ``python tests/unit/report/test_words.py`` writes the file.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from sstep_verify.checks.contract import ITEMS as CONTRACT_ITEMS
+from sstep_verify.checks.registry import CHECKS
+from sstep_verify.report import words
+from sstep_verify.verdict import (
+    Coverage,
+    Defect,
+    Hint,
+    HintKind,
+    Note,
+    NoteKind,
+    Place,
+    ReadingKind,
+    RunError,
+    Status,
+    Term,
+    Verdict,
+    Violation,
+    Why,
+)
+
+GOLDEN = Path(__file__).with_name("words.txt")
+
+STEP = Place(1, 2, 20, found=1.5534930892, expected=1.5534930886)
+KERNEL = Term("kernel-correction", Status.VACUOUS, math.inf, 5, 5, 0, why=Why.WITHIN_BOUND, largest=0.25)
+TAIL = Term("tail", Status.VACUOUS, math.inf, 5, 5, 0, why=Why.NO_EFFECT)
+CORRECTION = Defect(("kernel-correction off by a factor",), 1.000000001, ("S-3.5",))
+PAIR = Defect(("labels inside the kernel", "norms dropped"), None, ("S-1.2", "S-1.7"), shared=True)
+
+
+def verdict(check, status, measured=0.5, bound=1.0, *, units="absolute", executed=4, **fields):
+    """One verdict of a check on a case named case."""
+    ratio = measured / bound if bound else math.inf
+    numbers = ratio, measured, bound, units, 4, executed
+    return Verdict(check, "case", "problem", 8, 1, status, *numbers, **fields)
+
+
+FAIL, PASS, VACUOUS, OPEN = Status.FAIL, Status.PASS, Status.VACUOUS, Status.INCONCLUSIVE
+
+KINDS = {
+    "step-replay, wrong by a factor": verdict(
+        "step-replay", FAIL, 6e-10, 2e-14, place=STEP, defects=(CORRECTION,), diagnosed=True,
+        requirement="S-3.5", bound_origin="bounds/step/clip", coverage=Coverage("step", 205, 205),
+    ),
+    "step-replay, unknown": verdict(
+        "step-replay", FAIL, 6e-10, 2e-14, place=STEP, diagnosed=True, requirement="S-3.1",
+        hints=(Hint(HintKind.LOG_NOT_WRITTEN, (3, 205, 17)), Hint(HintKind.LOG_OF_INCREMENTS)),
+    ),
+    "window-replay, of two defects": verdict(
+        "window-replay", FAIL, 0.07, 0.0, place=Place(0, 8, 3), defects=(CORRECTION, PAIR),
+        diagnosed=True, bound_origin="bounds/window/svm", coverage=Coverage("window", 7, 38, 17, 4),
+        hints=(Hint(HintKind.AT_LIMITS), Hint(HintKind.PART_OF_RUN), Hint(HintKind.DECLARE_WEIGHTS)),
+    ),
+    "window-replay, passed in part": verdict(
+        "window-replay", PASS, place=Place(8, 16, 3), terms=(KERNEL, TAIL),
+        coverage=Coverage("window", 7, 38), bound_origin="bounds/window/ridge",
+        notes=(Note(NoteKind.EVALUATED),),
+    ),
+    "trajectory, printed": verdict(
+        "trajectory", FAIL, 2.0, 1.0, place=Place(0, 64), requirement="S-4.1",
+        notes=(Note(NoteKind.PRINTED, (6, 12)), Note(NoteKind.ROUNDED, (5e-7, 12, 12))),
+    ),
+    "sstep-equals-classical": verdict(
+        "sstep-equals-classical", FAIL, 2.0, 1.0, place=Place(0, 64, 3, found=0.5, expected=0.0),
+        requirement="S-4.2", hints=(Hint(HintKind.UNDRAWN_MOVED), Hint(HintKind.STARTED_ELSEWHERE)),
+    ),
+    "kernel-entries": verdict(
+        "kernel-entries", FAIL, 0.1, 1e-15, place=Place(16, 16, 3, 5, found=0.4, expected=0.3),
+        defects=(PAIR,), diagnosed=True, bound_origin="rounding/kernel/entries",
+    ),
+    "box": verdict(
+        "box", FAIL, 0.1, 0.0, place=Place(0, 40, 3, found=-0.1, expected=0.0), requirement="S-3.8"
+    ),
+    "determinism": verdict(
+        "determinism", FAIL, 3.0, 0.0, units="values",
+        place=Place(40, 40, 3, found=0.2, expected=0.1, run="second run of the same request"),
+    ),
+    "rank-coherence": verdict(
+        "rank-coherence", FAIL, 1.0, 0.0, units="ranks", place=Place(0, 40, item="ranks 2"),
+        requirement="S-6.3",
+    ),
+    "message-count": verdict(
+        "message-count", FAIL, 4.0, 0.0, place=Place(found=12, expected=8, item="collectives"),
+        requirement="S-6.1", notes=(Note(NoteKind.OWN_WORD),),
+    ),
+    "claim-honesty": verdict(
+        "claim-honesty", FAIL, 3.0, 1e-12, place=Place(found=1e-9, expected=3.0, item="gap"),
+        requirement="S-5.4", bound_origin="bounds/optimum/reported",
+    ),
+    "residual-gap": verdict(
+        "residual-gap", FAIL, 1.0, 1e-12, place=Place(0, 40, 2, item="weights"), requirement="S-5.3"
+    ),
+    "metamorphic-exact": verdict(
+        "metamorphic-exact", FAIL, 1.0, 0.0, requirement="S-4.5",
+        place=Place(0, 8, 3, found=0.2, expected=0.1, run="run data-up"),
+    ),
+    "optimum, read otherwise": verdict(
+        "optimum", FAIL, 1.0, 1e-8, place=Place(item="gap"),
+        notes=(Note(NoteKind.MOVED), Note(NoteKind.RELATIVE, (0.5, 1e-8))),
+        hints=(Hint(HintKind.READING, (ReadingKind.REORDERED, 1e-9, "")),),
+    ),
+    "contract, violated": verdict(
+        "contract", FAIL, 12.0, 0.0, requirement="S-2.3",
+        violations=tuple(Violation("s=8", item, "found", "asked", "detail") for item in CONTRACT_ITEMS),
+        coverage=Coverage("run", 2, 2),
+    ),
+    "contract, raised": verdict(
+        "contract", FAIL, 1.0, 0.0, requirement="S-2.7",
+        violations=(Violation("s=8", "stop reason", "no", "", "raised"),),
+        raised=(RunError("s=8", "ValueError", "no", frames=("mine.py:12 in solve",)),),
+    ),
+    "contract, passed": verdict(
+        "contract", PASS, 0.0, 0.0, coverage=Coverage("run", 8, 8),
+        notes=(Note(NoteKind.UNPROVED, ("count of words",)),),
+    ),
+    "conventions": verdict(
+        "window-replay", FAIL, 1.0, 0.1, place=Place(0, 8),
+        hints=(Hint(HintKind.CONVENTION, ('scale = "m"',)), Hint(HintKind.DRAWS, ("cyclic",)), Hint(HintKind.DRAWS)),
+    ),
+    "altered": verdict(
+        "step-replay", OPEN, why=Why.ALTERED, notes=(Note(NoteKind.ALTERED, ("flush-to-zero",)),)
+    ),
+    "not shown": verdict("window-replay", VACUOUS, why=Why.WITHIN_BOUND, terms=(KERNEL, TAIL)),
+    **{
+        f"why {why}": verdict("window-replay", OPEN, why=why, executed=0)
+        for why in Why
+        if why not in (Why.WITHIN_BOUND, Why.ALTERED)
+    },
+}  # fmt: skip
+
+
+def text() -> str:
+    return "".join(f"== {name}\n{one.reason}\n\n" for name, one in KINDS.items())
+
+
+def test_the_words_are_those_of_the_golden_file():
+    assert text() == GOLDEN.read_text("utf-8")
+
+
+def test_every_check_and_every_status_has_its_words():
+    assert {one.check for one in KINDS.values()} == set(CHECKS)
+    assert {one.status for one in KINDS.values()} == set(Status)
+    assert set(words.WHY) == set(Why)
+    assert set(words.COMPARED) == set(CHECKS)
+    assert set(words.ITEMS) == set(CONTRACT_ITEMS)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_no_sentence_is_longer_than_thirty_words(name):
+    own = [line for line in KINDS[name].reason.splitlines() if not line.startswith("Run s=")]
+    for line in own:
+        shown = line.partition("Violates ")[0]  # The requirement is quoted from the specification.
+        for sentence in re.split(r"(?<=[.;:])\s", shown):
+            assert len(sentence.split()) <= 30, sentence
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(text(), "utf-8")
