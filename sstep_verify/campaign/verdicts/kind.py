@@ -223,7 +223,7 @@ class Verdicts(Kind):
             too_few={outcome.case.id: outcome.too_few for outcome in state.outcomes},
             state=state,
         )
-        summary = replace(summary, power=_power(plan, verdicts))
+        summary = replace(summary, power="" if state.interrupted else _power(plan, verdicts))
         if not ORACLES[families[0].oracle].encloses:
             told = f"exact values evaluated by {families[0].oracle}, not enclosed"
             summary = replace(summary, sentence=f"{told}: {summary.sentence}")
@@ -270,7 +270,8 @@ def _code(units: list[Unit]) -> dict[str, str]:
 def _power(plan: Plan, verdicts: Sequence[Verdict]) -> str:
     """What was measured of a campaign, if it was run whole, as it was measured, and a step was decided."""
     cut = plan.definition.cut
-    other = cut is not None and (cut.selection.s or cut.selection.data)
+    asked = None if cut is None else cut.selection
+    other = asked is not None and bool(asked.s or asked.data or asked.tasks or asked.kernels)
     other = other or plan.definition.families[0].oracle != Family.oracle
     if plan.only or other or not steps_decided(verdicts):
         return ""

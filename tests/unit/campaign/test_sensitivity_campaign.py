@@ -189,7 +189,7 @@ def test_words_about_what_decides_are_not_in_the_digest(monkeypatch, tmp_path, n
         ({}, True),
         ({"s": [7]}, False),
         ({"only": "krr"}, False),
-        ({"tasks": ["krr"]}, True),
+        ({"tasks": ["krr"]}, False),
     ],
 )
 def test_a_run_tells_measured_power_where_it_is_the_profile_that_was_measured(asked, told):
