@@ -10,6 +10,9 @@ from studies.corpus.judged import judged
 from studies.corpus.listing import corpus
 from studies.corpus.mistakes import EQUIVALENT
 
+NOT_NAMED = {"OtherStream"}
+"""Mistakes that no known defect reproduces: their FAIL names the check's own requirement."""
+
 QUICK = (
     "added windows", "float32", "SigmaHalved", "CorrectionOff", "UpperOff", "TailDropped", "OtherStream",
     "TimesM", *(one.id for one in EQUIVALENT),
@@ -22,7 +25,8 @@ def test_the_verdict_is_that_of_the_label_and_so_are_sentence_and_place(name):
     found = judged(name)
     assert found.killed == found.mistaken
     assert found.mistaken or found.found == "PASS"
-    assert found.mistaken == found.class_right == found.place_right
+    assert found.mistaken == found.place_right
+    assert found.class_right == (found.mistaken and name not in NOT_NAMED)
 
 
 def test_the_corpus_is_large_enough_and_its_labels_exist():

@@ -40,7 +40,7 @@ EDGE_SEEDS = {"float64": FOLD, "float32": 1}
 EVERY = {"float64": 1, "float32": 1} if FOLD > 1 else {"float64": 3, "float32": 7}
 """One edge scenario in so many is taken, per precision of the run."""
 
-DRAWS = {"float64": 60, "float32": 8} if FOLD > 1 else {"float64": 5, "float32": 1}
+DRAWS = {"float64": 60, "float32": 8} if FOLD > 1 else {"float64": 8, "float32": 1}
 """Drawn scenarios per task and kernel, per precision of the run."""
 
 
