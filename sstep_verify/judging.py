@@ -75,12 +75,12 @@ def judge(
     """
     # Constants of what is imported here are computed on the way.
     restore_with_warning("before a judgement")
-    from sstep_verify.checks.contract import CHECK as CONTRACT
+    from sstep_verify.checks.contract import ID as CONTRACT
     from sstep_verify.checks.registry import checks_of
     from sstep_verify.checks.shared.case import Case, loggable, told_by
-    from sstep_verify.checks.step_replay import CHECK as STEPS
-    from sstep_verify.checks.trajectory import CHECK as ENDS
-    from sstep_verify.checks.window_replay import CHECK as WINDOWS
+    from sstep_verify.checks.step_replay import ID as STEPS
+    from sstep_verify.checks.trajectory import ID as ENDS
+    from sstep_verify.checks.window_replay import ID as WINDOWS
     from sstep_verify.problems import IndexStream, Problem
     from sstep_verify.protocol import ForeignSolver, checked_solver
 

@@ -11,11 +11,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sstep_verify.checks.metamorphic_exact import CHECK as SAME_BITS
-from sstep_verify.checks.optimum import CHECK as ANSWER
+from sstep_verify.checks.metamorphic_exact import ID as SAME_BITS
+from sstep_verify.checks.optimum import ID as ANSWER
 from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
 from sstep_verify.checks.shared.final_vector import ALONE, OVER
-from sstep_verify.checks.trajectory import CHECK as ENDS
+from sstep_verify.checks.trajectory import ID as ENDS
 from sstep_verify.errors import counted
 from sstep_verify.quantities import KERNEL
 from sstep_verify.report.case import Case

@@ -27,7 +27,7 @@ from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import GIVEN, Trajectory
 from sstep_verify.verdict import Place, Status, Term, Verdict, Why
 
-CHECK = "box"
+ID = "box"
 
 PROBED = 16
 """Coordinates on the box whose unclipped value is formed, to know what the clip did."""
@@ -57,7 +57,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
     }
     passed = [end for end, finding in ends.items() if finding.status is Status.FAIL]
     yield decided(
-        CHECK,
+        ID,
         case,
         s,
         *ends.values(),
@@ -167,8 +167,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     return verdicts
 
 
-DECLARED = Check(
-    id=CHECK,
+CHECK = Check(
+    id=ID,
     text=__doc__,
     needs="the plain run of every s; none for K-RR, which has no box",
     planted="the clip left out",

@@ -36,7 +36,7 @@ from sstep_verify.runs import asked_of
 from sstep_verify.trajectory import RAISED, Asked, Trajectory
 from sstep_verify.verdict import Coverage, Note, NoteKind, Place, RunError, Verdict, Violation, Why
 
-CHECK = "contract"
+ID = "contract"
 
 OWN = ("tolerance", "stagnation")
 """Reasons for stopping that are a solver's own rule."""
@@ -115,7 +115,7 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
     )
     raised = [(key, run.raised) for key, (run, _) in runs.items() if run.raised and key in broken]
     return decided(
-        CHECK,
+        ID,
         case,
         s,
         finding,
@@ -271,8 +271,8 @@ def _stop(trajectory: Trajectory, asked: Asked) -> Faults:
         yield Violation("", STOP, f"{reason} at iteration {length}, without a claim", "a claim")
 
 
-DECLARED = Check(
-    id=CHECK,
+CHECK = Check(
+    id=ID,
     text=__doc__,
     needs="the plain run of every s, and every run that another check asks for",
     planted="a run cut short",

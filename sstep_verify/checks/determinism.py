@@ -23,7 +23,7 @@ from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Coverage, Place, Verdict, Why
 
-CHECK = "determinism"
+ID = "determinism"
 
 AGAIN = {
     "as-used": "as a user makes it (in one call, without log and records)",
@@ -116,7 +116,7 @@ def _judge(case: Case, s: int, trajectories: Mapping[str, Trajectory]) -> Verdic
     first = next((replace(place, run=what) for what, count, place in differences if count), None)
     compared = sum(_compared(one) for _, one, *_ in pairs)
     return decided(
-        CHECK,
+        ID,
         case,
         s,
         wrong(sum(count for _, count, _ in differences), place=first),
@@ -165,8 +165,8 @@ def _same(one: float, other: float) -> bool:
     return np.float64(one).tobytes() == np.float64(other).tobytes()
 
 
-DECLARED = Check(
-    id=CHECK,
+CHECK = Check(
+    id=ID,
     text=__doc__,
     needs="two equal short runs of every s, recorded half way and at the end, and the plain run again in "
     "each way that the solver has",

@@ -37,7 +37,7 @@ from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Place, Status, Term, Verdict, Why
 
-CHECK = "metamorphic-exact"
+ID = "metamorphic-exact"
 
 ROWS_LOOKED_AT = 64
 """Drawn samples among which the RBF kernel is searched for an entry off the diagonal."""
@@ -110,7 +110,7 @@ def _judge_run(
     largest = max((finding.measured for finding in failed.values()), default=0.0)
     ordered = seen_first(terms)
     return decided(
-        CHECK,
+        ID,
         case,
         s,
         wrong(largest, place=first),
@@ -160,8 +160,8 @@ def blind(case: Case, relation: Relation, original: Trajectory) -> bool:
     return bool(float(entries.max()) * case.problem.samples < unit_roundoff(case.formulas.precision))
 
 
-DECLARED = Check(
-    id=CHECK,
+CHECK = Check(
+    id=ID,
     text=__doc__,
     needs="the short run of every s, on every transformed problem too",
     planted="an absolute constant that acts on some coordinate",

@@ -46,7 +46,7 @@ from sstep_verify.verdict import Hint, Note, NoteKind, Place, Status, Verdict, W
 if TYPE_CHECKING:
     from sstep_verify.diagnosis.conventions import Reading
 
-CHECK = "optimum"
+ID = "optimum"
 
 CLAIMS = ("tolerance", "gap", "residual")
 """tolerance: gap over the optimal value (K-SVM), error over ||a*|| (K-RR); gap: absolute (K-SVM);
@@ -69,7 +69,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[V
     if trajectory.stopped == "iterations" or known.isdisjoint(case.claims):
         return []
     if svm and not oracle.encloses:
-        return [nothing_compared(CHECK, case, s, 1, Why.NEEDS_BALLS)]
+        return [nothing_compared(ID, case, s, 1, Why.NEEDS_BALLS)]
     return [(_judge_svm if svm else _judge_ridge)(case, s, trajectory, oracle)]
 
 
@@ -176,7 +176,7 @@ def _verdict(
     if given:
         told.append(Note(NoteKind.RELATIVE, (over[1], tolerance or 0.0)))
     return decided(
-        CHECK,
+        ID,
         case,
         s,
         finding,
@@ -257,7 +257,7 @@ def _not_finite(case: Case, s: int, trajectory: Trajectory) -> Verdict:
     largest = int(np.argmax(np.where(np.isfinite(final), np.abs(final), np.inf)))
     place = Place(coordinate=largest, found=float(final[largest]), item="largest entry")
     return decided(
-        CHECK, case, s, wrong(place=place), units="absolute", planned=1, executed=1,
+        ID, case, s, wrong(place=place), units="absolute", planned=1, executed=1,
         claimed=trajectory.stopped != GIVEN,
         evidence={"iterations": trajectory.length, **notes(trajectory)},
     )  # fmt: skip
@@ -276,8 +276,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     return verdicts
 
 
-DECLARED = Check(
-    id=CHECK,
+CHECK = Check(
+    id=ID,
     text=__doc__,
     exact=True,
     needs="the plain run of every s",

@@ -32,7 +32,7 @@ from sstep_verify.checks import (
     window_replay,
 )
 from sstep_verify.checks.contract import FINITE
-from sstep_verify.checks.optimum import CHECK as ANSWER
+from sstep_verify.checks.optimum import ID as ANSWER
 from sstep_verify.checks.recorded import (
     claim_honesty,
     kernel_entries,
@@ -43,10 +43,10 @@ from sstep_verify.checks.recorded import (
 from sstep_verify.checks.shared.case import Case, Check, loggable
 from sstep_verify.checks.shared.final_vector import ALONE
 from sstep_verify.checks.shared.outcome import nothing_compared
-from sstep_verify.checks.step_replay import CHECK as STEPS
-from sstep_verify.checks.trajectory import CHECK as ENDS
+from sstep_verify.checks.step_replay import ID as STEPS
 from sstep_verify.checks.trajectory import ENDS_ALONE, ROUNDED
-from sstep_verify.checks.window_replay import CHECK as WINDOWS
+from sstep_verify.checks.trajectory import ID as ENDS
+from sstep_verify.checks.window_replay import ID as WINDOWS
 from sstep_verify.errors import InputError, closest
 from sstep_verify.floating_point import SHORTENED, SUBNORMAL, restore, restore_with_warning
 from sstep_verify.oracle.facade import Oracle
@@ -177,25 +177,25 @@ def _may_explain(
         return all(one.status is not Status.FAIL for one in _on_held(check, case, runs, oracle))
 
 
-DECLARED: tuple[Check, ...] = (
-    contract.DECLARED,
-    step_replay.DECLARED,
-    window_replay.DECLARED,
-    trajectory.DECLARED,
-    sstep_equals_classical.DECLARED,
-    metamorphic_exact.DECLARED,
-    kernel_entries.DECLARED,
-    box.DECLARED,
-    determinism.DECLARED,
-    optimum.DECLARED,
-    claim_honesty.DECLARED,
-    residual_gap.DECLARED,
-    rank_coherence.DECLARED,
-    message_count.DECLARED,
+IN_ORDER: tuple[Check, ...] = (
+    contract.CHECK,
+    step_replay.CHECK,
+    window_replay.CHECK,
+    trajectory.CHECK,
+    sstep_equals_classical.CHECK,
+    metamorphic_exact.CHECK,
+    kernel_entries.CHECK,
+    box.CHECK,
+    determinism.CHECK,
+    optimum.CHECK,
+    claim_honesty.CHECK,
+    residual_gap.CHECK,
+    rank_coherence.CHECK,
+    message_count.CHECK,
 )
 """The checks, in the order in which they judge."""
 
-CHECKS: dict[str, Check] = {check.id: check for check in DECLARED}
+CHECKS: dict[str, Check] = {check.id: check for check in IN_ORDER}
 """All checks by id."""
 
 PRIMARY: tuple[str, ...] = tuple(check.id for check in CHECKS.values() if check.primary)

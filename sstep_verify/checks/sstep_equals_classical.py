@@ -24,7 +24,7 @@ from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict
 
-CHECK = "sstep-equals-classical"
+ID = "sstep-equals-classical"
 
 
 def _requests(case: Case, s: int) -> dict[str, RunRequest]:
@@ -37,7 +37,7 @@ def _judge(case: Case, s: int, oracle: Oracle, *both: Trajectory) -> list[Verdic
     if not both:
         return []
     truth = short_truth(case, oracle)
-    return [verdict_of(CHECK, truth, s, *both)]
+    return [verdict_of(ID, truth, s, *both)]
 
 
 def applies(case: Case, s: int) -> bool:
@@ -64,8 +64,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     return verdicts
 
 
-DECLARED = Check(
-    id=CHECK,
+CHECK = Check(
+    id=ID,
     text=__doc__,
     exact=True,
     needs="a short run of every s > 1, and the classical one recorded at the window ends of all of them",

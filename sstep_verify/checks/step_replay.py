@@ -37,7 +37,7 @@ from sstep_verify.specification import requirements_of
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Coverage, Hint, HintKind, Place, Status, Verdict, Why
 
-CHECK = "step-replay"
+ID = "step-replay"
 
 
 def runs(case: Case) -> dict[str, RunRequest]:
@@ -106,7 +106,7 @@ def _judge_run(
     }
     if not (judged.worst or exact):
         nothing = unbounded(why=Why.NO_BOUND if length else Why.NO_STEPS)
-        return decided(CHECK, case, s, nothing, evidence=_evidence(judged), **fields)
+        return decided(ID, case, s, nothing, evidence=_evidence(judged), **fields)
     finding = decisive([*([judged.worst] if judged.worst else []), *exact])
     if judged.wrong.size:
         from sstep_verify.checks.steps.causes import diagnosed
@@ -124,7 +124,7 @@ def _judge_run(
         for step in exact
     ]
     evidence = _evidence(judged) | {"exact_steps": repeated}
-    return decided(CHECK, case, s, replace(finding, signs=()), evidence=evidence, **fields)
+    return decided(ID, case, s, replace(finding, signs=()), evidence=evidence, **fields)
 
 
 def _contradicted(
@@ -142,7 +142,7 @@ def _contradicted(
 
     found = of_recorded(broken, case, trajectory, WindowReplays(case, oracle), between=between)
     verdict = decided(
-        CHECK,
+        ID,
         case,
         s,
         broken,
@@ -238,8 +238,8 @@ def _evidence(judged: JudgedRun) -> dict[str, object]:
     }
 
 
-DECLARED = Check(
-    id=CHECK,
+CHECK = Check(
+    id=ID,
     text=__doc__,
     exact=True,
     needs="the plain run of every s, and one continued from it at a window's end, with their step logs, "

@@ -27,7 +27,7 @@ from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Verdict
 
-CHECK = "trajectory"
+ID = "trajectory"
 
 ROUNDED = "rounded_when_written"
 """Key of the evidence on a run whose values were rounded when they were written down."""
@@ -60,7 +60,7 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     for s in case.s_values:
         run = trajectories[short_key(s)]
         right = s > 1 and right_at_one(case, verdicts)
-        verdict = verdict_of(CHECK, truth, s, run, right=right)
+        verdict = verdict_of(ID, truth, s, run, right=right)
         evidence = dict(verdict.evidence)
         if run.rounding is not None:
             evidence[ROUNDED] = float(np.max(run.rounding, initial=0.0))
@@ -70,8 +70,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     return verdicts
 
 
-DECLARED = Check(
-    id=CHECK,
+CHECK = Check(
+    id=ID,
     text=__doc__,
     exact=True,
     needs="a short run of every s, recorded at about H, H/2, H/4, ...",

@@ -52,7 +52,7 @@ from sstep_verify.quantities import core
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Coverage, Hint, HintKind, Note, NoteKind, Place, Status, Verdict, Why
 
-CHECK = "window-replay"
+ID = "window-replay"
 
 SOURCES = ("data", SCREEN)
 """What windows are compared with: their exact replay from the data, or the float64 screen."""
@@ -161,7 +161,7 @@ def _judge_run(
     origin = f"bounds/window/{'svm' if svm else 'ridge'}" if largest.source != SCREEN else "bounds/screen"
     seen = next(iter([*(finding for _, finding in screened.flagged), *within]), None)
     return decided(
-        CHECK,
+        ID,
         case,
         s,
         largest,
@@ -205,8 +205,8 @@ def _sources(findings: list[Finding]) -> dict[str, dict]:
     return sources
 
 
-DECLARED = Check(
-    id=CHECK,
+CHECK = Check(
+    id=ID,
     text=__doc__,
     exact=True,
     needs="the plain run of every s, made again with every window's end recorded, and one continued from "

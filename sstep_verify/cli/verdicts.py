@@ -54,7 +54,7 @@ def number(value: object) -> str:
 def in_short(verdict: dict, claim: str) -> Iterator[str]:
     """Lines on one verdict, as ``Verdict.as_dict()`` has it, of a check with this claim."""
     yield f"{verdict['status']}: {verdict['check']} on {verdict['case']}, s = {verdict['s']}"
-    from sstep_verify.checks.contract import CHECK as CONTRACT
+    from sstep_verify.checks.contract import ID as CONTRACT
     from sstep_verify.checks.shared.final_vector import ALONE
 
     if verdict["check"] == CONTRACT and verdict["status"] == "FAIL":

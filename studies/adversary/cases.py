@@ -89,10 +89,10 @@ def judged(measure: str, variant: Variant, scenario: Scenario, exact: bool = Fal
         return judged_run(
             variant,
             scenario,
-            (step_replay.CHECK, window_replay.CHECK, "residual-gap", "trajectory"),
+            (step_replay.ID, window_replay.ID, "residual-gap", "trajectory"),
             start=False,
         )
-    return judged_run(variant, scenario, (step_replay.CHECK,), exact=exact)
+    return judged_run(variant, scenario, (step_replay.ID,), exact=exact)
 
 
 def ratio_of(made: Judged) -> float:

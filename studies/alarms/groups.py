@@ -139,7 +139,7 @@ def verdicts_of(
     case: Case, solver: Solver, named: Sequence[str], oracle: Oracle | None = None
 ) -> tuple[tuple[Verdict, ...], Trajectory | None]:
     """What checks, beside the contract, say of the runs that they ask for; and the plain run, if fit."""
-    first, *checks = checks_of((contract.CHECK, *named))
+    first, *checks = checks_of((contract.ID, *named))
     runs: dict[str, Trajectory] = {}
     oracle = oracle or Oracle(case.problem)
 
@@ -185,7 +185,7 @@ def by_steps(generator: np.random.Generator, number: int) -> Judged:
     scenario = drawn_problem(generator, variant)
     exact = generator.random() < 1 / 8
     # Of so many runs judged step by step one is looked at for what its bound is made of.
-    return judged_run(variant, scenario, (step_replay.CHECK,), exact=exact, parts=number % 20 == 0)
+    return judged_run(variant, scenario, (step_replay.ID,), exact=exact, parts=number % 20 == 0)
 
 
 def with_blas_threads(generator: np.random.Generator, number: int) -> Judged:
@@ -195,14 +195,14 @@ def with_blas_threads(generator: np.random.Generator, number: int) -> Judged:
     samples, features = int(generator.integers(128, 257)), int(generator.integers(64, 161))
     scenario = replace(scenario, samples=samples, features=features, s=max(scenario.s, 16), iterations=40)
     with threadpool_limits(limits=threads, user_api="blas"):
-        made = judged_run(variant, scenario, (step_replay.CHECK,), exact=False)
+        made = judged_run(variant, scenario, (step_replay.ID,), exact=False)
     return replace(made, variant=f"{made.variant}, BLAS threads {threads}")
 
 
 def in_legal_orders(generator: np.random.Generator, number: int) -> Judged:
     """A window of a solver of single IEEE operations, over the whole exponent range, and its steps."""
     solver, case = draw(int(generator.integers(SEEDS)))
-    verdicts, _ = verdicts_of(case, solver, (window_replay.CHECK, step_replay.CHECK))
+    verdicts, _ = verdicts_of(case, solver, (window_replay.ID, step_replay.ID))
     name = f"order {solver.order} {case.declaration.precision} {case.declaration.update}"
     return Judged(name, case.problem.name, row_of(case, solver.undeclared, wide=True), verdicts, case)
 
@@ -223,7 +223,7 @@ def of_a_design(generator: np.random.Generator, number: int) -> Judged:
         except NO_RUN:
             return Judged("none", "")
         order = plan.drawn.order if plan.drawn else ""
-        by_value = check == metamorphic_exact.CHECK and order in BY_VALUE
+        by_value = check == metamorphic_exact.ID and order in BY_VALUE
         oracle = Oracle(plan.case.problem)
         verdicts, _ = verdicts_of(plan.case, plan.solver, () if by_value else (check,), oracle)
         refused: dict[str, bool] = {}

@@ -47,7 +47,7 @@ from studies.report.sensitivity.alarms import (
     VariantCount,
 )
 
-ADDED_UP = (trajectory.CHECK, sstep_equals_classical.CHECK, residual_gap.CHECK)
+ADDED_UP = (trajectory.ID, sstep_equals_classical.ID, residual_gap.ID)
 """Checks whose bound adds up what all steps of a run may err by, or carries it along."""
 
 WANTED = 0.02
@@ -173,9 +173,9 @@ def longest_sum(check: str, case: Case) -> int:
     """
     problem, declared = case.problem, case.declaration
     entries = problem.features
-    if check == kernel_entries.CHECK:
+    if check == kernel_entries.ID:
         return entries
-    if check not in (step_replay.CHECK, window_replay.CHECK, *ADDED_UP):
+    if check not in (step_replay.ID, window_replay.ID, *ADDED_UP):
         return 0
     samples, width = problem.samples, min(case.s_values[0], max(case.iterations, 1))
     if problem.is_svm:
@@ -185,7 +185,7 @@ def longest_sum(check: str, case: Case) -> int:
     # gamma_k = k u / (1 - k u), solved for k.
     solver = round(sums.longest / ((1.0 + sums.longest) * unit_roundoff(declared.precision)))
     # Roundings of the judge's own product with a beside one a sample (bounds/step/clip.py).
-    judge = samples + 7 if declared.precision == "float64" and check == step_replay.CHECK else 0
+    judge = samples + 7 if declared.precision == "float64" and check == step_replay.ID else 0
     return max(solver, judge, entries)
 
 
@@ -273,7 +273,7 @@ def summary(outcomes: Sequence[AlarmOutcome]) -> AlarmsDocument:
     for key in sorted(whole.ratios, key=str.split):
         check, _, kind = key.partition(" ")
         # The only check whose bounds are looked into is step-replay.
-        shares = whole.shares.get(kind, {}) if check == step_replay.CHECK else {}
+        shares = whole.shares.get(kind, {}) if check == step_replay.ID else {}
         tightness.append(tightness_row(key, whole.ratios[key], shares))
     return AlarmsDocument(
         made=sum(sum(counted.values()) for counted in whole.counts.values()),

@@ -44,7 +44,7 @@ from studies.corpus.listing import Edit, corpus, edited
 from studies.report.sensitivity.corpus import Judged
 from studies.rivals import opinions
 
-PLAIN = (contract.CHECK, step_replay.CHECK, box.CHECK, rank_coherence.CHECK, message_count.CHECK)
+PLAIN = (contract.ID, step_replay.ID, box.ID, rank_coherence.ID, message_count.ID)
 """Checks that need no runs but the plain ones and what continues these, and little time."""
 
 SECONDS = 600

@@ -39,7 +39,7 @@ from studies.longdouble import LongReference
 from studies.report.sensitivity.limits import DoseTrial, RivalDose
 from studies.rivals import RIVALS, Answers, Rival
 
-STEPS, WINDOWS, EITHER = step_replay.CHECK, window_replay.CHECK, "either"
+STEPS, WINDOWS, EITHER = step_replay.ID, window_replay.ID, "either"
 """Two checks, and the name of both together: a campaign is red if one of them is."""
 
 JUDGES = {STEPS: (STEPS,), WINDOWS: (WINDOWS,), EITHER: (STEPS, WINDOWS)}
@@ -150,7 +150,7 @@ class JudgedRuns:
     def __init__(self, scenario: Scenario, precision: Precision):
         self.scenario, self.problem, self.precision = scenario, scenario.problem(), precision
         self._solver, self._oracle = DosedSolver(self.problem, precision), Oracle(self.problem)
-        self._checks = {check.id: check for check in checks_of((contract.CHECK, STEPS, WINDOWS))}
+        self._checks = {check.id: check for check in checks_of((contract.ID, STEPS, WINDOWS))}
         s, length = scenario.s, scenario.iterations
         self._case = Case(
             scenario.id,
@@ -182,7 +182,7 @@ class JudgedRuns:
 
     def verdicts(self, mutation: Mutation = NONE) -> list[Verdict]:
         """The verdicts on the run of a mutant: of one that the contract refuses only that, of none none."""
-        fit = self.verdict(contract.CHECK, mutation)
+        fit = self.verdict(contract.ID, mutation)
         others = () if failed((fit,)) else (STEPS, WINDOWS)
         return [one for one in (fit, *(self.verdict(check, mutation) for check in others)) if one]
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from sstep_verify.campaign.headline import roll_up
 from sstep_verify.campaign.model import Assembled, Definition, Kind, Plan, State, Unit
 from sstep_verify.campaign.summary import summarise
-from sstep_verify.checks.window_replay import CHECK as WINDOWS
+from sstep_verify.checks.window_replay import ID as WINDOWS
 from sstep_verify.problems import kernels, loss_from, losses
 from sstep_verify.report.case import Case
 from sstep_verify.report.plain import grouped

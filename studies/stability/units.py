@@ -71,7 +71,7 @@ def execute_unit(unit: ScenarioUnit, again: str, artefacts: Path | None) -> Unit
             case = form_runs.case(s, again)
             made = {run_key(s): form_runs.make(case, s)}
             replayed = scenario.seed == family.seed[0] and s in unit.replayed
-            checks = (contract.CHECK, step_replay.CHECK, *[window_replay.CHECK] * replayed)
+            checks = (contract.ID, step_replay.ID, *[window_replay.ID] * replayed)
             found = [
                 verdict
                 for check in checks_of(checks)

@@ -104,7 +104,7 @@ LOSSES = [Hinge(1.0), SquaredHinge(1.0), Ridge(0.1), OWN_LOSS(0.7, 0.2)]
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.task)
-@pytest.mark.parametrize("check", [step_replay, window_replay, trajectory], ids=lambda check: check.CHECK)
+@pytest.mark.parametrize("check", [step_replay, window_replay, trajectory], ids=lambda check: check.ID)
 def test_every_loss_takes_it(example, loss, check):
     block = 2 if isinstance(loss, Ridge) else 1
     declared = Declaration("any", log=True, factorisation="lu")

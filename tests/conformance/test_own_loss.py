@@ -79,7 +79,7 @@ def test_a_wrong_curvature_is_named_by_its_factor(example):
 
 def judged(check, case, tested):
     """Verdicts of a check on the problem as the solver's precision holds it, as a user gets them."""
-    return judged_by(SimpleNamespace(DECLARED=CHECKS[check.CHECK], CHECK=check.CHECK), case, tested)
+    return judged_by(SimpleNamespace(CHECK=CHECKS[check.ID], ID=check.ID), case, tested)
 
 
 def solver(form: str, dtype):
@@ -123,7 +123,7 @@ def solver(form: str, dtype):
     return solve
 
 
-@pytest.mark.parametrize("check", [step_replay, window_replay, trajectory], ids=lambda check: check.CHECK)
+@pytest.mark.parametrize("check", [step_replay, window_replay, trajectory], ids=lambda check: check.ID)
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 @pytest.mark.parametrize("form", ["in-place", "added", "frozen"])
 def test_no_right_form_is_refused(example, form, precision, check):

@@ -81,7 +81,7 @@ def kernels_of(precision: str, loss, block: int) -> list:
 
 def judged(case: Case, solver, oracle: Oracle) -> list:
     trajectories = {key: solver.run(request) for key, request in window_replay.runs(case).items()}
-    return verdicts_of(window_replay.DECLARED, case, trajectories, oracle)
+    return verdicts_of(window_replay.CHECK, case, trajectories, oracle)
 
 
 def statuses(solver, kernel, loss, block, declaration=None, s_values=S_VALUES) -> list[Status]:

@@ -184,5 +184,5 @@ def _judge_claims(problem, alpha, iterations, claims, ranks):
     trajectory = Trajectory(4, 0, np.array([0, iterations]), alphas, claims=told)
     stream = IndexStream("uniform", problem.samples, 2, iterations)
     case = Case("told", problem, stream, (4,), iterations, Options().declaration(ranks))
-    (verdict,) = claim_honesty.DECLARED.judge(case, {run_key(4): trajectory}, Oracle(problem))
+    (verdict,) = claim_honesty.CHECK.judge(case, {run_key(4): trajectory}, Oracle(problem))
     assert verdict.status is Status.PASS, verdict.reason

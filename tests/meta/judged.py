@@ -54,12 +54,12 @@ def by_s(verdicts, s_values):
 
 def judged(check, case, tested, change=None, observe=None, of=None):
     """Verdicts of a check, one for each s of the case (of `of`), on runs that may be altered or ended."""
-    trajectories = {key: tested.run(request, observe) for key, request in check.DECLARED.runs(case).items()}
+    trajectories = {key: tested.run(request, observe) for key, request in check.CHECK.runs(case).items()}
     if change is not None:
         trajectories = {key: change(trajectory) for key, trajectory in trajectories.items()}
-    verdicts = verdicts_of(check.DECLARED, case, trajectories, Oracle(case.problem))
+    verdicts = verdicts_of(check.CHECK, case, trajectories, Oracle(case.problem))
     for verdict in verdicts:
-        assert verdict.check == check.CHECK
+        assert verdict.check == check.ID
         assert verdict.replay == "again"
         assert json.loads(json.dumps(verdict.as_dict(), allow_nan=False))["reason"]
     return by_s(verdicts, case.s_values if of is None else of)

@@ -43,12 +43,12 @@ def judged(problem, solver, s_values, iterations, checks=(window_replay,), block
     )  # fmt: skip
     oracle, found = Oracle(problem), {}
     for check in checks:
-        runs = {key: solver.run(request) for key, request in check.DECLARED.runs(case).items()}
+        runs = {key: solver.run(request) for key, request in check.CHECK.runs(case).items()}
         judged_by = by_s(
-            verdicts_of(check.DECLARED, case, runs, oracle),
-            [s for s in s_values if check.DECLARED.applies(case, s)],
+            verdicts_of(check.CHECK, case, runs, oracle),
+            [s for s in s_values if check.CHECK.applies(case, s)],
         )
-        found.update({(check.CHECK, s): verdict for s, verdict in judged_by.items()})
+        found.update({(check.ID, s): verdict for s, verdict in judged_by.items()})
     return found
 
 

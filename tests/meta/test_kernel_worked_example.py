@@ -120,7 +120,7 @@ LOSSES = [Hinge(1.0), SquaredHinge(1.0), Ridge(0.5)]
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.task)
-@pytest.mark.parametrize("check", [window_replay, kernel_entries], ids=lambda check: check.CHECK)
+@pytest.mark.parametrize("check", [window_replay, kernel_entries], ids=lambda check: check.ID)
 def test_a_kernel_of_ones_own_passes(check, loss):
     kernel = kernels.kernel_from("mixed", weight=0.25, sigma=3.0)
     case, tested = small_case(loss, kernel, block=2 if loss.task == "krr" else 1, samples=16)
@@ -129,7 +129,7 @@ def test_a_kernel_of_ones_own_passes(check, loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.task)
-@pytest.mark.parametrize("check", [window_replay, kernel_entries], ids=lambda check: check.CHECK)
+@pytest.mark.parametrize("check", [window_replay, kernel_entries], ids=lambda check: check.ID)
 def test_a_mistake_in_it_fails(monkeypatch, check, loss):
     monkeypatch.setattr(
         Mixed,

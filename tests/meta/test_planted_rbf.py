@@ -59,7 +59,7 @@ def unplanted(loss, storage: str, check) -> Status:
         (LOSSES[0], kernel_entries),
         *(pytest.param(loss, kernel_entries, marks=pytest.mark.nightly) for loss in LOSSES[1:]),
     ],
-    ids=lambda one: getattr(one, "CHECK", str(one)),
+    ids=lambda one: getattr(one, "ID", str(one)),
 )
 @pytest.mark.parametrize("name", PLANTS)
 def test_a_planted_defect_is_red_where_the_unplanted_solver_is_green(name, loss, check):

@@ -70,7 +70,7 @@ KINDS += [(Ridge(0.05), Mutation(M_ON_DIAGONAL, diagonal=Fraction(1, 6)))]
         pytest.param(*kind, trajectory, marks=[pytest.mark.nightly] * (place % 4 != 0))
         for place, kind in enumerate(KINDS)
     ],
-    ids=lambda one: getattr(one, "name", getattr(one, "CHECK", None)),
+    ids=lambda one: getattr(one, "name", getattr(one, "ID", None)),
 )
 def test_a_mistake_that_acts_seldom_is_named(loss, mutation, check):
     case, tested = named_case(
@@ -80,7 +80,7 @@ def test_a_mistake_that_acts_seldom_is_named(loss, mutation, check):
     verdict = judged(check, case, tested)[8]
     assert verdict.status is Status.FAIL
     assert mutation.name in named(verdict)
-    decided = {one.number for one in decided_by(check.CHECK) if loss.task in one.tasks}
+    decided = {one.number for one in decided_by(check.ID) if loss.task in one.tasks}
     assert decided & set(broken_by(mutation.name)) <= set(verdict.requirements)
 
 

@@ -67,13 +67,13 @@ def test_a_mistake_is_told_where_a_value_inside_the_box_is_wrong_by_it(C, told):
     assert (HintKind.AT_LIMITS in hinted(verdict)) == verdict.defects[0].shared == (C == 1.0)
 
 
-@pytest.mark.parametrize("check", [window_replay, trajectory], ids=lambda one: one.CHECK)
+@pytest.mark.parametrize("check", [window_replay, trajectory], ids=lambda one: one.ID)
 def test_what_ends_windows_and_runs_at_ends_alone_breaks_what_the_check_claims(check):
     tested = solver_of(stuck, log=False)
     case, _ = named_case(Hinge(1.0), RBFKernel(0.3), solver=tested, s_values=(1, 4), samples=20)
     for verdict in judged(check, case, tested).values():
         assert verdict.status is Status.FAIL
-        assert verdict.requirement == CHECKS[check.CHECK]
+        assert verdict.requirement == CHECKS[check.ID]
 
 
 def test_data_of_zeros_show_nothing_for_a_reason_that_is_true():

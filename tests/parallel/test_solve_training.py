@@ -145,7 +145,7 @@ def test_what_it_claims_of_itself_is_true(size, task, kernel, form):
     problem, stream = problem_of(task, kernel), stream_of(task)
     result, _ = run(size, ranks_do.trained, problem, stream, FORMS[form])[0]
     case = Case("drawn", problem, stream, (4,), 90, FORMS[form].declaration(size))
-    (verdict,) = claim_honesty.DECLARED.judge(case, {run_key(4): result.trajectory}, Oracle(problem))
+    (verdict,) = claim_honesty.CHECK.judge(case, {run_key(4): result.trajectory}, Oracle(problem))
     assert verdict.status is Status.PASS, verdict.reason
     assert verdict.executed == verdict.planned == (5 if task == "krr" else 4)
     if task == "krr":

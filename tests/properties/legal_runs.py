@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sstep_verify.checks.contract import CHECK as CONTRACT
-from sstep_verify.checks.metamorphic_exact import CHECK as SAME_BITS
+from sstep_verify.checks.contract import ID as CONTRACT
+from sstep_verify.checks.metamorphic_exact import ID as SAME_BITS
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.verdict import Verdict

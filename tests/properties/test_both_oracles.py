@@ -13,8 +13,8 @@ from sstep_reference.arithmetic import Balls, Float, Mpmath, exact_fraction
 
 from sstep_verify import CallableSolver, Declaration, judge
 from sstep_verify.adapters.reference import ReferenceSolver
-from sstep_verify.checks.optimum import DECLARED as OPTIMUM
-from sstep_verify.checks.recorded.claim_honesty import DECLARED as CLAIMS
+from sstep_verify.checks.optimum import CHECK as OPTIMUM
+from sstep_verify.checks.recorded.claim_honesty import CHECK as CLAIMS
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel

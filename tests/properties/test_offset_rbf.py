@@ -52,9 +52,9 @@ class Judge:
         )
         trajectories = {
             key: solver.run(replace(request, initial=self._initial))
-            for key, request in check.DECLARED.runs(case).items()
+            for key, request in check.CHECK.runs(case).items()
         }
-        (verdict,) = verdicts_of(check.DECLARED, case, trajectories, self._oracle)
+        (verdict,) = verdicts_of(check.CHECK, case, trajectories, self._oracle)
         return verdict
 
 

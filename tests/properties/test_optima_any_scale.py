@@ -214,7 +214,7 @@ def false_verdicts(truth: Truth) -> list[str]:
         stream = IndexStream("uniform", problem.samples, 1, 4, seed=1)
         case = Case("drawn", problem, stream, (1,), 4, DECLARED, claims={"tolerance": CLAIM})
         with np.errstate(all="ignore"):
-            (verdict,) = check.DECLARED.judge(case, {run_key(1): trajectory}, truth.oracle)
+            (verdict,) = check.CHECK.judge(case, {run_key(1): trajectory}, truth.oracle)
         off, claimed = _off(truth, final)
         outside = verdict.bound < np.inf and off > _powered(problem, verdict.bound)
         if verdict.status is (Status.PASS if outside else Status.FAIL) and (outside or off <= claimed):

@@ -12,7 +12,7 @@ from sstep_verify.problems import IndexStream, LinearKernel, Problem, RBFKernel,
 from studies.alarms.groups import verdicts_of
 from studies.legal.arithmetic import by_orthogonal
 
-CHECKS = (step_replay.CHECK, window_replay.CHECK, trajectory.CHECK)
+CHECKS = (step_replay.ID, window_replay.ID, trajectory.ID)
 
 WAYS = ("QR", "eigh", "SVD", "lstsq", "pinv")
 
@@ -66,4 +66,4 @@ def test_right_solvers_of_ill_conditioned_blocks_pass(place):
 @pytest.mark.parametrize("place", range(5), ids=WAYS)
 def test_a_wrong_solution_of_a_well_conditioned_block_is_seen(place):
     for number in range(8):
-        assert verdicts(place, number, -2.0, 1.0 + 1e-6)[step_replay.CHECK].status is Status.FAIL
+        assert verdicts(place, number, -2.0, 1.0 + 1e-6)[step_replay.ID].status is Status.FAIL

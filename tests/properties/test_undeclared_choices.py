@@ -18,7 +18,7 @@ from studies.legal.arithmetic import ORDERS
 from studies.legal.solver import LegalSolver
 from studies.legal.undeclared import Undeclared
 
-CHECKS = (step_replay.CHECK, window_replay.CHECK, trajectory.CHECK)
+CHECKS = (step_replay.ID, window_replay.ID, trajectory.ID)
 
 WAYS = [
     (Undeclared(increments, clamped, power, functions, summation), order)

@@ -34,7 +34,7 @@ from sstep_verify.campaign.verdicts.runs import (
     too_few,
 )
 from sstep_verify.checks import window_replay
-from sstep_verify.checks.metamorphic_exact import CHECK as SAME_BITS
+from sstep_verify.checks.metamorphic_exact import ID as SAME_BITS
 from sstep_verify.checks.registry import case_of, cases_to_judge, verdicts_of, with_draws
 from sstep_verify.checks.shared.case import Case, Check, told_by
 from sstep_verify.checks.shared.outcome import nothing_compared
@@ -210,7 +210,7 @@ class _Judged:
 def _told(verdicts: list[Verdict]) -> bool:
     """Whether a FAIL says which part of a run is wrong, or is of the check that knows all mistakes."""
     failed = [one for one in verdicts if one.status is Status.FAIL and one.check != SAME_BITS]
-    return any(one.check == window_replay.CHECK or names_a_part(one.requirements) for one in failed)
+    return any(one.check == window_replay.ID or names_a_part(one.requirements) for one in failed)
 
 
 def _judged(check: Check, case: Case, made: RunsMade, oracle: Oracle, *, same: bool) -> list[Verdict]:

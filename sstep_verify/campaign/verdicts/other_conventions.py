@@ -13,13 +13,13 @@ from sstep_verify.adapters.program.translate import Translation
 from sstep_verify.checks.recorded import kernel_entries
 from sstep_verify.checks.registry import PRIMARY, verdicts_of, with_draws
 from sstep_verify.checks.shared.case import Case, Check
-from sstep_verify.checks.trajectory import CHECK as ENDS
+from sstep_verify.checks.trajectory import ID as ENDS
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import Solver
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Hint, HintKind, Status, Verdict
 
-OF_ROWS = kernel_entries.CHECK
+OF_ROWS = kernel_entries.ID
 """Check of the kernel rows that a program leaves, which may hold Q for K or K for Q."""
 
 HINTED = (*PRIMARY, ENDS, OF_ROWS)

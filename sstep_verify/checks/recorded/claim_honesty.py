@@ -29,7 +29,7 @@ from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Claim, Trajectory
 from sstep_verify.verdict import Coverage, Place, Status, Verdict, Why
 
-CHECK = "claim-honesty"
+ID = "claim-honesty"
 
 PREDICTION = "prediction {}"
 """Name of the claim that is the value of a training sample, by its number, as in `exact_values`."""
@@ -60,7 +60,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
     effect, bound = most_visible(effects, (math.inf, 0.0))
     counts = len(findings), executed(findings)
     yield decided(
-        CHECK,
+        ID,
         case,
         s,
         *findings,
@@ -164,8 +164,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     return verdicts
 
 
-DECLARED = Check(
-    id=CHECK,
+CHECK = Check(
+    id=ID,
     text=__doc__,
     exact=True,
     needs="the plain run of every s",

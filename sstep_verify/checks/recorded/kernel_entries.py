@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sstep_verify.diagnosis.candidates import Candidate
     from sstep_verify.diagnosis.defects import Diagnosis
 
-CHECK = "kernel-entries"
+ID = "kernel-entries"
 
 WINDOWS = 4
 """Windows of the run: first and last are exposed, and the buffers have been used in between."""
@@ -69,7 +69,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
     executed = sum(rows.compared for rows in judged)
     planned = executed or case.problem.samples
     yield decided(
-        CHECK,
+        ID,
         case,
         s,
         *findings,
@@ -299,8 +299,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     return verdicts
 
 
-DECLARED = Check(
-    id=CHECK,
+CHECK = Check(
+    id=ID,
     text=__doc__,
     exact=True,
     needs="a short run of every s that exposes its panels, where the solver declares that it can",

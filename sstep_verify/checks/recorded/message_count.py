@@ -39,7 +39,7 @@ from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import AFTER_OTHERS, BROADCASTS, WITNESSED, Trajectory
 from sstep_verify.verdict import Note, NoteKind, Place, Term, Verdict, Why
 
-CHECK = "message-count"
+ID = "message-count"
 
 SUPPORT = "support"
 """Exchange whose words depend on a, and so on the log of a run."""
@@ -100,7 +100,7 @@ def _judge(
         uncounted = Place(item=missing)
         findings.append(Finding(0.0, math.inf, 0.0, why=Why.NOT_RECORDED, place=uncounted))
     yield decided(
-        CHECK,
+        ID,
         case,
         s,
         *findings,
@@ -207,8 +207,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     return verdicts
 
 
-DECLARED = Check(
-    id=CHECK,
+CHECK = Check(
+    id=ID,
     text=__doc__,
     needs="the plain run of every s; of exchange per-window one of half its windows too",
     planted="communication in every iteration, as the classical method has it",

@@ -22,7 +22,7 @@ from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Coverage, Place, Term, Verdict, Why
 
-CHECK = "rank-coherence"
+ID = "rank-coherence"
 
 
 def _shows(case: Case, trajectory: Trajectory) -> bool:
@@ -63,7 +63,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
     if not findings:
         findings = [Finding(0.0, float(ranks), 0.0, why=Why.NOT_RECORDED)]
     yield decided(
-        CHECK,
+        ID,
         case,
         s,
         *findings,
@@ -113,8 +113,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     return verdicts
 
 
-DECLARED = Check(
-    id=CHECK,
+CHECK = Check(
+    id=ID,
     text=__doc__,
     needs="the plain run of every s, on several ranks",
     planted="a rank that goes its own way, or makes no updates",

@@ -30,7 +30,7 @@ from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Coverage, Place, Verdict, Why
 
-CHECK = "residual-gap"
+ID = "residual-gap"
 
 SEGMENTS = 12
 """Most segments that the short and the plain run are cut into, each."""
@@ -79,7 +79,7 @@ def _verdict(case: Case, s: int, oracle: Oracle, short: Trajectory, plain: Traje
     planned = int(short.iterations.size + plain.iterations.size)
     bounded = sum(finding.bound < np.inf for finding in findings)
     return decided(
-        CHECK,
+        ID,
         case,
         s,
         *findings,
@@ -161,8 +161,8 @@ def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) ->
     return verdicts
 
 
-DECLARED = Check(
-    id=CHECK,
+CHECK = Check(
+    id=ID,
     text=__doc__,
     exact=True,
     needs="the plain run and a short one of every s, recorded in several places, of declared weights",

@@ -99,7 +99,7 @@ def _sentences(declared: Check) -> dict[str, str]:
 
 
 def _explain_artefact(kept, folder: str, in_full: bool, as_json: bool) -> None:
-    from sstep_verify.checks.contract import CHECK as CONTRACT
+    from sstep_verify.checks.contract import ID as CONTRACT
     from sstep_verify.checks.registry import checks_of
 
     (declared,) = checks_of((kept.check,))

@@ -112,7 +112,7 @@ def test_the_upper_end_is_the_one_that_float32_holds():
 
 def test_ridge_regression_has_no_box():
     case, tested = small_case(Ridge(0.05))
-    assert check.DECLARED.runs(case) == {}
+    assert check.CHECK.runs(case) == {}
     assert judged(check, case, tested, of=()) == {}
 
 

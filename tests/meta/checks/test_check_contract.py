@@ -214,7 +214,7 @@ def test_an_artefact_of_a_failure_is_judged_as_it_was(name, tmp_path):
     verdicts = contract.judge(case, runs, None)
     assert [verdict.status for verdict in verdicts] == [Status.FAIL, Status.FAIL]
     for verdict in verdicts:
-        kept = artefact_of(contract.DECLARED, case, verdict.s, runs, [verdict])
+        kept = artefact_of(contract.CHECK, case, verdict.s, runs, [verdict])
         assert len(kept.trajectories) == (2 if verdict.s == S else 1)
         again = rejudge(read_artefact(write_artefact(kept, tmp_path)))
         assert (again.exit_code, again.disagreements, again.differences) == (1, (), ())

@@ -181,11 +181,11 @@ def test_no_panel_is_no_verdict_unless_one_was_promised():
     assert {verdict.status for verdict in promised.values()} == {Status.INCONCLUSIVE}
     assert all(verdict.executed == 0 < verdict.planned for verdict in promised.values())
     silent = dataclasses.replace(case, declaration=dataclasses.replace(case.declaration, panels=False))
-    assert check.DECLARED.runs(silent) == {}
+    assert check.CHECK.runs(silent) == {}
     assert judged(check, silent, tested, of=()) == {}
 
 
 def test_a_run_that_is_not_asked_keeps_no_panel():
     case, tested = named_case(Hinge(0.5))
-    request = dataclasses.replace(check.DECLARED.runs(case)["panels/s=4"], expose_panels=False)
+    request = dataclasses.replace(check.CHECK.runs(case)["panels/s=4"], expose_panels=False)
     assert tested.run(request).panels == {}

@@ -37,7 +37,7 @@ def test_right_entries_pass(loss, exchange, kernel, sparse):
     verdicts = judged(check, case, tested)
     assert {verdict.status for verdict in verdicts.values()} == {Status.PASS}
     for s, verdict in verdicts.items():
-        trajectory = tested.run(check.DECLARED.runs(case)[f"panels/s={s}"])
+        trajectory = tested.run(check.CHECK.runs(case)[f"panels/s={s}"])
         for panel in trajectory.panels.values():
             np.testing.assert_array_equal(panel.among, panel.columns)
             assert panel.entries.shape == 2 * (panel.columns.size,)

@@ -183,9 +183,9 @@ def test_a_point_better_than_the_optimum_is_an_oracle_disagreement(monkeypatch):
     true = oracle.svm_optimum(case.problem)
     lower = dataclasses.replace(true, value_upper=true.value_lower / 2)
     monkeypatch.setattr(oracle, "svm_optimum", lambda problem: lower)
-    runs = {key: tested.run(request, observe) for key, request in check.DECLARED.runs(case).items()}
+    runs = {key: tested.run(request, observe) for key, request in check.CHECK.runs(case).items()}
     with pytest.raises(OracleDisagreementError, match="above the certified"):
-        check.DECLARED.judge(case, runs, oracle)
+        check.CHECK.judge(case, runs, oracle)
 
 
 def test_a_value_that_is_not_finite_fails():

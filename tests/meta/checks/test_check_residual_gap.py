@@ -90,7 +90,7 @@ def test_a_declared_state_that_is_missing_is_inconclusive_and_none_is_no_verdict
     lost = lambda run: dataclasses.replace(run, weights=None)  # noqa: E731
     assert {v.status for v in judged(check, case, tested, change=lost).values()} == {Status.INCONCLUSIVE}
     stateless, production = small_case(Hinge(0.1))
-    assert check.DECLARED.runs(stateless) == {}
+    assert check.CHECK.runs(stateless) == {}
     assert judged(check, stateless, production, of=()) == {}
 
 

@@ -57,7 +57,7 @@ def test_a_mistake_of_both_runs_is_not_for_this_check():
 @pytest.mark.parametrize("loss", [Hinge(0.5), Ridge(0.05)])
 def test_the_distance_of_the_two_runs_is_reported(loss):
     case, tested = make_case(loss)
-    runs = {key: tested.run(request) for key, request in sstep_equals_classical.DECLARED.runs(case).items()}
+    runs = {key: tested.run(request) for key, request in sstep_equals_classical.CHECK.runs(case).items()}
     verdict = judge(sstep_equals_classical, case, tested)[16]
     points = {point["iteration"]: point["distance"] for point in verdict.evidence["points"]}
     assert list(points) == list(short_points(case, 16))
@@ -89,7 +89,7 @@ def test_a_classical_run_that_is_not_finite_fails():
 def test_without_an_s_above_1_nothing_is_asked_or_judged():
     case, tested = make_case(Hinge(0.5))
     assert judge(sstep_equals_classical, dataclasses.replace(case, s_values=(1,)), tested) == {}
-    assert sstep_equals_classical.DECLARED.runs(dataclasses.replace(case, s_values=(1,))) == {}
+    assert sstep_equals_classical.CHECK.runs(dataclasses.replace(case, s_values=(1,))) == {}
 
 
 def test_the_classical_run_is_made_even_if_the_case_does_not_list_it():

@@ -62,11 +62,11 @@ def make_case(loss, block=1, kernel=None, update="in-place", iterations=75, samp
 
 
 def judge(check, case, tested, change=None):
-    runs = {key: tested.run(request) for key, request in check.DECLARED.runs(case).items()}
+    runs = {key: tested.run(request) for key, request in check.CHECK.runs(case).items()}
     if change is not None:
         runs = {key: change(run) for key, run in runs.items()}
-    found = check.DECLARED.judge(case, runs, Oracle(case.problem))
-    return by_s(found, [s for s in case.s_values if case.iterations and check.DECLARED.applies(case, s)])
+    found = check.CHECK.judge(case, runs, Oracle(case.problem))
+    return by_s(found, [s for s in case.s_values if case.iterations and check.CHECK.applies(case, s)])
 
 
 @pytest.mark.parametrize("update", ["in-place", "frozen"])

@@ -68,7 +68,7 @@ def judged(case, solver):
     """Verdicts by s, the continued runs made as a campaign makes them."""
     runs = {key: solver.run(request) for key, request in check.runs(case).items()}
     runs |= {key: solver.run(request) for key, request in screening.requests(case, runs).items()}
-    return by_s(verdicts_of(check.DECLARED, case, runs, Oracle(case.problem)), case.s_values)
+    return by_s(verdicts_of(check.CHECK, case, runs, Oracle(case.problem)), case.s_values)
 
 
 @pytest.mark.parametrize(("loss", "block"), LOSSES)
@@ -119,10 +119,10 @@ def test_a_solver_that_logs_or_maintains_weights_is_not_run_again():
     case, solver = small_case(Hinge(0.5), solver=Spoiled())
     runs = {key: solver.run(request) for key, request in check.runs(case).items()}
     again = {continued_key(s) for s in case.s_values}
-    assert set(check.DECLARED.continued(case, runs)) > again
+    assert set(check.CHECK.continued(case, runs)) > again
     for said in ({"log": True}, {"weights": 0}):
         other = replace(case, declaration=replace(case.declaration, **said))
-        assert set(check.DECLARED.continued(other, runs)) == again
+        assert set(check.CHECK.continued(other, runs)) == again
 
 
 def test_a_solver_of_its_final_a_is_screened_by_prefixes():

@@ -119,9 +119,9 @@ def test_drifted_weights_are_the_claim_of_residual_gap_not_of_the_window(loss, b
     assert judged(check, case, tested)[1].status is Status.PASS
     gap = {
         verdict.status
-        for verdict in residual_gap.DECLARED.judge(
+        for verdict in residual_gap.CHECK.judge(
             case,
-            {key: tested.run(request) for key, request in residual_gap.DECLARED.runs(case).items()},
+            {key: tested.run(request) for key, request in residual_gap.CHECK.runs(case).items()},
             Oracle(case.problem),
         )
     }

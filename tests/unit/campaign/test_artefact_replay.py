@@ -78,12 +78,10 @@ def test_every_check_judges_its_artefact_as_it_judged_the_runs(
 
 def test_only_unsettled_verdicts_leave_an_artefact(tmp_path):
     case = drawn_case(Hinge(0.5), LinearKernel())
-    runs = {
-        key: ProductionSolver().run(request) for key, request in message_count.DECLARED.runs(case).items()
-    }
+    runs = {key: ProductionSolver().run(request) for key, request in message_count.CHECK.runs(case).items()}
     silent = {**runs, "s=4": dataclasses.replace(runs["s=4"], counters={})}
-    verdicts = message_count.DECLARED.judge(case, silent, Oracle(case.problem))
-    kept = keep_artefacts(message_count.DECLARED, case, silent, verdicts, tmp_path)
+    verdicts = message_count.CHECK.judge(case, silent, Oracle(case.problem))
+    kept = keep_artefacts(message_count.CHECK, case, silent, verdicts, tmp_path)
     (folder,) = tmp_path.iterdir()
     assert [verdict.replay for verdict in kept] == [
         "again", "sstep-verify explain --again artefacts/drawn-1-message-count-s4", "again",
@@ -91,18 +89,16 @@ def test_only_unsettled_verdicts_leave_an_artefact(tmp_path):
     assert kept[1].evidence["run_again"] == "again"
     assert (kept[1].status, rejudge(read_artefact(folder)).exit_code) == (Status.INCONCLUSIVE, 3)
     assert list(read_artefact(folder).trajectories) == ["s=4"]
-    assert keep_artefacts(message_count.DECLARED, case, silent, verdicts, None) == verdicts
+    assert keep_artefacts(message_count.CHECK, case, silent, verdicts, None) == verdicts
 
 
 def test_an_artefact_that_cannot_be_written_costs_no_verdict(tmp_path):
     case = drawn_case(Hinge(0.5), LinearKernel())
-    runs = {
-        key: ProductionSolver().run(request) for key, request in message_count.DECLARED.runs(case).items()
-    }
+    runs = {key: ProductionSolver().run(request) for key, request in message_count.CHECK.runs(case).items()}
     runs["s=4"] = dataclasses.replace(runs["s=4"], counters={})
-    verdicts = message_count.DECLARED.judge(case, runs, Oracle(case.problem))
+    verdicts = message_count.CHECK.judge(case, runs, Oracle(case.problem))
     (tmp_path / "file").write_text("", encoding="ascii")
-    kept = keep_artefacts(message_count.DECLARED, case, runs, verdicts, tmp_path / "file")
+    kept = keep_artefacts(message_count.CHECK, case, runs, verdicts, tmp_path / "file")
     assert [verdict.status for verdict in kept] == [verdict.status for verdict in verdicts]
     assert kept[1].replay == "again"
     assert "not written" in kept[1].evidence["artefact"]
@@ -110,15 +106,11 @@ def test_an_artefact_that_cannot_be_written_costs_no_verdict(tmp_path):
 
 def test_another_verdict_than_the_stored_one_is_a_disagreement():
     case = drawn_case(Hinge(0.5), LinearKernel())
-    runs = {
-        key: ProductionSolver().run(request) for key, request in message_count.DECLARED.runs(case).items()
-    }
+    runs = {key: ProductionSolver().run(request) for key, request in message_count.CHECK.runs(case).items()}
     verdicts = [
-        verdict
-        for verdict in message_count.DECLARED.judge(case, runs, Oracle(case.problem))
-        if verdict.s == 4
+        verdict for verdict in message_count.CHECK.judge(case, runs, Oracle(case.problem)) if verdict.s == 4
     ]
-    kept = artefact_of(message_count.DECLARED, case, 4, runs, verdicts)
+    kept = artefact_of(message_count.CHECK, case, 4, runs, verdicts)
     assert rejudge(kept).exit_code == 0
     stored = kept.verdicts[0]
     wrong = rejudge(dataclasses.replace(kept, verdicts=({**stored, "status": "FAIL"},)))

@@ -30,7 +30,7 @@ def judged(problem, vector, tolerance=1e-8, rounding=None):
     claims = {"tolerance": tolerance}
     case = Case("case", problem, stream, (1,), 1, stored.declaration, claims=claims)
     oracle = ORACLES.setdefault(problem.digest, Oracle(problem))
-    (verdict,) = check.DECLARED.judge(case, {"s=1": stored.run(RunRequest(problem, stream, 1, 1))}, oracle)
+    (verdict,) = check.CHECK.judge(case, {"s=1": stored.run(RunRequest(problem, stream, 1, 1))}, oracle)
     return verdict
 
 
@@ -104,11 +104,11 @@ def test_the_answer_of_an_ordinary_run_that_fails_is_explained_too():
     wrong = Trajectory(1, 0, np.array([0, 4]), np.array([np.zeros(32), 32 * optimum(problem)]))
     wrong = replace(wrong, stopped="tolerance")
     case = Case("case", problem, stream, (1,), 4, Declaration("mine"), claims={"tolerance": 1e-8})
-    (verdict,) = check.DECLARED.judge(case, {"s=1": wrong}, Oracle(problem))
+    (verdict,) = check.CHECK.judge(case, {"s=1": wrong}, Oracle(problem))
     assert readings(verdict) == [ReadingKind.SCALED]
     assert verdict.hints[0].detail[3:5] == (32.0, "m")
     right = replace(wrong, alphas=wrong.alphas / 32)
-    (verdict,) = check.DECLARED.judge(case, {"s=1": right}, Oracle(problem))
+    (verdict,) = check.CHECK.judge(case, {"s=1": right}, Oracle(problem))
     assert verdict.status is Status.PASS
 
 

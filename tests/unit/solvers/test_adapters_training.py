@@ -56,7 +56,7 @@ def judged(check, request: RunRequest, solver: TrainingSolver):
         start=request.start, initial=request.initial, replay_command="again",
     )  # fmt: skip
     made = {f"s={request.s}": solver.run(replace(plain_request(case, request.s), log=True))}
-    (verdict,) = verdicts_of(check.DECLARED, case, made, Oracle(request.problem))
+    (verdict,) = verdicts_of(check.CHECK, case, made, Oracle(request.problem))
     return verdict
 
 

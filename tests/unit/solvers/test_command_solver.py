@@ -133,7 +133,7 @@ def test_counts_of_training_are_judged_where_every_window_sends_what_it_says():
         assert set(run.counters) == set(COUNTED)
         for name, status in {"": Status.PASS, **dict.fromkeys(COUNTED, Status.FAIL)}.items():
             counters = {**run.counters, **({name: run.counters[name] - 1} if name else {})}
-            (verdict,) = message_count.DECLARED.judge(
+            (verdict,) = message_count.CHECK.judge(
                 case, {run_key(3): replace(run, counters=counters)}, None
             )
             assert (verdict.status, verdict.executed) == (status, 4), verdict.reason

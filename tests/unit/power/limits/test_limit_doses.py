@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from sstep_verify import quantities
-from sstep_verify.checks.contract import CHECK as CONTRACT
-from sstep_verify.checks.step_replay import CHECK as STEPS
-from sstep_verify.checks.window_replay import CHECK as WINDOWS
+from sstep_verify.checks.contract import ID as CONTRACT
+from sstep_verify.checks.step_replay import ID as STEPS
+from sstep_verify.checks.window_replay import ID as WINDOWS
 from sstep_verify.problems import RBFKernel
 from sstep_verify.recurrence.mutation import NONE, left_out
 from sstep_verify.scenarios.scenario import Scenario
