@@ -18,7 +18,7 @@ from sstep_verify.bounds.box import box_bounds
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.final_vector import notes, written_with
 from sstep_verify.checks.shared.finding import Finding
-from sstep_verify.checks.shared.outcome import decided, finite_promised, planted
+from sstep_verify.checks.shared.outcome import finite_promised, planted, verdict_from
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import LOWER, UPPER
@@ -56,7 +56,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         UPPER: _finding(trajectory, above, allowed[1], upper),
     }
     passed = [end for end, finding in ends.items() if finding.status is Status.FAIL]
-    yield decided(
+    yield verdict_from(
         ID,
         case,
         s,

@@ -25,7 +25,7 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding
-from sstep_verify.checks.shared.outcome import NO_LOG, decided, finite_promised, planted
+from sstep_verify.checks.shared.outcome import NO_LOG, finite_promised, planted, verdict_from
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import counted
@@ -114,7 +114,7 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
         count, count, 0.0 if promised else np.inf, why=None if promised else Why.OVERFLOW, place=spoiled
     )
     raised = [(key, run.raised) for key, (run, _) in runs.items() if run.raised and key in broken]
-    return decided(
+    return verdict_from(
         ID,
         case,
         s,

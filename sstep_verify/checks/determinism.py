@@ -17,7 +17,7 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.finding import wrong
-from sstep_verify.checks.shared.outcome import decided, planted
+from sstep_verify.checks.shared.outcome import planted, verdict_from
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
@@ -115,7 +115,7 @@ def _judge(case: Case, s: int, trajectories: Mapping[str, Trajectory]) -> Verdic
     differences = [(what, *_differences(run, again)) for what, run, again, _ in pairs]
     first = next((replace(place, run=what) for what, count, place in differences if count), None)
     compared = sum(_compared(one) for _, one, *_ in pairs)
-    return decided(
+    return verdict_from(
         ID,
         case,
         s,

@@ -29,7 +29,7 @@ from sstep_verify.checks.metamorphic.relations import (
 )
 from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.finding import Finding, wrong
-from sstep_verify.checks.shared.outcome import decided
+from sstep_verify.checks.shared.outcome import verdict_from
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import smallest_subnormal, unit_roundoff
@@ -109,7 +109,7 @@ def _judge_run(
     first = next(iter(failed.values())).place if failed else None
     largest = max((finding.measured for finding in failed.values()), default=0.0)
     ordered = seen_first(terms)
-    return decided(
+    return verdict_from(
         ID,
         case,
         s,

@@ -33,7 +33,7 @@ from sstep_verify.checks.shared.final_vector import (
     written_with,
 )
 from sstep_verify.checks.shared.finding import Finding, wrong
-from sstep_verify.checks.shared.outcome import decided, nothing_compared, planted
+from sstep_verify.checks.shared.outcome import nothing_compared, planted, verdict_from
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.objectives import MOST_SAMPLES
 from sstep_verify.oracle.choice import ORACLES
@@ -175,7 +175,7 @@ def _verdict(
         told.append(Note(NoteKind.ROUNDED, (float(written_with(trajectory).max()), size, size)))
     if given:
         told.append(Note(NoteKind.RELATIVE, (over[1], tolerance or 0.0)))
-    return decided(
+    return verdict_from(
         ID,
         case,
         s,
@@ -256,7 +256,7 @@ def _not_finite(case: Case, s: int, trajectory: Trajectory) -> Verdict:
     final = trajectory.final
     largest = int(np.argmax(np.where(np.isfinite(final), np.abs(final), np.inf)))
     place = Place(coordinate=largest, found=float(final[largest]), item="largest entry")
-    return decided(
+    return verdict_from(
         ID, case, s, wrong(place=place), units="absolute", planned=1, executed=1,
         claimed=trajectory.stopped != GIVEN,
         evidence={"iterations": trajectory.length, **notes(trajectory)},

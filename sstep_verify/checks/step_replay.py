@@ -23,7 +23,7 @@ import numpy as np
 from sstep_verify.checks.shared.case import Case, Check, loggable, plain_request, run_key
 from sstep_verify.checks.shared.continued import continued_key, continued_request, joined
 from sstep_verify.checks.shared.finding import Finding, Window, decisive, unbounded, wrong
-from sstep_verify.checks.shared.outcome import FIRST, NO_LOG, decided, facts, right_at_one
+from sstep_verify.checks.shared.outcome import FIRST, NO_LOG, facts, right_at_one, verdict_from
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.place import placed, unwritten
 from sstep_verify.checks.steps.seen import exact_steps, identifier, step_terms
@@ -106,7 +106,7 @@ def _judge_run(
     }
     if not (judged.worst or exact):
         nothing = unbounded(why=Why.NO_BOUND if length else Why.NO_STEPS)
-        return decided(ID, case, s, nothing, evidence=_evidence(judged), **fields)
+        return verdict_from(ID, case, s, nothing, evidence=_evidence(judged), **fields)
     finding = decisive([*([judged.worst] if judged.worst else []), *exact])
     if judged.wrong.size:
         from sstep_verify.checks.steps.causes import diagnosed
@@ -124,7 +124,7 @@ def _judge_run(
         for step in exact
     ]
     evidence = _evidence(judged) | {"exact_steps": repeated}
-    return decided(ID, case, s, replace(finding, signs=()), evidence=evidence, **fields)
+    return verdict_from(ID, case, s, replace(finding, signs=()), evidence=evidence, **fields)
 
 
 def _contradicted(
@@ -141,7 +141,7 @@ def _contradicted(
     from sstep_verify.checks.steps.causes import of_recorded
 
     found = of_recorded(broken, case, trajectory, WindowReplays(case, oracle), between=between)
-    verdict = decided(
+    verdict = verdict_from(
         ID,
         case,
         s,

@@ -35,7 +35,7 @@ from sstep_verify.checks.shared.finding import (
     term_records,
     unbounded,
 )
-from sstep_verify.checks.shared.outcome import decided, facts, right_at_one
+from sstep_verify.checks.shared.outcome import facts, right_at_one, verdict_from
 from sstep_verify.checks.window.choose import (
     choose_windows,
     failed,
@@ -121,7 +121,7 @@ def _judge_run(
     windows = choose_windows(case, trajectory)
     screened = screen(case, s, trajectory, trajectories) if screenable(case) else Screen()
     chosen = [*((trajectory, window) for window in windows), *screened.notable]
-    confirm = EndsApart(case, replays).decided
+    confirm = EndsApart(case, replays).confirmed
     findings = replayed_windows(case, chosen, screened.flagged, replays, names, confirm)
     tried = len(findings) - len(chosen)
     replayed = sum(finding.bits > 0 for finding in findings[len(chosen) :])
@@ -160,7 +160,7 @@ def _judge_run(
     flagged, svm = len(screened.flagged), case.problem.is_svm
     origin = f"bounds/window/{'svm' if svm else 'ridge'}" if largest.source != SCREEN else "bounds/screen"
     seen = next(iter([*(finding for _, finding in screened.flagged), *within]), None)
-    return decided(
+    return verdict_from(
         ID,
         case,
         s,

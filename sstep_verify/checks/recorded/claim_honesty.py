@@ -22,7 +22,7 @@ from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import Evaluated, svm_values
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding, unknown
-from sstep_verify.checks.shared.outcome import decided, executed, most_visible, planted
+from sstep_verify.checks.shared.outcome import executed, most_visible, planted, verdict_from
 from sstep_verify.oracle.balls.objectives import MOST_SAMPLES
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
@@ -59,7 +59,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         findings.append(finding)
     effect, bound = most_visible(effects, (math.inf, 0.0))
     counts = len(findings), executed(findings)
-    yield decided(
+    yield verdict_from(
         ID,
         case,
         s,

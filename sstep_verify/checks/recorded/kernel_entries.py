@@ -19,7 +19,7 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.finding import Finding, decisive, unknown, wrong
-from sstep_verify.checks.shared.outcome import decided, planted, worst_entry
+from sstep_verify.checks.shared.outcome import planted, verdict_from, worst_entry
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.diagnosis.kernel_rows import differs, panel_defects, rows_of, shown
 from sstep_verify.oracle.balls.exact_kernel import magnitude_interval
@@ -68,7 +68,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
     defects = found.defects if found else ()
     executed = sum(rows.compared for rows in judged)
     planned = executed or case.problem.samples
-    yield decided(
+    yield verdict_from(
         ID,
         case,
         s,

@@ -22,7 +22,7 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, loggable, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding, wrong
-from sstep_verify.checks.shared.outcome import decided, planted
+from sstep_verify.checks.shared.outcome import planted, verdict_from
 from sstep_verify.costs import messages
 from sstep_verify.costs.messages import (
     COUNTED,
@@ -99,7 +99,7 @@ def _judge(
     if missing := ", ".join(name for name in due if name not in known):
         uncounted = Place(item=missing)
         findings.append(Finding(0.0, math.inf, 0.0, why=Why.NOT_RECORDED, place=uncounted))
-    yield decided(
+    yield verdict_from(
         ID,
         case,
         s,

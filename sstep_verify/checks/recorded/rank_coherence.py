@@ -15,7 +15,7 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding, wrong
-from sstep_verify.checks.shared.outcome import decided, planted
+from sstep_verify.checks.shared.outcome import planted, verdict_from
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import RunRequest
@@ -62,7 +62,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         terms.append(planted("a rank that receives others", distinct, 0.0, *counts, Why.NO_EFFECT))
     if not findings:
         findings = [Finding(0.0, float(ranks), 0.0, why=Why.NOT_RECORDED)]
-    yield decided(
+    yield verdict_from(
         ID,
         case,
         s,

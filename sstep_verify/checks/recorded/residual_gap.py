@@ -18,10 +18,10 @@ from sstep_verify.bounds.residual_gap import DriftBound, Segment
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding, unknown, wrong
 from sstep_verify.checks.shared.outcome import (
-    decided,
     finite_promised,
     most_visible,
     planted,
+    verdict_from,
     worst_entry,
 )
 from sstep_verify.oracle.balls.objectives import MOST_SAMPLES
@@ -78,7 +78,7 @@ def _verdict(case: Case, s: int, oracle: Oracle, short: Trajectory, plain: Traje
     why = Why.WITHIN_BOUND if effect else Why.NO_EFFECT
     planned = int(short.iterations.size + plain.iterations.size)
     bounded = sum(finding.bound < np.inf for finding in findings)
-    return decided(
+    return verdict_from(
         ID,
         case,
         s,

@@ -14,7 +14,7 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.checks.shared.finding import Finding
-from sstep_verify.checks.shared.outcome import decided, facts
+from sstep_verify.checks.shared.outcome import facts, verdict_from
 from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Place, Status, Verdict
@@ -85,7 +85,7 @@ def joined(
     if verdict.status is Status.FAIL or finding.status not in (Status.FAIL, Status.INCONCLUSIVE):
         return replace(verdict, evidence=evidence)
     place = finding.place or Place(finding.window.begin, finding.window.end)
-    return decided(
+    return verdict_from(
         verdict.check,
         case,
         verdict.s,

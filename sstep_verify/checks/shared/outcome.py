@@ -50,7 +50,7 @@ def planted(name: str, effect: float, bound: float, planned: int, executed: int,
     )
 
 
-def decided(
+def verdict_from(
     check: str,
     case: Case,
     s: int,
@@ -189,4 +189,4 @@ def nothing_compared(check: str, case: Case, s: int, planned: int, why: Why, **f
     """Return the VACUOUS verdict of a check on a run of which it compared nothing."""
     nothing = Finding(0.0, 0.0, 0.0)
     given: dict[str, Any] = {"status": Status.VACUOUS, "why": why, "planned": planned, "executed": 0}
-    return decided(check, case, s, nothing, units="nothing compared", **given, **fields)
+    return verdict_from(check, case, s, nothing, units="nothing compared", **given, **fields)

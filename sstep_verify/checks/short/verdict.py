@@ -20,8 +20,8 @@ from sstep_verify.checks.shared.finding import (
 )
 from sstep_verify.checks.shared.outcome import (
     FIRST,
-    decided,
     facts,
+    verdict_from,
     with_planted,
 )
 from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
@@ -179,7 +179,7 @@ def verdict_of(
         found = diagnosis_of(case.problem.loss.task, causes_of(truth, s, run, points, between=right))
         defects, hints = found.defects, (*hints, *found.hints)
     end = finding.window.end
-    return decided(
+    return verdict_from(
         check,
         case,
         s,

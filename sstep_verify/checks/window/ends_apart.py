@@ -36,7 +36,7 @@ class EndsApart:
         self._case, self._replays = case, replays
         self._faulty = case.formulas.level >= 2  # There all windows are of one run.
 
-    def decided(self, run: Trajectory, finding: Finding) -> Finding:
+    def confirmed(self, run: Trajectory, finding: Finding) -> Finding:
         """The finding on a window, or what is known of it in its place where it is not confirmed."""
         if finding.status is not Status.FAIL or self._faulty:
             return finding

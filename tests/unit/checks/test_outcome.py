@@ -10,7 +10,7 @@ from judged import judged, small_case
 
 from sstep_verify.checks import step_replay, window_replay
 from sstep_verify.checks.shared.finding import Finding, unbounded, unknown
-from sstep_verify.checks.shared.outcome import decided, most_visible, worst_entry
+from sstep_verify.checks.shared.outcome import most_visible, verdict_from, worst_entry
 from sstep_verify.problems import Hinge, Ridge
 from sstep_verify.rounding.kernel import entries
 from sstep_verify.verdict import Status, Why
@@ -26,7 +26,7 @@ CASE, _ = small_case(Hinge(0.5))
 
 
 def why_of(*findings):
-    return decided("box", CASE, 1, *findings, units="1").why
+    return verdict_from("box", CASE, 1, *findings, units="1").why
 
 
 def test_one_value_without_a_bound_says_nothing_of_those_that_have_one():
