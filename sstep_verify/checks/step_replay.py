@@ -28,7 +28,7 @@ from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.place import placed, unwritten
 from sstep_verify.checks.steps.seen import exact_steps, identifier, step_terms
 from sstep_verify.checks.steps.tally import EVENTS
-from sstep_verify.checks.window.replays import WindowReplays
+from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import STREAM, WRITE_BACK, core

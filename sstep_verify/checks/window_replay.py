@@ -36,15 +36,10 @@ from sstep_verify.checks.shared.finding import (
     unbounded,
 )
 from sstep_verify.checks.shared.outcome import facts, right_at_one, verdict_from
-from sstep_verify.checks.window.choose import (
-    choose_windows,
-    failed,
-    replayed_otherwise,
-    replayed_windows,
-    screenable,
-)
+from sstep_verify.checks.window.choose import choose_windows, screenable
 from sstep_verify.checks.window.ends_apart import EndsApart
-from sstep_verify.checks.window.replays import WindowReplays
+from sstep_verify.checks.window.many_windows import count_failed, replay_bridge, replay_windows
+from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.checks.window.screen import SCREEN, Screen, requests, screen
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
@@ -122,14 +117,14 @@ def _judge_run(
     screened = screen(case, s, trajectory, trajectories) if screenable(case) else Screen()
     chosen = [*((trajectory, window) for window in windows), *screened.notable]
     confirm = EndsApart(case, replays).confirmed
-    findings = replayed_windows(case, chosen, screened.flagged, replays, names, confirm)
+    findings = replay_windows(case, chosen, screened.flagged, replays, names, confirm)
     tried = len(findings) - len(chosen)
     replayed = sum(finding.bits > 0 for finding in findings[len(chosen) :])
-    findings += replayed_otherwise(case, trajectory, screened.bridge, replays, right=not screened.flagged)
+    findings += replay_bridge(case, trajectory, screened.bridge, replays, right=not screened.flagged)
     judged = {one.window.begin for one in findings if one.decided and one.bits} | screened.judged
     showing = [started] if started is not None and case.formulas.level < 2 else []
     terms = term_records(names, findings + showing)
-    if tried < len(screened.flagged) and not failed(findings):
+    if tried < len(screened.flagged) and not count_failed(findings):
         # Beyond a bound that decides nothing: that is neither right nor wrong.
         findings.append(screened.flagged[tried][1])
     within = [screened.within] if screened.within else []

@@ -23,7 +23,7 @@ from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window
-from sstep_verify.checks.window.replays import WindowReplays
+from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.oracle import window as replay_window
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle

@@ -15,7 +15,7 @@ from legal_runs import LONGEST, OWN, by_all_checks, by_window_and_steps
 
 from sstep_verify.checks.metamorphic.scaling_range import kernel_span, no_room_for_states
 from sstep_verify.checks.shared.finding import Window
-from sstep_verify.checks.window.replays import WindowReplays
+from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import LinearKernel, Problem, Ridge

@@ -1,7 +1,5 @@
 """Which windows are replayed, of those recorded: first, last, a sample, and one where each thing happens.
 
-Beside them those that a screen flagged, as far as time allows.
-
 Where a step is free, what its coordinate was before cancels; where it is clipped, nothing that came before
 counts. So whether a window could show an error in a quantity cannot be read off its two ends; and what the
 solver's ends say of the box is the solver's word. A window of a K-SVM is therefore made again in float64.
@@ -11,26 +9,21 @@ Nothing is judged by these numbers: they choose windows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sstep_reference.arithmetic import Float
 
 from sstep_verify.checks.shared.case import Case, loggable
-from sstep_verify.checks.shared.finding import Finding, Window
+from sstep_verify.checks.shared.finding import Window
 from sstep_verify.numerics import kernel_rows
 from sstep_verify.problems import Problem
-from sstep_verify.quantities import KERNEL, TAIL
+from sstep_verify.quantities import TAIL
 from sstep_verify.recurrence.mutation import NONE, LocalWindow, Mutation, left_out, off_by
 from sstep_verify.recurrence.steps import Step, finisher_of, mutable_window
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Hint, HintKind, Status
-
-if TYPE_CHECKING:
-    from sstep_verify.checks.window.replays import WindowReplays
 
 WEIGHTY = 2.0**-20
 """Weight of a quantity (`FloatWindow.weight`) with which the search for a window in which it acts ends."""
@@ -39,22 +32,6 @@ CHANGE = Fraction(1, 2**10)
 """Relative change of a quantity whose effect at the window's end is looked at."""
 
 EVENTS = ("overlap", "clip low", "clip high", "free")
-
-
-EFFECT_WORK = 1 << 14
-"""Products in a window up to which the effect of every quantity is computed in every window."""
-
-CONFIRMED = 4
-"""Windows beyond the bound in a screen that have failed when replayed, after which no more of them are."""
-
-REPLAY_WORK = 1 << 21
-"""Products (`work_of`) and kernel entries that replays of such windows may take, after the first."""
-
-REPLAYED = 256
-"""Such windows replayed at most."""
-
-DIAGNOSED = 3
-"""Failed windows of a run in which mistakes that reproduce them are looked for."""
 
 
 def choose_windows(case: Case, trajectory: Trajectory) -> list[Window]:
@@ -208,68 +185,3 @@ def screenable(case: Case) -> bool:
     added = case.problem.is_svm and declared.update == "added"  # its windows are replayed, none is screened
     unfit = loggable(case) or declared.weights is not None
     return not (unfit or added)
-
-
-def work_of(case: Case, window: Window) -> int:
-    """Products of increments in the exact replay of a window."""
-    drawn = (window.end - window.begin) * case.stream.block
-    return drawn * (min(drawn, case.problem.samples) + case.stream.block)
-
-
-def replayed_windows(
-    case: Case,
-    chosen: list[tuple[Trajectory, Window]],
-    flagged: list[tuple[Trajectory, Finding]],
-    replays: WindowReplays,
-    names: list[str],
-    confirm: Callable[[Trajectory, Finding], Finding],
-) -> list[Finding]:
-    """Replay chosen windows, then flagged ones as far as `CONFIRMED`, `REPLAYED` and `REPLAY_WORK` allow.
-
-    Each comes with its run, and is confirmed where it fails. The effect of a quantity costs a replay of its
-    own. Where a window is short all are computed; where it is long, those of the kernel correction and of
-    what no window before showed.
-    """
-    findings: list[Finding] = []
-    unseen, spent = set(names), 0
-    further = [(run, finding.window) for run, finding in flagged]
-    for place, (trajectory, window) in enumerate([*chosen, *further], -len(chosen)):
-        work, words = work_of(case, window), case.panel_words(window.end - window.begin)
-        if place >= 0:
-            spent += work + words
-            confirmed = failed(findings[len(chosen) :]) >= CONFIRMED
-            if confirmed or place >= REPLAYED or (place and spent > REPLAY_WORK):
-                break
-        again = set(names) if work <= EFFECT_WORK else {KERNEL} & set(names)
-        finding = replays.finding(
-            trajectory,
-            window,
-            names=again | unseen,
-            diagnose=case.diagnose and failed(findings) < DIAGNOSED,
-        )
-        findings.append(confirm(trajectory, finding))
-        unseen = {name for name in unseen if not finding.shows(name)}
-    return findings
-
-
-def failed(findings: list[Finding]) -> int:
-    """How many of them fail."""
-    return sum(finding.status is Status.FAIL for finding in findings)
-
-
-def replayed_otherwise(
-    case: Case, plain: Trajectory, bridge: Finding | None, replays: WindowReplays, *, right: bool
-) -> list[Finding]:
-    """Where the run made again was another one: what the plain run did there, if that may be wrong.
-
-    The other one is `right` if none of its windows is beyond the bound of the screen.
-    """
-    if bridge is None or not bridge.ratio > 1.0:
-        return []
-    window = bridge.window
-    if work_of(case, window) + case.panel_words(window.end - window.begin) > REPLAY_WORK:
-        return [bridge]
-    exact = replays.finding(plain, window, names=(), diagnose=False)
-    if exact.status is not Status.FAIL or not right:
-        return [exact]
-    return [replace(exact, hints=(*exact.hints, Hint(HintKind.DEPENDS_ON_RECORDING)))]

@@ -12,7 +12,7 @@ from sstep_verify.bounds.window.split import ridge_window_split, svm_window_spli
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.window.compare import RunWindow
-from sstep_verify.checks.window.replays import WindowReplays
+from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.diagnosis.candidates import Candidate, suspects_of
 from sstep_verify.diagnosis.factors import at_end
 from sstep_verify.diagnosis.kernel_rows import rows_of

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, unknown
-from sstep_verify.checks.window.choose import REPLAY_WORK, screenable, work_of
-from sstep_verify.checks.window.replays import WindowReplays
+from sstep_verify.checks.window.choose import screenable
+from sstep_verify.checks.window.many_windows import REPLAY_WORK, work_of
+from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.checks.window.screen import bridge
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Why

@@ -7,7 +7,7 @@ import pytest
 from cancelling import KINDS, TASKS, FromSamples, cancelling
 
 from sstep_verify import judge
-from sstep_verify.checks.window import choose, screen
+from sstep_verify.checks.window import many_windows, screen
 from sstep_verify.verdict import NoteKind, Status, Why
 
 
@@ -72,7 +72,7 @@ def test_what_is_flagged_is_replayed_until_it_is_explained(task, monkeypatch):
 @pytest.mark.parametrize("task", TASKS)
 def test_what_is_flagged_and_not_replayed_is_neither_right_nor_wrong(task, monkeypatch):
     tightened(monkeypatch, 1e9)
-    monkeypatch.setattr(choose, "REPLAYED", 3)
+    monkeypatch.setattr(many_windows, "MOST_REPLAYED", 3)
     verdict = replayed(FromSamples(), task, "mixed", 4)
     screened = verdict.evidence["screen"]
     assert verdict.status is Status.INCONCLUSIVE
@@ -115,6 +115,6 @@ def test_a_run_made_again_that_only_rounds_otherwise_does_not_fail(task, monkeyp
         assert verdict.status is not Status.FAIL, verdict.reason
         bridged += verdict.evidence["windows"][-1]["tags"] == ["unlike the run made again"]
     assert bridged >= 1
-    monkeypatch.setattr(choose, "REPLAY_WORK", 0)
+    monkeypatch.setattr(many_windows, "REPLAY_WORK", 0)
     verdict = replayed(Recorded(), task, kind, 4)
     assert verdict.status is Status.INCONCLUSIVE, verdict.reason

@@ -13,7 +13,7 @@ from sstep_verify.campaign.artefact.files import write_artefact
 from sstep_verify.campaign.artefact.verdicts import artefact_of
 from sstep_verify.checks.registry import CHECKS, verdicts_of
 from sstep_verify.checks.shared.case import Case, run_key
-from sstep_verify.checks.window import choose, screen
+from sstep_verify.checks.window import many_windows, screen
 from sstep_verify.cli.main import main
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.runs import make_run
@@ -76,7 +76,7 @@ def test_a_window_that_a_screen_flagged_and_nobody_replayed(task, tmp_path, monk
             return replace(found, bound=found.bound / 1e9, ratio=found.ratio * 1e9)
 
         monkeypatch.setattr(screen, name, smaller)
-    monkeypatch.setattr(choose, "REPLAYED", 3)
+    monkeypatch.setattr(many_windows, "MOST_REPLAYED", 3)
     verdict, _, table = told(FromSamples(), task, tmp_path, monkeypatch, capsys)
     assert verdict.status is Status.INCONCLUSIVE
     assert any("from_data" not in window for window in verdict.evidence["windows"])
