@@ -99,6 +99,9 @@ class NoteKind(StrEnum):
     """The run made again for the float64 screen had another alpha. Detail: the first such iteration."""
     EVALUATED = "evaluated"
     """The exact values are evaluated at two precisions, not enclosed."""
+    CONDITION = "condition"
+    """The verdict is that of several runs on problems of different condition. Detail: the condition of the
+    problem that the numbers are of."""
 
 
 class HintKind(StrEnum):
@@ -372,8 +375,6 @@ class Verdict:
         Comparisons planned and made.
     terms : tuple of Term
         One record per term of the recurrence.
-    reason : str
-        The record in words, which `sstep_verify.report.words` writes.
     replay : str
         Command that makes this verdict again.
     evidence : dict
@@ -415,7 +416,6 @@ class Verdict:
     planned: int
     executed: int
     terms: tuple[Term, ...] = ()
-    reason: str = ""
     replay: str = ""
     evidence: dict[str, object] = field(default_factory=dict)
     bound_origin: str = ""
@@ -430,11 +430,12 @@ class Verdict:
     notes: tuple[Note, ...] = ()
     hints: tuple[Hint, ...] = ()
 
-    def __post_init__(self) -> None:
-        if not self.reason:
-            from sstep_verify.report.words import reason_of  # The words need these records.
+    @property
+    def reason(self) -> str:
+        """The record in words; no part of it, so that it can never say something else."""
+        from sstep_verify.report.words import reason_of  # The words need these records.
 
-            object.__setattr__(self, "reason", reason_of(self))
+        return reason_of(self)
 
     @property
     def requirements(self) -> tuple[str, ...]:
@@ -443,8 +444,9 @@ class Verdict:
         return (self.requirement,) if self.requirement else tuple(several)
 
     def as_dict(self) -> dict:
-        """Plain values for JSON; infinite or undefined numbers become None."""
-        return msgspec.json.decode(msgspec.json.encode(self, enc_hook=lambda value: value.tolist()))
+        """Plain values for JSON, with the reason for readers; infinite or undefined numbers become None."""
+        values = msgspec.json.decode(msgspec.json.encode(self, enc_hook=lambda value: value.tolist()))
+        return {**values, "reason": self.reason}
 
 
 def worst(statuses) -> Status:

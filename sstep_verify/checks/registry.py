@@ -128,7 +128,7 @@ def _as_known(check: Check, oracle: Oracle, verdict: Verdict) -> Verdict:
     if oracle.encloses or not (check.exact and verdict.executed):
         return verdict
     notes = (*verdict.notes, Note(NoteKind.EVALUATED))
-    return replace(verdict, reason="", notes=notes)
+    return replace(verdict, notes=notes)
 
 
 def _as_made(
@@ -151,11 +151,11 @@ def _as_made(
 def _noted(verdict: Verdict, left: Sequence[str]) -> Verdict:
     """The verdict with a note of what altered arithmetic was left."""
     note = Note(NoteKind.ALTERED, tuple(left))
-    return replace(verdict, notes=(*verdict.notes, note), reason="")
+    return replace(verdict, notes=(*verdict.notes, note))
 
 
 def _inconclusive(verdict: Verdict) -> Verdict:
-    return replace(verdict, status=Status.INCONCLUSIVE, why=Why.ALTERED, requirement="", reason="")
+    return replace(verdict, status=Status.INCONCLUSIVE, why=Why.ALTERED, requirement="")
 
 
 def _may_explain(

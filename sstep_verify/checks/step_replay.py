@@ -157,7 +157,7 @@ def _contradicted(
     if found.defects or NO_LOG not in broken.signs:
         return verdict
     (number,) = requirements_of(case.problem.loss.task, (NO_LOG,))
-    return replace(verdict, requirement=number, reason="")
+    return replace(verdict, requirement=number)
 
 
 def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:

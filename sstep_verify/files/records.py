@@ -74,6 +74,15 @@ def _struct(kind: Any, known: dict[Any, Any], tagged: bool) -> type[msgspec.Stru
     )
 
 
+def with_field(kind: Any, name: str, hint: Any) -> Any:
+    """A type of `strict` with one more required field, which its dataclass has not."""
+    about = {"stands_for": kind.stands_for, "__doc__": kind.__doc__}
+    more = [(name, hint)]
+    return msgspec.defstruct(
+        kind.__name__, more, bases=(kind,), namespace=about, forbid_unknown_fields=True, kw_only=True
+    )
+
+
 def decode(content: bytes, where: str) -> Any:
     """Plain values of strict JSON.
 

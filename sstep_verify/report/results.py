@@ -1,6 +1,6 @@
 """Results of a campaign as one document of plain records, written and read as ``results.json``.
 
-Strict JSON of schema version 3; each field is checked as it is read. Everything is normalised at
+Strict JSON of schema version 4; each field is checked as it is read. Everything is normalised at
 construction: numbers that are infinite or undefined become None, sequences become tuples (lists inside
 `facts`, `parameters` and other free parts), so that a document equals what is read back from its file.
 """
@@ -21,12 +21,12 @@ import msgspec
 from sstep_verify.declaration import ASSUMED
 from sstep_verify.errors import InputError, has_studies
 from sstep_verify.files import read_whole
-from sstep_verify.files.records import build, convert, decode, strict
+from sstep_verify.files.records import build, convert, decode, strict, with_field
 from sstep_verify.report.case import AgainstClassical, Case, Certified
 from sstep_verify.report.plain import Record, plain
 from sstep_verify.verdict import SEVERITY, Status, Verdict
 
-SCHEMA: Literal[3] = 3
+SCHEMA: Literal[4] = 4
 
 ERRORS, TOO_FEW = "errors", "too_few"
 """Parameters of a campaign that met errors, by their kind; of one that compared too seldom, in lines."""
@@ -34,8 +34,8 @@ ERRORS, TOO_FEW = "errors", "too_few"
 Stored = Annotated[dict, Verdict]
 """A Verdict as plain values."""
 
-VERDICT = strict(Verdict, {float: float | None})
-"""Its form in a file, where a number that is infinite or undefined is null."""
+VERDICT = with_field(strict(Verdict, {float: float | None}), "reason", str)
+"""Its form in a file, with its words; a number that is infinite or undefined is null."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Results(Record):
     provenance: dict[str, object] = field(default_factory=dict)
     cases: tuple[Case, ...] = ()
     verdicts: tuple[Stored, ...] = ()
-    schema: Literal[3] = SCHEMA
+    schema: Literal[4] = SCHEMA
     assumed: str = ASSUMED
     certified: Certified | None = None
     against_classical: tuple[AgainstClassical, ...] = ()
@@ -116,6 +116,8 @@ class Results(Record):
     sensitivity: Any = None
 
     def __post_init__(self):
+        made = (one.as_dict() if isinstance(one, Verdict) else one for one in self.verdicts)
+        self._set(verdicts=tuple(made))
         super().__post_init__()
         known: set[str] = set()
         for case in self.cases:

@@ -125,6 +125,7 @@ NOTES: dict[NoteKind, Callable[..., str]] = {
         f"Made again for the float64 screen, the run has another alpha after iteration {iteration:.0f}."
     ),
     NoteKind.EVALUATED: lambda: "Exact values are evaluated at two precisions, not enclosed.",
+    NoteKind.CONDITION: lambda condition: f"The numbers are of the problem of condition {condition:.3g}.",
 }
 """What each note says."""
 
@@ -285,6 +286,8 @@ def first_line(verdict: Verdict) -> str:
     found = verdict.place.found if verdict.place else None
     if found is not None and not math.isfinite(found):
         return f"{where[:1].upper()}{where[1:]} is not finite."
+    if verdict.measured == verdict.bound == 0.0:
+        return f"{where[:1].upper()}{where[1:]} agrees exactly." if where else "Agrees exactly."
     off = f"{verdict.measured:.3g}, allowed {verdict.bound:.3g}"
     return f"{where[:1].upper()}{where[1:]} is off by {off}." if where else f"Off by {off}."
 
@@ -307,8 +310,13 @@ def place(verdict: Verdict) -> str:
         return ""
     named = _NAMED.get(verdict.check, _alpha)(verdict, at)
     if at.found is not None and at.expected is not None:
-        return f"{named} = {at.found!r} (expected {at.expected!r})"
-    return f"{named} = {at.found!r}" if at.found is not None else named
+        return f"{named} = {_value(at.found)} (expected {_value(at.expected)})"
+    return f"{named} = {_value(at.found)}" if at.found is not None else named
+
+
+def _value(value: float) -> str:
+    """A value with all its digits; one without a fraction as files hold a count."""
+    return str(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(float(value))
 
 
 def _alpha(verdict: Verdict, at: Place) -> str:

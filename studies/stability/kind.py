@@ -13,7 +13,7 @@ from sstep_verify.checks.window_replay import ID as WINDOWS
 from sstep_verify.problems import kernels, loss_from, losses
 from sstep_verify.report.case import Case
 from sstep_verify.report.plain import grouped
-from sstep_verify.verdict import SEVERITY, Status, Term, Verdict
+from sstep_verify.verdict import SEVERITY, Note, NoteKind, Status, Term, Verdict
 from studies.report.stability.document import Stability, power
 from studies.stability.answers import answers
 from studies.stability.definition import (
@@ -183,8 +183,8 @@ def _merged(case: str, label: str, judged: list[tuple[float, Verdict]]) -> Verdi
         planned=sum(verdict.planned for verdict in verdicts),
         executed=sum(verdict.executed for verdict in verdicts),
         terms=tuple(map(_term, terms.values())),
-        reason=f"Condition {power(condition)}: {told.reason}",
-        evidence={"ratio by condition": largest, **({"steps": dict(steps)} if steps else {})},
+        notes=(*told.notes, Note(NoteKind.CONDITION, (condition,))),
+        evidence={"ratio_by_condition": largest, **({"steps": dict(steps)} if steps else {})},
     )
 
 

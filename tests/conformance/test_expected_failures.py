@@ -30,7 +30,7 @@ def check(monkeypatch, capsys, mistake: str, *words: str) -> tuple[int, str, str
 
 
 def verdict(status: Status, check: str = "step-replay", case: str = "a") -> Verdict:
-    return Verdict(check, case, "p", 7, 1, status, 0.1, 0.1, 1.0, "absolute", 4, 4, reason="why")
+    return Verdict(check, case, "p", 7, 1, status, 0.1, 0.1, 1.0, "absolute", 4, 4)
 
 
 def summary(

@@ -140,11 +140,8 @@ def test_the_verdict_with_the_convention_is_the_one_that_the_screen_shows():
             "absolute",
             1,
             1,
-            (),
-            "",
-            "",
         )
-        return Verdict(check, *parts, {}, requirement=requirement)
+        return Verdict(check, *parts, requirement=requirement)
 
     of_a_part = failed("trajectory", "S-3.5")
     hints = (Hint(HintKind.CONVENTION, ('scale = "m"',)),)

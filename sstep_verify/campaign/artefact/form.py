@@ -76,7 +76,7 @@ def array_header(file: IO[bytes], size: int, where: str) -> tuple[tuple[int, ...
     return shape, by_columns, dtype, claimed
 
 
-SCHEMA: Literal[3] = 3
+SCHEMA: Literal[4] = 4
 
 
 class Array(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="record", tag="array"):
@@ -116,7 +116,7 @@ class Drawn:
 class Document:
     """All that an artefact says, arrays apart: its fields and what was drawn of the index stream."""
 
-    schema: Literal[3]
+    schema: Literal[4]
     version: str
     check: str
     s: int

@@ -55,7 +55,7 @@ def name_conventions(
         if failed.s != min(case.s_values) or failed.defects or check.id == OF_ROWS:
             return list(verdicts)
         hints = [_own_draws(described.stream)]
-    changed = replace(failed, reason="", hints=(*failed.hints, *hints))
+    changed = replace(failed, hints=(*failed.hints, *hints))
     return [changed if one is failed else one for one in verdicts]
 
 

@@ -24,7 +24,7 @@ def outcome(key: str, replay: str = "sstep-verify run") -> CaseOutcome:
     terms = (Term("overlap", Status.VACUOUS, math.inf, 2, 2, 0, Why.NO_EFFECT),)
     verdict = Verdict(
         "box", key, "label", 4, 1, Status.INCONCLUSIVE, math.nan, 0.1 + 0.2, math.inf, "1", 2, 2, terms,
-        "reason – ü", replay, {"windows": [{"start": 3, "value": 5e-324}]},
+        replay, {"windows": [{"start": 3, "value": 5e-324}]},
     )  # fmt: skip
     return CaseOutcome(case, (verdict,), ("too few",))
 

@@ -26,7 +26,6 @@ def _verdict(status, s=16, case="a", detection_limit=3e-13):
     )  # fmt: skip
     return Verdict(
         "window-replay", case, "p", s, 1, status, 0.1, 0.1, 1.0, "absolute", 4, 4, (term,),
-        reason=f"because of {status}",
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sstep_verify.verdict import Status, Term, Verdict, Why
+from sstep_verify.verdict import Note, NoteKind, Status, Term, Verdict, Why
 from studies.stability.kind import merged
 
 PASS, FAIL, VACUOUS, INCONCLUSIVE = Status.PASS, Status.FAIL, Status.VACUOUS, Status.INCONCLUSIVE
@@ -13,9 +13,7 @@ def verdict(status: Status, ratio: float, s: int = 4) -> Verdict:
     term = Term(
         "overlap", PASS if seen else VACUOUS, ratio * 1e-12, 3, 3, 3 * seen, None if seen else Why.NO_EFFECT
     )
-    return Verdict(
-        "window-replay", "one", "p", s, 1, status, ratio, ratio, 1.0, "M-norm", 3, 2, (term,), f"at {ratio}"
-    )
+    return Verdict("window-replay", "one", "p", s, 1, status, ratio, ratio, 1.0, "M-norm", 3, 2, (term,))
 
 
 @pytest.mark.parametrize(
@@ -39,8 +37,8 @@ def test_counts_add_up_and_the_largest_ratio_is_told():
     judged = [(1e8, verdict(PASS, 0.5)), (1.0, verdict(PASS, 0.25)), (1e4, verdict(VACUOUS, 0.125))]
     (found,) = merged("case", "label", judged)
     assert (found.ratio, found.planned, found.executed) == (0.5, 9, 6)
-    assert found.reason == "Condition 1e8: at 0.5"
-    assert found.evidence == {"ratio by condition": {"1": 0.25, "1e4": 0.125, "1e8": 0.5}}
+    assert found.notes == (Note(NoteKind.CONDITION, (1e8,)),)
+    assert found.evidence == {"ratio_by_condition": {"1": 0.25, "1e4": 0.125, "1e8": 0.5}}
     (term,) = found.terms
     assert (term.status, term.planned, term.decided, term.seen, term.why) == (PASS, 9, 9, 6, None)
     assert term.detection_limit == 0.125e-12
@@ -49,7 +47,7 @@ def test_counts_add_up_and_the_largest_ratio_is_told():
 def test_a_failure_is_told_even_if_another_ratio_is_larger():
     judged = [(1.0, verdict(INCONCLUSIVE, 7.0)), (1e4, verdict(FAIL, 2.0))]
     (found,) = merged("case", "label", judged)
-    assert (found.status, found.ratio, found.reason) == (FAIL, 2.0, "Condition 1e4: at 2.0")
+    assert (found.status, found.ratio, found.notes[-1].detail) == (FAIL, 2.0, (1e4,))
 
 
 def test_each_s_has_a_verdict_of_its_own_in_order():
@@ -62,4 +60,4 @@ def test_the_ratio_of_a_condition_is_the_largest_of_its_runs():
         (c, verdict(PASS, ratio)) for c, ratio in ((1.0, 0.5), (1e4, 0.125), (1.0, 0.25), (1e4, 0.75))
     ]
     (found,) = merged("case", "label", judged)
-    assert found.evidence["ratio by condition"] == {"1": 0.5, "1e4": 0.75}
+    assert found.evidence["ratio_by_condition"] == {"1": 0.5, "1e4": 0.75}

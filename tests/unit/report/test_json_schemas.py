@@ -12,8 +12,8 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 3": "41bc0c1f562db404fa6d38d50ea7f1682f9b9bfddbde6113f13e135912afc7d1",
-    "results 3": "6242a85697d21aa75dbe36b7c186fb876c61a95c7836d81611efa8b97226d653",
+    "artefact 4": "38bbe5517a75adf9f8afb1cedcb15131fb0e5effe087cc3228db56be351fb892",
+    "results 4": "eacc8d88eed0d654689d7eacc03fa2e3239b13c38a6cfcbaf1f8250419f6daf2",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }
