@@ -127,6 +127,7 @@ def with_conditions_of(stated: Results, made: Results) -> Results:
         if name in stated.campaign.parameters:
             parameters[name] = stated.campaign.parameters[name]
     times = {(case.id, run.s): run.seconds for case in stated.cases for run in case.runs}
+    judging = {case.id: case.check_seconds for case in stated.cases}
 
     def timed(case: str, run: Run) -> Run:
         return replace(run, seconds=times.get((case, run.s), run.seconds))
@@ -137,7 +138,12 @@ def with_conditions_of(stated: Results, made: Results) -> Results:
         summary=summary,
         provenance=stated.provenance,
         cases=tuple(
-            replace(case, runs=tuple(timed(case.id, run) for run in case.runs)) for case in made.cases
+            replace(
+                case,
+                runs=tuple(timed(case.id, run) for run in case.runs),
+                check_seconds=judging.get(case.id, case.check_seconds),
+            )
+            for case in made.cases
         ),
     )
 

@@ -85,8 +85,9 @@ class Case(Record):
     the parts; task is ``svm-l1``, ``svm-l2`` or ``krr``; samples, features and block are m, n and b.
     Parameters are such as C or lambda; figures have one panel for each data set, kernel and parameters.
     The status is the roll-up of its verdicts, a `Status` value, or `PREDICTED` where there can be none, and
-    `reason` says why in one sentence. `facts` are what a reader should know: largest off-diagonal kernel
-    entry, reference optimum, attainable gap; a value may be a dict or a list.
+    `reason` says why in one sentence. `check_seconds`: check -> wall time in seconds of judging the runs of
+    all s by it, without that of making them. `facts` are what a reader should know: largest off-diagonal
+    kernel entry, reference optimum, attainable gap; a value may be a dict or a list.
     """
 
     id: str
@@ -106,6 +107,7 @@ class Case(Record):
     runs: tuple[Run, ...] = ()
     series: tuple[Series, ...] = ()
     lines: tuple[Line, ...] = ()
+    check_seconds: dict[str, object] = field(default_factory=dict)
 
     def __post_init__(self):
         super().__post_init__()

@@ -5,6 +5,7 @@ JUnit XML: one test case for each, so that any CI can show a campaign.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -183,7 +184,9 @@ def write_junit(results: Results, path: Path) -> Path:
     seldom, has no verdict. Then there is one test suite for each check, with the steps judged and made by
     the whole campaign as properties. Those of a test case are ratio, measured value, bound, counts, the
     replay command, the requirement that a FAIL violates, and for each term its
-    `detection_limit` and whether it was seen.
+    `detection_limit` and whether it was tested. The time of the campaign's test is that of the whole
+    campaign. The time in which a check judged the runs of all s of a case is measured once, and its test
+    cases share it equally.
     """
     outcomes = {
         Status.FAIL: junitparser.Failure,
@@ -191,6 +194,7 @@ def write_junit(results: Results, path: Path) -> Path:
         Status.VACUOUS: junitparser.Skipped,
     }
     expected = _expected(results)
+    times = _times(results)
     document = junitparser.JUnitXml(xml_text(f"sstep-verify {results.campaign.name}"))
     document.add_testsuite(_campaign(results))
     for check in dict.fromkeys(verdict["check"] for verdict in results.verdicts):
@@ -199,7 +203,7 @@ def write_junit(results: Results, path: Path) -> Path:
             suite.add_property(name, str(getattr(results.summary, name)))
         for verdict in results.verdicts:
             if verdict["check"] == check:
-                suite.add_testcase(_test_case(outcomes, verdict, expected))
+                suite.add_testcase(_test_case(outcomes, verdict, expected, times[check, verdict["case"]]))
         document.add_testsuite(suite)
     document.update_statistics()
     document.write(str(path), pretty=True)
@@ -210,7 +214,7 @@ def _campaign(results: Results):
     """The suite of the campaign itself: one test, as its exit code; skipped where nothing was shown."""
     summary = results.summary
     suite = junitparser.TestSuite("campaign")
-    test = junitparser.TestCase(xml_text(results.campaign.name), "campaign", 0.0)
+    test = junitparser.TestCase(xml_text(results.campaign.name), "campaign", summary.seconds or 0.0)
     cases = results.cases
     nothing = results.is_empty or (cases and all(case.status == Status.VACUOUS for case in cases))
     kind = {0: junitparser.Skipped if nothing else None, 1: junitparser.Failure}
@@ -221,15 +225,22 @@ def _campaign(results: Results):
     return suite
 
 
+def _times(results: Results) -> dict[tuple[str, str], float]:
+    """The share of each verdict, by check and case, in the time in which that check judged that case."""
+    measured: Any = {case.id: case.check_seconds for case in results.cases}
+    counts = Counter((verdict["check"], verdict["case"]) for verdict in results.verdicts)
+    return {(check, case): measured[case].get(check, 0.0) / n for (check, case), n in counts.items()}
+
+
 def _expected(results: Results) -> dict[tuple[str, str], str]:
     """Reasons of expected failures, by case and kind."""
     listed = results.campaign.parameters.get("expected_failures", [])
     return {(one["id"], one["kind"]): one["reason"] for one in listed} if isinstance(listed, list) else {}
 
 
-def _test_case(outcomes, verdict: dict, expected: dict[tuple[str, str], str]):
+def _test_case(outcomes, verdict: dict, expected: dict[tuple[str, str], str], seconds: float):
     name = f"{verdict['problem']} / b={verdict['block']} / s={verdict['s']}"
-    test = junitparser.TestCase(xml_text(name), xml_text(f"{verdict['check']}.{verdict['case']}"), 0.0)
+    test = junitparser.TestCase(xml_text(name), xml_text(f"{verdict['check']}.{verdict['case']}"), seconds)
     known = expected.get((verdict["case"], f"{verdict['check']}: {verdict['status']}"))
     if known is not None:
         test.result = [junitparser.Skipped(xml_text(f"expected failure: {known}"), verdict["status"])]

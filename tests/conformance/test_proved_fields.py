@@ -17,7 +17,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.report.results import dumps, load, loads
 
 CONDITIONS = re.compile(
-    r"summary\.(seconds|peak_memory_bytes)|cases\[\d+\]\.runs\[\d+\]\.seconds|provenance\b"
+    r"summary\.(seconds|peak_memory_bytes)|cases\[\d+\]\.(runs\[\d+\]\.seconds|check_seconds\b)|provenance\b"
     r"|campaign\.parameters\.processes"
 )
 """What no run shows: times, memory, host and provenance."""

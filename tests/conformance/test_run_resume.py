@@ -55,7 +55,7 @@ iterations = 80
 replay = [1, 2, 8, 40]
 """
 
-TIMES = ("seconds", "peak_memory_bytes", "provenance")
+TIMES = ("seconds", "check_seconds", "peak_memory_bytes", "provenance")
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -136,11 +137,14 @@ class _Judged:
         options = (family.tolerance, limit, self.crashed, tape)
         made = make_runs(case, checks, self.solvers, reference, *options)
         verdicts: list[Verdict] = []
+        seconds: dict[str, float] = {}
         for place, check in enumerate(checks):
             tell(case.id, (1 + place / len(checks)) / 2, f"check {check.id}")
             # What an earlier check has named, or found nothing for, is not looked for again.
             asked = replace(case_of(check, case), diagnose=case.diagnose and not _told(verdicts))
+            begin = time.perf_counter()
             verdicts += self._checked(check, asked, made)
+            seconds[check.id] = round(time.perf_counter() - begin, 6)
         verdicts += left_out(case, ids, family.minimum_windows)
         verdicts += not_kept(case, ids, solver.declaration)
         status, reason = roll_up(verdicts)
@@ -167,6 +171,7 @@ class _Judged:
             runs=tuple(made.runs),
             series=(*made.series, *drifts),
             lines=tuple(lines),
+            check_seconds=seconds,
         )
         short = too_few(case, ids, verdicts, made.trajectories, family.minimum_windows)
         artefacts, keep = self.plan.artefacts if self.plan.runs else None, self.plan.keep

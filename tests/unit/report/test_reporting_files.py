@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import junitparser
 import pytest
@@ -109,6 +110,21 @@ def test_junit_maps_each_status(tmp_path):
     values = {item.name: item.value for item in found["pass"].child(junitparser.Properties)}
     assert values["ratio"] == "0.14"
     assert values["detection_limit.overlap"] == "3e-13"
+
+
+def test_the_time_of_a_check_is_shared_by_its_test_cases_and_that_of_the_campaign_is_its_own(tmp_path):
+    checked = case("a", check_seconds={"window-replay": 3.0, "box": 0.5})
+    verdicts = [verdict("a", s=s) for s in (1, 2)] + [
+        verdict("a", check="box"),
+        verdict("a", check="optimum"),
+    ]
+    made = document([checked], verdicts)
+    made = replace(made, summary=replace(made.summary, seconds=7.5))
+    campaign, *suites = junitparser.JUnitXml.fromfile(
+        str(write_report(made, tmp_path / "report") / "junit.xml")
+    )
+    assert [test.time for test in campaign] == [7.5]
+    assert [[test.time for test in suite] for suite in suites] == [[1.5, 1.5], [0.5], [0.0]]
 
 
 @pytest.mark.parametrize(
