@@ -17,14 +17,8 @@ import numpy as np
 
 from sstep_verify.bounds.window.ridge import MOST_COEFFICIENTS
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import (
-    Finding,
-    Window,
-    unbounded,
-    unknown,
-    wrong,
-)
-from sstep_verify.checks.shared.outcome import finite_promised
+from sstep_verify.checks.shared.finding import Finding, Window, unbounded, unknown, wrong
+from sstep_verify.checks.shared.overflow import finite_promised
 from sstep_verify.checks.window.compare import (
     RunWindow,
     bounded,
