@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from acting_draws import draw_acting_scenario
 from drawn_cases import judged
+from svm_limits import FIRST_ORDER, smallest_limit
 
 from sstep_verify.solver import ProductionSolver
 from sstep_verify.verdict import SEEN, Status
@@ -21,19 +22,21 @@ from sstep_verify.verdict import SEEN, Status
 FOLD = 2 if "SSTEP_VERIFY_DRAWS" in os.environ else 1
 
 FEWEST = 60 if FOLD > 1 else 12
-MORE = {("svm-l2", "overlap"): 100 if FOLD > 1 else 20, ("krr", "overlap"): 300}
+MORE = {("krr", "overlap"): 300}
 """Problems per term; more where fewer than all reach what is wanted, so that chance decides less.
 
 An overlap of K-RR that makes up 1 % of a right-hand side of k nonzero terms shows from about 100 k u on,
 k up to m and the coordinates drawn before: for m = 64 that is 1e-12. Where a begins far from 0, k is larger.
 """
 
-WANTED, OVERLAP = 1e-12, 2e-12
+WANTED = 1e-12
 """Relative error of a term whose effect must reach the bound (the claim, not a tolerance); twice it is certain to
-show, which is what `detection_limit` says. An overlap that makes up 1 % of a gradient of k terms shows from about
-100 k u on, and the kernel entries, formed from the data, may be off by as much again..."""
+show, which is what `detection_limit` says..."""
 SHARE = 0.95
-"""...in this share of the problems."""
+"""...in this share of the problems. It is not claimed of an overlap of K-SVM-L2: one that makes up 1 % of a
+move shows from 100 k u on, 1e-12 for k = 100, times the sizes of a gradient's terms over that of the move.
+
+The limit of each problem of a K-SVM is held against one derived apart from the bound (svm_limits.py)."""
 
 PAPER = [
     ("svm-l1", "kernel-correction"),
@@ -55,21 +58,25 @@ OURS = [(task, "kernel-correction") for task in ("svm-l1", "svm-l2", "krr")]
         *(pytest.param("in-place", *pair, marks=pytest.mark.nightly) for pair in OURS[1:]),
     ],
 )
-def test_an_error_of_1e_12_in_an_acting_term_is_seen(record_property, update, task, term):
+def test_an_error_in_an_acting_term_is_seen_from_its_derived_limit_on(record_property, update, task, term):
     if (task, term) == ("krr", "overlap") and "SSTEP_VERIFY_DRAWS" not in os.environ:
         pytest.skip("300 problems take minutes: set SSTEP_VERIFY_DRAWS, as tox -e false-alarms does")
     generator = np.random.Generator(np.random.PCG64(20))
-    solver, found = ProductionSolver(update=update), []
+    solver, found, derived = ProductionSolver(update=update), [], []
     drawn = MORE.get((task, term), FEWEST)
     for _ in range(drawn):
-        verdict = judged(draw_acting_scenario(generator, task, [term]), solver)
+        scenario = draw_acting_scenario(generator, task, [term])
+        verdict = judged(scenario, solver)
         assert verdict.status is not Status.FAIL, verdict.reason
         found += [record.detection_limit / SEEN for record in verdict.terms if record.name == term]
+        if scenario.task != "krr":
+            derived.append(smallest_limit(scenario, solver.declaration, term))
     assert len(found) == drawn
-    wanted = OVERLAP if (task, term) == ("svm-l2", "overlap") else WANTED
-    seen = sum(detection_limit <= wanted for detection_limit in found)
+    if derived:
+        assert found == pytest.approx(derived, rel=FIRST_ORDER, abs=0.0)
+    seen = sum(detection_limit <= WANTED for detection_limit in found)
     median, most = np.median(found), max(found)
-    line = f"{seen} of {drawn} at {wanted:g} or better, median {median:.2g}, worst {most:.2g}"
+    line = f"{seen} of {drawn} at {WANTED:g} or better, median {median:.2g}, worst {most:.2g}"
     record_property("detection_limit", line)
     print(f"{task} {term}, {update}: {line}")
-    assert seen >= SHARE * drawn
+    assert (task, term) == ("svm-l2", "overlap") or seen >= SHARE * drawn
