@@ -6,8 +6,10 @@ And what raises them of a number that is out of its range, a name that is unknow
 from __future__ import annotations
 
 import difflib
+import errno
 import importlib.util
 import math
+import os
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from numbers import Integral, Real
@@ -51,7 +53,12 @@ class RefusedError(InputError):
 
 
 class ProgramError(InputError):
-    """A program did not end as a run ends, or left something that is no result."""
+    """A program did not end as a run ends, or left something that is no result.
+
+    `said` are the last lines that it printed, where it was started.
+    """
+
+    said: tuple[str, ...] = ()
 
 
 class NoLogError(ProgramError):
@@ -89,8 +96,8 @@ class DivergedError(InputError, RunError):
     """Training whose gap left the range of float64: the input's fault, if the problem is out of range."""
 
 
-class NotBegunError(SstepVerifyError, RuntimeError):
-    """A run that could not be begun, for a reason that lies with the machine; nothing is said of it."""
+class NotMadeError(SstepVerifyError, RuntimeError):
+    """A run that could not be made, for a reason that lies with the machine; nothing is said of it."""
 
 
 class MissingExtraError(SstepVerifyError, ImportError):
@@ -99,6 +106,41 @@ class MissingExtraError(SstepVerifyError, ImportError):
 
 class OracleDisagreementError(SstepVerifyError, ArithmeticError):
     """Two independent oracles contradict each other; exit code 4."""
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of a disk, a quota or a limit of file sizes that leaves no room."""
+
+MACHINE = (
+    *FULL,
+    errno.EROFS,
+    errno.EIO,
+    errno.ESTALE,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+    errno.EAGAIN,
+)
+"""Errors of the operating system that say nothing of who met them."""
+
+
+def machine_error(error: OSError, what: str, place: object = "") -> NotMadeError:
+    """The error of a run that an error of the operating system prevented, with a path and the way out.
+
+    `what` was done, such as ``writing a run folder``; `place` is the path, where the error names none.
+    """
+    path = error.filename or place
+    where = f" ({os.fsdecode(path) if isinstance(path, bytes) else path})" if path else ""
+    way = "give access to it, or name another folder by TMPDIR"
+    if error.errno == errno.EFBIG:
+        way = "raise the limit of file sizes that `ulimit -f` shows"
+    elif error.errno in FULL:
+        way = "make room there, or name a folder on another disk by TMPDIR"
+    elif error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN):
+        way = "let less run at a time (--jobs), or raise the limit that `ulimit -a` shows"
+    elif error.errno == errno.EIO:
+        way = "look at the disk, or name a folder on another one by TMPDIR"
+    return NotMadeError(f"{what}{where}: {error.strerror or error}, which is no error of the solver; {way}")
 
 
 def visible(text: str, kept: str = "") -> str:

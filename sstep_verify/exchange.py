@@ -123,7 +123,8 @@ def write_samples(path: Path, matrix: sp.csr_array, targets: np.ndarray) -> None
 
 
 def _write_array(path: Path, values: Any, kind: str) -> None:
-    np.ascontiguousarray(values, dtype=kind).tofile(path)
+    # NumPy's `tofile` does not say why a disk took less than all.
+    path.write_bytes(np.ascontiguousarray(values, dtype=kind).data)
 
 
 def _text(value: object) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -148,8 +149,30 @@ def checked_solver(found: object, where: str) -> Solver:
     return found
 
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def adapter(run: Function) -> Function:
+    """Mark a method `run` of ours that calls somebody's code by `called`; an error around that is ours."""
+    run.is_adapter = True  # type: ignore[attr-defined]
+    return run
+
+
+def called(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call code that is a solver's own: an error below this frame is the solver's, see `is_of_solver`."""
+    return function(*arguments)
+
+
+def is_of_solver(error: BaseException) -> bool:
+    """Whether an error was raised inside a call of a solver's own code, and not in ours around it."""
+    return any(frame.f_code is called.__code__ for frame, _ in traceback.walk_tb(error.__traceback__))
+
+
 class ForeignSolver:
-    """A solver that is not trusted: `make_run` gives it copies of inputs, and keeps its errors."""
+    """A solver that is not trusted: `make_run` gives it copies of inputs, and keeps its errors.
+
+    Only what is raised in a call of the solver's own code is the solver's error, see `is_of_solver`.
+    """
 
     foreign = True
 
@@ -159,7 +182,10 @@ class ForeignSolver:
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Let the solver make the run."""
-        return self._inner.run(request, observe)
+        if getattr(self._inner.run, "is_adapter", False):
+            return self._inner.run(request, observe)
+        made: Trajectory = called(self._inner.run, request, observe)
+        return made
 
 
 def is_program(name: str) -> bool:

@@ -71,11 +71,14 @@ class Raised:
         First line of what it says.
     frames : tuple of str
         The innermost frames of the solver's own files, the innermost last, as ``file:line in function``.
+    said : tuple of str
+        The last lines that a program printed.
     """
 
     kind: str
     message: str
     frames: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from time import perf_counter
 
 import numpy as np
 
-from sstep_verify.errors import InputError, ResultError
-from sstep_verify.protocol import Declaration, Observer, RunRequest
+from sstep_verify.errors import InputError, RefusedError, ResultError
+from sstep_verify.protocol import Declaration, Observer, RunRequest, adapter, called
 from sstep_verify.trajectory import Trajectory
 
 PRECISIONS = ("float32", "float64")
@@ -21,15 +21,15 @@ PRECISIONS = ("float32", "float64")
 def start_vector(request: RunRequest, precision: str) -> np.ndarray:
     """Start vector as a solver of this precision holds it, shape (m,).
 
-    Float64; for float32 the values are float32 numbers. InputError if an entry is beyond the range of the
-    precision.
+    Float64; for float32 the values are float32 numbers. RefusedError if an entry is beyond the range of
+    the precision.
     """
     initial = request.first
     with np.errstate(over="ignore"):
         held = initial.astype(precision)
     if not np.isfinite(held).all():
         worst = initial[~np.isfinite(held)][0]
-        raise InputError(f"a0 holds {worst!r}, which is beyond the range of {precision}")
+        raise RefusedError(f"a0 holds {worst!r}, which is beyond the range of {precision}")
     return kept(held)
 
 
@@ -138,6 +138,7 @@ class CallableSolver:
         self._function = function
         self.declaration = replace(declaration, level=min(declaration.level, 1))
 
+    @adapter
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Call the function once per recorded iteration; `observe` is called there and may end it.
 
@@ -153,9 +154,9 @@ class CallableSolver:
             blocks = np.array(request.blocks(0, end))
             arguments = (request.problem, blocks, request.s, initial.copy())
             if not self.declaration.log:
-                return self._checked(self._function(*arguments), initial)
+                return self._checked(called(self._function, *arguments), initial)
             logs.append(np.full(blocks.shape, np.nan))
-            return self._checked(self._function(*arguments, logs[-1]), initial)
+            return self._checked(called(self._function, *arguments, logs[-1]), initial)
 
         made = record(request, initial, result, observe)
         if not (request.log and self.declaration.log):

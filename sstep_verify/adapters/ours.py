@@ -7,6 +7,7 @@ interposer between it and the solver, for the reductions that each rank entered.
 
 from __future__ import annotations
 
+import builtins
 import functools
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sstep_verify.adapters.callable import observed
-from sstep_verify.errors import DivergedError, InputError, MissingExtraError, RunError
+from sstep_verify.errors import DivergedError, InputError, MissingExtraError, NotMadeError, RunError
 from sstep_verify.floating_point import restore
 from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import Observer, RunRequest
@@ -58,9 +59,10 @@ class DistributedSolver:
 
         The observer lives out here, where no rank can ask it, so all iterations are made; where it would
         have ended the run, the run is made again up to there, so that its counts are its own. InputError or
-        MemoryError if the ranks refuse the request, or have no room for it; RunError if they ended the run,
-        because they no longer held the same dual vector; RankError, RankLostError or HangError if a rank
-        raised anything else, vanished, or did not end in time.
+        MemoryError if the ranks refuse the request, or have no room for it; NotMadeError if the operating
+        system of a rank prevented it; RunError if they ended the run, because they no longer held the same
+        dual vector; RankError, RankLostError or HangError if a rank raised anything else, vanished, or did
+        not end in time.
         """
         whole = whole_run(self._ranks, run_on_rank, request, self._options, limit=self._limit)
         return observed(whole, request, observe, self.run)
@@ -71,6 +73,8 @@ def of_ranks(error: RankError) -> Exception:
     kind, message, _ = error.failures[error.ranks[0]]
     if kind in (IncoherenceError.__name__, DivergedError.__name__):
         return RunError(message, kind)
+    if isinstance(of := getattr(builtins, kind, None), type) and issubclass(of, OSError):
+        return NotMadeError(f"rank {error.ranks[0]}: {kind}: {message}, which is no error of the solver")
     for passed in (InputError, MemoryError):
         if kind == passed.__name__:
             return passed(message)

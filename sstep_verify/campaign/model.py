@@ -17,7 +17,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from sstep_verify.errors import InputError, MissingExtraError, OracleDisagreementError
+from sstep_verify.errors import (
+    InputError,
+    MissingExtraError,
+    NotMadeError,
+    OracleDisagreementError,
+    machine_error,
+)
 from sstep_verify.provenance import peak_memory
 from sstep_verify.report.case import Case
 from sstep_verify.report.results import Summary
@@ -219,6 +225,11 @@ def attempted(work: Callable[[], Any], where: str) -> Finished:
         return Finished(error=f"{where}: {error}", kind=DISAGREEMENT)
     except (InputError, MissingExtraError) as error:
         return Finished(error=f"{where}: {error}", kind=REFUSED)
+    except NotMadeError as error:
+        return Finished(error=f"{where}: {error}")
+    except OSError as error:
+        told = machine_error(error, "an error of the operating system, met by this package")
+        return Finished(error=f"{where}: {told}\n{traceback.format_exc()}")
     except (OverflowError, FloatingPointError) as error:
         words = f"a number is beyond the range of float64 ({error}); scale the data"
         return Finished(error=f"{where}: {words}", kind=REFUSED)

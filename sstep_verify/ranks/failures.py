@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sstep_verify.errors import NotBegunError, SstepVerifyError
+from sstep_verify.errors import NotMadeError, SstepVerifyError
 
 SHOWN = 8
 """Ranks of a large job that an error shows one by one."""
@@ -83,7 +83,7 @@ class RankLostError(LaunchError):
         )
 
 
-class NotStartedError(LaunchError, NotBegunError):
+class NotStartedError(LaunchError, NotMadeError):
     """Ranks of a pool did not come together; what is known of those that the others wait for."""
 
     def __init__(self, size: int, suspects: Mapping[int, str], log: str):

@@ -11,11 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 
-from sstep_verify.errors import counted
+from sstep_verify.errors import counted, visible
 from sstep_verify.quantities import core
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import (
-    MAINTAINED_WEIGHTS,
     Coverage,
     Defect,
     Hint,
@@ -242,7 +241,7 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
     """Yield the lines of a verdict: first what was found, then the cause of a FAIL, then the rest."""
     yield first_line(verdict)
     yield from _second_line(verdict)
-    evidence = [*map(_frames, verdict.raised[:1]), *map(_note, verdict.notes), *map(_hint, verdict.hints)]
+    evidence = [*map(_left, verdict.raised[:1]), *map(_note, verdict.notes), *map(_hint, verdict.hints)]
     if evidence := [*filter(None, evidence)]:
         yield f"Evidence: {' '.join(evidence)}"
     if verdict.executed and verdict.check in COMPARED:
@@ -349,9 +348,12 @@ def _log_shape(verdict: Verdict, at: Place) -> str:
     return f"{_run(at)}the step log has another shape than expected: " + ", not ".join(map(str, shapes))
 
 
+WEIGHTS = "the maintained weights"
+"""Item of the place where the weights that a window is made from are not finite."""
+
 CONTRADICTIONS: dict[str, Callable[[Verdict, Place], str]] = {
     "log": _log_elsewhere,
-    MAINTAINED_WEIGHTS: lambda verdict, at: f"{_window(verdict, at)} are not finite",
+    WEIGHTS: lambda verdict, at: f"{_window(verdict, at)} are not finite",
     "log missing": lambda verdict, at: f"{_run(at)}the run left no step log, though one is declared",
     "log shape": _log_shape,
 }
@@ -457,9 +459,13 @@ def _hint(hint: Hint) -> str:
     return HINTS[hint.kind](*hint.detail)
 
 
-def _frames(error: RunError) -> str:
-    """Where an error was raised, the innermost frame last."""
-    return f"The last frames are {'; '.join(error.frames)}." if error.frames else ""
+def _left(error: RunError) -> str:
+    """Where an error was raised, the innermost frame last; what a program printed last."""
+    found = [f"The last frames are {'; '.join(error.frames)}."] if error.frames else []
+    if error.said and not (len(error.said) == 1 and error.message.endswith(error.said[0])):
+        lines = "; ".join(f'"{visible(line)}"' for line in error.said)
+        found.append(f"The program printed last: {lines}.")
+    return " ".join(found)
 
 
 def _raised(error: RunError) -> str:

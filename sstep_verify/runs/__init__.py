@@ -23,7 +23,8 @@ import scipy.linalg
 from sstep_verify.errors import (
     InputError,
     MissingExtraError,
-    NotBegunError,
+    NotMadeError,
+    ProgramError,
     RefusedError,
     ResultError,
     RunError,
@@ -31,10 +32,10 @@ from sstep_verify.errors import (
 from sstep_verify.floating_point import restore, restore_with_warning
 from sstep_verify.problems import Problem
 from sstep_verify.problems.problem import fingerprint
-from sstep_verify.protocol import Observer, RunRequest, Solver
+from sstep_verify.protocol import Observer, RunRequest, Solver, is_of_solver
 from sstep_verify.trajectory import RAISED, Asked, Raised, Trajectory
 
-NOT_OF_THE_RUN = (InputError, MissingExtraError, MemoryError, ArithmeticError, NotBegunError)
+NOT_OF_THE_RUN = (InputError, MissingExtraError, MemoryError, ArithmeticError, NotMadeError)
 """Errors of a shipped solver that say nothing of a run: it was not begun, or its input is out of range."""
 
 DRAWS_LOOKED_AT = 1 << 12
@@ -49,24 +50,26 @@ LIMIT = "the recursion limit"
 FRAMES = 3
 """Frames of a solver's own files that are kept of an error."""
 
-NOT_ITS_OWN = tuple(
-    os.path.join(os.path.realpath(path), "")
-    for path in (
-        os.path.dirname(os.path.dirname(__file__)),
-        *map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")),
-    )
+OURS = (os.path.join(os.path.realpath(os.path.dirname(os.path.dirname(__file__))), ""),)
+"""Folder of this package, whose files are no solver's own."""
+
+INSTALLED = tuple(
+    os.path.join(os.path.realpath(sysconfig.get_path(name)), "")
+    for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
-"""Folders whose files are not a solver's own: this package, the standard library, installed packages."""
+"""Folders of installed code: a solver's own only where nothing else is, for it may be installed itself."""
 
 
 def _frames(error: BaseException) -> tuple[str, ...]:
     """The innermost frames of the solver's own files, without folders."""
-    own = [
-        f"{os.path.basename(one.filename)}:{one.lineno} in {one.name}"
+    frames = [
+        (os.path.realpath(one.filename), f"{os.path.basename(one.filename)}:{one.lineno} in {one.name}")
         for one in traceback.extract_tb(error.__traceback__)
-        if os.path.isfile(one.filename) and not os.path.realpath(one.filename).startswith(NOT_ITS_OWN)
+        if os.path.isfile(one.filename)
     ]
-    return tuple(own[-FRAMES:])
+    others = [(path, words) for path, words in frames if not path.startswith(OURS)]
+    own = [words for path, words in others if not path.startswith(INSTALLED)]
+    return tuple((own or [words for _, words in others])[-FRAMES:])
 
 
 def asked_of(request: RunRequest) -> Asked:
@@ -96,8 +99,8 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
 
     The trajectory is what the solver returned, with `Trajectory.asked`. A solver with the attribute
     `foreign` gets copies of all inputs. Where a solver raises, it ends at a0 and holds `Trajectory.raised`;
-    errors of a shipped solver that say nothing of the run (`NOT_OF_THE_RUN`) are passed on, as is a
-    RefusedError. InputError if the solver returns something else.
+    errors of a shipped solver that say nothing of the run (`NOT_OF_THE_RUN`) are passed on, as are a
+    RefusedError, a NotMadeError, and what is raised around a foreign solver and not in a call of it.
 
     Whatever the solver does to them, NumPy's treatment of floating-point errors, the filters of warnings,
     functions that all modules share and the recursion limit (`SharedState`) are as
@@ -141,14 +144,20 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
             )
     except BaseException as error:
         run_error = error if isinstance(error, RunError) and not isinstance(error, InputError) else None
-        passed = isinstance(error, RefusedError) or _is_interrupt(error) or error in observing
-        wrong = isinstance(error, Exception) and not isinstance(error, NOT_OF_THE_RUN)
-        if passed or not (foreign or wrong or isinstance(error, RunError)):
+        passed = isinstance(error, (RefusedError, NotMadeError)) or _is_interrupt(error)
+        if foreign:
+            # Where it replaced what all code shares, it may have made ours raise.
+            wrong = isinstance(error, (ProgramError, ResultError)) or is_of_solver(error) or bool(replaced)
+        else:
+            wrong = isinstance(error, Exception) and not isinstance(error, NOT_OF_THE_RUN)
+        if passed or error in observing or not (wrong or isinstance(error, RunError)):
             raise
         kind, said = type(error).__name__, str(error)
         if run_error:
             kind, said = run_error.kind, run_error.message
-        raised = Raised(kind, said.splitlines()[0] if said else "", _frames(error))
+        last = error.said if isinstance(error, ProgramError) else ()
+        frames = () if isinstance(error, (ProgramError, ResultError)) else _frames(error)
+        raised = Raised(kind, said.splitlines()[0] if said else "", frames, last)
         result = unmade(asked, raised)
     left = {*result.altered, *restore()}
     after = _digests_after(request)

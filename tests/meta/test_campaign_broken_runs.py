@@ -120,6 +120,58 @@ solver = Crashing()
 """
 
 
+ABORTING = """
+import multiprocessing, os, signal
+from sstep_verify.campaign.verdicts.measured import Monitor
+from sstep_verify.solver import ProductionSolver
+
+if multiprocessing.parent_process():
+    Monitor.__call__ = lambda *given: os.kill(os.getpid(), signal.SIGABRT)
+solver = ProductionSolver()
+"""
+
+RAISING = """
+from sstep_verify.solver import ProductionSolver
+
+class Raising(ProductionSolver):
+    def run(self, request, observe=None):
+        return self.deeper()
+
+    def deeper(self):
+        raise ValueError("planted")
+
+solver = Raising()
+"""
+
+
+def judged_apart(tmp_path, monkeypatch, module):
+    """The results of a solver that runs in a process of its own."""
+    (tmp_path / "apart.py").write_text(module, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    points = [f"{1 if k % 3 else 2} 1:{(7 * k % 11) / 8} 2:{(5 * k % 13) / 8}" for k in range(12)]
+    (tmp_path / "points.svm").write_text("\n".join(points) + "\n", encoding="ascii")
+    table = CAMPAIGN.format(folder=tmp_path).replace('"svm-l1", "svm-l2"', '"svm-l1"')
+    table += 'solver = "apart:solver"\nchecks = ["contract", "step-replay"]\n'
+    (tmp_path / "small.toml").write_text(table, encoding="utf-8")
+    return run_campaign(Plan(read_definition(str(tmp_path / "small.toml"))))
+
+
+def test_a_process_that_ends_while_we_measure_is_no_verdict_on_the_solver(tmp_path, monkeypatch):
+    found = judged_apart(tmp_path, monkeypatch, ABORTING)
+    assert (found.summary.exit_code, len(found.cases)) == (3, 0)
+    assert any("signal 6" in note for note in found.campaign.notes)
+
+
+def test_a_solver_that_raises_in_a_process_of_its_own_keeps_its_frames(tmp_path, monkeypatch):
+    found = judged_apart(tmp_path, monkeypatch, RAISING)
+    assert found.summary.exit_code == 1
+    (case,) = found.cases
+    raised = [one for v in found.verdicts_of(case.id) for one in v["raised"]]
+    assert {one["kind"] for one in raised} == {"ValueError"}
+    assert all(one["frames"][-1].endswith("in deeper") for one in raised)
+
+
 @pytest.mark.parametrize("by", ["SIGSEGV", pytest.param("SIGKILL", marks=pytest.mark.nightly)])
 def test_a_run_that_ends_its_process_by_its_own_fault_fails_the_contract_alone(tmp_path, monkeypatch, by):
     """Whoever is killed from outside, for its memory or by a person, has shown nothing."""

@@ -68,6 +68,11 @@ class Room:
         kind = "a link" if stat.S_ISLNK(seen[2]) else kind_of(seen[2])
         raise NoResultError(f"put {kind} in the place of its folder, so nothing of it is read")
 
+    def require_space(self, size: int) -> None:
+        """Raise OSError unless a file of so many bytes can be written on the disk of the folder."""
+        with tempfile.TemporaryFile(dir=self._place.parent) as file:
+            os.posix_fallocate(file.fileno(), 0, max(size, 1))
+
     def others(self, known: Collection[str]) -> str:
         """Names of what lies in the folder and is not known, for a message; empty if there is nothing."""
         found = sorted(set(os.listdir(self.folder)) - set(known))

@@ -34,6 +34,7 @@ from pathlib import Path
 import numpy as np
 
 from sstep_verify.errors import (
+    MACHINE,
     InputError,
     NoLogError,
     NoResultError,
@@ -169,10 +170,15 @@ def read_number(word: bytes, where: str, wrong: type[ProgramError] = NoResultErr
 
 
 def content_of(path: Path, most: int, what: str, wrong: type[ProgramError] = ProgramError) -> bytes:
-    """A file that a program left, of at most so many bytes; the error `wrong` where it cannot be read."""
+    """A file that a program left, of at most so many bytes; the error `wrong` where it cannot be read.
+
+    OSError where that lies with the machine (`MACHINE`).
+    """
     try:
         return read_whole(path, most, what, follow=False)
     except InputError as error:
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno in MACHINE:
+            raise error.__cause__ from None
         raise wrong(f"{path.name}: {str(error).removeprefix(f'{path}: ')}") from error
 
 

@@ -24,7 +24,7 @@ from typing import IO
 import numpy as np
 
 from sstep_verify.adapters.program.tables import WAYS, Program
-from sstep_verify.errors import InputError, ProgramError, RefusedError
+from sstep_verify.errors import MACHINE, InputError, ProgramError, RefusedError
 from sstep_verify.protocol import RunRequest, Solver
 
 REFUSED = 65
@@ -32,6 +32,9 @@ REFUSED = 65
 
 TAIL = 4000
 """Bytes of the end of what a program printed that are kept."""
+
+LAST_LINES, LONGEST_LINE = 3, 200
+"""Lines of the end of what a program printed that a verdict shows, and characters of each."""
 
 SETUP_LIMIT = 600.0
 """Seconds that a set-up may take."""
@@ -83,10 +86,19 @@ class Ended:
         return f"exit code {self.code}" if self.code else ""
 
     @property
+    def said(self) -> tuple[str, ...]:
+        """The last lines of what it said on standard error, or on standard output where that is empty."""
+        found = (
+            [line.strip() for line in text.splitlines() if line.strip()]
+            for text in (self.errors, self.output)
+        )
+        lines = next(filter(None, found), [])
+        return tuple(line[:LONGEST_LINE] for line in lines[-LAST_LINES:])
+
+    @property
     def last_words(self) -> str:
         """The last line of what it said, for messages."""
-        lines = [line.strip() for line in (self.errors or self.output).splitlines() if line.strip()]
-        return f"; its last words: {lines[-1][:200]}" if lines else "; it said nothing"
+        return f"; its last words: {self.said[-1]}" if self.said else "; it said nothing"
 
 
 def execute(
@@ -100,7 +112,8 @@ def execute(
 
     It may take `time_limit` seconds and `memory` GiB of address space for each of its processes, 0 for any
     number, has `variables` beside our own, and of the end of each of its outputs `tail` bytes are kept. One
-    that cannot be started has the exit code 127 or 126, as in a shell.
+    that cannot be started has the exit code 127 or 126, as in a shell. OSError where that lies with the
+    machine (`MACHINE`), as where it has too many processes.
     """
 
     def limit() -> None:
@@ -118,6 +131,8 @@ def execute(
                 preexec_fn=limit if memory else None,
             )  # fmt: skip
         except (OSError, ValueError, subprocess.SubprocessError) as error:
+            if isinstance(error, OSError) and error.errno in MACHINE:
+                raise
             code = 127 if isinstance(error, FileNotFoundError) else 126
             return Ended(code, 0.0, errors=f"{words[0]}: cannot be started: {error}", started=False)
         orphans.group, timed_out = process.pid, False

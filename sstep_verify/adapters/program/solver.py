@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Mapping
+import signal
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import numpy as np
 from sstep_verify.adapters.callable import observed, record, start_vector
 from sstep_verify.adapters.program.file import ProgramFile
 from sstep_verify.adapters.program.folder import NUMBER_BYTES, Room, read_exchanged, read_printed
-from sstep_verify.adapters.program.numbers import read_ranks
+from sstep_verify.adapters.program.numbers import TEXT_BYTES, read_ranks
 from sstep_verify.adapters.program.run import REFUSED, TAIL, Ended, execute
 from sstep_verify.adapters.program.tables import places_of
 from sstep_verify.adapters.program.translate import Translation
@@ -25,10 +27,17 @@ from sstep_verify.adapters.program.witness import (
     read_witness,
     witness_variables,
 )
-from sstep_verify.errors import ProgramError, RefusedError, WitnessError
+from sstep_verify.errors import (
+    MACHINE,
+    NoResultError,
+    ProgramError,
+    RefusedError,
+    WitnessError,
+    machine_error,
+)
 from sstep_verify.exchange import write_folder
 from sstep_verify.problems.problem import fingerprint
-from sstep_verify.protocol import Observer, RunRequest
+from sstep_verify.protocol import Observer, RunRequest, adapter
 from sstep_verify.trajectory import WITNESSED, Trajectory
 
 ESCAPED = "processes that had left its process group were still running when it had ended, and were ended"
@@ -57,11 +66,13 @@ class ProgramSolver:
         self.remarks: dict[str, None] = {}
         self._long: dict[str, set[float]] = {}
 
+    @adapter
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Start the program once, or, if it leaves its final a only, once for every recorded iteration.
 
         RefusedError if it refuses this input, or cannot make this run; ProgramError if it fails, does not
-        end in time, or leaves something that is no result.
+        end in time, or leaves something that is no result. NotMadeError if its run folder cannot be written
+        or read, for a reason that lies with the machine, or the disk has no room for a result.
         """
         self._require_start(request)
         if self._program.writes == "final":
@@ -96,9 +107,12 @@ class ProgramSolver:
         for s in (request.s, ANY):
             if s in self._given_up:
                 raise self._given_up[s]
-        described, conventions = self.described, self.described.conventions
+        conventions = self.described.conventions
         taken, counted = conventions.of(request.problem), conventions.counted(request)
-        room = Room()
+        try:
+            room = Room()
+        except OSError as error:
+            raise machine_error(error, "making a run folder", os.environ.get("TMPDIR", "")) from error
         folder = room.folder
         try:
             self._write(request, folder, taken)
@@ -111,7 +125,34 @@ class ProgramSolver:
             ended = self._executed(folder, words, variables, tail)
             if ended.escaped:
                 self.remarks[ESCAPED] = None
-            self._require_end(ended, request.s, folder)
+            try:
+                return self._left(request, room, ended, taken, places, ours)
+            except ProgramError as error:
+                # A program that finds no room for its result fails by no fault of its own.
+                room.require_space(self._result_bytes(request))
+                error.said = ended.said
+                if ended.timed_out or not ended.started:
+                    self._given_up[request.s if ended.started else ANY] = error
+                raise
+        except OSError as error:
+            raise machine_error(error, "the run folder of a program", folder) from error
+        finally:
+            if stays := room.clear():
+                self.remarks[f"its folder cannot be removed, and stays: {stays}"] = None
+
+    def _left(
+        self,
+        request: RunRequest,
+        room: Room,
+        ended: Ended,
+        taken: Translation,
+        places: dict[str, object],
+        ours: Collection[str],
+    ) -> Trajectory:
+        """What the program left in its folder, beside the files that are `ours`."""
+        described, folder = self.described, room.folder
+        self._require_end(ended, folder)
+        try:
             room.require_same()
             counters, received = self._counted(folder)
             if described.final:
@@ -121,20 +162,31 @@ class ProgramSolver:
                 left = read_exchanged(described, request, initial, folder, ended, taken, self._long)
             if request.expose_panels and self.declaration.panels:
                 drawn = request.blocks() if left.drawn is None else left.drawn
-                left = replace(left, panels=read_panels(folder, request, drawn, conventions.rows))
+                left = replace(left, panels=read_panels(folder, request, drawn, described.conventions.rows))
             fingerprints = self._of_each_rank(folder, taken)
             if others := room.others({*ours, *self._read_names(places)}):
                 self.remarks[f"it left what nobody reads or judges: {others}"] = None
-            return replace(
-                left,
-                timers={"run": ended.seconds},
-                counters={"windows": -(-request.iterations // request.s)} | counters,
-                received=received,
-                fingerprints={request.iterations: fingerprints} if fingerprints else {},
-            )
-        finally:
-            if stays := room.clear():
-                self.remarks[f"its folder cannot be removed, and stays: {stays}"] = None
+        except OSError as error:
+            if error.errno in MACHINE:
+                raise
+            raise NoResultError(f"left what cannot be read: {error}") from error
+        return replace(
+            left,
+            timers={"run": ended.seconds},
+            counters={"windows": -(-request.iterations // request.s)} | counters,
+            received=received,
+            fingerprints={request.iterations: fingerprints} if fingerprints else {},
+        )
+
+    def _result_bytes(self, request: RunRequest) -> int:
+        """Bytes that a result of a run may take, as text."""
+        samples = request.problem.samples
+        numbers = {
+            "log": request.iterations * request.stream.block,
+            "trace": len(request.stops) * samples,
+            "final": samples,
+        }
+        return TEXT_BYTES * (numbers[self._program.writes] + self._ranks * samples)
 
     def _of_each_rank(self, folder: Path, taken: Translation) -> tuple[str, ...]:
         """Fingerprints of the final a of every rank; of a program whose a is rounded none."""
@@ -199,15 +251,14 @@ class ProgramSolver:
                 )
         return told | seen | {WITNESSED[name]: count for name, count in seen.items()}, received
 
-    def _require_end(self, ended: Ended, s: int, folder: Path) -> None:
-        """Raise unless a run was made; one that hangs, or cannot be started, is not tried over and over."""
+    def _require_end(self, ended: Ended, folder: Path) -> None:
+        """Raise unless a run was made; OSError where a limit of this machine ended it."""
         if not ended.reason:
             return
+        if ended.code == -signal.SIGXFSZ:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(folder))
         if ended.code == REFUSED and not ended.timed_out:
             raise RefusedError(ended.reason + ended.last_words)
         witnessed = ended.timed_out and self._program.witness
         places = f"; {read_places(folder, self._ranks)}" if witnessed else ""
-        error = ProgramError(ended.reason + places + ended.last_words)
-        if ended.timed_out or not ended.started:
-            self._given_up[s if ended.started else ANY] = error
-        raise error
+        raise ProgramError(ended.reason + places + ended.last_words)

@@ -33,6 +33,9 @@ from sstep_verify.runs import asked_of, make_run, unmade
 from sstep_verify.trajectory import GIVEN, Raised, Trajectory
 from sstep_verify.verdict import Verdict, Why
 
+SHORTEST = 1e-3
+"""Seconds that a run has left at least, when it goes on after it was measured."""
+
 LONG = 60.0
 """Seconds of all starts, if each takes as long as a short one, from which on results say them."""
 
@@ -82,15 +85,30 @@ def make_runs(
             broken.add(key)
 
     def run(key: str, request: RunRequest, part: float, observe: Observer | None = None) -> Trajectory:
-        tell(case.id, part, f"run {key}", time_limit, key)
+        what, begun, measured = f"run {key}", time.monotonic(), 0.0
+        tell(case.id, part, what, time_limit, key)
 
         def make(observe: Observer | None) -> Trajectory:
             if key in crashed:
                 told = Raised("", f"nothing: it ended the process that made it ({crashed[key]})")
                 return unmade(asked_of(request), told)
-            return make_run(solvers[request.variant], request, observe)
 
-        return make(observe) if tape is None else tape.run(key, request, observe, make)
+            def looked(iteration: int, alpha: np.ndarray) -> bool:
+                # While this measures, neither time nor the end of the process is the solver's.
+                nonlocal measured
+                clock = time.monotonic()
+                tell(case.id, part, what)
+                stop = observe is not None and bool(observe(iteration, alpha))
+                measured += time.monotonic() - clock
+                left = time_limit and max(time_limit - (time.monotonic() - begun - measured), SHORTEST)
+                tell(case.id, part, what, left, key)
+                return stop
+
+            return make_run(solvers[request.variant], request, observe and looked)
+
+        made = make(observe) if tape is None else tape.run(key, request, observe, make)
+        tell(case.id, part, what)
+        return made
 
     requests = merge_requests(check.runs(case_of(check, case)) for check in checks)
     for place, (key, request) in enumerate(requests.items()):

@@ -17,7 +17,7 @@ from sstep_verify.errors import (
     DivergedError,
     InputError,
     MissingExtraError,
-    NotBegunError,
+    NotMadeError,
     RunError,
 )
 from sstep_verify.problems import (
@@ -266,7 +266,7 @@ def test_any_other_error_of_our_own_solver_fails_its_run(error):
     assert any(frame.endswith("in change") for frame in verdict.raised[0].frames)
 
 
-@pytest.mark.parametrize("kind", [InputError, MissingExtraError, MemoryError, NotBegunError])
+@pytest.mark.parametrize("kind", [InputError, MissingExtraError, MemoryError, NotMadeError])
 def test_an_error_that_says_nothing_of_our_own_run_is_no_verdict(kind):
     with pytest.raises(kind, match="not begun"):
         verdict_of(raising(kind("not begun")))

@@ -12,7 +12,7 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 4": "38bbe5517a75adf9f8afb1cedcb15131fb0e5effe087cc3228db56be351fb892",
+    "artefact 4": "5a9de9be184f4efc683fc5ba3d2c08b405e37122738497fdc5731b98ff795e25",
     "results 4": "0b5a1edcec380a9600c070ad70971a04b2e50d9f68d86b0e29f4e32c5213f87f",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",

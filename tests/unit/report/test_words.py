@@ -125,6 +125,11 @@ KINDS = {
         violations=(Violation("s=8", "stop reason", "no", "", "raised"),),
         raised=(RunError("s=8", "ValueError", "no", frames=("mine.py:12 in solve",)),),
     ),
+    "contract, program ended": verdict(
+        "contract", FAIL, 1.0, 0.0, requirement="S-2.7",
+        violations=(Violation("s=8", "stop reason", "exit code 3; its last words: no", "", "raised"),),
+        raised=(RunError("s=8", "ProgramError", "exit code 3; its last words: no", True, (), ("a", "no")),),
+    ),
     "contract, passed": verdict(
         "contract", PASS, 0.0, 0.0, coverage=Coverage("run", 8, 8),
         notes=(Note(NoteKind.UNPROVED, ("count of words",)),),

@@ -157,6 +157,14 @@ def test_a_run_that_is_none_fails_the_contract(mode, item):
     assert not verdict.raised or "SIGSEGV" in verdict.raised[0].message
 
 
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [("three", ("a bad thing",)), ("printed", ("second", "third", "last")), ("short", ()), ("crash", ())],
+)
+def test_the_last_lines_that_a_program_printed_are_kept(mode, said):
+    assert make_run(ending(mode), request(log=True)).raised.said == said
+
+
 def test_a_program_that_hangs_or_is_not_there_is_started_once(tmp_path):
     hanging, begin = ending("hang", str(tmp_path / "child"), limit=1.0), time.monotonic()
     missing = ProgramSolver(ProgramFile(Program("p", ("./no-such-program",))))

@@ -29,6 +29,9 @@ elif mode == "refuse":
 elif mode == "three":
     print("a bad thing", file=sys.stderr)
     sys.exit(3)
+elif mode == "printed":
+    print("first\nsecond\nthird\n\nlast")
+    sys.exit(3)
 elif mode == "memory":
     bytearray(1 << 31)
 elif mode == "nan":
