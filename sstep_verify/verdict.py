@@ -27,6 +27,9 @@ from the right one.
 PLACE = "place"
 """Key of a FAIL's evidence: iterations between which it names a step that is wrong; none of a whole run."""
 
+MAINTAINED_WEIGHTS = "the maintained weights"
+"""Item of the place where the weights that a window is made from are not finite, or are missing."""
+
 SEVERITY = (Status.FAIL, Status.INCONCLUSIVE, Status.VACUOUS, Status.PASS)
 
 UNSETTLED = SEVERITY[:2]

@@ -18,7 +18,9 @@ from sstep_verify.bounds.box import box_bounds
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.final_vector import notes, written_with
 from sstep_verify.checks.shared.finding import Finding
-from sstep_verify.checks.shared.outcome import finite_promised, planted, verdict_from
+from sstep_verify.checks.shared.outcome import verdict_from
+from sstep_verify.checks.shared.overflow import finite_promised
+from sstep_verify.checks.shared.terms import planted_term
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import LOWER, UPPER
@@ -107,14 +109,14 @@ def _clip_term(case: Case, trajectory: Trajectory, bound: float) -> Term:
         (on_box & (first < trajectory.iterations[:, None])).any(axis=1) & finite.all(axis=1)
     )
     if rows.size == 0:
-        return planted("clip dropped", 0.0, bound, recorded, recorded, Why.NO_EFFECT)
+        return planted_term("clip dropped", 0.0, bound, recorded, recorded, Why.NO_EFFECT)
     row = int(rows[-1])
     alpha = trajectory.alphas[row].astype(np.float64)
     sitting = np.flatnonzero(on_box[row] & (first < trajectory.iterations[row]))
     generator = np.random.Generator(np.random.PCG64(case.seed))
     probed = generator.choice(sitting, size=min(PROBED, sitting.size), replace=False)
     effect = _beyond(case, alpha, probed)
-    return planted("clip dropped", effect, bound, recorded, recorded, Why.WITHIN_BOUND)
+    return planted_term("clip dropped", effect, bound, recorded, recorded, Why.WITHIN_BOUND)
 
 
 def _beyond(case: Case, alpha: np.ndarray, places: np.ndarray) -> float:

@@ -25,7 +25,10 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding
-from sstep_verify.checks.shared.outcome import NO_LOG, finite_promised, planted, verdict_from
+from sstep_verify.checks.shared.outcome import verdict_from
+from sstep_verify.checks.shared.overflow import finite_promised
+from sstep_verify.checks.shared.signs import NO_LOG
+from sstep_verify.checks.shared.terms import planted_term
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import counted
@@ -123,7 +126,7 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
         bound_origin="" if promised else "bounds/largest_number",
         planned=planned,
         executed=planned,
-        terms=(planted("a run cut short", steps, 0.0, planned, planned, Why.NO_STEPS),),
+        terms=(planted_term("a run cut short", steps, 0.0, planned, planned, Why.NO_STEPS),),
         signs=[_sign(runs, one) for one in violations][:1],
         claimed=False,
         violations=tuple(violations),

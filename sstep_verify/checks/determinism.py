@@ -17,7 +17,8 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.finding import wrong
-from sstep_verify.checks.shared.outcome import planted, verdict_from
+from sstep_verify.checks.shared.outcome import verdict_from
+from sstep_verify.checks.shared.terms import planted_term
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
@@ -123,7 +124,7 @@ def _judge(case: Case, s: int, trajectories: Mapping[str, Trajectory]) -> Verdic
         units="values",
         planned=compared,
         executed=compared,
-        terms=(planted("run-dependent rounding", moved, 0.0, compared, compared, Why.NO_EFFECT),),
+        terms=(planted_term("run-dependent rounding", moved, 0.0, compared, compared, Why.NO_EFFECT),),
         evidence={"compared": [what for what, *_ in differences], "values_moved": moved},
         coverage=Coverage("run", len(pairs), len(pairs)),
     )

@@ -33,7 +33,8 @@ from sstep_verify.checks.shared.final_vector import (
     written_with,
 )
 from sstep_verify.checks.shared.finding import Finding, wrong
-from sstep_verify.checks.shared.outcome import nothing_compared, planted, verdict_from
+from sstep_verify.checks.shared.outcome import nothing_compared, verdict_from
+from sstep_verify.checks.shared.terms import planted_term
 from sstep_verify.errors import OracleDisagreementError
 from sstep_verify.oracle.balls.objectives import MOST_SAMPLES
 from sstep_verify.oracle.choice import ORACLES
@@ -182,7 +183,7 @@ def _verdict(
         finding,
         units="gap" if svm else "2-norm",
         bound_origin=f"bounds/optimum/{'svm' if svm else 'ridge'}",
-        terms=(planted("no step made", *start, 1, 1, Why.WITHIN_BOUND),),
+        terms=(planted_term("no step made", *start, 1, 1, Why.WITHIN_BOUND),),
         evidence={"iterations": trajectory.length, **evidence, **notes(trajectory)},
         signs=[one.sign for one in readings if one.sign],
         claimed=not given,  # A vector that was handed over says nothing of itself.

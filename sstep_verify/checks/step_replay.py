@@ -23,7 +23,9 @@ import numpy as np
 from sstep_verify.checks.shared.case import Case, Check, loggable, plain_request, run_key
 from sstep_verify.checks.shared.continued import continued_key, continued_request, joined
 from sstep_verify.checks.shared.finding import Finding, Window, decisive, unbounded, wrong
-from sstep_verify.checks.shared.outcome import FIRST, NO_LOG, facts, right_at_one, verdict_from
+from sstep_verify.checks.shared.outcome import right_at_one, verdict_from
+from sstep_verify.checks.shared.signs import FIRST_ALPHA, NO_LOG, hints_of_signs
+from sstep_verify.checks.shared.terms import core_terms
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.place import placed, unwritten
 from sstep_verify.checks.steps.seen import exact_steps, identifier, step_terms
@@ -31,11 +33,11 @@ from sstep_verify.checks.steps.tally import EVENTS
 from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
-from sstep_verify.quantities import STREAM, WRITE_BACK, core
+from sstep_verify.quantities import STREAM, WRITE_BACK
 from sstep_verify.rounding.arithmetic import gamma, unit_roundoff
 from sstep_verify.specification import requirements_of
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Coverage, Hint, HintKind, Place, Status, Verdict, Why
+from sstep_verify.verdict import Coverage, Hint, HintKind, Place, Verdict, Why
 
 ID = "step-replay"
 
@@ -116,9 +118,7 @@ def _judge_run(
         fields |= {"diagnosed": case.diagnose}
     else:
         finding = placed(judged, finding)
-    hidden = [term for term in terms if term.name in core(min(s, length)) and not term.seen]
-    if finding.status is Status.PASS and hidden:
-        fields |= {"status": Status.VACUOUS, "why": hidden[0].why}
+    fields["required"] = core_terms(terms, min(s, length))
     repeated = [
         {"step": step.window.end, "ratio": step.ratio, "status": step.status.value} | step.details
         for step in exact
@@ -149,7 +149,7 @@ def _contradicted(
         executed=0,
         evidence={"steps": {"judged": 0, "of": trajectory.length}} | broken.details,
         defects=found.defects,
-        hints=(*broken.hints, *facts(broken.signs), *found.hints),
+        hints=(*broken.hints, *hints_of_signs(broken.signs), *found.hints),
         diagnosed=bool(found.defects),
         coverage=Coverage("step", 0, trajectory.length),
         **fields,
@@ -181,7 +181,7 @@ def broken_chain(case: Case, trajectory: Trajectory) -> Finding | None:
             if _leads_by_increments(case, before, log[position:iteration], draws, recorded):
                 broken = replace(broken, hints=(*broken.hints, Hint(HintKind.LOG_OF_INCREMENTS)))
             if apart and not position and WRITE_BACK in broken.signs:
-                return replace(broken, signs=(*broken.signs, FIRST))
+                return replace(broken, signs=(*broken.signs, FIRST_ALPHA))
             return broken
         position, before = iteration, recorded
     return None

@@ -26,16 +26,10 @@ from typing import Any
 
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.continued import continued_key, continued_request, joined
-from sstep_verify.checks.shared.finding import (
-    Finding,
-    Window,
-    any_tried,
-    decisive,
-    promising,
-    term_records,
-    unbounded,
-)
-from sstep_verify.checks.shared.outcome import facts, right_at_one, verdict_from
+from sstep_verify.checks.shared.finding import Finding, Window, any_tried, decisive, promising, unbounded
+from sstep_verify.checks.shared.outcome import right_at_one, verdict_from
+from sstep_verify.checks.shared.signs import hints_of_signs
+from sstep_verify.checks.shared.terms import core_terms, quantity_terms
 from sstep_verify.checks.window.choose import choose_windows, screenable
 from sstep_verify.checks.window.ends_apart import EndsApart
 from sstep_verify.checks.window.many_windows import count_failed, replay_bridge, replay_windows
@@ -43,7 +37,6 @@ from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.checks.window.screen import SCREEN, Screen, requests, screen
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
-from sstep_verify.quantities import core
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Coverage, Hint, HintKind, Note, NoteKind, Place, Status, Verdict, Why
 
@@ -123,7 +116,7 @@ def _judge_run(
     findings += replay_bridge(case, trajectory, screened.bridge, replays, right=not screened.flagged)
     judged = {one.window.begin for one in findings if one.decided and one.bits} | screened.judged
     showing = [started] if started is not None and case.formulas.level < 2 else []
-    terms = term_records(names, findings + showing)
+    terms = quantity_terms(names, findings + showing)
     if tried < len(screened.flagged) and not count_failed(findings):
         # Beyond a bound that decides nothing: that is neither right nor wrong.
         findings.append(screened.flagged[tried][1])
@@ -134,9 +127,6 @@ def _judge_run(
     status, compared = decisive(promising(decided_by)).status, [*findings, *within]
     largest = decisive([finding for finding in compared if finding.status is status])
     fields: dict[str, Any] = {}
-    hidden = [term for term in terms if term.name in core(width) and not term.seen]
-    if status is Status.PASS and hidden:
-        status, fields["why"] = Status.VACUOUS, hidden[0].why
     planned = -(-trajectory.length // s)
     steps = sum(min(begin + s, trajectory.length) - begin for begin in judged)
     if status is Status.FAIL:
@@ -145,7 +135,7 @@ def _judge_run(
 
         causes = causes_of(case, width, findings, between=between)
         found = diagnosis_of(case.problem.loss.task, causes)
-        hints = *largest.hints, *facts(largest.signs), *found.hints
+        hints = *largest.hints, *hints_of_signs(largest.signs), *found.hints
         if case.problem.kernel.linear and case.formulas.weights is None:
             hints = *hints, Hint(HintKind.DECLARE_WEIGHTS)
         fields |= {"defects": found.defects, "hints": hints}
@@ -160,12 +150,12 @@ def _judge_run(
         case,
         s,
         largest,
-        status=status,
         units="absolute, largest coordinate" if svm else "M-norm, or largest coordinate",
         bound_origin=origin,
         planned=planned,
         executed=len(judged),
         terms=terms,
+        required=core_terms(terms, width),
         evidence={
             **_sources(compared),
             "windows_judged": {"judged": len(judged), "of": planned},

@@ -124,18 +124,20 @@ def entries_of(kernel: Kernel, products: np.ndarray, left: np.ndarray, right: np
 
 
 @entries_of.register
-def _(kernel: LinearKernel, products: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _linear(kernel: LinearKernel, products: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return products
 
 
 @entries_of.register
-def _(kernel: PolynomialKernel, products: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _polynomial(
+    kernel: PolynomialKernel, products: np.ndarray, left: np.ndarray, right: np.ndarray
+) -> np.ndarray:
     products += kernel.offset
     return products**kernel.degree
 
 
 @entries_of.register
-def _(kernel: RBFKernel, products: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _rbf(kernel: RBFKernel, products: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     products *= 2
     np.subtract(left[:, None] + right, products, out=products)
     np.maximum(products, 0.0, out=products)

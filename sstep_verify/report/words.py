@@ -15,6 +15,7 @@ from sstep_verify.errors import counted, visible
 from sstep_verify.quantities import core
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import (
+    MAINTAINED_WEIGHTS,
     Coverage,
     Defect,
     Hint,
@@ -348,12 +349,9 @@ def _log_shape(verdict: Verdict, at: Place) -> str:
     return f"{_run(at)}the step log has another shape than expected: " + ", not ".join(map(str, shapes))
 
 
-WEIGHTS = "the maintained weights"
-"""Item of the place where the weights that a window is made from are not finite."""
-
 CONTRADICTIONS: dict[str, Callable[[Verdict, Place], str]] = {
     "log": _log_elsewhere,
-    WEIGHTS: lambda verdict, at: f"{_window(verdict, at)} are not finite",
+    MAINTAINED_WEIGHTS: lambda verdict, at: f"{_window(verdict, at)} are not finite",
     "log missing": lambda verdict, at: f"{_run(at)}the run left no step log, though one is declared",
     "log shape": _log_shape,
 }

@@ -93,7 +93,7 @@ class Slight(BoxedLoss):
 
 
 @classical_steps.register
-def _(loss: Thirds, kernel, targets, initial, blocks, trace):
+def thirds_steps(loss: Thirds, kernel, targets, initial, blocks, trace):
     arithmetic = kernel.arithmetic
     alpha, end = arithmetic.vector(initial), arithmetic.number(loss.upper)
     with arithmetic.working():
@@ -107,7 +107,7 @@ def _(loss: Thirds, kernel, targets, initial, blocks, trace):
 
 
 @classical_steps.register
-def _(loss: Slight, kernel, targets, initial, blocks, trace):
+def slight_steps(loss: Slight, kernel, targets, initial, blocks, trace):
     arithmetic = kernel.arithmetic
     alpha, shift = arithmetic.vector(initial), arithmetic.number(loss.shift)
     with arithmetic.working():

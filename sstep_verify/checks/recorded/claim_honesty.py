@@ -21,8 +21,9 @@ from sstep_verify.bounds.optimum.reported import may_overflow, predictions
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import Evaluated, svm_values
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
-from sstep_verify.checks.shared.finding import Finding, unknown
-from sstep_verify.checks.shared.outcome import executed, most_visible, planted, verdict_from
+from sstep_verify.checks.shared.finding import Finding, executed, unknown
+from sstep_verify.checks.shared.outcome import verdict_from
+from sstep_verify.checks.shared.terms import most_visible, planted_term
 from sstep_verify.oracle.balls.objectives import MOST_SAMPLES
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
@@ -66,7 +67,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
         *findings,
         units="absolute",
         bound_origin="bounds/optimum/reported",
-        terms=(planted("value of an earlier alpha", effect, bound, *counts, Why.WITHIN_BOUND),),
+        terms=(planted_term("value of an earlier alpha", effect, bound, *counts, Why.WITHIN_BOUND),),
         evidence={
             "claims": [
                 {

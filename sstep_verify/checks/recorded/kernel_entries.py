@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check
-from sstep_verify.checks.shared.finding import Finding, decisive, unknown, wrong
-from sstep_verify.checks.shared.outcome import planted, verdict_from, worst_entry
+from sstep_verify.checks.shared.finding import Finding, decisive, unknown, worst_entry, wrong
+from sstep_verify.checks.shared.outcome import verdict_from
+from sstep_verify.checks.shared.terms import planted_term
 from sstep_verify.checks.window_replay import replayable
 from sstep_verify.diagnosis.kernel_rows import differs, panel_defects, rows_of, shown
 from sstep_verify.oracle.balls.exact_kernel import magnitude_interval
@@ -117,7 +118,7 @@ def _terms(
         if not ratio > SEEN:
             idle = not differs(case.problem, name, compared, oracle)
             why, order = (Why.NO_EFFECT, 2) if idle else (why, 0)
-        placed.append((order, planted(name, ratio, 1.0, planned, executed, why)))
+        placed.append((order, planted_term(name, ratio, 1.0, planned, executed, why)))
     return tuple(term for _, term in sorted(placed, key=lambda pair: pair[0]))
 
 

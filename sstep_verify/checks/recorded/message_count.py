@@ -22,7 +22,8 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, loggable, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding, wrong
-from sstep_verify.checks.shared.outcome import planted, verdict_from
+from sstep_verify.checks.shared.outcome import verdict_from
+from sstep_verify.checks.shared.terms import planted_term
 from sstep_verify.costs import messages
 from sstep_verify.costs.messages import (
     COUNTED,
@@ -136,13 +137,13 @@ def _terms(case: Case, s: int, steps: int, windows: int, whole: Trajectory) -> t
     exchange = _declared(case).kind
     if exchange in (KEPT_GRAM, COLUMN_CACHE) or s == 1:
         return ()
-    often = planted(
+    often = planted_term(
         "communication in every iteration", steps - windows, 0.0, windows, windows, Why.NO_EFFECT
     )
     if exchange == PER_WINDOW:
         return (often,)
     repeated = steps * case.stream.block - distinct_columns(case, s, whole).total
-    twice = planted("columns sent as often as drawn", repeated, 0.0, windows, windows, Why.NO_EFFECT)
+    twice = planted_term("columns sent as often as drawn", repeated, 0.0, windows, windows, Why.NO_EFFECT)
     return often, twice
 
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
 from sstep_verify.checks.shared.finding import Finding, wrong
-from sstep_verify.checks.shared.outcome import planted, verdict_from
+from sstep_verify.checks.shared.outcome import verdict_from
+from sstep_verify.checks.shared.terms import planted_term
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import RunRequest
@@ -53,13 +54,13 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
     terms, collectives = list[Term](), 0
     if planned:  # A rank that made no updates would add its first a to those that are compared.
         distinct = len({fingerprint(a) for a in (trajectory.alphas[0], *map(trajectory.at, known))}) - 1
-        own = planted("a rank that goes its own way", distinct, 0.0, planned, len(known), Why.NO_EFFECT)
-        terms.append(own)
+        counts = planned, len(known)
+        terms.append(planted_term("a rank that goes its own way", distinct, 0.0, *counts, Why.NO_EFFECT))
     if (received := trajectory.received) is not None:
         collectives, distinct = received.shape[1], len(np.unique(received[0])) - 1
         findings.append(_received(received))
         counts = collectives, collectives
-        terms.append(planted("a rank that receives others", distinct, 0.0, *counts, Why.NO_EFFECT))
+        terms.append(planted_term("a rank that receives others", distinct, 0.0, *counts, Why.NO_EFFECT))
     if not findings:
         findings = [Finding(0.0, float(ranks), 0.0, why=Why.NOT_RECORDED)]
     yield verdict_from(

@@ -16,14 +16,10 @@ import numpy as np
 
 from sstep_verify.bounds.residual_gap import DriftBound, Segment
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
-from sstep_verify.checks.shared.finding import Finding, unknown, wrong
-from sstep_verify.checks.shared.outcome import (
-    finite_promised,
-    most_visible,
-    planted,
-    verdict_from,
-    worst_entry,
-)
+from sstep_verify.checks.shared.finding import Finding, unknown, worst_entry, wrong
+from sstep_verify.checks.shared.outcome import verdict_from
+from sstep_verify.checks.shared.overflow import finite_promised
+from sstep_verify.checks.shared.terms import most_visible, planted_term
 from sstep_verify.oracle.balls.objectives import MOST_SAMPLES
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
@@ -78,6 +74,7 @@ def _verdict(case: Case, s: int, oracle: Oracle, short: Trajectory, plain: Traje
     why = Why.WITHIN_BOUND if effect else Why.NO_EFFECT
     planned = int(short.iterations.size + plain.iterations.size)
     bounded = sum(finding.bound < np.inf for finding in findings)
+    shown = effect, allowed if effect else 0.0
     return verdict_from(
         ID,
         case,
@@ -87,7 +84,7 @@ def _verdict(case: Case, s: int, oracle: Oracle, short: Trajectory, plain: Traje
         planned=planned,
         executed=bounded,
         bound_origin="bounds/residual_gap",
-        terms=(planted("an update left out", effect, allowed if effect else 0.0, planned, bounded, why),),
+        terms=(planted_term("an update left out", *shown, planned, bounded, why),),
         evidence={
             "drift": [
                 {"lower": finding.lower, "upper": finding.upper, "bound": finding.bound}

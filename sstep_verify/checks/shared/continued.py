@@ -14,7 +14,8 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.checks.shared.finding import Finding
-from sstep_verify.checks.shared.outcome import facts, verdict_from
+from sstep_verify.checks.shared.outcome import verdict_from
+from sstep_verify.checks.shared.signs import hints_of_signs
 from sstep_verify.protocol import RunRequest
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Place, Status, Verdict
@@ -98,7 +99,7 @@ def joined(
         terms=verdict.terms,
         evidence=evidence,
         signs=(CONTINUED,),
-        hints=(*finding.hints, *facts(finding.signs)),
+        hints=(*finding.hints, *hints_of_signs(finding.signs)),
         coverage=verdict.coverage,
         notes=verdict.notes,
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sstep_verify.verdict import SEEN, Hint, Place, Status, Term, Why
+from sstep_verify.verdict import SEEN, Hint, Place, Status, Why
 
 
 @dataclass(frozen=True)
@@ -170,35 +170,6 @@ def any_tried(findings: Sequence[Finding]) -> bool:
     return any(finding.status is Status.FAIL and finding.end is not None for finding in findings)
 
 
-def term_of(
-    name: str, limit: float, planned: int, decided: int, seen: int, why: Why, largest: float
-) -> Term:
-    """The term of a quantity with a detection limit: VACUOUS, and why, where no comparison shows it."""
-    status = Status.PASS if seen else Status.VACUOUS
-    return Term(name, status, limit, planned, decided, seen, None if seen else why, largest)
-
-
-def term_records(names: Iterable[str], findings: list[Finding]) -> tuple[Term, ...]:
-    """One record per quantity of a step: in how many comparisons leaving it out would have been seen.
-
-    It would have been where its exact effect exceeds twice the bound: then a run without it is further than
-    the bound from the exact end, wherever within the bound of its own exact end it is.
-    """
-    decided = [finding for finding in findings if finding.decided]
-    return tuple(_term(name, len(findings), decided) for name in names)
-
-
-def _term(name: str, planned: int, findings: list[Finding]) -> Term:
-    seen = sum(finding.shows(name) for finding in findings)
-    most = max((finding.dropped.get(name, 0.0) for finding in findings), default=0.0)
-    limit = min((finding.detection_limit.get(name, math.inf) for finding in findings), default=math.inf)
-    if findings:
-        why = Why.WITHIN_BOUND if most else Why.NO_EFFECT
-    else:
-        why = Why.NONE_DECIDED if planned else Why.NO_STEPS
-    return term_of(name, limit, planned, len(findings), seen, why, most)
-
-
 def ratios(measured: Any, bound: Any) -> np.ndarray:
     """Measured / bound with 0 / 0 = 0, a value that must be exact and is; 0 where the bound is infinite."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -210,3 +181,15 @@ def ratios(measured: Any, bound: Any) -> np.ndarray:
 def distance_ratios(distance: np.ndarray, bound: np.ndarray) -> np.ndarray:
     """The same of distances, which are infinite where one is no number."""
     return np.nan_to_num(ratios(distance, bound), nan=np.inf, posinf=np.inf)
+
+
+def worst_entry(ends: np.ndarray, bound: np.ndarray) -> tuple[int, Finding]:
+    """The worst of comparisons, by enclosures, shape (2, n), and bounds, shape (n,): its place, and it."""
+    entries = [Finding(*row) for row in np.vstack([ends, bound]).T.tolist()]
+    worst = decisive(entries)
+    return next(place for place, entry in enumerate(entries) if entry is worst), worst
+
+
+def executed(findings: Iterable[Finding]) -> int:
+    """Comparisons that were made: those of which something is known."""
+    return sum(finding.status is not Status.INCONCLUSIVE for finding in findings)

@@ -9,21 +9,10 @@ from typing import cast
 import numpy as np
 
 from sstep_verify.bounds.window import TrajectoryBound
-from sstep_verify.checks.shared.finding import (
-    Finding,
-    Window,
-    decisive,
-    promising,
-    term_records,
-    unbounded,
-    wrong,
-)
-from sstep_verify.checks.shared.outcome import (
-    FIRST,
-    facts,
-    verdict_from,
-    with_planted,
-)
+from sstep_verify.checks.shared.finding import Finding, Window, decisive, promising, unbounded, wrong
+from sstep_verify.checks.shared.outcome import verdict_from
+from sstep_verify.checks.shared.signs import FIRST_ALPHA, hints_of_signs
+from sstep_verify.checks.shared.terms import quantity_terms
 from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
 from sstep_verify.checks.window.compare import compare, resolution, undrawn_apart
 from sstep_verify.oracle.window import Replay
@@ -113,7 +102,7 @@ def _unfit(
         return None
     signs = [STREAM, WRITE_BACK]
     if classical is None and truth.case.formulas.level < 2:
-        signs.append(FIRST)
+        signs.append(FIRST_ALPHA)
     place = Place(0, iteration, moved, found=float(state[moved]), expected=float(other[moved]))
     return wrong(abs(float(state[moved] - other[moved])), signs=tuple(signs), place=place)
 
@@ -160,18 +149,18 @@ def verdict_of(
     shown = {KERNEL, OVERLAP, OMEGA} | ({STALE} if s == 1 else set())
     shown |= {TAIL} if short_length(case) % s else set()
     names = [name for name in case.problem.quantities(case.formulas.update, s, 1) if name in shown]
-    terms = term_records(names, points)
-    # The planted defect is the dropped kernel correction. s = 1 has none; but where a result was written
-    # with a rounding that is most of the bound, the run must have shown the stale product left out.
+    terms = quantity_terms(names, points)
     loose = finding if _written(finding)[0] else max(points, key=_written)
     written, count, of = _written(loose)
+    # The planted defect is the dropped kernel correction. s = 1 has none; but where a result was written
+    # with a rounding that is most of the bound, the run must have shown the stale product left out.
     planted = [term for term in terms if term.name == (KERNEL if s > 1 else STALE)]
-    status = with_planted(finding.status, planted if s > 1 or written else ())
+    required = planted if s > 1 or written else []
     if count:
         notes.append(Note(NoteKind.ROUNDED, (written, count, of)))
-    asked = classical is None and case.diagnose and status is Status.FAIL
+    asked = classical is None and case.diagnose and finding.status is Status.FAIL
     defects: tuple[Defect, ...] = ()
-    hints = facts(finding.signs)
+    hints = hints_of_signs(finding.signs)
     if asked:
         from sstep_verify.checks.short.ends import causes_of
         from sstep_verify.diagnosis.defects import diagnosis_of
@@ -184,7 +173,7 @@ def verdict_of(
         case,
         s,
         finding if finding.place is None else replace(finding, place=None),
-        status=status,
+        required=required,
         place=finding.place or Place(0, end),  # Of a whole run, whose steps it does not tell apart.
         bound_origin=f"bounds/window/{'svm' if case.problem.is_svm else 'ridge'}",
         notes=tuple(notes),

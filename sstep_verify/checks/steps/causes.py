@@ -9,7 +9,7 @@ import numpy as np
 
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window
-from sstep_verify.checks.shared.outcome import NO_LOG
+from sstep_verify.checks.shared.signs import NO_LOG
 from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.place import placed
 from sstep_verify.checks.steps.tally import NAMES

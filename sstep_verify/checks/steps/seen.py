@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sstep_verify.checks.shared.finding import Finding, Window, ratios, term_of, unbounded
+from sstep_verify.checks.shared.finding import Finding, Window, ratios, unbounded
+from sstep_verify.checks.shared.terms import term_of
 from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.tally import CLIP_HIGH, CLIP_LOW, EVENTS, NAMES, REPEATED, Tally
 from sstep_verify.oracle.facade import MOST_BITS

@@ -13,7 +13,7 @@ from sstep_verify.bounds.window.ridge import ridge_component_bound, ridge_panel_
 from sstep_verify.bounds.window.svm import svm_window_bound
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, ratios, wrong
-from sstep_verify.checks.shared.outcome import FIRST
+from sstep_verify.checks.shared.signs import FIRST_ALPHA
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.window import Replay
 from sstep_verify.quantities import STREAM, WRITE_BACK, SvmSteps
@@ -214,7 +214,7 @@ def moved_undrawn(window: Window, begin, end, draws: np.ndarray, *, apart: bool 
         return None
     signs = [STREAM, WRITE_BACK]
     if apart and not window.begin:
-        signs.append(FIRST)
+        signs.append(FIRST_ALPHA)
     size = float(abs(end[moved] - begin[moved]))
     found, expected = float(end[moved]), float(begin[moved])
     place = Place(window.begin, window.end, moved, found=found, expected=expected)

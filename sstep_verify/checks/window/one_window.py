@@ -17,14 +17,8 @@ import numpy as np
 
 from sstep_verify.bounds.window.ridge import MOST_COEFFICIENTS
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.shared.finding import (
-    Finding,
-    Window,
-    unbounded,
-    unknown,
-    wrong,
-)
-from sstep_verify.checks.shared.outcome import finite_promised
+from sstep_verify.checks.shared.finding import Finding, Window, unbounded, unknown, wrong
+from sstep_verify.checks.shared.overflow import finite_promised
 from sstep_verify.checks.window.compare import (
     RunWindow,
     bounded,
@@ -38,7 +32,7 @@ from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.window import Replay
 from sstep_verify.quantities import TAIL, WRITE_BACK, SvmSteps
 from sstep_verify.trajectory import Panel, Trajectory
-from sstep_verify.verdict import Place, Why
+from sstep_verify.verdict import MAINTAINED_WEIGHTS, Place, Why
 
 if TYPE_CHECKING:
     from sstep_verify.diagnosis.candidates import Candidate
@@ -200,7 +194,7 @@ class WindowReplays:
 
 def _weights(window: Window) -> Place:
     """The weights that a window is made from, which are wrong or missing."""
-    return Place(window.begin, window.end, item="the maintained weights")
+    return Place(window.begin, window.end, item=MAINTAINED_WEIGHTS)
 
 
 def _with_values(place: Place | None, replay: Replay, recorded: RunWindow) -> Place | None:

@@ -103,7 +103,7 @@ def classical_steps(
 
 @classical_steps.register(Hinge)
 @classical_steps.register(SquaredHinge)
-def _(loss: Any, kernel, targets, initial, blocks, trace):
+def _svm_steps(loss: Any, kernel, targets, initial, blocks, trace):
     drawn: Any = [i for (i,) in blocks]
     return dcd_ksvm(
         kernel.arithmetic, kernel, targets, initial, drawn, loss=loss.task, C=loss.C, trace=trace
@@ -111,7 +111,7 @@ def _(loss: Any, kernel, targets, initial, blocks, trace):
 
 
 @classical_steps.register
-def _(loss: Ridge, kernel, targets, initial, blocks, trace):
+def _ridge_steps(loss: Ridge, kernel, targets, initial, blocks, trace):
     return bdcd_krr(kernel.arithmetic, kernel, targets, initial, blocks, penalty=loss.penalty, trace=trace)
 
 

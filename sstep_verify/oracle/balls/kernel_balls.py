@@ -195,18 +195,18 @@ def values_of(kernel: Kernel, arguments: list) -> list:
 
 
 @values_of.register
-def _(kernel: LinearKernel, arguments):
+def _linear_values(kernel: LinearKernel, arguments):
     return arguments
 
 
 @values_of.register
-def _(kernel: PolynomialKernel, arguments):
+def _polynomial_values(kernel: PolynomialKernel, arguments):
     # flint has no power of a ball about 0.
     return [math.prod([argument] * kernel.degree) for argument in arguments]
 
 
 @values_of.register
-def _(kernel: RBFKernel, arguments):
+def _rbf_values(kernel: RBFKernel, arguments):
     return [argument.exp() for argument in arguments]
 
 
@@ -217,14 +217,14 @@ def factors_of(kernel: Kernel, samples: list[list], arithmetic: Balls) -> tuple[
 
 
 @factors_of.register
-def _(kernel: PolynomialKernel, samples, arithmetic):
+def _polynomial_factors(kernel: PolynomialKernel, samples, arithmetic):
     if not kernel.offset:
         return samples, samples
     return [[*row, kernel.offset] for row in samples], [[*row, 1.0] for row in samples]
 
 
 @factors_of.register
-def _(kernel: RBFKernel, samples, arithmetic):
+def _rbf_factors(kernel: RBFKernel, samples, arithmetic):
     sigma = arithmetic.number(kernel.sigma)
     balls = [[arithmetic.number(value) for value in row] for row in samples]
     left, right = [], []

@@ -114,7 +114,7 @@ def entries_of(kernel: Kernel, inner: Inner, declaration: Declaration) -> tuple[
 
 
 @entries_of.register
-def _(kernel: LinearKernel, inner, declaration):
+def _linear_entries(kernel: LinearKernel, inner, declaration):
     def error(kind: tuple[float, np.ndarray, int]) -> np.ndarray:
         return (gamma(kind[2], kind[0]) * inner.absolute + kind[1]) * OUTWARD
 
@@ -160,7 +160,7 @@ def sample_entries(
 
 
 @sample_entries.register
-def _(kernel: RBFKernel, data, rows, declaration):
+def _rbf_entries(kernel: RBFKernel, data, rows, declaration):
     """RBF entries: the error e of the exponent gives ``K (expm1(e) + ulps exp(e)) + underflow``.
 
     By norm expansion ``e = sigma gamma_{n+6} (|x|^2 + |z|^2 + 2 |x|.|z|)``: n products and sums in each
@@ -233,7 +233,7 @@ def _squared_distances(data: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 @entries_of.register
-def _(kernel: PolynomialKernel, inner, declaration):
+def _polynomial_entries(kernel: PolynomialKernel, inner, declaration):
     """Propagate the error of ``t = offset + <x, z>`` through ``t**d``.
 
     ``|(t + e)**d (1 + r) - t**d| <= d |e| (|t| + |e|)**(d-1) + r (|t| + |e|)**d`` with

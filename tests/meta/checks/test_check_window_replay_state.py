@@ -15,7 +15,7 @@ from sstep_verify.checks import window_replay as check
 from sstep_verify.checks.recorded import residual_gap
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, Ridge, SquaredHinge
-from sstep_verify.verdict import Status, Why
+from sstep_verify.verdict import MAINTAINED_WEIGHTS, Status, Why
 
 CARRIED = [(Hinge(0.1), 1), (SquaredHinge(2.0), 1), (Ridge(0.5), 1), (Ridge(0.5), 3)]
 FEW = (CARRIED[0], CARRIED[3])
@@ -146,7 +146,7 @@ def test_declared_weights_that_are_not_recorded_are_inconclusive():
     verdict = judged(check, case, tested, change=forget)[4]
     assert verdict.status is Status.INCONCLUSIVE
     assert verdict.executed == 0
-    assert (verdict.why, verdict.place.item) == (Why.NOT_RECORDED, "the maintained weights")
+    assert (verdict.why, verdict.place.item) == (Why.NOT_RECORDED, MAINTAINED_WEIGHTS)
 
 
 def test_weights_that_are_not_finite_fail():

@@ -9,8 +9,9 @@ import pytest
 from judged import judged, small_case
 
 from sstep_verify.checks import step_replay, window_replay
-from sstep_verify.checks.shared.finding import Finding, unbounded, unknown
-from sstep_verify.checks.shared.outcome import most_visible, verdict_from, worst_entry
+from sstep_verify.checks.shared.finding import Finding, unbounded, unknown, worst_entry
+from sstep_verify.checks.shared.outcome import verdict_from
+from sstep_verify.checks.shared.terms import most_visible, planted_term
 from sstep_verify.problems import Hinge, Ridge
 from sstep_verify.rounding.kernel import entries
 from sstep_verify.verdict import Status, Why
@@ -52,3 +53,25 @@ def test_sums_of_too_many_terms_are_said_to_be_why_nothing_is_promised(check, lo
     verdict = judged(check, case, tested)[4]
     assert verdict.status is Status.VACUOUS
     assert verdict.why is Why.NO_BOUND
+
+
+SEEN_TERM = planted_term("seen", 9.0, 1.0, 1, 1, Why.WITHIN_BOUND)
+UNSEEN_TERM = planted_term("unseen", 0.0, 1.0, 1, 1, Why.NO_EFFECT)
+
+
+@pytest.mark.parametrize(
+    ("required", "expected"),
+    [
+        (None, (Status.PASS, None)),  # the first of the terms
+        ((), (Status.PASS, None)),
+        ((SEEN_TERM, UNSEEN_TERM), (Status.VACUOUS, Why.NO_EFFECT)),
+    ],
+)
+def test_a_pass_that_could_not_see_a_required_term_is_vacuous(required, expected):
+    terms = SEEN_TERM, UNSEEN_TERM
+    verdict = verdict_from(
+        "box", CASE, 1, Finding(0.0, 1.0, 2.0), units="1", terms=terms, required=required
+    )
+    assert (verdict.status, verdict.why) == expected
+    failed = verdict_from("box", CASE, 1, Finding(3.0, 3.0, 2.0), units="1", terms=terms, required=required)
+    assert failed.status is Status.FAIL
