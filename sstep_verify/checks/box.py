@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from sstep_verify.bounds.box import box_bounds
-from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
+from sstep_verify.checks.shared.case import Case, Check, plain_run
+from sstep_verify.checks.shared.every_s import judge_every_s, runs_of_every_s
 from sstep_verify.checks.shared.final_vector import notes, written_with
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.shared.outcome import verdict_from
@@ -155,18 +156,19 @@ def applies(case: Case, s: int) -> bool:
     return case.problem.is_svm
 
 
+def _requests(case: Case, s: int) -> dict[str, RunRequest]:
+    """The plain run."""
+    return plain_run(case, s) if applies(case, s) else {}
+
+
 def runs(case: Case) -> dict[str, RunRequest]:
     """The runs of every s that is judged, by key."""
-    return {run_key(s): plain_request(case, s) for s in case.s_values if applies(case, s)}
+    return runs_of_every_s(case, _requests)
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
     """Judge the runs of every s by themselves; see `Check.judge`."""
-    verdicts: list[Verdict] = []
-    for s in case.s_values:
-        if applies(case, s):
-            verdicts += _judge(case, s, oracle, trajectories[run_key(s)])
-    return verdicts
+    return judge_every_s(case, trajectories, oracle, _requests, _judge)
 
 
 CHECK = Check(

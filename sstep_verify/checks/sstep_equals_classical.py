@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sstep_verify.checks.shared.case import Case, Check
+from sstep_verify.checks.shared.every_s import judge_every_s, runs_of_every_s
 from sstep_verify.checks.short.runs import (
     short_key,
     short_length,
@@ -29,15 +30,14 @@ ID = "sstep-equals-classical"
 
 def _requests(case: Case, s: int) -> dict[str, RunRequest]:
     """A short run of an s > 1, and the classical one recorded at the window ends of every s."""
-    return {short_key(each): short_request(case, each) for each in (s, 1)} if short_length(case) else {}
+    if not (applies(case, s) and short_length(case)):
+        return {}
+    return {short_key(each): short_request(case, each) for each in (s, 1)}
 
 
-def _judge(case: Case, s: int, oracle: Oracle, *both: Trajectory) -> list[Verdict]:
+def _judge(case: Case, s: int, oracle: Oracle, run: Trajectory, classical: Trajectory) -> list[Verdict]:
     """The verdict on an s-step run; VACUOUS where it would be within the bound without its correction."""
-    if not both:
-        return []
-    truth = short_truth(case, oracle)
-    return [verdict_of(ID, truth, s, *both)]
+    return [verdict_of(ID, short_truth(case, oracle), s, run, classical)]
 
 
 def applies(case: Case, s: int) -> bool:
@@ -47,21 +47,12 @@ def applies(case: Case, s: int) -> bool:
 
 def runs(case: Case) -> dict[str, RunRequest]:
     """The runs of every s that is judged, by key."""
-    return {
-        key: request
-        for s in case.s_values
-        if applies(case, s)
-        for key, request in _requests(case, s).items()
-    }
+    return runs_of_every_s(case, _requests)
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
     """Judge the runs of every s by themselves; see `Check.judge`."""
-    verdicts: list[Verdict] = []
-    for s in case.s_values:
-        if applies(case, s):
-            verdicts += _judge(case, s, oracle, *(trajectories[key] for key in _requests(case, s)))
-    return verdicts
+    return judge_every_s(case, trajectories, oracle, _requests, _judge)
 
 
 CHECK = Check(

@@ -20,7 +20,8 @@ import numpy as np
 from sstep_verify.bounds.optimum.reported import may_overflow, predictions
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import Evaluated, svm_values
-from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
+from sstep_verify.checks.shared.case import Case, Check, plain_run
+from sstep_verify.checks.shared.every_s import judge_every_s, runs_of_every_s
 from sstep_verify.checks.shared.finding import Finding, executed, unknown
 from sstep_verify.checks.shared.outcome import verdict_from
 from sstep_verify.checks.shared.terms import most_visible, planted_term
@@ -154,15 +155,12 @@ def _finding(name: str, claim: Claim, known: Evaluated | None, true: tuple[float
 
 def runs(case: Case) -> dict[str, RunRequest]:
     """The runs of every s that is judged, by key."""
-    return {run_key(s): plain_request(case, s) for s in case.s_values}
+    return runs_of_every_s(case, plain_run)
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
     """Judge the runs of every s by themselves; see `Check.judge`."""
-    verdicts: list[Verdict] = []
-    for s in case.s_values:
-        verdicts += _judge(case, s, oracle, trajectories[run_key(s)])
-    return verdicts
+    return judge_every_s(case, trajectories, oracle, plain_run, _judge)
 
 
 CHECK = Check(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check
+from sstep_verify.checks.shared.every_s import judge_every_s, runs_of_every_s
 from sstep_verify.checks.shared.finding import Finding, decisive, unknown, worst_entry, wrong
 from sstep_verify.checks.shared.outcome import verdict_from
 from sstep_verify.checks.shared.terms import planted_term
@@ -47,6 +48,8 @@ IN_FLOAT64, SAMPLED = 64, 2
 
 def _requests(case: Case, s: int) -> dict[str, RunRequest]:
     """A short run that exposes its panels."""
+    if not (applies(case, s) and replayable(case, s)):
+        return {}
     iterations = min(max(case.short, s), WINDOWS * s, case.iterations)
     ends = {min(s, iterations), max((iterations - 1) // s * s, 0)}
     record_at = tuple(sorted(ends))
@@ -283,21 +286,12 @@ def applies(case: Case, s: int) -> bool:
 
 def runs(case: Case) -> dict[str, RunRequest]:
     """The runs of every s that is judged, by key."""
-    return {
-        key: request
-        for s in case.s_values
-        if applies(case, s) and replayable(case, s)
-        for key, request in _requests(case, s).items()
-    }
+    return runs_of_every_s(case, _requests)
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
     """Judge the runs of every s by themselves; see `Check.judge`."""
-    verdicts: list[Verdict] = []
-    for s in case.s_values:
-        if applies(case, s) and replayable(case, s):
-            verdicts += _judge(case, s, oracle, *(trajectories[key] for key in _requests(case, s)))
-    return verdicts
+    return judge_every_s(case, trajectories, oracle, _requests, _judge)
 
 
 CHECK = Check(

@@ -21,6 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from sstep_verify.checks.shared.case import Case, Check, loggable, plain_request, run_key
+from sstep_verify.checks.shared.every_s import judge_every_s, runs_of_every_s
 from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import verdict_from
 from sstep_verify.checks.shared.terms import planted_term
@@ -54,6 +55,8 @@ def _declared(case: Case) -> Exchange:
 
 def _requests(case: Case, s: int) -> dict[str, RunRequest]:
     """The plain run, logged where words depend on a; of exchange per-window one of half its windows."""
+    if not applies(case, s):
+        return {}
     plain, exchange = plain_request(case, s), _declared(case).kind
     requests = {run_key(s): replace(plain, log=exchange == SUPPORT and loggable(case))}
     half = _windows(case.iterations, s) // 2 * s
@@ -191,21 +194,12 @@ def applies(case: Case, s: int) -> bool:
 
 def runs(case: Case) -> dict[str, RunRequest]:
     """The runs of every s that is judged, by key."""
-    return {
-        key: request
-        for s in case.s_values
-        if applies(case, s)
-        for key, request in _requests(case, s).items()
-    }
+    return runs_of_every_s(case, _requests)
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
     """Judge the runs of every s by themselves; see `Check.judge`."""
-    verdicts: list[Verdict] = []
-    for s in case.s_values:
-        if applies(case, s):
-            verdicts += _judge(case, s, oracle, *(trajectories[key] for key in _requests(case, s)))
-    return verdicts
+    return judge_every_s(case, trajectories, oracle, _requests, _judge)
 
 
 CHECK = Check(

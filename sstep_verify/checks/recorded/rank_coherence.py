@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
+from sstep_verify.checks.shared.case import Case, Check, plain_run
+from sstep_verify.checks.shared.every_s import judge_every_s, runs_of_every_s
 from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import verdict_from
 from sstep_verify.checks.shared.terms import planted_term
@@ -103,15 +104,12 @@ def _compare(ranks: int, trajectory: Trajectory, iteration: int) -> Finding:
 
 def runs(case: Case) -> dict[str, RunRequest]:
     """The runs of every s that is judged, by key."""
-    return {run_key(s): plain_request(case, s) for s in case.s_values}
+    return runs_of_every_s(case, plain_run)
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
     """Judge the runs of every s by themselves; see `Check.judge`."""
-    verdicts: list[Verdict] = []
-    for s in case.s_values:
-        verdicts += _judge(case, s, oracle, trajectories[run_key(s)])
-    return verdicts
+    return judge_every_s(case, trajectories, oracle, plain_run, _judge)
 
 
 CHECK = Check(

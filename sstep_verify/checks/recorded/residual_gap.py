@@ -9,13 +9,14 @@ segments, and the plain run to its end, in larger ones.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from sstep_verify.bounds.residual_gap import DriftBound, Segment
 from sstep_verify.checks.shared.case import Case, Check, plain_request, run_key
+from sstep_verify.checks.shared.every_s import judge_every_s, runs_of_every_s
 from sstep_verify.checks.shared.finding import Finding, unknown, worst_entry, wrong
 from sstep_verify.checks.shared.outcome import verdict_from
 from sstep_verify.checks.shared.overflow import finite_promised
@@ -34,7 +35,7 @@ SEGMENTS = 12
 
 def _requests(case: Case, s: int) -> dict[str, RunRequest]:
     """The plain run and a short one, recorded in several places."""
-    if case.problem.samples > MOST_SAMPLES:
+    if not applies(case, s) or case.problem.samples > MOST_SAMPLES:
         return {}
     iterations = min(case.short, case.iterations)
     step = max(-(-iterations // (SEGMENTS * s)), 1) * s
@@ -57,7 +58,7 @@ def sparse(trajectory: Trajectory) -> Trajectory:
     )
 
 
-def _verdict(case: Case, s: int, oracle: Oracle, short: Trajectory, plain: Trajectory) -> Verdict:
+def _judge(case: Case, s: int, oracle: Oracle, short: Trajectory, plain: Trajectory) -> Iterator[Verdict]:
     """Compare the weights with those of a; INCONCLUSIVE where they were not recorded.
 
     Raises
@@ -75,7 +76,7 @@ def _verdict(case: Case, s: int, oracle: Oracle, short: Trajectory, plain: Traje
     planned = int(short.iterations.size + plain.iterations.size)
     bounded = sum(finding.bound < np.inf for finding in findings)
     shown = effect, allowed if effect else 0.0
-    return verdict_from(
+    yield verdict_from(
         ID,
         case,
         s,
@@ -139,23 +140,12 @@ def applies(case: Case, s: int) -> bool:
 
 def runs(case: Case) -> dict[str, RunRequest]:
     """The runs of every s that is judged, by key."""
-    return {
-        key: request
-        for s in case.s_values
-        if applies(case, s)
-        for key, request in _requests(case, s).items()
-    }
+    return runs_of_every_s(case, _requests)
 
 
 def judge(case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle) -> list[Verdict]:
     """Judge the runs of every s by themselves; see `Check.judge`."""
-    verdicts: list[Verdict] = []
-    for s in case.s_values:
-        keys = list(_requests(case, s)) if applies(case, s) else []
-        if keys:
-            short, plain = (trajectories[key] for key in keys)
-            verdicts.append(_verdict(case, s, oracle, short, plain))
-    return verdicts
+    return judge_every_s(case, trajectories, oracle, _requests, _judge)
 
 
 CHECK = Check(

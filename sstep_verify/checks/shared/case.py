@@ -150,6 +150,11 @@ def plain_request(case: Case, s: int) -> RunRequest:
     )
 
 
+def plain_run(case: Case, s: int) -> dict[str, RunRequest]:
+    """The plain run of an s, by key."""
+    return {run_key(s): plain_request(case, s)}
+
+
 def after_run(trajectory: Trajectory) -> np.random.Generator:
     """A generator seeded by what a run returned, so that no run can know what it will draw."""
     digest = hashlib.sha256(np.ascontiguousarray(trajectory.final).tobytes()).digest()
