@@ -43,6 +43,11 @@ ROWS_LOOKED_AT = 64
 """Drawn samples among which the RBF kernel is searched for an entry off the diagonal."""
 
 
+def applies(case: Case, s: int) -> bool:
+    """Whether the problem can be scaled."""
+    return scalable(case)
+
+
 def runs(case: Case) -> dict[str, RunRequest]:
     """The short run of every s, and the same on every transformed problem."""
     wanted: dict[str, RunRequest] = {}
@@ -169,5 +174,5 @@ CHECK = Check(
     judge=judge,
     given=True,
     level=1,
-    applies=lambda case, s: scalable(case),
+    applies=applies,
 )

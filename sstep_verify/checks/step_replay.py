@@ -42,6 +42,11 @@ from sstep_verify.verdict import Coverage, Hint, HintKind, Place, Verdict, Why
 ID = "step-replay"
 
 
+def applies(case: Case, s: int) -> bool:
+    """Whether the solver logs its steps, and the log is of a size to be kept."""
+    return loggable(case)
+
+
 def runs(case: Case) -> dict[str, RunRequest]:
     """The plain run of every s, made as without this check, with its step log."""
     return {run_key(s): replace(plain_request(case, s), log=True) for s in case.s_values if loggable(case)}
@@ -250,6 +255,6 @@ CHECK = Check(
     judge=judge,
     bounds=("bounds/step/clip", "bounds/step/residual", "bounds/step/drift"),
     level=1,
-    applies=lambda case, s: loggable(case),
+    applies=applies,
     primary=True,
 )

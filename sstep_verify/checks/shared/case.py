@@ -184,6 +184,11 @@ def every_run(case: Case, s: int) -> bool:
     return True
 
 
+def no_continued_runs(case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, RunRequest]:
+    """No runs: nothing is continued."""
+    return {}
+
+
 @dataclass(frozen=True)
 class Check:
     """One claim: what it says, which runs it needs, and what it makes of them.
@@ -233,9 +238,7 @@ class Check:
     planted: str
     runs: Callable[[Case], dict[str, RunRequest]]
     judge: Callable[[Case, Mapping[str, Trajectory], Oracle], list[Verdict]]
-    continued: Callable[[Case, Mapping[str, Trajectory]], dict[str, RunRequest]] = (
-        lambda case, trajectories: {}
-    )
+    continued: Callable[[Case, Mapping[str, Trajectory]], dict[str, RunRequest]] = no_continued_runs
     bounds: tuple[str, ...] = ()
     vacuous: str = (
         "every comparison holds, but on this very input it would have held with the planted defect too, so "
