@@ -130,7 +130,7 @@ def _judge_run(
     planned = -(-trajectory.length // s)
     steps = sum(min(begin + s, trajectory.length) - begin for begin in judged)
     if status is Status.FAIL:
-        from sstep_verify.checks.window.ends import causes_of
+        from sstep_verify.checks.window.causes import causes_of
         from sstep_verify.diagnosis.defects import diagnosis_of
 
         causes = causes_of(case, width, findings, between=between)

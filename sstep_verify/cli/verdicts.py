@@ -142,7 +142,7 @@ def _entering(kept):
 def _shared_out(kept, verdict: dict):
     """The bound of the replayed window with the largest ratio, source by source."""
     from sstep_verify.checks.shared.case import run_key
-    from sstep_verify.checks.window.ends import explain_window
+    from sstep_verify.checks.window.bound_parts import explain_window
     from sstep_verify.checks.window.screen import made_again
 
     windows = verdict["evidence"].get("windows", []) if verdict["check"] == "window-replay" else []

@@ -54,7 +54,7 @@ class Finding:
     source : str
         Of a window, what it was compared with: "data", the exact replay, or "screen", the float64 screen.
     end : tuple or None
-        Of a window, where it ended, for diagnosis (`window.ends.WindowEnd`); None where none is wanted.
+        Of a window, where it ended, for diagnosis (`window.causes.WindowEnd`); None where none is wanted.
     details : dict of str to object
         Further plain values for the report.
     signs : tuple of str

@@ -162,7 +162,7 @@ def verdict_of(
     defects: tuple[Defect, ...] = ()
     hints = hints_of_signs(finding.signs)
     if asked:
-        from sstep_verify.checks.short.ends import causes_of
+        from sstep_verify.checks.short.causes import causes_of
         from sstep_verify.diagnosis.defects import diagnosis_of
 
         found = diagnosis_of(case.problem.loss.task, causes_of(truth, s, run, points, between=right))

@@ -13,7 +13,7 @@ from sstep_verify.checks.shared.signs import NO_LOG
 from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.place import placed
 from sstep_verify.checks.steps.tally import NAMES
-from sstep_verify.checks.window.ends import causes_of
+from sstep_verify.checks.window.causes import causes_of
 from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.diagnosis.defects import Diagnosis, diagnosis_of

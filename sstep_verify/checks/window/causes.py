@@ -1,4 +1,4 @@
-"""What explains the end of a window: mistakes that would have ended it there, the parts of its bound."""
+"""Which known defects end the failed windows of a run where its solver ended them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from sstep_reference import SingularSystemError
 
-from sstep_verify.bounds.window.split import ridge_window_split, svm_window_split
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.window.compare import RunWindow
@@ -17,14 +16,12 @@ from sstep_verify.diagnosis.candidates import Candidate, suspects_of
 from sstep_verify.diagnosis.factors import at_end
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.search import explanations, mistaken_reach
-from sstep_verify.oracle.choice import oracle_named
 from sstep_verify.oracle.window import Replay
-from sstep_verify.quantities import STREAM, WRITE_BACK, SvmSteps
+from sstep_verify.quantities import STREAM, WRITE_BACK
 from sstep_verify.recurrence.mutation import NONE, left_out
-from sstep_verify.rounding.arithmetic import held_problem
 from sstep_verify.rounding.box import box_of
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.trajectory import Panel, Trajectory
+from sstep_verify.trajectory import Panel
 from sstep_verify.verdict import Status
 
 NOT_STORED = left_out(WRITE_BACK)
@@ -123,82 +120,3 @@ def causes_of(case: Case, s: int, findings: Sequence[Finding], *, between: bool)
     # No step moves what its window does not draw: only other draws explain windows in which that happened.
     moved = any(STREAM in finding.signs and finding.status is Status.FAIL for finding in findings)
     return [cause for cause in causes if cause.mutation.early] if moved else causes
-
-
-@dataclass(frozen=True)
-class ExplainedWindow:
-    """Measured error and bound of a window where their ratio is largest, and what the bound is the sum of.
-
-    Parameters
-    ----------
-    where : str
-        The coordinate, or the M-norm.
-    measured, bound : float
-        Upper end of the measured error, and the bound.
-    parts : dict of str to float
-        Contribution of each source of error; they add up to the bound.
-    """
-
-    where: str
-    measured: float
-    bound: float
-    parts: dict[str, float]
-
-
-def explain_window(case: Case, trajectory: Trajectory, begin: int, end: int) -> ExplainedWindow | None:
-    """Share out the bound of the window of iterations begin + 1..end, the kernel taken from the data.
-
-    Parameters
-    ----------
-    case : Case
-        The case.
-    trajectory : Trajectory
-        A run that recorded both ends.
-    begin, end : int
-        The window.
-
-    Returns
-    -------
-    ExplainedWindow or None
-        None if a is not finite at an end, the bound is infinite, or weights are maintained.
-    """
-    declaration = case.formulas
-    problem = held_problem(case.problem, declaration) or case.problem  # as it is judged
-    before, after = trajectory.at(begin), trajectory.at(end)
-    if declaration.weights is not None or not (np.isfinite(before).all() and np.isfinite(after).all()):
-        return None
-    draws = case.stream.blocks(trajectory.start + begin, trajectory.start + end)
-    replay = oracle_named(case.oracle, problem).replay(problem, before, after, draws)
-    entries = kernel_entries(problem, declaration, replay.places)
-    names = [f"coordinate {place}" for place in replay.places]
-    if isinstance(replay.steps, SvmSteps):
-        shares = svm_window_split(entries, replay.places, before, replay.steps, problem.dual, declaration)
-        return _largest(names, replay.upper, shares)
-    norm, shares = ridge_window_split(
-        entries,
-        replay.places,
-        before,
-        problem.targets,
-        replay.steps,
-        problem.ridge.penalty,
-        declaration,
-    )
-    whole = _largest(["M-norm"], replay.upper, {name: np.array([part]) for name, part in norm.items()})
-    single = _largest(names, replay.with_components().upper[1:], shares)
-    shared = [part for part in (whole, single) if part is not None]
-    return max(shared, key=lambda part: part.measured / part.bound, default=None)
-
-
-def _largest(
-    names: list[str], measured: np.ndarray, shares: dict[str, np.ndarray]
-) -> ExplainedWindow | None:
-    """The entry with the largest ratio among those with a bound that is not 0."""
-    if not shares:
-        return None
-    bound = np.sum(list(shares.values()), axis=0)
-    ratio = np.divide(measured, bound, out=np.zeros(bound.size), where=bound > 0)
-    place = int(np.argmax(ratio))
-    if not bound[place] > 0:
-        return None
-    parts = {name: float(part[place]) for name, part in shares.items()}
-    return ExplainedWindow(names[place], float(measured[place]), float(bound[place]), parts)
