@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import html
 import tempfile
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -68,7 +69,10 @@ class Report:
     def __repr__(self) -> str:
         summary = self.results.summary
         lines = [self._headline, f"judged {summary.steps_judged} of {summary.steps} steps"]
-        lines += [f"  {case.status} {case.id}: {case.reason}" for case in self.results.cases]
+        lines += [
+            textwrap.indent(f"{case.status} {case.id}: {case.reason}", "    ")[2:]
+            for case in self.results.cases
+        ]
         return "\n".join(lines + ([f"report: {self.folder}"] if self.folder else []))
 
     def _repr_html_(self) -> str:

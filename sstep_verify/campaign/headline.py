@@ -18,14 +18,14 @@ from sstep_verify.checks.shared.final_vector import ALONE, OVER
 from sstep_verify.checks.trajectory import ID as ENDS
 from sstep_verify.errors import counted
 from sstep_verify.quantities import KERNEL
-from sstep_verify.report.case import Case
+from sstep_verify.report.case import Case, noun_of
 from sstep_verify.report.plain import enclosed, grouped, promised
 from sstep_verify.report.words import brief_of
 from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import UNSETTLED, HintKind, Status, Verdict, worst
 
 MOST_GROUPS = 8
-"""Numbers of problems that are told apart in one sentence, by the s that are right on them."""
+"""Numbers of problems that one sentence distinguishes, by the s that are correct on them."""
 
 RANKS = re.compile(r"(?<![^/-])P=(\d+)-?")
 """The number of ranks in the id of a case."""
@@ -39,25 +39,27 @@ LEVEL = "level"
 
 
 def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
-    """What was shown: for which s on how many problems, what could have been seen, what could not."""
+    """What was shown: for which s on how many problems, which errors would have shown, which would not."""
     if cases and judges_a_vector(verdicts):
         return _vectors(cases, verdicts)
     statuses = {*(case.status for case in cases), *(one.status for one in verdicts)}
     unsettled = not statuses.isdisjoint(UNSETTLED)
-    words = right_in_words({case.id: right_at(case, verdicts) for case in cases}, not unsettled)
+    noun = noun_of(cases)
+    words = right_in_words({case.id: right_at(case, verdicts) for case in cases}, not unsettled, noun)
     ends = by_final_vectors(cases, verdicts)
-    if 0 < len(ends) < len(cases):
-        words.append(f"{len(ends)} of them {FINAL_ONLY}")
     if failed := [case.id for case in cases if case.status == Status.FAIL]:
         wrong = [one.s for one in verdicts if one.case in failed and one.status is Status.FAIL]
         first = f" (first at s = {min(wrong)})" if wrong else ""
         fewer = _right_on_fewer_ranks(failed, cases, verdicts)
-        words.insert(0, f"faulty on {len(failed)} of {counted(len(cases), 'problem')}{first}{fewer}")
+        words.insert(0, f"faulty on {len(failed)} of {counted(len(cases), noun)}{first}{fewer}")
     if undecided := sum(case.status == Status.INCONCLUSIVE for case in cases):
-        words.append(f"inconclusive on {undecided}")
-    words += _vacuous(cases, verdicts)
+        words.append(f"inconclusive on {counted(undecided, noun)}")
+    words += _vacuous(cases, verdicts, noun)
+    if 0 < len(ends) < len(cases):
+        words.append(f"{counted(len(ends), noun)} {FINAL_ONLY}")
+    words = words or [f"correct on none of {counted(len(cases), noun)}"]
     level = f"{FINAL_ONLY}: " * (len(ends) == len(cases) > 0)
-    return level + "; ".join([", ".join(words), *_could_be_seen(verdicts)])
+    return level + "; ".join([", ".join(words), *_tested(verdicts, noun)])
 
 
 def by_final_vectors(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[str]:
@@ -89,14 +91,17 @@ def _vectors(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     return "; ".join(words)
 
 
-def _vacuous(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[str]:
+def _vacuous(cases: Sequence[Case], verdicts: Sequence[Verdict], noun: str) -> list[str]:
     """The cases that showed nothing, apart by the s for which they showed it where others are right."""
     found: dict[str, list[str]] = {}
     for case in (one for one in cases if one.status == Status.VACUOUS):
         right = right_at(case, verdicts)
         at = [s for s in case.s if s not in right] if right else []
         found.setdefault(f" for {s_in_words(at)}" if at else "", []).append(case.id)
-    return [f"vacuous{at} on {len(named)} ({', '.join(named)})" for at, named in sorted(found.items())]
+    return [
+        f"vacuous{at} on {counted(len(named), noun)} ({', '.join(named)})"
+        for at, named in sorted(found.items())
+    ]
 
 
 def _right_on_fewer_ranks(named: Sequence[str], cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
@@ -122,8 +127,8 @@ def _apart(name: str) -> tuple[str, int]:
     return RANKS.sub("", name).rstrip("/-"), int(found[1]) if found else 1
 
 
-def _could_be_seen(verdicts: Sequence[Verdict]) -> list[str]:
-    """What the passed verdicts of primary checks would have seen, and what of some run none of them would.
+def _tested(verdicts: Sequence[Verdict], noun: str) -> list[str]:
+    """What the passed verdicts of primary checks would have shown, and what of some run none of them would.
 
     Of errors in the kernel correction median and worst, of quantities left out the problems.
     """
@@ -138,14 +143,14 @@ def _could_be_seen(verdicts: Sequence[Verdict]) -> list[str]:
     words = []
     if found := sorted(best.values()):
         words.append(
-            "relative errors in the kernel correction that would have been seen: "
+            "relative errors in the kernel correction that would have shown: "
             f"{promised(found[len(found) // 2])} (median over the runs), {promised(found[-1])} (worst)"
         )
     unseen = grouped((key for key, shown in seen.items() if not shown), lambda key: key[0])
     if unseen:
         on = {name: len({case for _, case, _ in keys}) for name, keys in unseen.items()}
-        parts = [f"{name} on {counted(count, 'problem')}" for name, count in on.items()]
-        words.append(f"not seen somewhere: {', '.join(parts)}")
+        parts = [f"{name} on {counted(count, noun)}" for name, count in on.items()]
+        words.append(f"not tested somewhere: {', '.join(parts)}")
     return words
 
 
@@ -240,12 +245,13 @@ def s_in_words(values: Sequence[int]) -> str:
     return f"s = {', '.join(map(str, found))}"
 
 
-def right_in_words(right: Mapping[str, Sequence[int]], wherever: bool = True) -> list[str]:
+def right_in_words(
+    right: Mapping[str, Sequence[int]], wherever: bool = True, noun: str = "problem"
+) -> list[str]:
     """Which s are correct on how many problems: most problems first, s of the same problems together.
 
     ``correct wherever judged: s = 1 (28 problems)``, ``16 and 256 (15)``, ``7 (13)``; where some problem is
-    faulty or undecided, so not `wherever`, ``correct: s = 1 (27 problems)``; ``correct on none of 9
-    problems``.
+    faulty or undecided, so not `wherever`, ``correct: s = 1 (27 problems)``. Nothing where no s is.
     """
     if not right:
         return ["nothing judged"]
@@ -253,7 +259,7 @@ def right_in_words(right: Mapping[str, Sequence[int]], wherever: bool = True) ->
     groups = grouped(values, lambda s: frozenset(name for name, found in right.items() if s in found))
     told = sorted(groups.items(), key=lambda item: (-len(item[0]), item[1]))
     if not told:
-        return [f"correct on none of {counted(len(right), 'problem')}"]
+        return []
     words: list[str] = []
     equal = False
     for names, same in told[:MOST_GROUPS]:
@@ -262,7 +268,7 @@ def right_in_words(right: Mapping[str, Sequence[int]], wherever: bool = True) ->
             *most, last = map(str, sorted(same))
             listed = "s = " * (not equal) + (f"{', '.join(most)} and {last}" if most else last)
         equal = listed[:3] != "s <"
-        words.append(f"{listed} ({len(names) if words else counted(len(names), 'problem')})")
+        words.append(f"{listed} ({len(names) if words else counted(len(names), noun)})")
     words[0] = f"correct{' wherever judged' * wherever}: {words[0]}"
     left = sum(len(same) for _, same in told[MOST_GROUPS:])
     return words + ([f"{counted(left, 'other value')} of s on fewer"] if left else [])

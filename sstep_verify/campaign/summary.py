@@ -21,7 +21,7 @@ from sstep_verify.checks.registry import CHECKS, PRIMARY
 from sstep_verify.errors import InputError, closest, counted
 from sstep_verify.files import read_whole
 from sstep_verify.files.records import build, table_from
-from sstep_verify.report.case import Case
+from sstep_verify.report.case import Case, noun_of
 from sstep_verify.report.plain import grouped
 from sstep_verify.report.results import Results, Summary, tally
 from sstep_verify.verdict import UNSETTLED, Status, Verdict, Why
@@ -149,7 +149,7 @@ def summarise(
     incomplete = [line for case, lines in too_few.items() if case not in excused for line in lines]
     incomplete += vacuous_lines(definition, cases, [one for one in verdicts if one.case not in excused])
     missing = planned_cases - len(cases)
-    unfinished = f"{missing} of {counted(planned_cases, 'problem')} not finished"
+    unfinished = f"{missing} of {counted(planned_cases, noun_of(cases))} not finished"
     if refused:  # These are the problems that are missing, so they are no reason of their own.
         incomplete.insert(0, f"{REFUSED}: {refused[0]}" + f" ({unfinished})" * (missing > 0))
     elif missing > len(unjudged):
@@ -161,8 +161,14 @@ def summarise(
     sentence = headline(cases, verdicts)
     if state.interrupted:
         sentence = f"interrupted: {sentence}"
-    if met:
-        sentence += f"; {counted(len(met), 'expected failure')}"
+    foreseen = [one for one in unsettled if (one.case, f"{one.check}: {one.status}") in wanted]
+    if foreseen:
+        on = len({one.case for one in foreseen})
+        sentence += (
+            f"; expected failures: {counted(len(foreseen), 'verdict')} on {counted(on, noun_of(cases))}"
+        )
+    if unjudged:
+        sentence += f"; not judged, as expected: {len(unjudged)}"
     if stale:
         more = f" and {len(stale) - 1} more" if stale[1:] else ""
         sentence += f"; expected, but not met: {stale[0]}{more}"
@@ -183,6 +189,7 @@ def summarise(
         counts=tallied["counts"],
         coverage=tallied["coverage"],
         told=refused[0] if refused else "",
+        expected_failures=len(foreseen) + len(unjudged),
     )
 
 

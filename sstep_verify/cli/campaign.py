@@ -7,6 +7,7 @@ import itertools
 import shlex
 import signal
 import sys
+import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -203,16 +204,20 @@ def finish(
     kept. Why the report is `unwritten` is raised when all else is said.
     """
     from sstep_verify.report.case import PREDICTED
+    from sstep_verify.report.expected import Expected
 
     summary = results.summary
     click.echo(f"{results.campaign.name}: {summary.sentence}")
     for line in (line for part in results.studies.values() for line in part.broken):
         click.echo(f"  {line}")
+    expected, further = Expected.of(results), ""
     for case in results.cases:
         if case.status not in ("PASS", PREDICTED):
-            click.echo(f"  {case.status} {case.id}: {case.reason}")
-            for line in _again(results.verdicts_of(case.id), case.status, Path(named) if written else kept):
-                click.echo(f"    {line}")
+            status = expected.status_of_case(case, results.verdicts_of(case.id))
+            click.echo(textwrap.indent(f"{status} {case.id}: {case.reason}", "    ")[2:])
+            further = further or _further(results, case, Path(named) if written else kept)
+    if further:
+        click.echo(further)
     _tell_errors(results)
     if unwritten and not summary.interrupted:
         raise unwritten
@@ -242,24 +247,26 @@ def _tell_errors(results) -> None:
                 click.echo(f"{word}: {error}", err=True)
 
 
-def _again(verdicts, status: str, folder: Path | None) -> list[str]:
-    """Commands that judge again the verdict that a case is told by, and that run its solver again.
+def _further(results, case, folder: Path | None) -> str:
+    """The command that explains the verdict that a case is told by; else the one that runs it again.
 
-    Artefacts lie in the `folder`; None if they are kept nowhere.
+    Artefacts lie in the `folder`; None if they are kept nowhere. Empty of a case that is VACUOUS.
     """
     from sstep_verify.campaign.headline import telling
 
     found: Any = [
         SimpleNamespace(**one | {"hints": [SimpleNamespace(**hint) for hint in one.get("hints", ())]})
-        for one in ({**one, "requirements": (one.get("requirement", ""),)} for one in verdicts)
-        if one["status"] == status
+        for one in results.verdicts_of(case.id)
+        if one["status"] == case.status and case.status != "VACUOUS"
     ]
-    if not found or status == "VACUOUS":
-        return []
-    verdict = vars(telling(found))
-    *words, last = shlex.split(verdict["replay"])
-    if words[1:] != ["explain", "--again"]:
-        return [f"run it again: {verdict['replay']}"]
-    lines = [f"judge it again: {shlex.join([*words, str(folder / last)])}"] if folder else []
-    again = verdict["evidence"].get("run_again")
-    return [*lines, f"run it again: {again}"] if again else lines
+    for one in found:
+        one.requirements = (one.requirement,)
+    verdict = telling(found) if found else None
+    if verdict is None or not verdict.replay:
+        return ""
+    program, *words, last = shlex.split(verdict.replay)
+    if words != ["explain", "--again"]:
+        return f"run {case.id} again: {verdict.replay}"
+    if folder is None:
+        return f"run {case.id} again: {verdict.evidence.get('run_again', 'no command was kept')}"
+    return f"more: {shlex.join([program, 'explain', str(folder / last)])}"

@@ -1,4 +1,4 @@
-"""A verdict in plain words (claim, what was found, what could have been seen), and in all its numbers."""
+"""A verdict in plain words (claim, what was found, what would have shown), and in all its numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MEANS = {
     "PASS": "no error was found, and the errors named below would have been",
     "FAIL": "the claim below does not hold: no correct implementation can be off by as much",
     "VACUOUS": "no error was found, but the error that this check plants would not have been found either",
-    "INCONCLUSIVE": "neither right nor wrong could be shown",
+    "INCONCLUSIVE": "neither could be shown, that the solver is correct or that it is faulty",
 }
 
 OF_A_VECTOR = {
@@ -181,11 +181,11 @@ def _rows(cells):
 def terms(verdict: dict) -> Iterator[str]:
     """Lines on the quantities of a step: how many comparisons would have shown an error in each."""
     for term in verdict["terms"]:
-        counts = f"seen in {term['seen']} of {term['decided']} decided, {term['planned']} planned"
-        seen = f"detection limit {number(term['detection_limit'])}"
+        counts = f"tested by {term['seen']} of {term['decided']} decided, {term['planned']} planned"
+        limit = f"detection limit {number(term['detection_limit'])}"
         why = term_why(term["why"], term["largest"])
         reason = f": {why}" if why else ""
-        yield f"  {term['name']}: {'seen' if term['seen'] else 'not seen'}, {seen}; {counts}{reason}"
+        yield f"  {term['name']}: {'tested' if term['seen'] else 'not tested'}, {limit}; {counts}{reason}"
 
 
 def _evidence(evidence: dict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -128,6 +129,14 @@ class Case(Record):
         """The facts by their names in words, of a vector that was handed over without those of a run."""
         told = {name: fact for name, fact in self.facts.items() if self.of_runs or name not in OF_A_RUN}
         return {name.replace("_", " "): fact for name, fact in told.items()}
+
+
+def noun_of(cases: Collection[Case]) -> str:
+    """What the cases are counted as: "problem" where each is of another one, else "case".
+
+    A problem that is run with several block sizes, numbers of ranks or exchanges is one, of several cases.
+    """
+    return "problem" if len({case.problem for case in cases}) == len(cases) else "case"
 
 
 @dataclass(frozen=True)

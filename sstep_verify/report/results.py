@@ -70,6 +70,8 @@ class Summary(Record):
     VACUOUS, all tolerated unless the sentence says otherwise. `power`: one line on what the checks were
     measured to catch in this campaign (`sstep_verify.power`); empty where that was not measured,
     or no step was decided. `told` is the error on what was not judged that the sentence tells, if any.
+    `expected_failures` counts the verdicts that failed or stayed open as expected, and the cases that were
+    not judged, as expected.
     """
 
     sentence: str
@@ -85,6 +87,7 @@ class Summary(Record):
     vacuous: tuple[str, ...] = ()
     power: str = ""
     told: str = ""
+    expected_failures: int = 0
 
 
 STUDIED = ("stability", "scaling", "sensitivity")

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from sstep_verify.files import write_table
 from sstep_verify.report.case import Case
+from sstep_verify.report.expected import Expected
 from sstep_verify.report.panels import Panel
 from sstep_verify.report.plain import count, duration, short, shortened
 from sstep_verify.report.results import Results
@@ -64,7 +65,7 @@ def words(
 
 def chip(status: str) -> Markup:
     """A status on its coloured ground."""
-    return Markup('<span class="chip {}">{}</span>').format(status.lower(), status)
+    return Markup('<span class="chip {}">{}</span>').format(status.lower().replace(" ", "-"), status)
 
 
 class Of(NamedTuple):
@@ -119,6 +120,8 @@ VERDICTS = (
     "executed", "reason", "replay",
 )  # fmt: skip
 TERMS = ("name", "detection_limit", "planned", "decided", "seen", "why")
+HEADS = {"seen": "tested"}
+"""Heads of columns that are not the key of the record."""
 
 RUNS = (
     *filed(case="case.id", problem="case.problem", block="case.block", solver="row.solver"),
@@ -194,14 +197,17 @@ def write_tables(results: Results, panels: Iterable[Panel], folder: Path) -> Non
     The folder is made if absent.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    told = results.verdicts
-    write_table(folder / "verdicts.csv", VERDICTS, ([one[name] for name in VERDICTS] for one in told))
+    told, expected = results.verdicts, Expected.of(results)
+    held = ([*(one[name] for name in VERDICTS), expected.reason(one) or ""] for one in told)
+    write_table(folder / "verdicts.csv", (*VERDICTS, "expected_failure"), held)
     terms = (
         [verdict["check"], verdict["case"], verdict["s"], *(term[name] for name in TERMS)]
         for verdict in told
         for term in verdict["terms"]
     )
-    write_table(folder / "terms.csv", ("check", "case", "s", *TERMS), terms)
+    write_table(
+        folder / "terms.csv", ("check", "case", "s", *(HEADS.get(name, name) for name in TERMS)), terms
+    )
     runs_of(*results.cases).write(folder / "runs.csv")
     if results.certified is not None:
         certified_table(results).write(folder / "certified.csv")

@@ -13,11 +13,12 @@ from typing import Any
 import junitparser
 
 from sstep_verify.report.case import Case
+from sstep_verify.report.expected import EXPECTED, Expected
 from sstep_verify.report.plain import count, grouped, xml_text
 from sstep_verify.report.results import Results, tally
 from sstep_verify.report.tables import Column, Table, chip, words
 from sstep_verify.report.words import reading
-from sstep_verify.verdict import SEVERITY, UNSETTLED, HintKind, Status, worst
+from sstep_verify.verdict import SEVERITY, UNSETTLED, HintKind, Status
 
 CHECKS = {
     "contract": "A run is what was asked for: length, values, log.",
@@ -37,14 +38,17 @@ CHECKS = {
 }
 """Each check in one line."""
 
+ORDER = (*UNSETTLED, EXPECTED, *SEVERITY[2:])
+"""The statuses that are shown, those first that a reader must see."""
+
 
 @dataclass(frozen=True)
 class Failure:
-    """Cases that fail in the same way: at the first wrong s, by the first check.
+    """Cases that fail in the same way: at the first faulty s, by the first check.
 
     The causes are known defects that reproduce it, or readings of a final vector. The requirement is that
     of the verdict that names them, else of the first. Other checks fail too, and `tried` says whether known
-    defects were compared with what failed.
+    defects were compared with what failed; `expected`, whether every verdict that failed was expected to.
     """
 
     check: str
@@ -54,6 +58,7 @@ class Failure:
     cases: list[Case] = field(default_factory=list)
     others: dict[str, None] = field(default_factory=dict)
     tried: bool = False
+    expected: bool = False
 
     @property
     def of_runs(self) -> bool:
@@ -63,21 +68,24 @@ class Failure:
 
 def failures(results: Results) -> list[Failure]:
     """The first failure of each case, alike ones together."""
-    alike: dict[tuple[str, int, tuple[str, ...], str], list[tuple[Case, list[dict]]]] = {}
+    known = Expected.of(results)
+    alike: dict[tuple[str, int, tuple[str, ...], str, bool], list[tuple[Case, list[dict]]]] = {}
     for case in results.cases:
         wrong = [verdict for verdict in results.verdicts_of(case.id) if verdict["status"] == Status.FAIL]
         if wrong:
             s = min(verdict["s"] for verdict in wrong)
             here = [verdict for verdict in wrong if verdict["s"] == s]
             named = next((one for one in here if causes_of(one)), here[0])
-            key = here[0]["check"], s, causes_of(named), named.get("requirement", "")
+            expected = known.together(wrong) == EXPECTED
+            key = here[0]["check"], s, causes_of(named), named.get("requirement", ""), expected
             alike.setdefault(key, []).append((case, wrong))
     return [
         Failure(
-            *key,
+            *key[:4],
             [case for case, _ in members],
             dict.fromkeys(one["check"] for _, wrong in members for one in wrong if one["check"] != key[0]),
             any(one.get("diagnosed") for _, wrong in members for one in wrong if one["s"] == key[1]),
+            key[4],
         )
         for key, members in alike.items()
     ]
@@ -94,13 +102,14 @@ def causes_of(verdict: dict) -> tuple[str, ...]:
 
 def verdict_table(results: Results) -> Table:
     """A row for each check on each case, over all s: failures first, then as checks and cases come."""
+    expected = Expected.of(results)
     members = grouped(results.verdicts, lambda verdict: (verdict["check"], verdict["case"]))
     checks = list(dict.fromkeys(check for check, _ in members))
     cases = {case.id: case for case in results.cases}
     places = {case: place for place, case in enumerate(cases)}
     rows = sorted(
-        (_row(verdicts, cases[case]) for (_, case), verdicts in members.items()),
-        key=lambda row: (SEVERITY.index(row["status"]), checks.index(row["check"]), places[row["case"]]),
+        (_row(verdicts, cases[case], expected) for (_, case), verdicts in members.items()),
+        key=lambda row: (ORDER.index(row["status"]), checks.index(row["check"]), places[row["case"]]),
     )
     shared_out = len({(row["ranks"], row["exchange"]) for row in rows}) > 1
     return Table(
@@ -122,15 +131,15 @@ def verdict_table(results: Results) -> Table:
     )
 
 
-def _row(verdicts: list[dict], case: Case) -> dict[str, Any]:
-    """One check on one case: the worst status and the largest ratio, and what was compared and seen."""
+def _row(verdicts: list[dict], case: Case, expected: Expected) -> dict[str, Any]:
+    """One check on one case: the worst status and the largest ratio, and what was compared and tested."""
     (cover,) = tally(verdicts)["coverage"].values()
-    statuses = [Status(verdict["status"]) for verdict in verdicts]
-    parts = [f"{statuses.count(status)} {status}" for status in Status if status in statuses]
+    statuses = [expected.status(verdict) for verdict in verdicts]
+    parts = [f"{statuses.count(status)} {status}" for status in (EXPECTED, *Status) if status in statuses]
     return {
         **{name: verdicts[0][name] for name in ("check", "case", "problem", "block")},
         **{name: case.facts.get(name, "") for name in ("ranks", "exchange")},
-        "status": worst(statuses),
+        "status": expected.together(verdicts),
         "tally": ", ".join(parts) if len(parts) > 1 else "",
         "s": sorted({verdict["s"] for verdict in verdicts}),
         "ratio": max((ratio for ratio in map(ratio_of, verdicts) if ratio is not None), default=None),
@@ -154,7 +163,7 @@ def settled_last(verdicts: list[dict]) -> tuple[list[dict], list[dict]]:
 
 
 def visibility(verdicts: list[dict]) -> str:
-    """How many quantities every run would have seen left out, the worst detection limit, and the others."""
+    """How many quantities every run tested, the worst detection limit, and the others."""
     worst: dict[str, float] = {}
     hidden: dict[str, None] = {}
     for term in (term for verdict in verdicts for term in verdict["terms"]):
@@ -163,12 +172,12 @@ def visibility(verdicts: list[dict]) -> str:
         worst[term["name"]] = max(worst.get(term["name"], 0.0), term["detection_limit"] or 0.0)
     if not worst:
         return "–"
-    words = f"{len(worst) - len(hidden)} of {len(worst)} seen in every run"
+    words = f"{len(worst) - len(hidden)} of {len(worst)} tested by every run"
     known = {name: value for name, value in worst.items() if value and name not in hidden}
     if known:  # checks that compare bits or counts have none
         name = max(known, key=known.__getitem__)
         words += f", worst detection limit {known[name]:.2g} ({name})"
-    return words + (f"; not seen in some: {', '.join(hidden)}" if hidden else "")
+    return words + (f"; not tested by some: {', '.join(hidden)}" if hidden else "")
 
 
 _PROPERTIES = (
@@ -193,7 +202,7 @@ def write_junit(results: Results, path: Path) -> Path:
         Status.INCONCLUSIVE: junitparser.Error,
         Status.VACUOUS: junitparser.Skipped,
     }
-    expected = _expected(results)
+    expected = Expected.of(results)
     times = _times(results)
     document = junitparser.JUnitXml(xml_text(f"sstep-verify {results.campaign.name}"))
     document.add_testsuite(_campaign(results))
@@ -211,13 +220,17 @@ def write_junit(results: Results, path: Path) -> Path:
 
 
 def _campaign(results: Results):
-    """The suite of the campaign itself: one test, as its exit code; skipped where nothing was shown."""
+    """The suite of the campaign itself: one test, as its exit code.
+
+    It is skipped where nothing was shown, and where failures were expected, which is no success.
+    """
     summary = results.summary
     suite = junitparser.TestSuite("campaign")
     test = junitparser.TestCase(xml_text(results.campaign.name), "campaign", summary.seconds or 0.0)
     cases = results.cases
     nothing = results.is_empty or (cases and all(case.status == Status.VACUOUS for case in cases))
-    kind = {0: junitparser.Skipped if nothing else None, 1: junitparser.Failure}
+    skipped = nothing or Expected.of(results).reasons
+    kind = {0: junitparser.Skipped if skipped else None, 1: junitparser.Failure}
     if (outcome := kind.get(summary.exit_code, junitparser.Error)) is not None:
         test.result = [outcome(xml_text(summary.sentence), f"exit code {summary.exit_code}")]
     suite.add_testcase(test)
@@ -232,16 +245,10 @@ def _times(results: Results) -> dict[tuple[str, str], float]:
     return {(check, case): measured[case].get(check, 0.0) / n for (check, case), n in counts.items()}
 
 
-def _expected(results: Results) -> dict[tuple[str, str], str]:
-    """Reasons of expected failures, by case and kind."""
-    listed = results.campaign.parameters.get("expected_failures", [])
-    return {(one["id"], one["kind"]): one["reason"] for one in listed} if isinstance(listed, list) else {}
-
-
-def _test_case(outcomes, verdict: dict, expected: dict[tuple[str, str], str], seconds: float):
+def _test_case(outcomes, verdict: dict, expected: Expected, seconds: float):
     name = f"{verdict['problem']} / b={verdict['block']} / s={verdict['s']}"
     test = junitparser.TestCase(xml_text(name), xml_text(f"{verdict['check']}.{verdict['case']}"), seconds)
-    known = expected.get((verdict["case"], f"{verdict['check']}: {verdict['status']}"))
+    known = expected.reason(verdict)
     if known is not None:
         test.result = [junitparser.Skipped(xml_text(f"expected failure: {known}"), verdict["status"])]
     elif (kind := outcomes.get(Status(verdict["status"]))) is not None:
@@ -252,7 +259,7 @@ def _test_case(outcomes, verdict: dict, expected: dict[tuple[str, str], str], se
     values["requirement"] = verdict.get("requirement") or None
     for term in verdict["terms"]:
         values[f"detection_limit.{term['name']}"] = term["detection_limit"]
-        values[f"seen.{term['name']}"] = "seen" if term["seen"] else "not seen"
+        values[f"tested.{term['name']}"] = "yes" if term["seen"] else "no"
     if isinstance(steps := verdict["evidence"].get("steps"), dict):
         values |= {"steps_judged": steps.get("judged"), "steps": steps.get("of")}
     properties = junitparser.Properties()

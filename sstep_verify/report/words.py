@@ -232,10 +232,11 @@ def reason_of(verdict: Verdict) -> str:
 
 
 def brief_of(verdict: Verdict) -> str:
-    """The first line, and of a FAIL its cause and under what else it would be correct, in one line."""
+    """The first line; of a FAIL a second one, with its cause and under what else it would be correct."""
     shown = (HintKind.READING, HintKind.CONVENTION, HintKind.DRAWS)
     readings = [_hint(hint) for hint in verdict.hints if hint.kind in shown]
-    return " ".join([first_line(verdict), *_second_line(verdict), *readings])
+    second = " ".join([*_second_line(verdict), *readings])
+    return "\n".join(filter(None, (first_line(verdict), second)))
 
 
 def lines_of(verdict: Verdict) -> Iterator[str]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import jinja2
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import InputError, counted
 from sstep_verify.files import Output, check, open_regular, whole_folder
 from sstep_verify.quantities import QUANTITIES
-from sstep_verify.report.case import DRIFT, ERROR, GAP
+from sstep_verify.report.case import DRIFT, ERROR, GAP, noun_of
 from sstep_verify.report.chart import Figure, write_files
 from sstep_verify.report.convergence import figure
+from sstep_verify.report.expected import EXPECTED, Expected
 from sstep_verify.report.panels import Panel, panels_of, slug
 from sstep_verify.report.plain import amount, count, duration, grouped, short
 from sstep_verify.report.results import STUDIED, Results, dumps, loads, part_of, tally
@@ -23,6 +25,7 @@ from sstep_verify.report.stability import losses
 from sstep_verify.report.tables import certified_table, of, runs_of, write_tables
 from sstep_verify.report.verdicts import (
     CHECKS,
+    ORDER,
     failures,
     ratio_of,
     settled_last,
@@ -162,10 +165,14 @@ def _page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    shown = {f.__name__: f for f in (amount, short, count, duration, full, of, term_why)}
+    shown = {f.__name__: f for f in (amount, short, count, counted, duration, full, of, term_why)}
     environment.filters.update(**shown, settled=settled_last, ratio=ratio_of)
     taken: set[str] = set()
     overview = tally(results.verdicts)
+    expected = Expected.of(results)
+    for name, counts in overview["counts"].items():
+        shown_as = Counter(expected.status(one) for one in results.verdicts if one["check"] == name)
+        counts.update({status: shown_as[status] for status in ORDER})
     named = {term["name"] for verdict in results.verdicts for term in verdict["terms"]}
     wrong = failures(results)
     outcomes = next((part_of(name).OUTCOMES for name in results.studies), OUTCOMES)
@@ -190,7 +197,9 @@ def _page(
         checks=CHECKS,
         quantities={item.name: item.meaning for item in QUANTITIES if item.name in named},
         text_of=text_of,
-        statuses=[status.value for status in Status],
+        statuses=[str(status) for status in (EXPECTED, *Status)][not expected.reasons :],
+        expected=expected,
+        noun=noun_of(results.cases),
         panels=grouped(panels, lambda panel: panel.measure),
         figures=figures,
         explanations=EXPLANATIONS,
@@ -211,8 +220,8 @@ def outcome_of(results: Results, outcomes: Mapping[int, tuple[str, str]]) -> tup
     found = known.get(results.summary.exit_code, ("ERROR", "The campaign did not end properly"))
     if outcomes is not OUTCOMES or found != OUTCOMES[0]:
         return found
-    if expected := results.campaign.parameters.get("expected_failures"):
-        return "PASS", f"No failure but those that were expected ({len(cast(list, expected))})"
+    if Expected.of(results).reasons:
+        return EXPECTED, "No failure but those that were expected"
     return found if any(case.status != Status.VACUOUS for case in results.cases) else NOTHING_SEEN
 
 

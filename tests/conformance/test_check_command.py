@@ -87,13 +87,13 @@ def test_a_fail_prints_commands_that_work(here):
     code, out, err = check("--task", "svm-l1", "--s", "4", "--out", "report", program="labels inside")
     assert code == 1, out + err
     assert verdicts(here / "report")["step-replay", 4]["status"] == "FAIL"
-    lines = [line.strip() for line in out.splitlines()]
-    (again,) = [
-        line.removeprefix("judge it again: ") for line in lines if line.startswith("judge it again")
-    ]
-    code, out, err = command(*shlex.split(again)[1:])
+    (more,) = [line.removeprefix("more: ") for line in out.splitlines() if line.startswith("more: ")]
+    code, out, err = command(*shlex.split(more)[1:])
+    assert code == 0, out + err
+    given = "with the solver: "
+    (anew,) = [line.strip().removeprefix(given) for line in out.splitlines() if given in line]
+    code, out, err = command("explain", "--again", shlex.split(more)[-1])
     assert code == 1, out + err
-    (anew,) = [line.removeprefix("run it again: ") for line in lines if line.startswith("run it again")]
     assert shlex.split(anew)[:3] == ["sstep-verify", "check", "--exec"]
     assert "--only" in anew
     assert "--out report-part" in anew

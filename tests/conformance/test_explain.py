@@ -87,7 +87,7 @@ def test_explain_fills_in_the_numbers_of_an_artefact(report, monkeypatch):
             f"problem: {verdict['problem']}, m = 30, n = 3",
             "precision: float64, u = 1.11e-16",
             *(
-                f"{term['name']}: {'seen' if term['seen'] else 'not seen'}, detection limit"
+                f"{term['name']}: {'tested' if term['seen'] else 'not tested'}, detection limit"
                 for term in verdict["terms"]
             ),
             f"offline: sstep-verify explain --again {path}",

@@ -37,7 +37,7 @@ def test_the_replay_says_again_what_the_run_said(report, monkeypatch):
         assert verdict["reason"] in output
         assert f"ratio {verdict['ratio']:.6g} = measured {verdict['measured']:.6g}" in output
         for term in verdict["terms"]:
-            seen = "seen" if term["seen"] else "not seen"
+            seen = "tested" if term["seen"] else "not tested"
             assert f"  {term['name']}: {seen}, detection limit" in output
         assert "stored verdict" in output
         assert "agrees in every number" in output

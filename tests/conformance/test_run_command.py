@@ -77,7 +77,7 @@ def test_a_green_campaign_leaves_a_whole_report(folder):
     assert said.startswith("memory: points.svm/")
     assert said.endswith("2 processes at a time")
     document = json.loads((report / "results.json").read_text("utf-8"))
-    assert document["schema"] == 3
+    assert document["schema"] == 4
     assert [case["status"] for case in document["cases"]] == ["PASS"] * 4
     checks = [verdict["check"] for verdict in document["verdicts"]]
     assert checks.count("window-replay") == 12
@@ -113,8 +113,8 @@ def test_vacuous_problems_are_listed_and_counted(folder, monkeypatch):
     _write(folder, sigma=1e5, tolerated='["points.svm/rbf*"]')
     code, out, err = command("run", "small.toml", "--jobs", "1")
     assert code == 0, out + err
-    assert "vacuous on 1 (" in out
-    assert "vacuous for s = 4, 16 on 1 (" in out
+    assert "vacuous on 1 problem (" in out
+    assert "vacuous for s = 4, 16 on 1 problem (" in out
     assert "VACUOUS points.svm/rbf,sigma=100000/svm-l1/C=1" in out
     assert "largest off-diagonal kernel entry" in out
     _write(folder, sigma=1e5, tolerated="[]")
@@ -247,11 +247,15 @@ def test_a_fail_of_a_solver_of_ones_own_prints_commands_that_work_from_here(fold
     options = ["--data", "my data", "--only", "linear", "--jobs", "1"]
     done = _run(folder, "small.toml", *options, "--out", "deep/report")
     assert done.returncode == 1, done.stdout + done.stderr
-    judge, again = (
-        shlex.split(line.partition(": ")[2]) for line in done.stdout.splitlines() if "again: " in line
+    (more,) = (line for line in done.stdout.splitlines() if line.startswith("more: "))
+    explain = shlex.split(more.removeprefix("more: "))
+    assert explain[:2] == ["sstep-verify", "explain"]
+    told = _run(folder, *explain[2:], name="explain").stdout
+    (again,) = (
+        shlex.split(line.partition(": ")[2]) for line in told.splitlines() if "with the solver: " in line
     )
-    assert judge[:3] == ["sstep-verify", "explain", "--again"]
     assert again[-2:] == ["--data", "my data"]
+    judge = ["sstep-verify", "explain", "--again", explain[-1]]
     for words in (judge, [*again, "--jobs", "1", "--out", "second"]):
         made = _run(folder, *words[2:], name=words[1])
         assert made.returncode == 1, made.stdout + made.stderr

@@ -31,7 +31,7 @@ def _verdict(status, s=16, case="a", detection_limit=3e-13):
 
 def _case(status, name="a", s=(16,)):
     return Case(
-        id=name, problem="p", dataset="d", kernel="k", loss="l", task="svm-l1", samples=2, features=1,
+        id=name, problem=name, dataset="d", kernel="k", loss="l", task="svm-l1", samples=2, features=1,
         block=1, status=status, s=s,
     )  # fmt: skip
 
@@ -143,7 +143,7 @@ def test_vacuous_verdicts_of_a_check_are_limited_where_the_campaign_says_so():
 def test_vacuous_cases_are_tolerated_by_id_and_listed():
     summary = _summary([Status.PASS, Status.VACUOUS, Status.VACUOUS], tolerated=("1",))
     assert summary.exit_code == 3
-    assert "vacuous on 2 (1, 2)" in summary.sentence
+    assert "vacuous on 2 problems (1, 2)" in summary.sentence
     assert "incomplete: vacuous and not tolerated: 2" in summary.sentence
     assert summary.vacuous == ("1", "2")
 
@@ -158,17 +158,25 @@ def test_verdicts_on_what_was_not_kept_are_vacuous_without_being_tolerated():
 def test_a_case_that_is_right_for_some_s_is_vacuous_for_the_others_only():
     verdicts = [_verdict(Status.PASS, 1), _verdict(Status.VACUOUS)]
     sentence = _summed([_case(Status.VACUOUS, s=(1, 16))], verdicts).sentence
-    assert sentence.startswith("correct wherever judged: s = 1 (1 problem), vacuous for s = 16 on 1 (a);")
+    assert sentence.startswith(
+        "correct wherever judged: s = 1 (1 problem), vacuous for s = 16 on 1 problem (a);"
+    )
 
 
 def test_the_sentence_says_what_was_shown():
     statuses = [Status.PASS, Status.PASS, Status.VACUOUS, Status.FAIL]
     sentence = _summary(statuses, tolerated=("2",)).sentence
     assert sentence.startswith(
-        "faulty on 1 of 4 problems (first at s = 16), correct: s = 16 (2 problems), vacuous on 1 (2)"
+        "faulty on 1 of 4 problems (first at s = 16), correct: s = 16 (2 problems), vacuous on 1 problem (2)"
     )
     assert _summary([Status.PASS], state=State(interrupted=True)).sentence.startswith("interrupted")
     assert _summary([Status.FAIL]).sentence.startswith("faulty on 1 of 1 problem (first at s = 16)")
+
+
+def test_cases_of_one_problem_are_not_counted_as_problems():
+    cases = [replace(_case(Status.PASS, name), problem="p") for name in "ab"]
+    verdicts = [_verdict(Status.PASS, case=name) for name in "ab"]
+    assert _summed(cases, verdicts).sentence.startswith("correct wherever judged: s = 16 (2 cases);")
 
 
 def test_only_an_s_that_the_primary_gate_passed_is_right():
@@ -209,7 +217,7 @@ def test_where_no_window_of_an_s_was_complete_it_is_not_right(check):
 
 def test_a_verdict_of_another_check_makes_no_s_right():
     verdicts = [replace(_verdict(Status.PASS), check="trajectory")]
-    assert _summed([_case(Status.VACUOUS)], verdicts).sentence.startswith("correct on none of 1 problem")
+    assert _summed([_case(Status.VACUOUS)], verdicts).sentence.startswith("vacuous on 1 problem (a)")
 
 
 def test_the_worst_detection_limit_stands_beside_the_median_and_the_best_does_not():
@@ -235,8 +243,8 @@ def test_quantities_that_were_not_seen_are_named_with_their_problems():
             )
         )
     cases = [_case(Status.PASS, name) for name in "abc"]
-    assert "; not seen somewhere: upper-end on 2 problems" in _summed(cases, verdicts).sentence
-    assert "not seen" not in _summed(cases[2:], verdicts[3:]).sentence
+    assert "; not tested somewhere: upper-end on 2 problems" in _summed(cases, verdicts).sentence
+    assert "not tested" not in _summed(cases[2:], verdicts[3:]).sentence
 
 
 def test_steps_judged_are_those_of_the_primary_check_that_judged_most():

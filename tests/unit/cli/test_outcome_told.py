@@ -98,16 +98,28 @@ def _failed() -> Results:
         for s, requirement in ((1, "S-3.1"), (54, "S-3.5"))
     )  # fmt: skip
     case = Case(
-        "a", "p", "d", "linear", "svm", "svm-l1", 3, 2, 1, "FAIL", reason="step-replay, s = 54: wrong"
+        "a",
+        "p",
+        "d",
+        "linear",
+        "svm",
+        "svm-l1",
+        3,
+        2,
+        1,
+        "FAIL",
+        reason="step-replay, s = 54: wrong\nCause: x.",
     )
     return Results(Campaign("c"), Summary("one", 1), cases=(case,), verdicts=failed)
 
 
-def test_what_is_judged_again_is_the_verdict_whose_reason_is_told(capsys, tmp_path):
+def test_what_is_explained_is_the_verdict_whose_reason_is_told(capsys, tmp_path):
     with pytest.raises(SystemExit):
         finish(_failed(), tmp_path, tmp_path)
     out = capsys.readouterr().out
-    assert f"judge it again: sstep-verify explain --again {tmp_path / 'a-s54'}" in out
+    assert out.splitlines()[1:4] == [
+        "  FAIL a: step-replay, s = 54: wrong", "    Cause: x.", f"more: sstep-verify explain {tmp_path / 'a-s54'}"
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("keeps", [True, False])
@@ -117,9 +129,9 @@ def test_an_artefact_is_named_where_it_lies(capsys, tmp_path, keeps):
     results = replace(results, summary=replace(results.summary, exit_code=INTERRUPTED, interrupted=True))
     with pytest.raises(SystemExit):
         finish(results, None, tmp_path / "out", tmp_path / "out.partial" if keeps else None)
-    lines = [line for line in capsys.readouterr().out.splitlines() if "judge it again" in line]
+    lines = [line for line in capsys.readouterr().out.splitlines() if "more: " in line]
     kept = tmp_path / "out.partial" / "a-s54"
-    assert lines == [f"    judge it again: sstep-verify explain --again {kept}"] * keeps
+    assert lines == [f"more: sstep-verify explain {kept}"] * keeps
 
 
 def test_where_no_report_can_be_written_what_was_found_is_told_all_the_same(capsys, tmp_path):

@@ -13,7 +13,7 @@ from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
     "artefact 4": "5a9de9be184f4efc683fc5ba3d2c08b405e37122738497fdc5731b98ff795e25",
-    "results 4": "0b5a1edcec380a9600c070ad70971a04b2e50d9f68d86b0e29f4e32c5213f87f",
+    "results 4": "0b7d59804ff66ddd8607ec64633c07807c42f2ec500a53e6b9edc2914edf39e3",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from dataclasses import replace
@@ -56,7 +57,41 @@ def test_no_page_says_that_nothing_failed_above_a_failure_that_was_expected(tmp_
         told = replace(made, campaign=replace(made.campaign, parameters=parameters))
         text = html_of(told, tmp_path / "report")
         assert ("No FAIL" in text) == said
-        assert ("No failure but those that were expected (1)" in text) != said
+        assert ("No failure but those that were expected" in text) != said
+
+
+def test_an_expected_failure_is_shown_as_such_and_never_as_a_pass(tmp_path):
+    known = [{"id": "a", "kind": "window-replay: FAIL", "reason": "known since May"}]
+    cases = [case("a", Status.FAIL), case("b", Status.PASS)]
+    told = [verdict("a", Status.FAIL), verdict("a", Status.PASS, s=4), verdict("b")]
+    made = document(cases, told, exit_code=0)
+    parameters = {**made.campaign.parameters, "expected_failures": known}
+    made = replace(made, campaign=replace(made.campaign, parameters=parameters))
+    written = write_report(made, tmp_path / "report")
+    html = (written / "index.html").read_text("utf-8")
+    assert "<title>EXPECTED FAILURE" in html
+    assert 'class="lead"><span class="chip expected-failure">' in html
+    assert 'class="chip fail"' not in html
+    assert "Expected failure: known since May" in html
+    assert [row["status"] for row in verdicts.verdict_table(made).rows] == ["EXPECTED FAILURE", "PASS"]
+    campaign, suite = junitparser.JUnitXml.fromfile(str(written / "junit.xml"))
+    assert (campaign.skipped, suite.tests, suite.skipped, suite.failures) == (1, 3, 1, 0)
+    with open(written / "tables" / "verdicts.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["status"], row["expected_failure"]) for row in rows] == [
+        ("FAIL", "known since May"), ("PASS", ""), ("PASS", "")
+    ]  # fmt: skip
+
+
+def test_a_case_that_also_fails_unexpectedly_is_a_failure(tmp_path):
+    known = [{"id": "a", "kind": "window-replay: FAIL", "reason": "known"}]
+    told = [verdict("a", Status.FAIL), verdict("a", Status.FAIL, check="box")]
+    made = document([case("a", Status.FAIL)], told, exit_code=1)
+    parameters = {**made.campaign.parameters, "expected_failures": known}
+    made = replace(made, campaign=replace(made.campaign, parameters=parameters))
+    html = html_of(made, tmp_path / "report")
+    assert "<title>FAIL" in html
+    assert html.count('class="chip expected-failure"') == 2  # the verdict, and its row of the table
 
 
 def test_the_violated_requirement_is_in_junit_and_at_the_head_of_the_page(tmp_path):
@@ -117,7 +152,7 @@ def test_each_problem_has_its_facts_runs_reasons_and_replay_commands(tmp_path):
     for status in Status:
         assert verdict(status.lower(), status).reason.splitlines()[0] in text
         assert f"sstep-verify run --only {status.lower()} --s 2" in text
-    for words in ("active set in balls", "tolerance reached", "9e-09", "overlap: not seen"):
+    for words in ("active set in balls", "tolerance reached", "9e-09", "overlap: not tested"):
         assert words in text
     for word in ("ratio", "detection limit", "VACUOUS", "attainable gap", "drift", "window"):
         assert word in text[text.rindex("Glossary") :]
@@ -163,7 +198,7 @@ def test_a_row_sums_up_all_s_by_the_worst():
         0.5,
     ]
     assert [row[name] for name in ("planned", "executed", "vacuous")] == [36, 36, 1]
-    assert row["quantities"] == "0 of 1 seen in every run; not seen in some: overlap"
+    assert row["quantities"] == "0 of 1 tested by every run; not tested by some: overlap"
 
 
 def test_a_fail_over_a_bound_of_zero_has_an_infinite_ratio_and_no_smaller_one_hides_it(tmp_path):
@@ -177,11 +212,11 @@ def test_a_fail_over_a_bound_of_zero_has_an_infinite_ratio_and_no_smaller_one_hi
     assert html_of(made, tmp_path / "report").count("∞") == 2
 
 
-def test_a_page_says_seen_and_what_a_cap_is(tmp_path):
+def test_a_page_says_tested_and_what_a_cap_is(tmp_path):
     text = page_of(every_status(), tmp_path / "report").text
     page = text[text.index("· campaign") : text.index("results.json holds")]
     assert "visible" not in page
-    assert "a FAIL and a quantity that was seen may stand together" in text
+    assert "a FAIL may test quantities too" in text
     assert "their gaps and errors are relative" in text
     assert "all iterations madeThe run reached its cap" in text
 
@@ -189,7 +224,7 @@ def test_a_page_says_seen_and_what_a_cap_is(tmp_path):
 def test_the_worst_detection_limit_is_that_of_the_run_that_saw_least():
     sharp, dull = verdict("a").as_dict(), verdict("a", s=4).as_dict()
     dull["terms"][0]["detection_limit"] = 2e-3
-    words = "1 of 1 seen in every run, worst detection limit 0.002 (overlap)"
+    words = "1 of 1 tested by every run, worst detection limit 0.002 (overlap)"
     assert verdicts.visibility([sharp, dull]) == words
     assert verdicts.visibility([]) == "–"
 
