@@ -27,6 +27,7 @@ from sstep_verify.checks.shared.outcome import right_at_one, verdict_from
 from sstep_verify.checks.shared.signs import FIRST_ALPHA, NO_LOG, hints_of_signs
 from sstep_verify.checks.shared.terms import core_terms
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
+from sstep_verify.checks.steps.other_factorisation import hints_of_factorisation
 from sstep_verify.checks.steps.place import placed, unwritten
 from sstep_verify.checks.steps.seen import exact_steps, identifier, step_terms
 from sstep_verify.checks.steps.tally import EVENTS
@@ -119,7 +120,8 @@ def _judge_run(
         from sstep_verify.checks.steps.causes import diagnosed
 
         finding, found = diagnosed(finding, judged, between=between)
-        fields |= {"defects": found.defects, "hints": (*finding.hints, *found.hints)}
+        other = hints_of_factorisation(judged, step_judge.oracle)
+        fields |= {"defects": found.defects, "hints": (*finding.hints, *found.hints, *other)}
         fields |= {"diagnosed": case.diagnose}
     else:
         finding = placed(judged, finding)
