@@ -21,11 +21,8 @@ from sstep_verify.oracle.balls.exact_kernel import (
 from sstep_verify.oracle.balls.objectives import Interval as Reported
 from sstep_verify.oracle.balls.objectives import exact_drift, exact_values
 from sstep_verify.oracle.certificate.optimum import RidgeOptimum, SvmOptimum, ridge_optimum, svm_optimum
-from sstep_verify.oracle.replay import replay_window
+from sstep_verify.oracle.replay import Replay, replay_window
 from sstep_verify.oracle.trajectories import EnclosedTrajectory, enclosed_trajectory, mutated_states
-from sstep_verify.oracle.window import (
-    Replay,
-)
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.protocol import RunRequest
 from sstep_verify.recurrence.mutation import Before, Mutation

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,26 +19,64 @@ from sstep_verify.oracle.balls.exact_kernel import (
     root_interval,
     upward,
 )
-from sstep_verify.oracle.window import (
-    Effect,
-    Effects,
-    Ends,
-    Interval,
-    Replay,
-    acting,
-    begun_window,
-    effect_of,
-    float_steps,
-)
+from sstep_verify.oracle.effects import Effect, Effects, acting, effect_of
+from sstep_verify.oracle.window import Ends, begun_window, float_steps
 from sstep_verify.problems import Problem
-from sstep_verify.quantities import KERNEL
+from sstep_verify.quantities import KERNEL, RidgeSteps, SvmSteps
 from sstep_verify.recurrence.mutation import Before, LocalWindow, Mutation
 
 LONG = 1 << 14
 """Products in a window of K-RR above which most effects are read off one mutant."""
 
+Interval = tuple[np.ndarray, np.ndarray]
+"""Lower and upper ends of k float64 intervals."""
+
 Measure = Callable[[Any, Any, int], Interval]
 """Enclosure, two arrays of shape (k,), of the distance of two ends; so many of them are those of `Ends`."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The exact replay of one window from the solver's own alpha.
+
+    Parameters
+    ----------
+    places : ndarray of int, shape (c,)
+        Distinct coordinates of the window.
+    lower, upper : ndarray, shape (k,)
+        Enclosure of the solver's error: per distinct coordinate (K-SVM) or in the M-norm (K-RR).
+    steps : SvmSteps or RidgeSteps
+        The exact steps, for the bound.
+    effects : mapping of str to Effect
+        Per quantity of a step that can act in this window.
+    bits : int
+        Precision of the balls.
+    distance : callable, optional
+        Maps a mutation to the distance of the solver's end from its own, as `lower` and `upper`.
+    components : Replay, optional
+        K-RR only: the same per distinct coordinate, k = c.
+    """
+
+    places: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    steps: SvmSteps | RidgeSteps
+    effects: Mapping[str, Effect]
+    bits: int
+    distance: Callable[[Mutation], Interval] | None = None
+    components: Replay | None = None
+
+    def with_components(self) -> Replay:
+        """The replay with the measures per coordinate behind the M-norm (K-RR)."""
+        whole, single = self, self.components
+        if single is None:
+            return self
+        return replace(
+            self,
+            lower=np.concatenate([whole.lower, single.lower]),
+            upper=np.concatenate([whole.upper, single.upper]),
+            effects=Effects(whole.effects, lambda name: whole.effects[name].joined(single.effects[name])),
+        )
 
 
 def replay_window(

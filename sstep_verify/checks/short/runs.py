@@ -15,9 +15,9 @@ from sstep_verify.bounds.window.ridge import ridge_trajectory_bound
 from sstep_verify.bounds.window.svm import svm_trajectory_bound
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.balls.exact_kernel import magnitude_interval
+from sstep_verify.oracle.effects import DOSE, Effect
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.oracle.trajectories import EnclosedTrajectory
-from sstep_verify.oracle.window import DOSE, Effect
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import STALE, TAIL, SvmSteps
 from sstep_verify.recurrence.mutation import NONE, TERMS

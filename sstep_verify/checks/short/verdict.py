@@ -15,7 +15,7 @@ from sstep_verify.checks.shared.signs import FIRST_ALPHA, hints_of_signs
 from sstep_verify.checks.shared.terms import quantity_terms
 from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
 from sstep_verify.checks.window.compare import compare, resolution, undrawn_apart
-from sstep_verify.oracle.window import Replay
+from sstep_verify.oracle.replay import Replay
 from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, TAIL, WRITE_BACK
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Defect, Note, NoteKind, Place, Status, Verdict, Why

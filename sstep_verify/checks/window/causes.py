@@ -16,7 +16,7 @@ from sstep_verify.diagnosis.candidates import Candidate, suspects_of
 from sstep_verify.diagnosis.factors import at_end
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.search import explanations, mistaken_reach
-from sstep_verify.oracle.window import Replay
+from sstep_verify.oracle.replay import Replay
 from sstep_verify.quantities import STREAM, WRITE_BACK
 from sstep_verify.recurrence.mutation import NONE, left_out
 from sstep_verify.rounding.box import box_of

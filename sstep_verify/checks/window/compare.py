@@ -15,7 +15,7 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window, ratios, wrong
 from sstep_verify.checks.shared.signs import FIRST_ALPHA
 from sstep_verify.declaration import Declaration
-from sstep_verify.oracle.window import Replay
+from sstep_verify.oracle.replay import Replay
 from sstep_verify.quantities import STREAM, WRITE_BACK, SvmSteps
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.rounding.kernel.entries import kernel_entries

@@ -29,7 +29,7 @@ from sstep_verify.checks.window.compare import (
     wide,
 )
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
-from sstep_verify.oracle.window import Replay
+from sstep_verify.oracle.replay import Replay
 from sstep_verify.quantities import TAIL, WRITE_BACK, SvmSteps
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import MAINTAINED_WEIGHTS, Place, Why
