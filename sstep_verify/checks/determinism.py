@@ -32,11 +32,11 @@ AGAIN = {
 }
 """Variants that make a run again in another way, which must end with the same bits, and which way it is."""
 
-FIRST, AGAIN_OF = (
-    "second run of the same request",
-    {way: f"run made again {how}" for way, how in AGAIN.items()},
-)
-"""What is compared with a run, by the way in which it is made again."""
+SECOND = "second run of the same request"
+"""What is compared with the first of two equal short runs."""
+
+AGAIN_OF = {way: f"run made again {how}" for way, how in AGAIN.items()}
+"""What is compared with a plain run, by the way in which it is made again."""
 
 
 def keys(s: int) -> tuple[str, str]:
@@ -103,7 +103,7 @@ def _pairs(
     if keys(s)[0] in trajectories:
         # Two requests for a short run ask for no claims.
         run, again = (replace(trajectories[key], claims={}) for key in keys(s))
-        yield FIRST, run, again, run.alphas[0]
+        yield SECOND, run, again, run.alphas[0]
     for way in _ways(case):
         plain = trajectories[run_key(s)]
         yield AGAIN_OF[way], _end(plain), _end(trajectories[again_key(way, s)]), plain.alphas[0]

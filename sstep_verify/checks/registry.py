@@ -101,14 +101,14 @@ def verdicts_of(
     The verdicts note runs, or a judgement, that were made in another arithmetic.
     """
     restore_with_warning(f"before a judgement by {check.id}")
-    found = _on_held(check, case, trajectories, oracle)
-    verdicts = [_as_known(check, oracle, verdict) for verdict in found]
+    found = _judge_held_problem(check, case, trajectories, oracle)
+    verdicts = [_noted_if_evaluated(check, oracle, verdict) for verdict in found]
     if left := restore():
         return [_inconclusive(_noted(verdict, left)) for verdict in verdicts]
-    return [_as_made(check, case, trajectories, oracle, verdict) for verdict in verdicts]
+    return [_allowing_for_arithmetic(check, case, trajectories, oracle, verdict) for verdict in verdicts]
 
 
-def _on_held(
+def _judge_held_problem(
     check: Check, case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle
 ) -> list[Verdict]:
     """Judge runs on the problem that their solver held; as it was given where a check says so."""
@@ -123,7 +123,7 @@ def _on_held(
     return [replace(verdict, problem=case.problem.label) for verdict in verdicts]
 
 
-def _as_known(check: Check, oracle: Oracle, verdict: Verdict) -> Verdict:
+def _noted_if_evaluated(check: Check, oracle: Oracle, verdict: Verdict) -> Verdict:
     """A verdict, which says so where what it calls exact is not enclosed."""
     if oracle.encloses or not (check.exact and verdict.executed):
         return verdict
@@ -131,7 +131,7 @@ def _as_known(check: Check, oracle: Oracle, verdict: Verdict) -> Verdict:
     return replace(verdict, notes=notes)
 
 
-def _as_made(
+def _allowing_for_arithmetic(
     check: Check, case: Case, trajectories: Mapping[str, Trajectory], oracle: Oracle, verdict: Verdict
 ) -> Verdict:
     """A verdict on runs that may have been made in another arithmetic."""
@@ -174,7 +174,7 @@ def _may_explain(
     if not check.bounds or not set(altered) <= {*SUBNORMAL, SHORTENED}:
         return True
     with flushed_to_zero():
-        return all(one.status is not Status.FAIL for one in _on_held(check, case, runs, oracle))
+        return all(one.status is not Status.FAIL for one in _judge_held_problem(check, case, runs, oracle))
 
 
 IN_ORDER: tuple[Check, ...] = (

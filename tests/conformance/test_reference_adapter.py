@@ -46,7 +46,6 @@ SAMPLES, ITERATIONS, S_VALUES = 8, 40, (1, 4, 16)
 KERNELS = [LinearKernel(), PolynomialKernel(3, 0.7), RBFKernel(0.3)]
 LOSSES = [(Hinge(3.9), 1), (SquaredHinge(2.1), 1), (Ridge(0.07), 1), (Ridge(0.07), 4)]
 PRECISIONS = ["float32", "float64"]
-KERNEL_IDS = [kernel.name for kernel in KERNELS]
 LOSS_IDS = [f"{loss.task}-{block}" for loss, block in LOSSES]
 
 

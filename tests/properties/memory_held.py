@@ -263,9 +263,3 @@ def _staging(sizes: Sizes) -> int:
     draws = sizes.s * sizes.block
     windows = max(CHUNK_DRAWS // draws, 1)
     return WORD * (3 * windows * draws + windows + sizes.samples)
-
-
-def stated_words(sizes: Sizes) -> int:
-    """The paper's words: f m n / P, here the rank's own stored values, and s b m."""
-    stored = sizes.nonzeros if sizes.sparse else sizes.samples * sizes.features
-    return stored + sizes.s * sizes.block * sizes.samples
