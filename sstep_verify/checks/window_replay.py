@@ -86,7 +86,7 @@ def _started(
         return None
     names = () if case.formulas.level >= 2 else None
     window = Window(0, min(s, after.length))
-    return replays.finding(after, window, names=names, diagnose=False, afresh=True)
+    return replays.replay_and_compare(after, window, names=names, diagnose=False, afresh=True)
 
 
 def replayable(case: Case, s: int) -> bool:

@@ -96,7 +96,9 @@ def found(scenario: Scenario, oracle: Oracle, declaration: Declaration, run, ter
     case = Case(scenario.id, scenario.problem(), scenario.stream(), (s,), s, declaration)
     exact = abs(dose)  # dropped terms have effects of their own
     with mock.patch.object(replay_window, "DOSE", exact):
-        return WindowReplays(case, oracle).finding(run, Window(0, s, ()), names=[term], diagnose=False)
+        return WindowReplays(case, oracle).replay_and_compare(
+            run, Window(0, s, ()), names=[term], diagnose=False
+        )
 
 
 def judge_mutants(task: str, term: str, make, declaration: Declaration) -> Counter:

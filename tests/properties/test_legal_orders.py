@@ -82,7 +82,7 @@ def test_a_window_whose_residuals_overflow_when_added_promises_nothing():
     _, case = draw(1323769000)  # a factorisation fails; others might end with NaN, or with anything
     s, start = case.iterations, case.initial
     run = Trajectory(s, 0, np.array([0, s]), np.array([start, np.full_like(start, np.nan)]))
-    found = WindowReplays(case, Oracle(case.problem)).finding(run, Window(0, s, ()))
+    found = WindowReplays(case, Oracle(case.problem)).replay_and_compare(run, Window(0, s, ()))
     assert found.status is Status.VACUOUS
 
 

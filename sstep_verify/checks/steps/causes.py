@@ -93,7 +93,7 @@ def of_recorded(
     if broken.signs == (NO_LOG,) or not (case.diagnose and affordable(case, width)):
         return Diagnosis()
     chosen = [Window(*windows[place]) for place in _spread(np.arange(len(windows)), WRONG)]
-    findings = [replays.finding(trajectory, window, names=()) for window in chosen]
+    findings = [replays.replay_and_compare(trajectory, window, names=()) for window in chosen]
     if not any(finding.status is Status.FAIL for finding in findings):
         return Diagnosis()
     causes = causes_of(case, width, findings, between=between)
@@ -137,4 +137,4 @@ def _replayed(judged: JudgedRun, begin: int, replays: WindowReplays) -> Finding:
     ends = np.array([*([begin - trajectory.s] if begin else []), begin, end])
     alphas = np.array([judged.judge.alpha_before(trajectory, iteration) for iteration in ends])
     part = replace(trajectory, iterations=ends, alphas=alphas, log=None, rounding=None)
-    return replays.finding(part, Window(begin, end), names=())
+    return replays.replay_and_compare(part, Window(begin, end), names=())

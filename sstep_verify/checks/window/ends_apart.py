@@ -57,4 +57,4 @@ class EndsApart:
             return screened
         if work_of(case, window) + case.panel_words(end) > REPLAY_WORK:
             return unknown(window=window, why=Why.TOO_LARGE)
-        return self._replays.finding(run, window, names=(), diagnose=False)
+        return self._replays.replay_and_compare(run, window, names=(), diagnose=False)

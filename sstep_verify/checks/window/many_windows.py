@@ -63,7 +63,7 @@ def replay_windows(
             if confirmed or place >= MOST_REPLAYED or (place and spent > REPLAY_WORK):
                 break
         again = set(names) if work <= EFFECT_WORK else {KERNEL} & set(names)
-        finding = replays.finding(
+        finding = replays.replay_and_compare(
             trajectory,
             window,
             names=again | unseen,
@@ -91,7 +91,7 @@ def replay_bridge(
     window = bridge.window
     if work_of(case, window) + case.panel_words(window.end - window.begin) > REPLAY_WORK:
         return [bridge]
-    exact = replays.finding(plain, window, names=(), diagnose=False)
+    exact = replays.replay_and_compare(plain, window, names=(), diagnose=False)
     if exact.status is not Status.FAIL or not right:
         return [exact]
     return [replace(exact, hints=(*exact.hints, Hint(HintKind.DEPENDS_ON_RECORDING)))]

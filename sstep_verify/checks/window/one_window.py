@@ -53,7 +53,7 @@ class WindowReplays:
         self.case, self._oracle = case, oracle
         self._others: dict[int, WindowReplays] = {}
 
-    def finding(
+    def replay_and_compare(
         self,
         trajectory: Trajectory,
         window: Window,
