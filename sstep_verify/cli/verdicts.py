@@ -44,6 +44,11 @@ def filled(text: str, first: str = "  ") -> str:
     return textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=max(first, "  ", key=len))
 
 
+def _lines(text: str) -> str:
+    """Each line of a text in lines of its own."""
+    return "\n".join(filled(line) for line in text.splitlines())
+
+
 def number(value: object) -> str:
     """A number in few digits; what JSON has no number for is said to be infinite or undefined."""
     if value is None:
@@ -59,12 +64,14 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
 
     if verdict["check"] == CONTRACT and verdict["status"] == "FAIL":
         yield filled(f"{NOT_COMPARED[bool(verdict['raised'])]}.")
-        yield f"Claim\n{filled(claim)}\nReason\n{filled(verdict['reason'])}"
+        yield f"Claim\n{filled(claim)}\nReason\n{_lines(verdict['reason'])}"
         return
     alone = verdict["evidence"].get(ALONE, False)
     means = MEANS | (OF_A_VECTOR if alone else {})
     yield filled(f"{means[verdict['status']]}.")
     measured, bound, ratio = (number(verdict[name]) for name in ("measured", "bound", "ratio"))
+    if verdict["status"] == "FAIL" and verdict["ratio"] is None:
+        ratio = "infinite"
     sections = {
         "Claim": claim,
         "Found": f"measured {measured}, bound {bound} ({verdict['units']}): ratio {ratio}; "
@@ -72,7 +79,7 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
         "Reason": verdict["reason"],
     }
     for title, text in sections.items():
-        yield f"{title}\n{filled(text)}"
+        yield f"{title}\n{_lines(text)}"
     one = "vector would have shown" if alone else "run would have shown, by quantity of a step"
     yield f"Errors that this {one}"
     for term in verdict["terms"]:
@@ -99,7 +106,7 @@ def glossary() -> Iterator[str]:
 def in_numbers(kept, verdict: dict) -> Iterator[str]:
     """Lines on all numbers of a verdict that an artefact holds."""
     sections = {
-        f"In this artefact: {verdict['status']}": [filled(verdict["reason"])],
+        f"In this artefact: {verdict['status']}": [_lines(verdict["reason"])],
         "Measured and bound": _compared(verdict),
         "What enters the bound": [f"  {name}: {value}" for name, value in _entering(kept)],
         "Where the bound comes from": list(_shared_out(kept, verdict)),

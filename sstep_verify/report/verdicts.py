@@ -22,18 +22,18 @@ from sstep_verify.verdict import SEVERITY, UNSETTLED, HintKind, Status
 
 CHECKS = {
     "contract": "A run is what was asked for: length, values, log.",
-    "step-replay": "Every logged step is one classical step from the run's own a, within rounding.",
+    "step-replay": "Every logged step is one classical step from the run's own alpha, within rounding.",
     "window-replay": "Every window of s steps ends where exact arithmetic would, within rounding.",
     "trajectory": "A short run from zero stays near the exact trajectory.",
     "sstep-equals-classical": "Runs with s > 1 end where the run with s = 1 does, within rounding.",
     "metamorphic-exact": "Runs that must agree in every bit do.",
-    "kernel-entries": "The kernel values that were used are right, within rounding.",
-    "box": "Every recorded a of a K-SVM lies between 0 and its upper end.",
+    "kernel-entries": "The kernel values that were used are correct, within rounding.",
+    "box": "Every recorded alpha of a K-SVM lies between 0 and its upper limit.",
     "determinism": "Two runs of the same request end in the same bits.",
     "optimum": "A run that claims to have converged has.",
     "claim-honesty": "What a solver reports about its result is true.",
-    "residual-gap": "Weights that are maintained beside a stay those of a.",
-    "rank-coherence": "Every rank holds the same a, bit for bit.",
+    "residual-gap": "Maintained weights stay those of alpha.",
+    "rank-coherence": "Every rank holds the same alpha, bit for bit.",
     "message-count": "There is one communication for every s iterations, counted.",
 }
 """Each check in one line."""

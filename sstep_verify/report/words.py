@@ -52,6 +52,9 @@ COMPARED = {
 }
 """What each check compares a run with."""
 
+RESIDUAL = "bounds/step/residual"
+"""Where the bound of a step is derived that is on its residual, not on its new value."""
+
 SCREENED = "the judge's own steps of the window in float64"
 """What a window is compared with that was not replayed."""
 
@@ -291,7 +294,20 @@ def first_line(verdict: Verdict) -> str:
     if verdict.measured == verdict.bound == 0.0:
         return f"{where[:1].upper()}{where[1:]} agrees exactly." if where else "Agrees exactly."
     off = f"{verdict.measured:.3g}, allowed {verdict.bound:.3g}"
+    if _is_of_another_value(verdict):
+        what = (
+            "The worst residual entry of a step" if verdict.bound_origin == RESIDUAL else "The worst error"
+        )
+        return f"{where[:1].upper()}{where[1:]}. {what} is {off}."
     return f"{where[:1].upper()}{where[1:]} is off by {off}." if where else f"Off by {off}."
+
+
+def _is_of_another_value(verdict: Verdict) -> bool:
+    """Whether what was measured is not the difference of both values at the place, such as a first one."""
+    at = verdict.place
+    if at is None or at.found is None or at.expected is None:
+        return False
+    return not math.isclose(abs(at.found - at.expected), verdict.measured, rel_tol=0.01)
 
 
 def _undecided(verdict: Verdict) -> Iterator[str]:
@@ -400,7 +416,7 @@ def cause(defects: tuple[Defect, ...]) -> str:
 
 
 def _factor(factor: float | None) -> str:
-    return "" if factor is None else f" ({factor!r})"
+    return "" if factor is None else f" ({factor:.12g})"
 
 
 def violated(verdict: Verdict) -> str:

@@ -31,6 +31,7 @@ LEFT = {
     "campaign/summary.py": (1, "an error of a case is a line of the report that its id begins"),
     "files/records.py": (1, "where a value stands is read from the message of the library that read it"),
     "campaign/again.py": (1, "the path of a value in a document names fields, the reason among them"),
+    "report/words.py": (1, "a line that a message ends with is not printed twice"),
     "adapters/command.py": (1, "what the command solve prints for its user, which is judged there"),
 }
 """Places that read words, how often, and why these are no reason or note of ours."""

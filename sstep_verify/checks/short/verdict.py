@@ -10,7 +10,7 @@ import numpy as np
 
 from sstep_verify.bounds.window import TrajectoryBound
 from sstep_verify.checks.shared.finding import Finding, Window, decisive, promising, unbounded, wrong
-from sstep_verify.checks.shared.outcome import verdict_from
+from sstep_verify.checks.shared.outcome import nothing_compared, verdict_from
 from sstep_verify.checks.shared.signs import FIRST_ALPHA, hints_of_signs
 from sstep_verify.checks.shared.terms import quantity_terms
 from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
@@ -142,7 +142,12 @@ def verdict_of(
     `right`, these are between the steps of a window.
     """
     case, known = truth.case, _known_of(run, classical)
-    points = [compared_at(truth, iteration, s, run, classical) for iteration in short_points(case, s)]
+    planned, runs = short_points(case, s), [run] if classical is None else [run, classical]
+    # A run that its solver's own rule ended has no later points.
+    made = [end for end in planned if all(end in recorded.iterations for recorded in runs)]
+    if not made:
+        return nothing_compared(check, case, s, len(planned), Why.NOT_RECORDED)
+    points = [compared_at(truth, iteration, s, run, classical) for iteration in made]
     notes = [] if known is None else [Note(NoteKind.PRINTED, (int(known.sum()), known.size))]
     # A point whose bound is infinite is vacuous; what the bounded ones say counts.
     finding = decisive(promising(points))
@@ -178,7 +183,7 @@ def verdict_of(
         bound_origin=f"bounds/window/{'svm' if case.problem.is_svm else 'ridge'}",
         notes=tuple(notes),
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm",
-        planned=len(points),
+        planned=len(planned),
         executed=sum(point.decided for point in points),
         terms=terms,
         evidence={

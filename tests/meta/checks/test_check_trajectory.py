@@ -10,7 +10,7 @@ import pytest
 from judged import by_s
 from plant import plant
 
-from sstep_verify.checks import trajectory
+from sstep_verify.checks import sstep_equals_classical, trajectory
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.short.runs import WORK, short_key, short_length, short_points
@@ -85,6 +85,23 @@ def test_a_correct_run_passes_and_says_what_it_could_have_seen(loss, block, upda
         assert names[: len(expected)] == expected
         assert ("omega" in names) == isinstance(loss, SquaredHinge)
         assert all(term.detection_limit < 1 for term in verdict.terms if term.status is Status.PASS)
+
+
+def test_a_run_that_its_solver_ended_is_compared_at_the_points_that_it_reached():
+    case, tested = make_case(Hinge(0.5))
+
+    def ended(run, last):
+        kept = run.iterations <= last
+        return dataclasses.replace(
+            run, iterations=run.iterations[kept], alphas=run.alphas[kept], stopped="tolerance"
+        )
+
+    for check in (trajectory, sstep_equals_classical):
+        for s, verdict in judge(check, case, tested, lambda run: ended(run, 64)).items():
+            assert verdict.status is Status.PASS, s
+            assert 0 < verdict.executed < verdict.planned
+        nothing = judge(check, case, tested, lambda run: ended(run, 0))
+        assert {(one.status, one.why) for one in nothing.values()} == {(Status.VACUOUS, Why.NOT_RECORDED)}
 
 
 @pytest.mark.parametrize("iterations", [pytest.param(66, marks=pytest.mark.nightly), 71, 77])
