@@ -100,33 +100,33 @@ step_at_end = compiled_borrowing(at_end)
 
 
 @compiled_borrowing
-def explain(tally, quantity, moved, effect, bound):
+def explain(found, quantity, moved, effect, bound):
     """Note that ``|moved - t effect| <= bound`` for the t that explains a wrong step."""
     if effect == 0.0:
         if not abs(moved) <= bound:
-            tally.low[quantity] = np.inf
+            found.low[quantity] = np.inf
         return
-    tally.fits[quantity] += 1
+    found.fits[quantity] += 1
     one, other = (moved - bound) / effect, (moved + bound) / effect
-    _narrow(tally, quantity, min(one, other), max(one, other))
+    _narrow(found, quantity, min(one, other), max(one, other))
 
 
 @compiled_borrowing
-def explain_end(tally, quantity, room, effect):
+def explain_end(found, quantity, room, effect):
     """Note that ``t effect >= room``: the step ended at an end of the box."""
     if effect > 0.0:
-        _narrow(tally, quantity, room / effect, np.inf)
+        _narrow(found, quantity, room / effect, np.inf)
     elif effect < 0.0:
-        _narrow(tally, quantity, -np.inf, room / effect)
+        _narrow(found, quantity, -np.inf, room / effect)
     elif room > 0.0:
-        tally.low[quantity] = np.inf
+        found.low[quantity] = np.inf
 
 
 @compiled_borrowing
-def _narrow(tally, quantity, low, high):
+def _narrow(found, quantity, low, high):
     low, high = low - ROUNDED * abs(low), high + ROUNDED * abs(high)
-    tally.low[quantity] = max(tally.low[quantity], low)
-    tally.high[quantity] = min(tally.high[quantity], high)
+    found.low[quantity] = max(found.low[quantity], low)
+    found.high[quantity] = min(found.high[quantity], high)
 
 
 def off_by_a_factor(

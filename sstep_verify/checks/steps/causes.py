@@ -10,6 +10,7 @@ import numpy as np
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.signs import NO_LOG
+from sstep_verify.checks.steps.explain import explained
 from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.place import placed
 from sstep_verify.checks.steps.tally import NAMES
@@ -52,12 +53,12 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     diagnosis : Diagnosis
         The defects that explain them.
     """
-    case, tally, first = judged.case, judged.tally, int(judged.wrong[0])
+    case, found, first = judged.case, explained(judged), int(judged.wrong[0])
     width = min(judged.trajectory.s, judged.trajectory.length)
     # Quantities whose absence reproduces at least `SHARE` of the wrong steps, the best first.
-    least, order = SHARE * tally.over, np.argsort(-tally.reproduced.sum(axis=0), kind="stable")
-    names = [NAMES[place] for place in order if (tally.reproduced[:, place] >= least).all()]
-    svm, intervals = case.problem.is_svm, (tally.low, tally.high, tally.fits)
+    least, order = SHARE * found.over, np.argsort(-found.reproduced.sum(axis=0), kind="stable")
+    names = [NAMES[place] for place in order if (found.reproduced[:, place] >= least).all()]
+    svm, intervals = case.problem.is_svm, (found.low, found.high, found.fits)
     factors = off_by_a_factor(*intervals, of_svm=svm, shifted=not svm or case.problem.dual.shift > 0.0)
     ends = wrong_windows(judged) if case.diagnose else []
     ending = causes_of(case, width, ends, between=between) if ends else []
@@ -65,15 +66,15 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     sized = [one for one in factors if not (names or any(one.holds(cause.mutation) for cause in ending))]
     mutations = [left_out(name) for name in names]
     missing = [Candidate((one.name,), case.problem, mutation=one) for one in mutations]
-    if not tally.over[0]:  # All are at ends of the box; what is in the log is less than what follows of it.
+    if not found.over[0]:  # All are at ends of the box; what is in the log is less than what follows of it.
         both = [*missing, *(cause for cause in ending if cause.names not in {one.names for one in missing})]
         causes = [replace(cause, doubt=HintKind.AT_LIMITS) for cause in both]
     else:
         sure = [cause for cause in ending if not cause.doubt and cause.mutation.name not in _named(missing)]
         causes = [*missing, *sure] or ([] if sized else ending)
-    found = diagnosis_of(case.problem.loss.task, causes, sized)
+    diagnosis = diagnosis_of(case.problem.loss.task, causes, sized)
     at = placed(judged, replace(finding, window=Window(first, first + 1), signs=tuple(names)))
-    return at, found
+    return at, diagnosis
 
 
 def _named(causes: Sequence[Candidate]) -> set[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,13 @@ from sstep_verify.bounds.step.drift import WeightsDrift
 from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
 from sstep_verify.checks.shared.case import Case, after_run
 from sstep_verify.checks.shared.finding import Finding, Window, distance_ratios
+from sstep_verify.checks.steps.effects import effects_of
+from sstep_verify.checks.steps.kept import Kept, Passed, Stretch
+from sstep_verify.checks.steps.residual import block_of
 from sstep_verify.checks.steps.rows import JudgeRows
-from sstep_verify.checks.steps.tally import Tally, block_of, empty_tally
-from sstep_verify.checks.steps.windows import State, Stretch, judge_steps, state_of
+from sstep_verify.checks.steps.tally import Tally, empty_tally
+from sstep_verify.checks.steps.tested import Tested, note_clipped_steps, note_solved_steps
+from sstep_verify.checks.steps.windows import State, judge_steps, state_of
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Trajectory
 
@@ -59,7 +63,9 @@ class JudgedRun:
     wrong : ndarray of int64
         Iterations made before each step over its bound, ascending.
     tally : Tally
-        Events and quantities.
+        Distances, bounds and events.
+    tested : Tested
+        Quantities.
     """
 
     judge: StepJudge
@@ -69,6 +75,7 @@ class JudgedRun:
     worst: Finding | None
     wrong: np.ndarray
     tally: Tally
+    tested: Tested
 
     @property
     def case(self) -> Case:
@@ -96,7 +103,8 @@ class StepJudge:
 
     def __init__(self, case: Case, oracle: Oracle, *, judge: bool = True):
         self.case, self.oracle, self._judge = case, oracle, judge
-        self._block = block_of(case.stream.block)
+        self._block, self._effects = block_of(case.stream.block), effects_of(case.stream.block)
+        self._kept = Kept.room(1, case.stream.block, of_svm=case.problem.is_svm)
         self.rows = JudgeRows(case, oracle, judge=judge)
 
     @cached_property
@@ -108,33 +116,48 @@ class StepJudge:
         """Judge the steps of a run that has a log."""
         stretches = self._stretches(trajectory)
         steps = np.concatenate([np.arange(0), *(np.arange(begin, end) for begin, end in stretches)])
-        tally, judged, position = empty_tally(steps.size), 0, 0
+        tally, tested, judged, position = empty_tally(steps.size), Tested.nothing(), 0, 0
         state, drift = self._beginning(trajectory)
         for begin, end in stretches:
             self._skip(trajectory, state, position, begin)
-            self._judge_steps(trajectory, state, tally.part(judged), drift, begin, end)
+            part = tally.part(slice(judged, None))
+            for passed in self._judge_steps(trajectory, state, part, drift, begin, end):
+                self._test(passed, tested)
             judged, position = judged + end - begin, end
-        distance, bound = tally.distance, tally.bound
-        finite, worst = np.isfinite(bound), None
-        if finite.any():
+        distance, bound, worst = tally.distance, tally.bound, None
+        finite = np.isfinite(bound)
+        if decided := int(np.count_nonzero(finite)):
             place = int(np.where(finite, distance_ratios(distance, bound), -1.0).argmax())
             size = float(np.nan_to_num(distance[place], nan=np.inf, posinf=np.inf))
             step = Window(int(steps[place]), int(steps[place]) + 1)
             worst = Finding(size, size, float(bound[place]), step)
-        wrong = steps[finite & ~(distance <= bound)]
-        return JudgedRun(self, trajectory, judged, int(finite.sum()), worst, wrong, tally)
+        return JudgedRun(self, trajectory, judged, decided, worst, steps[tally.over], tally, tested)
+
+    def again(self, trajectory: Trajectory, iterations: np.ndarray) -> Iterator[Passed]:
+        """Judge the stretches again that hold some judged steps, as `run` does; ascending iterations."""
+        state, drift = self._beginning(trajectory)
+        position = 0
+        for begin, end in self._stretches(trajectory):
+            self._skip(trajectory, state, position, begin)
+            tally, position = empty_tally(end - begin), end
+            yield from self._judge_steps(trajectory, state, tally, drift, begin, end, iterations)
 
     def step_bounds(self, trajectory: Trajectory, iteration: int) -> np.ndarray:
         """The bounds of one step again, from the start of its window: one (K-SVM), or one an entry (b,)."""
         begin = iteration // trajectory.s * trajectory.s
-        self._judge_again(trajectory, begin, iteration + 1)
-        return self._block.left.copy()
+        *_, last = self._judge_again(trajectory, begin, iteration + 1)
+        if self.case.problem.is_svm:
+            return last.tally.bound[-1:].copy()
+        return last.kept.left[len(last.stretch.draws) - 1].copy()
 
-    def window(self, trajectory: Trajectory, iteration: int) -> Tally:
+    def window(self, trajectory: Trajectory, iteration: int) -> Tested:
         """Judge the window again that holds a step; what its steps could have shown."""
         begin = iteration // trajectory.s * trajectory.s
         end = min(begin + trajectory.s, trajectory.length)
-        return self._judge_again(trajectory, begin, end, looked=True)
+        tested = Tested.nothing()
+        for passed in self._judge_again(trajectory, begin, end):
+            self._test(passed, tested, whole=True)
+        return tested
 
     def logged(self, trajectory: Trajectory, begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates drawn in iterations begin..end-1, and logged values, shape (steps, b) each."""
@@ -190,14 +213,13 @@ class StepJudge:
             state.bounded[:] = state.moved[:] = np.abs(state.alpha)
             state.signed[:] = state.start[:] = state.signs * state.alpha
 
-    def _judge_again(self, trajectory: Trajectory, begin: int, end: int, **how: Any) -> Tally:
+    def _judge_again(self, trajectory: Trajectory, begin: int, end: int) -> Iterator[Passed]:
         """Judge iterations begin..end-1 of whole windows by themselves."""
-        tally, (state, drift) = empty_tally(end - begin), self._beginning(trajectory)
+        state, drift = self._beginning(trajectory)
         self._skip(trajectory, state, 0, begin)
         if drift is not None and begin:
             drift.along(*self.logged(trajectory, 0, begin))
-        self._judge_steps(trajectory, state, tally, drift, begin, end, **how)
-        return tally
+        return self._judge_steps(trajectory, state, empty_tally(end - begin), drift, begin, end)
 
     def _judge_steps(
         self,
@@ -207,12 +229,12 @@ class StepJudge:
         drift: WeightsDrift | None,
         begin: int,
         end: int,
-        *,
-        looked: bool = False,
-    ) -> None:
+        iterations: np.ndarray | None = None,
+    ) -> Iterator[Passed]:
         """Judge the windows of iterations begin..end-1, in as many calls as their rows allow.
 
-        All of them are looked at for what each quantity does, or sampled stretches.
+        Each is handed on for the later passes; what is kept of its steps lasts until the next. If some
+        `iterations` are given, stretches that hold none of them are skipped.
         """
         case, width, constants = self.case, trajectory.s, self.constants(trajectory.s)
         draws, log = self.logged(trajectory, begin, end)
@@ -221,13 +243,32 @@ class StepJudge:
         step = max(most // (width * case.stream.block), 1) * width
         for first in range(0, end - begin, step):
             part, at = slice(first, min(first + step, end - begin)), begin + first
-            closing = begin + part.stop == trajectory.length
-            sampled = looked or (at // STRETCH) % SAMPLED == 0 or closing
-            stretch = Stretch(draws[part], log[part], width, at, closing, sampled, errors[part])
+            stop = begin + part.stop
+            if iterations is not None and not ((iterations >= at) & (iterations < stop)).any():
+                self._skip(trajectory, state, at, stop)
+                continue
+            stretch = Stretch(draws[part], log[part], width, at, stop == trajectory.length, errors[part])
             sums = constants.sums
             if self.rows.factored.may_overflow(state.alpha, stretch.log, sums.largest):
                 sums = sums._replace(largest=NOTHING)
             of_stretch = constants._replace(sums=sums)
             clip, solve = (of_stretch, None) if case.problem.is_svm else (None, of_stretch)
-            rows, counts = self.rows.of(stretch.draws), tally.part(first)
-            judge_steps(rows, state, stretch, sums, clip, solve, self._block, counts)
+            rows, counts, kept = self.rows.of(stretch.draws), tally.part(part), self._room(stop - at)
+            judge_steps(rows, state, stretch, sums, clip, solve, self._block, kept, counts)
+            yield Passed(kept, stretch, counts, clip, solve)
+
+    def _test(self, passed: Passed, tested: Tested, *, whole: bool = False) -> None:
+        """Count what the steps of a stretch would have shown; of K-RR's, if not `whole`, of a sample."""
+        kept, stretch, tally, clip, solve = passed
+        if clip is not None:
+            note_clipped_steps(kept, stretch, tally, clip, self._effects, tested)
+            return
+        sampled = whole or (stretch.first // STRETCH) % SAMPLED == 0 or stretch.closing
+        if sampled or tally.over.any():
+            note_solved_steps(kept, stretch, tally, solve, self._effects, tested, sampled)
+
+    def _room(self, steps: int) -> Kept:
+        """Room for what is kept of so many steps, the same for each stretch."""
+        if steps > len(self._kept.table):
+            self._kept = Kept.room(steps, self.case.stream.block, of_svm=self.case.problem.is_svm)
+        return self._kept

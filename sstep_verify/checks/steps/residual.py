@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sstep_verify.bounds.step.residual import factored, solve_errors, solve_underflow
-from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, right_hand_side_error, row_sums, tell_apart
+from sstep_verify.checks.steps.kept import OF_LATE
+from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, keep_row, right_hand_side_error, row_sums
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.block.factorisation import LU, solve_error, solve_numbers
@@ -13,6 +16,38 @@ from sstep_verify.rounding.sums import increment_error
 
 SQUARE_ROOT_OF_SMALLEST = 2.0**-537
 """Root of the smallest float64 number."""
+
+
+class Block(NamedTuple):
+    """Scratch of one block step.
+
+    Parameters
+    ----------
+    right, error : ndarray, shape (b,)
+        Right-hand side, and bounds on its errors.
+    rounding, reach : ndarray, shape (b,)
+        e_t of the logged increment, and its size together with that.
+    again : ndarray, shape (b,)
+        The logged values less those of the block drawn before; 0 where there is none.
+    applied_error : ndarray, shape (b,)
+        Bounds on the errors of G times the increment.
+    system, factor : ndarray, shape (b, b)
+        The block system G, and its Cholesky factor.
+    """
+
+    right: np.ndarray
+    error: np.ndarray
+    rounding: np.ndarray
+    reach: np.ndarray
+    again: np.ndarray
+    applied_error: np.ndarray
+    system: np.ndarray
+    factor: np.ndarray
+
+
+def block_of(block: int) -> Block:
+    """Scratch for steps of b coordinates."""
+    return Block._make((*np.zeros((6, block)), *np.zeros((2, block, block))))
 
 
 @compiled_borrowing
@@ -33,11 +68,11 @@ def norm(vector):
 
 
 @compiled_borrowing
-def _worst_entry(block):
+def _worst_entry(residual, left):
     """Place of the entry of a residual that is largest beside its bound, or of the first NaN."""
     worst, most = 0, -1.0
-    for place in range(block.left.size):
-        ratio = abs(block.residual[place]) / block.left[place]
+    for place in range(left.size):
+        ratio = abs(residual[place]) / left[place]
         if ratio != ratio:
             return place
         if ratio > most:
@@ -46,8 +81,8 @@ def _worst_entry(block):
 
 
 @compiled_borrowing
-def judged_residual(rows, state, block, stretch, step, constants, progress):
-    """Set the residual of one block step, and bounds on its entries, in `block`.
+def judged_residual(rows, state, block, stretch, step, constants, progress, kept):
+    """Set the residual of one block step, and bounds on its entries, in `kept`.
 
     An increment that is no number, or longer than any right one, leaves no residual.
     Returns bound and size of the entry that is largest beside its bound, or of the increment where there is
@@ -55,10 +90,11 @@ def judged_residual(rows, state, block, stretch, step, constants, progress):
     """
     drawn, logged, drift = stretch.draws[step], stretch.log[step], stretch.drift[step]
     largest, count = constants.sums.largest, drawn.size
+    left, increment = kept.left[step], kept.increment[step]
     for place in range(count):
-        block.left[place] = np.inf
-    spread = _increment(state, block, drawn, logged, constants.sums)
-    system = _equations(rows, state, block, drawn, constants, drift, progress, stretch.sampled)
+        left[place] = np.inf
+    spread = _increment(state, block, increment, drawn, logged, constants.sums)
+    system = _equations(rows, state, block, drawn, step, constants, progress, kept)
     known, within, trace, given, doubt = system
     if not (known and trace <= largest and constants.penalty * largest >= 1.0):
         return np.inf, 0.0, False
@@ -70,7 +106,7 @@ def judged_residual(rows, state, block, stretch, step, constants, progress):
     most, right = np.inf, norm(block.right) + norm(block.error) + underflow_error + drift
     if change < constants.factors.modulus:
         most = 2.0 * (right / (constants.factors.modulus - change) + np.sqrt(count) * spread)
-    length = norm(block.increment)
+    length = norm(increment)
     if not solve_numbers(constants.factors, trace, given, count, right + min(most, length)) <= largest:
         return np.inf, 0.0, False
     if most < largest and not length <= most:
@@ -78,36 +114,38 @@ def judged_residual(rows, state, block, stretch, step, constants, progress):
     shared = np.inf
     if within and backward < np.inf:
         for place in range(count):
-            block.left[place] = block.error[place] + block.applied_error[place]
+            left[place] = block.error[place] + block.applied_error[place]
         kind = constants.factors.kind
         if (kind < LU or (kind == LU and count == 1)) and factored(block.system, block.factor):
-            shared = solve_errors(constants, block.factor, block.reach, doubt, trace, block.left)
+            shared = solve_errors(constants, block.factor, block.reach, doubt, trace, left)
         shared = min(shared, backward) * norm(block.reach)
     for place in range(count):
-        block.left[place] = (block.left[place] + shared + underflow_error + drift) * OUTWARD
-    worst = _worst_entry(block)
-    return block.left[worst], abs(block.residual[worst]), True
+        left[place] = (left[place] + shared + underflow_error + drift) * OUTWARD
+    residual = kept.residual[step]
+    worst = _worst_entry(residual, left)
+    return left[worst], abs(residual[worst]), True
 
 
 @compiled_borrowing
-def _increment(state, block, drawn, logged, sums):
+def _increment(state, block, increment, drawn, logged, sums):
     """Set the logged increment, its e_t and both sizes together; returns what an entry of a is at most."""
     spread = 0.0
     for place in range(drawn.size):
         i = drawn[place]
         spread = max(spread, state.bounded[i])
-        block.increment[place] = logged[place] - state.alpha[i]
-        size = abs(block.increment[place])
+        increment[place] = logged[place] - state.alpha[i]
+        size = abs(increment[place])
         error = increment_error(sums, state.drawn[i], state.moved[i], size, logged[place])
         block.rounding[place], block.reach[place] = error, size + error
+        j = state.last[place]
+        block.again[place] = logged[place] - state.alpha[j] if j >= 0 else 0.0
     return spread
 
 
 @compiled_borrowing
-def _equations(rows, state, block, drawn, constants, drift, progress, looked):
+def _equations(rows, state, block, drawn, step, constants, progress, kept):
     """Set the right-hand side r, G, the residual that the increment leaves, and bounds on their errors.
 
-    Of a step that is `looked` at, the parts of the products are told apart while their rows are at hand.
     Returns whether no number of a right-hand side, and none of G times the increment, may overflow; the
     trace of G at most; the Frobenius norm of the errors of the solver's entries; and how far the matrices
     that the two factor may be from G.
@@ -121,8 +159,7 @@ def _equations(rows, state, block, drawn, constants, drift, progress, looked):
         i = drawn[place]
         slot = rows.slot[i]
         of_row = row_sums(rows, slot, state)
-        product = state.product[place] = of_row.product * scale
-        state.stale[place] = of_row.stale * scale
+        product, stale = of_row.product * scale, of_row.stale * scale
         block.right[place] = state.linear[i] - samples * state.alpha[i] - product
         size, own_size = abs(state.linear[i]), samples * state.bounded[i]
         error, terms = right_hand_side_error(
@@ -130,12 +167,11 @@ def _equations(rows, state, block, drawn, constants, drift, progress, looked):
         )
         terms *= max(1.0, 2.0 * constants.penalty)
         block.error[place] = error + samples * state.increment_error[i]
-        # The parts of the product, and a row of G, while the kernel row is at hand.
-        if looked:
-            tell_apart(rows, state, drawn, place, scale, progress)
-        reached, errors, sizes = _row(rows, slot, block, drawn, place, constants)
+        keep_row(kept, rows, state, drawn, step, place, scale, product, stale, progress)
+        # A row of G, while the kernel row is at hand.
+        reached, errors, sizes = _row(rows, slot, block, drawn, step, place, constants, kept)
         within = within and reached < sums.largest
-        trace += block.size[place]
+        trace += kept.size[step, place]
         given += errors
         system += sizes
         judge_error += rows.judge_error[slot] ** 2
@@ -150,12 +186,13 @@ def _equations(rows, state, block, drawn, constants, drift, progress, looked):
 
 
 @compiled_borrowing
-def _row(rows, slot, block, drawn, place, constants):
+def _row(rows, slot, block, drawn, step, place, constants, kept):
     """Set a row of G, and what the increment leaves of its right-hand side.
 
     Returns the size of G's product with the increment, and the sums of the squares of the errors of the
     row's entries and of their sizes.
     """
+    increment, late = kept.increment[step], 0.0
     entries, bounds = rows.table[slot, ENTRIES], rows.table[slot, ERRORS]
     scale, samples = 1.0 / constants.penalty, constants.factors.modulus
     applied = reached = error = errors = sizes = 0.0
@@ -165,14 +202,16 @@ def _row(rows, slot, block, drawn, place, constants):
         block.system[place, other] = entry
         largest = abs(entry) + off
         if other == place:
-            block.size[place] = largest
-        applied += entry * block.increment[other]
-        reached += abs(entry) * abs(block.increment[other])
+            kept.size[step, place] = largest
+        applied += entry * increment[other]
+        late += entry * block.again[other]
+        reached += abs(entry) * abs(increment[other])
         # What the entries are off by, the judge's as well, and what they and the increment are rounded by.
         error += off * block.reach[other]
         error += largest * (constants.system * block.reach[other] + block.rounding[other])
         errors += off**2
         sizes += largest**2
-    block.applied[place], block.residual[place] = applied, block.right[place] - applied
+    kept.applied[step, place], kept.residual[step, place] = applied, block.right[place] - applied
+    kept.table[step, place, OF_LATE] = late
     block.applied_error[place] = error + constants.judge * reached
     return reached, errors, sizes

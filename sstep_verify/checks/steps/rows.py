@@ -9,7 +9,7 @@ import numpy as np
 from sstep_verify.bounds.step.clip import entry_errors
 from sstep_verify.bounds.step.residual import ridge_errors
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.steps.tally import BOUNDARY, KERNEL, SAME, STALE
+from sstep_verify.checks.steps.kept import AT_START, BEFORE, OF_BOUNDARY, OLD_PRODUCT, OWN_ENTRY, PRODUCT
 from sstep_verify.compiled import compiled_borrowing, compiled_sums
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.facade import Oracle
@@ -167,21 +167,20 @@ def right_hand_side_error(rows, slot, state, sums, of_row, progress, corrections
 
 
 @compiled_borrowing
-def tell_apart(rows, state, drawn, place, scale, progress):
-    """Set what each part of a drawn row's product with a makes of it, in ``state.effects``.
+def keep_row(kept, rows, state, drawn, step, place, scale, product, stale, progress):
+    """Keep of a drawn row, and of its products with alpha, what later passes need: it is at hand now only.
 
-    These are a at the window's start, the increments of other coordinates and of the same one since, and of
-    the window's first step the increments of the step before.
+    The step is the place of it in its stretch, and the other place that of the coordinate in the step.
     """
-    effects, i, boundary = state.effects, drawn[place], 0.0
-    row, sign, product = rows.table[rows.slot[i], ENTRIES], state.signs[i], state.product[place]
-    stale = state.stale[place] if progress.moves else product
-    same = row[i] * scale * (state.alpha[i] - state.first[i])
-    effects[STALE, place], effects[SAME, place] = stale, same
-    effects[KERNEL, place] = product - stale - same
+    i, boundary = drawn[place], 0.0
+    row, sign = rows.table[rows.slot[i], ENTRIES], state.signs[i]
     if progress.steps == 0 and state.last[0] >= 0:
         for other in range(drawn.size):
             j = state.last[other]
             if j != i:
                 boundary += sign * state.signs[j] * row[j] * scale * state.step[other]
-    effects[BOUNDARY, place] = boundary
+    entry = kept.table[step, place]
+    entry[BEFORE], entry[AT_START] = state.alpha[i], state.first[i]
+    # Of an alpha that did not move both products are the same, however their sums were rounded.
+    entry[PRODUCT], entry[OLD_PRODUCT] = product, stale if progress.moves else product
+    entry[OF_BOUNDARY], entry[OWN_ENTRY] = boundary, row[i]

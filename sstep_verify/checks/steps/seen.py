@@ -15,7 +15,8 @@ import numpy as np
 from sstep_verify.checks.shared.finding import Finding, Window, ratios, unbounded
 from sstep_verify.checks.shared.terms import term_of
 from sstep_verify.checks.steps.judged import JudgedRun
-from sstep_verify.checks.steps.tally import CLIP_HIGH, CLIP_LOW, EVENTS, NAMES, REPEATED, Tally
+from sstep_verify.checks.steps.tally import CLIP_HIGH, CLIP_LOW, EVENTS, NAMES, REPEATED
+from sstep_verify.checks.steps.tested import Tested
 from sstep_verify.oracle.facade import MOST_BITS
 from sstep_verify.quantities import (
     BOUNDARY,
@@ -68,19 +69,19 @@ def _telling(judged: JudgedRun) -> dict[int, dict[str, float]]:
 
     It is sought in the window of the step at which the float64 judge would see it best.
     """
-    windows: dict[int, Tally] = {}
+    windows: dict[int, Tested] = {}
     telling: dict[int, dict[str, float]] = {}
     for number, name in enumerate(NAMES):
-        best = int(judged.tally.best[number])
+        best = int(judged.tested.best[number])
         if best < 0 or name in ENDS:
             continue
         window = best // judged.trajectory.s
         if window not in windows:
             windows[window] = judged.judge.exact.window(judged.trajectory, best)
-        tally = windows[window]
-        if 0.0 < tally.relative[number] < math.inf:
-            errors = telling.setdefault(int(tally.best[number]), {})
-            errors[name] = SEEN / float(tally.relative[number])
+        tested = windows[window]
+        if 0.0 < tested.relative[number] < math.inf:
+            errors = telling.setdefault(int(tested.best[number]), {})
+            errors[name] = SEEN / float(tested.relative[number])
     return telling
 
 
@@ -138,9 +139,9 @@ def step_terms(judged: JudgedRun, exact: Sequence[Finding]) -> tuple[Term, ...]:
             terms.append(_write_back(judged))
             continue
         place = NAMES.index(name)
-        seen, effect = int(judged.tally.seen[place]), float(judged.tally.relative[place])
+        seen, effect = int(judged.tested.seen[place]), float(judged.tested.relative[place])
         limit = min(SEEN / effect if effect > 0.0 else math.inf, shown.get(name, math.inf))
-        counts = int(judged.tally.planned[0]), int(judged.tally.looked[0]), seen
+        counts = int(judged.tested.planned[0]), int(judged.tested.looked[0]), seen
         # Left out, what was not seen changes no step by more than this.
         largest = effect if seen else min(effect, SEEN)
         terms.append(term_of(name, limit, *counts, _why_not(name, judged), largest))
@@ -158,12 +159,12 @@ def _write_back(judged: JudgedRun) -> Term:
 
 
 def _why_not(name: str, judged: JudgedRun) -> Why:
-    tally = judged.tally
+    tally, tested = judged.tally, judged.tested
     events = {UPPER: CLIP_HIGH, LOWER: CLIP_LOW, SAME: REPEATED, OVERLAP: REPEATED}
-    if not tally.looked[0]:
+    if not tested.looked[0]:
         return Why.NONE_DECIDED
     never = name in events and not tally.events[events[name]]
-    if never or (name != TAIL and not tally.acts[NAMES.index(name)]):
+    if never or (name != TAIL and not tested.acts[NAMES.index(name)]):
         return Why.NO_EFFECT
     return Why.WITHIN_BOUND
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from sstep_verify.checks.steps.clip import judge_clipped_step
 from sstep_verify.checks.steps.solve import judge_solved_step
-from sstep_verify.checks.steps.tally import NAMES, REPEATED, TAIL_STEP, THRICE, event
+from sstep_verify.checks.steps.tally import REPEATED, TAIL_STEP, THRICE, event
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.sums import increment_error
@@ -38,11 +38,6 @@ class State(NamedTuple):
         Coordinates of the step before; -1 at the beginning.
     step : ndarray, shape (b,)
         Their increments.
-    product, stale : ndarray, shape (b,)
-        Products of the drawn coordinates' kernel rows with a, now and at the window's start (K-RR: over
-        lambda).
-    effects : ndarray, shape (quantities, b)
-        What a relative change of each quantity adds to what is judged of the step, per unit.
     """
 
     signs: np.ndarray
@@ -58,39 +53,6 @@ class State(NamedTuple):
     drawn: np.ndarray
     last: np.ndarray
     step: np.ndarray
-    product: np.ndarray
-    stale: np.ndarray
-    effects: np.ndarray
-
-
-class Stretch(NamedTuple):
-    """Consecutive whole windows of a run.
-
-    Parameters
-    ----------
-    draws : ndarray of int64, shape (steps, b)
-        Coordinates drawn.
-    log : ndarray, shape (steps, b)
-        The values they were left with.
-    width : int
-        Steps per window (s).
-    first : int
-        Iterations made before.
-    closing : bool
-        Whether the run ends here, so that a short window is its tail.
-    sampled : bool
-        Whether steps are looked at for the effect of each quantity (K-RR; of a K-SVM all are).
-    drift : ndarray, shape (steps,)
-        What a state carried beside a adds to the error of each gradient (K-RR: residual, in the 2-norm).
-    """
-
-    draws: np.ndarray
-    log: np.ndarray
-    width: int
-    first: int
-    closing: bool
-    sampled: bool
-    drift: np.ndarray
 
 
 class Progress(NamedTuple):
@@ -121,16 +83,14 @@ def state_of(problem: Problem, alpha: np.ndarray, block: int) -> State:
     signed = signs * alpha if problem.is_svm else alpha
     error, first = np.zeros((2, alpha.size))
     drawn = np.zeros(alpha.size, dtype=np.int64)
-    step, product, stale = np.zeros((3, block))
     return State(
         signs, linear, alpha, signed, signed.copy(), np.abs(alpha), np.abs(alpha), error, first,
-        np.zeros(alpha.size + 2), drawn, np.full(block, -1, dtype=np.int64), step, product, stale,
-        np.zeros((len(NAMES), block)),
+        np.zeros(alpha.size + 2), drawn, np.full(block, -1, dtype=np.int64), np.zeros(block),
     )  # fmt: skip
 
 
 @compiled_borrowing
-def judge_steps(rows, state, stretch, sums, clip, solve, block, tally):
+def judge_steps(rows, state, stretch, sums, clip, solve, block, kept, tally):
     """Judge the steps of some whole windows, one after the other.
 
     Of the two finishers that one is compiled of which there are constants: whether an argument is None is
@@ -149,9 +109,11 @@ def judge_steps(rows, state, stretch, sums, clip, solve, block, tally):
     clip, solve : ClipConstants and SolveConstants, one of them None
         Of the bounds of a K-SVM and of a K-RR.
     block : Block
-        Further scratch.
+        Further scratch, of a K-RR.
+    kept : Kept
+        Out: what later passes need of each step.
     tally : Tally
-        Out: distances, bounds, and what was seen.
+        Out: distances, bounds and events.
     """
     steps, held = stretch.draws.shape[0], nonzero(state.alpha)
     for begin in range(0, steps, stretch.width):
@@ -162,9 +124,9 @@ def judge_steps(rows, state, stretch, sums, clip, solve, block, tally):
             begin_step(state, stretch.draws[step], tally, stretch.first + step, tail)
             if clip is None:
                 if solve is not None:
-                    judge_solved_step(rows, state, block, stretch, step, solve, progress, tail, tally)
+                    judge_solved_step(rows, state, block, stretch, step, solve, progress, kept, tally)
             else:
-                judge_clipped_step(rows, state, block, stretch, step, clip, progress, tail, tally)
+                judge_clipped_step(rows, state, stretch, step, clip, progress, kept, tally)
             progress = follow_step(state, sums, stretch, step, progress)
         held = progress.held
         end_window(state, stretch.draws[begin:end])
@@ -180,7 +142,6 @@ def begin_step(state, drawn, tally, iteration, tail):
             state.first[i] = state.alpha[i]
         state.drawn[i] += 1
         repeats = max(repeats, state.drawn[i])
-    tally.now[0] = iteration
     if repeats > 1:
         event(tally, REPEATED, iteration)
     if repeats > 2:

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from sstep_verify import quantities as name
+from sstep_verify.checks.steps.explain import Explained, explained
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.rows import entries_key, kept_entries
-from sstep_verify.checks.steps.tally import CURVATURE, KERNEL, NAMES, PENALTY, SAME, STALE, empty_tally
+from sstep_verify.checks.steps.tally import CURVATURE, KERNEL, NAMES, PENALTY, SAME, STALE
 from sstep_verify.diagnosis.factors import BOTH, ENOUGH, MOST, ROW, explain, explain_end, off_by_a_factor
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.scenarios.draws import draw_balanced_scenario
@@ -34,8 +35,8 @@ OFF = {
 }
 
 
-def factors_of(tally, *, of_svm):
-    return off_by_a_factor(tally.low, tally.high, tally.fits, of_svm=of_svm)
+def factors_of(why, *, of_svm):
+    return off_by_a_factor(why.low, why.high, why.fits, of_svm=of_svm)
 
 
 @pytest.fixture(scope="module")
@@ -70,88 +71,88 @@ def test_a_right_run_names_none(runs):
     assert runs["krr"].verdict(STEPS).defects == ()
 
 
-def explained(*steps, quantity=STALE):
-    """A tally after steps of (moved, effect, bound)."""
-    tally = empty_tally(1)
+def explanation(*steps, quantity=STALE):
+    """The explanation of steps of (moved, effect, bound)."""
+    why = Explained.nothing()
     for number in range(ROW + 1):
         if number != quantity:
-            tally.low[number] = np.inf
+            why.low[number] = np.inf
     for moved, effect, bound in steps:
-        explain(tally, quantity, moved, effect, bound)
-    return tally
+        explain(why, quantity, moved, effect, bound)
+    return why
 
 
 def test_intervals_of_all_steps_meet():
-    tally = explained((0.5, 1.0, 0.1), (-1.1, -2.0, 0.1), (0.0, 0.0, 0.1), (0.27, 0.5, 0.05))
-    assert tally.fits[STALE] == ENOUGH
-    (found,) = factors_of(tally, of_svm=False)
+    why = explanation((0.5, 1.0, 0.1), (-1.1, -2.0, 0.1), (0.0, 0.0, 0.1), (0.27, 0.5, 0.05))
+    assert why.fits[STALE] == ENOUGH
+    (found,) = factors_of(why, of_svm=False)
     assert found[:2] == (NAMES[STALE], NAMES[STALE])
     assert (found.low, found.high) == pytest.approx((0.5, 0.6), rel=1e-9)
     # Values of a K-SVM move against a quantity of the gradient.
-    (found,) = factors_of(tally, of_svm=True)
+    (found,) = factors_of(why, of_svm=True)
     assert (found.low, found.high) == pytest.approx((-0.6, -0.5), rel=1e-9)
 
 
 @pytest.mark.parametrize("more", [(0.9, 1.0, 0.1), (0.2, 0.0, 0.1)])
 def test_a_step_that_another_factor_explains_or_none_rules_it_out(more):
-    assert factors_of(explained(*[(0.5, 1.0, 0.1)] * 3, more), of_svm=False) == []
+    assert factors_of(explanation(*[(0.5, 1.0, 0.1)] * 3, more), of_svm=False) == []
 
 
 def test_two_steps_are_too_few():
-    assert factors_of(explained(*[(0.5, 1.0, 0.1)] * (ENOUGH - 1)), of_svm=False) == []
+    assert factors_of(explanation(*[(0.5, 1.0, 0.1)] * (ENOUGH - 1)), of_svm=False) == []
 
 
 def test_a_step_at_an_end_of_the_box_tells_one_side():
-    tally = explained(*[(0.5, 1.0, 0.1)] * ENOUGH)
-    explain_end(tally, STALE, 0.45, 1.0)
-    explain_end(tally, STALE, -0.55, -1.0)
-    (found,) = factors_of(tally, of_svm=False)
+    why = explanation(*[(0.5, 1.0, 0.1)] * ENOUGH)
+    explain_end(why, STALE, 0.45, 1.0)
+    explain_end(why, STALE, -0.55, -1.0)
+    (found,) = factors_of(why, of_svm=False)
     assert (found.low, found.high) == pytest.approx((0.45, 0.55), rel=1e-9)
-    explain_end(tally, STALE, -0.1, 0.0)
-    assert factors_of(tally, of_svm=False)
-    explain_end(tally, STALE, 0.1, 0.0)
-    assert factors_of(tally, of_svm=False) == []
+    explain_end(why, STALE, -0.1, 0.0)
+    assert factors_of(why, of_svm=False)
+    explain_end(why, STALE, 0.1, 0.0)
+    assert factors_of(why, of_svm=False) == []
 
 
 def test_of_a_divided_quantity_the_factor_is_its_own():
     # A curvature 1.25 times as large leaves 0.8 of a step; entries over 1.25 lambda are 0.8 of the right ones.
-    tally = explained(*[(0.2, 1.0, 0.0)] * 3, quantity=CURVATURE)
-    (found,) = factors_of(tally, of_svm=True)
+    why = explanation(*[(0.2, 1.0, 0.0)] * 3, quantity=CURVATURE)
+    (found,) = factors_of(why, of_svm=True)
     assert found.low == pytest.approx(0.25, rel=1e-9)
-    tally = explained(*[(-0.2, 1.0, 0.0)] * 3, quantity=PENALTY)
-    (found,) = factors_of(tally, of_svm=False)
+    why = explanation(*[(-0.2, 1.0, 0.0)] * 3, quantity=PENALTY)
+    (found,) = factors_of(why, of_svm=False)
     assert found.high == pytest.approx(0.25, rel=1e-9)
 
 
 def test_steps_that_are_not_made_have_no_wrong_curvature():
-    assert factors_of(explained(*[(1.0, 1.0, 0.0)] * 3, quantity=CURVATURE), of_svm=True) == []
+    assert factors_of(explanation(*[(1.0, 1.0, 0.0)] * 3, quantity=CURVATURE), of_svm=True) == []
 
 
 def test_a_curvature_that_cannot_be_leaves_the_other_quantities():
-    tally = explained(*[(1.0, 1.0, 0.0)] * 3, quantity=CURVATURE)
+    why = explanation(*[(1.0, 1.0, 0.0)] * 3, quantity=CURVATURE)
     assert CURVATURE < KERNEL
-    tally.low[KERNEL] = -np.inf
+    why.low[KERNEL] = -np.inf
     for _ in range(ENOUGH):
-        explain(tally, KERNEL, 1.0, 1.0, 0.0)
-    assert [one.name for one in factors_of(tally, of_svm=True)] == [NAMES[KERNEL]]
+        explain(why, KERNEL, 1.0, 1.0, 0.0)
+    assert [one.name for one in factors_of(why, of_svm=True)] == [NAMES[KERNEL]]
 
 
 def test_both_corrections_together_are_one_and_where_too_many_quantities_fit_none_is_named():
-    tally = empty_tally(1)
-    tally.low[:] = np.inf
+    why = Explained.nothing()
+    why.low[:] = np.inf
     for quantity in (KERNEL, BOTH):
-        tally.low[quantity] = -np.inf
+        why.low[quantity] = -np.inf
         for _ in range(ENOUGH):
-            explain(tally, quantity, 0.5, 1.0, 0.1)
-    assert [one.words for one in factors_of(tally, of_svm=False)] == [NAMES[KERNEL]]
-    tally.low[KERNEL] = np.inf
-    (found,) = factors_of(tally, of_svm=False)
+            explain(why, quantity, 0.5, 1.0, 0.1)
+    assert [one.words for one in factors_of(why, of_svm=False)] == [NAMES[KERNEL]]
+    why.low[KERNEL] = np.inf
+    (found,) = factors_of(why, of_svm=False)
     assert (found.name, found.words) == (NAMES[KERNEL], "correction for all coordinates")
     for quantity in (STALE, SAME, PENALTY):
-        tally.low[quantity] = -np.inf
+        why.low[quantity] = -np.inf
         for _ in range(ENOUGH):
-            explain(tally, quantity, 0.5, 1.0, 0.1)
-    assert factors_of(tally, of_svm=False) == []
+            explain(why, quantity, 0.5, 1.0, 0.1)
+    assert factors_of(why, of_svm=False) == []
     assert MOST == 3
 
 
@@ -166,7 +167,7 @@ def test_an_error_of_another_kind_names_none(runs):
 
     found = StepJudge(judged._case, judged._oracle).run(made[key])
     assert found.wrong.size > ENOUGH
-    assert factors_of(found.tally, of_svm=True) == []
+    assert factors_of(explained(found), of_svm=True) == []
 
 
 @pytest.mark.parametrize("task", ["svm-l1", "svm-l2"])
@@ -179,7 +180,7 @@ def test_kernel_rows_that_are_off_are_told_as_such(runs, task):
     other.kept(
         entries_key(case.declaration), lambda: replace(entries, values=entries.values * (1.0 + 1e-8))
     )
-    tally = StepJudge(case, other).run(next(run for run in made.values() if run.log is not None)).tally
-    (found,) = factors_of(tally, of_svm=True)
+    run = next(run for run in made.values() if run.log is not None)
+    (found,) = factors_of(explained(StepJudge(case, other).run(run)), of_svm=True)
     assert found.name == "kernel rows"
     assert (found.low, found.high) == pytest.approx((-1e-8, -1e-8), rel=1e-3)

@@ -10,8 +10,9 @@ import pytest
 from production_runs import KERNELS, problem_of, stream_of
 
 from sstep_verify import quantities
-from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.steps import judged, place, rows, seen, tally
+from sstep_verify.checks import step_replay
+from sstep_verify.checks.shared.case import Case, run_key
+from sstep_verify.checks.steps import explain, judged, place, rows, seen, tally
 from sstep_verify.checks.steps.judged import StepJudge
 from sstep_verify.checks.steps.seen import exact_steps, step_terms
 from sstep_verify.oracle.facade import Oracle
@@ -64,7 +65,7 @@ def test_a_step_judged_alone_has_the_bounds_it_has_in_the_run(task):
 def test_windows_judged_alone_show_what_they_show_in_the_run(task):
     case, run = logged(task)
     judge = StepJudge(case, Oracle(case.problem))
-    whole = judge.run(run).tally
+    whole = judge.run(run).tested
     windows = [judge.window(run, iteration) for iteration in range(run.s - 1, run.length, run.s)]
     assert whole.relative.tolist() == np.max([window.relative for window in windows], axis=0).tolist()
     for quantity, best in enumerate(whole.best.tolist()):
@@ -101,6 +102,65 @@ def test_each_quantity_has_the_number_of_its_place():
     numbers = {name: tally.NAMES.index(value) for name, value in constants.items() if name.isupper()}
     assert sorted(numbers.values()) == list(range(len(tally.NAMES)))
     assert {name: getattr(tally, name) for name in numbers} == numbers
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("wrong", [False, True])
+def test_the_first_pass_gives_distances_and_bounds_without_the_others(task, wrong, monkeypatch):
+    case, run = logged(task, s=7)
+    if wrong:
+        log = run.log.copy()
+        log[::11] += 1e-3
+        run = replace(run, log=log)
+    whole = StepJudge(case, Oracle(case.problem)).run(run)
+
+    def never(*_):
+        raise AssertionError("not asked for")
+
+    for name in ("note_clipped_steps", "note_solved_steps"):
+        monkeypatch.setattr(judged, name, never)
+    for name in ("explain_clipped_steps", "explain_solved_steps"):
+        monkeypatch.setattr(explain, name, never)
+    monkeypatch.setattr(judged, "STRETCH", 14 * case.stream.block)
+    judge = StepJudge(case, Oracle(case.problem))
+    places = np.arange(run.length)
+    passed = [(one.stretch.first, one.tally) for one in judge.again(run, places)]
+    assert [first for first, _ in passed] == [0, 14, 28, 42, 56]
+    for name in ("distance", "bound"):
+        made = np.concatenate([getattr(part, name) for _, part in passed])
+        assert np.array_equal(made, getattr(whole.tally, name), equal_nan=True)
+    over = np.concatenate([part.over for _, part in passed])
+    assert np.array_equal(places[over], whole.wrong)
+    assert bool(whole.wrong.size) == wrong
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_what_explains_a_failure_is_looked_for_after_one_only_and_where_wrong_steps_are(task, monkeypatch):
+    case, run = logged(task, s=4)
+    monkeypatch.setattr(judged, "STRETCH", 8 * case.stream.block)
+    looked = []
+    for name in ("explain_clipped_steps", "explain_solved_steps"):
+        pass_of = getattr(explain, name)
+
+        def counting(kept, stretch, *rest, pass_of=pass_of):
+            looked.append(stretch.first)
+            pass_of(kept, stretch, *rest)
+
+        monkeypatch.setattr(explain, name, counting)
+
+    def verdict_of(one):
+        return step_replay.judge(case, {run_key(run.s): one}, Oracle(case.problem))[0]
+
+    assert verdict_of(run).status is Status.PASS
+    assert looked == []
+    log, alphas = run.log.copy(), run.alphas.copy()
+    last = case.stream.blocks(0, run.length)[-1]
+    log[-1] += 1e-3
+    alphas[-1, last] = log[-1]
+    wrong = replace(run, log=log, alphas=alphas)
+    assert verdict_of(wrong).status is Status.FAIL
+    assert looked == [56]
+    assert StepJudge(case, Oracle(case.problem)).run(wrong).wrong.tolist() == [59]
 
 
 class Counting(Oracle):

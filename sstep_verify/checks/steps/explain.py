@@ -1,0 +1,196 @@
+"""The pass that looks for what explains the steps over their bound; made after a failure only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from sstep_verify.checks.steps.effects import (
+    certain,
+    clipped_effects,
+    effects_of,
+    from_first,
+    larger,
+    left_out,
+    over_bounds,
+    solved_effects,
+    tail_of,
+)
+from sstep_verify.checks.steps.kept import BEFORE, OLD_PRODUCT, OWN_ENTRY, PRODUCT, UNCLIPPED
+from sstep_verify.checks.steps.tally import (
+    BOUNDARY,
+    CURVATURE,
+    KERNEL,
+    LABELS,
+    LOWER,
+    NAMES,
+    OFF_DIAGONAL,
+    OMEGA,
+    OVERLAP,
+    PENALTY,
+    SAME,
+    STALE,
+    STREAM,
+    UPPER,
+    is_over,
+)
+from sstep_verify.checks.steps.tested import SOLVED
+from sstep_verify.compiled import compiled_borrowing
+from sstep_verify.diagnosis.factors import BOTH, DIAGONAL, ROW, explain, explain_end, step_at_end
+from sstep_verify.rounding.box import finish, soft
+from sstep_verify.rounding.sums import FROZEN
+from sstep_verify.verdict import SEEN
+
+if TYPE_CHECKING:
+    from sstep_verify.checks.steps.judged import JudgedRun
+
+
+class Explained(NamedTuple):
+    """What explains the steps over their bound; arrays, so that compiled code can write into them.
+
+    Parameters
+    ----------
+    over : ndarray of int64, shape (2,)
+        Steps over their bound: those that ended elsewhere, and those that ended at an end of the box.
+    reproduced : ndarray of int64, shape (2, quantities)
+        Those of them that leaving the quantity out explains.
+    low, high : ndarray, shape (quantities + 2,)
+        Interval of the factor on a quantity that explains all of them, empty if there is none; the last two
+        are of all corrections together, and of the kernel row.
+    fits : ndarray of int64, shape (quantities + 2,)
+        Comparisons that told of it.
+    """
+
+    over: np.ndarray
+    reproduced: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    fits: np.ndarray
+
+    @classmethod
+    def nothing(cls) -> Explained:
+        """Before the first step."""
+        count = len(NAMES)
+        over, reproduced = np.zeros(2, dtype=np.int64), np.zeros((2, count), dtype=np.int64)
+        high, fits = np.full(count + 2, np.inf), np.zeros(count + 2, dtype=np.int64)
+        return cls(over, reproduced, -high, high, fits)
+
+
+def explained(judged: JudgedRun) -> Explained:
+    """What explains the steps of a judged run that are over their bound.
+
+    The stretches that hold them are judged again: of a right run nothing is kept for this.
+    """
+    found, effects = Explained.nothing(), effects_of(judged.case.stream.block)
+    for kept, stretch, tally, clip, solve in judged.judge.again(judged.trajectory, judged.wrong):
+        if clip is not None:
+            explain_clipped_steps(kept, stretch, tally, clip, effects, found)
+        else:
+            explain_solved_steps(kept, stretch, tally, solve, effects, found)
+    return found
+
+
+@compiled_borrowing
+def explain_clipped_steps(kept, stretch, tally, constants, effects, found):
+    """Note what explains the wrong steps of a stretch of a K-SVM; see `Passed`."""
+    for step in range(stretch.draws.shape[0]):
+        if is_over(tally, step):
+            logged, bound = stretch.log[step, 0], tally.bound[step]
+            at_end = int(step_at_end(constants.box, logged, bound))
+            found.over[at_end] += 1
+            if kept.table[step, 0, UNCLIPPED] < np.inf:
+                end = clipped_effects(effects, kept, step, constants, bound)
+                _clipped_step(kept, step, constants, effects, end, logged, found, at_end)
+
+
+@compiled_borrowing
+def explain_solved_steps(kept, stretch, tally, constants, effects, found):
+    """Note what explains the wrong steps of a stretch of a K-RR; see `Passed`."""
+    tail = tail_of(stretch)
+    for step in range(stretch.draws.shape[0]):
+        if is_over(tally, step):
+            found.over[0] += 1
+            if kept.solved[step]:
+                solved_effects(effects, kept, step, constants, step >= tail)
+                _solved_step(kept, step, constants, effects, found)
+
+
+@compiled_borrowing
+def _clipped_step(kept, step, constants, effects, end, logged, found, at_end):
+    new, value, box, knot, bound = end
+    entry, free = kept.table[step, 0], soft(new, knot)
+    product, row = entry[PRODUCT], entry[OWN_ENTRY]
+    unit = 1.0 / (row + constants.shift)
+    for quantity in (STALE, KERNEL, SAME, OMEGA, BOUNDARY):
+        without = finish(box, new + effects[quantity, 0], knot)
+        _reproduce(found, quantity, at_end, abs(without - value), bound, abs(logged - without))
+    without = finish(box, new + 0.5 * effects[CURVATURE, 0], knot)
+    _reproduce(found, CURVATURE, at_end, abs(without - value), bound, abs(logged - without))
+    # A wrong solver may flip the label of its own increments as well.
+    flipped = finish(box, new + 2.0 * product * unit, knot)
+    _reproduce(found, LABELS, at_end, abs(flipped - value), bound, abs(logged - flipped))
+    if constants.sums.form == FROZEN:
+        other = from_first(end, kept, step)
+        _reproduce(found, OVERLAP, at_end, abs(other - value), bound, abs(logged - other))
+    if free > box.upper:
+        _reproduce(found, UPPER, at_end, free - box.upper, bound, abs(logged - free))
+    if free < box.lower:
+        _reproduce(found, LOWER, at_end, box.lower - free, bound, abs(logged - free))
+    for quantity in (STALE, KERNEL, SAME, OMEGA, CURVATURE):
+        _explain_clipped(found, quantity, effects[quantity, 0], end, logged)
+    _explain_clipped(found, BOTH, (product - entry[OLD_PRODUCT]) * unit, end, logged)
+    # Of a row that is off by a factor the product is, and the curvature but for omega: the step that was
+    # made solves ``(1 + delta) (K_ii theta + product) + omega theta = ...``, linear in delta.
+    made = (logged - entry[BEFORE]) * row + product
+    _explain_clipped(found, ROW, -made * unit, end, logged)
+
+
+@compiled_borrowing
+def _explain_clipped(found, quantity, change, end, logged):
+    """Note the factor on a quantity that explains a wrong step; a unit of it moves the step by `change`."""
+    new, _, box, knot, bound = end
+    if logged <= box.lower:
+        explain_end(found, quantity, new + knot - box.lower - bound, -change)
+    elif logged >= box.upper:
+        explain_end(found, quantity, box.upper + knot - new - bound, change)
+    elif logged == 0.0:
+        explain(found, quantity, -new, change, bound + knot)
+    else:
+        explain(found, quantity, logged + (knot if logged > 0.0 else -knot) - new, change, bound)
+
+
+@compiled_borrowing
+def _solved_step(kept, step, constants, effects, found):
+    residual, left, samples = kept.residual[step], kept.left[step], constants.factors.modulus
+    for quantity in SOLVED:
+        if quantity != STREAM:  # A log that leads to its run is of draws that were followed.
+            effect, change = effects[quantity], left_out(quantity)
+            size = over_bounds(effect, left)
+            sure = change * certain(quantity, effect, kept, step, constants, size)
+            without = min(
+                _without(residual, left, effect, -change), _without(residual, left, effect, change)
+            )
+            _reproduce(found, quantity, 0, sure, 1.0, without)
+    for place in range(left.size):
+        moved, bound = residual[place], left[place]
+        for quantity in (STALE, CURVATURE, PENALTY, OFF_DIAGONAL, KERNEL, SAME, OVERLAP):
+            explain(found, quantity, moved, effects[quantity, place], bound)
+        explain(found, BOTH, moved, effects[KERNEL, place] + effects[SAME, place], bound)
+        explain(found, DIAGONAL, moved, samples * kept.increment[step, place], bound)
+
+
+@compiled_borrowing
+def _without(residual, left, effect, change):
+    """Largest entry over its bound of the residual and a multiple of a quantity's effect."""
+    most = 0.0
+    for place in range(effect.size):
+        most = larger(most, residual[place] + change * effect[place], left[place])
+    return most
+
+
+@compiled_borrowing
+def _reproduce(found, quantity, at_end, dropped, bound, remainder):
+    """Note whether leaving a quantity out, which changes `dropped`, explains a step over its bound."""
+    if dropped > SEEN * bound and remainder <= bound:
+        found.reproduced[at_end, quantity] += 1
