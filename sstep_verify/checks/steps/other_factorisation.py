@@ -9,6 +9,7 @@ the verdict names the declaration.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from sstep_verify.checks.shared.terms import core_terms, first_unseen
 from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
@@ -16,7 +17,7 @@ from sstep_verify.checks.steps.seen import exact_steps, step_terms
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.verdict import Hint, HintKind, Status
 
-ORTHOGONAL = "orthogonal"
+ORTHOGONAL: Literal["orthogonal"] = "orthogonal"
 
 
 def hints_of_factorisation(judged: JudgedRun, oracle: Oracle) -> tuple[Hint, ...]:
