@@ -122,7 +122,7 @@ def _judge_run(
         findings.append(screened.flagged[tried][1])
     within = [screened.within] if screened.within else []
     if not findings and not within:
-        findings.append(unbounded(why=Why.NO_STEPS))
+        findings.append(unbounded(why=Why.NOT_RECORDED if trajectory.length else Why.NO_STEPS))
     decided_by = findings or within  # A screen alone shows of no quantity that it could have been seen.
     status, compared = decisive(promising(decided_by)).status, [*findings, *within]
     largest = decisive([finding for finding in compared if finding.status is status])

@@ -71,7 +71,7 @@ WHY = {
     Why.TOO_WIDE: "Not decided: the enclosure of the measured value holds the bound at every precision.",
     Why.NOT_REPLAYED: "Not decided: a window exceeds the bound of the float64 screen and was not replayed.",
     Why.ENDS_APART: "Not decided: a window lies between two runs, which may not begin alike.",
-    Why.NOT_RECORDED: "Nothing was compared: the run left nothing of what was declared.",
+    Why.NOT_RECORDED: "Nothing was compared: the run left nothing that this check compares.",
     Why.NOT_KEPT: "Nothing was compared: the kept runs do not hold it.",
     Why.PREREQUISITE: "Not decided: a check that this one rests on failed.",
     Why.DRAWS_DIFFER: "Not judged: the runs drew different coordinates, so they cannot be compared.",

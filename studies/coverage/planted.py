@@ -42,7 +42,7 @@ def _ulp(solver: Solver, request: RunRequest, made: Trajectory) -> Trajectory:
 
 LEFT: dict[str, tuple[str, Change]] = {
     "contract": (
-        "a run cut short",
+        "a stated length that is short",
         lambda solver, request, made: replace(
             made, iterations=made.iterations[:-1], alphas=made.alphas[:-1], stopped="iterations"
         ),

@@ -103,10 +103,15 @@ class SharedReferences:
     def _gap(
         self, problem: Problem, how: str, scale: float = 0.0, facts: dict[str, object] | None = None
     ) -> Reference:
-        """The gap over the optimal value, or over the dual value reached where that is not known."""
+        """The gap over the optimal value, or over the dual value reached where that is not known.
+
+        Outside the box there is no gap: that is measured of the nearest alpha inside.
+        """
         measure = GapMeasure(problem, self._kernel)
 
         def relative(alpha: np.ndarray) -> tuple[float, float]:
+            if problem.is_svm:
+                alpha = np.clip(alpha, problem.boxed.lower, problem.boxed.upper)
             found = measure(alpha)
             size = scale or found.dual
             if not size > 0:
