@@ -117,7 +117,7 @@ def quantities_of(task: str, update: str, s: int, block: int) -> tuple[Quantity,
     )
 
 
-def core(s: int) -> tuple[str, ...]:
+def required_quantities(s: int) -> tuple[str, ...]:
     """Quantities without which a verdict on a run of this s is VACUOUS."""
     return (STALE, CURVATURE, KERNEL) if s > 1 else (STALE, CURVATURE)
 

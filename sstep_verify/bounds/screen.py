@@ -32,7 +32,7 @@ import scipy.linalg
 
 from sstep_verify.bounds.window.ridge import ridge_window_errors
 from sstep_verify.bounds.window.svm import new_state, svm_arithmetic
-from sstep_verify.bounds.window.svm_errors import EVENTS, carry
+from sstep_verify.bounds.window.svm_formulas import EVENTS, carry
 from sstep_verify.compiled import compiled
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem

@@ -32,7 +32,7 @@ from sstep_verify.checks.shared.signs import hints_of_signs
 from sstep_verify.checks.shared.terms import core_terms, quantity_terms
 from sstep_verify.checks.window.choose import choose_windows, screenable
 from sstep_verify.checks.window.ends_apart import EndsApart
-from sstep_verify.checks.window.many_windows import count_failed, replay_bridge, replay_windows
+from sstep_verify.checks.window.many_windows import count_failed, findings_on_windows, replay_bridge
 from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.checks.window.screen import SCREEN, Screen, requests, screen
 from sstep_verify.oracle.facade import Oracle
@@ -110,7 +110,7 @@ def _judge_run(
     screened = screen(case, s, trajectory, trajectories) if screenable(case) else Screen()
     chosen = [*((trajectory, window) for window in windows), *screened.notable]
     confirm = EndsApart(case, replays).confirmed
-    findings = replay_windows(case, chosen, screened.flagged, replays, names, confirm)
+    findings = findings_on_windows(case, chosen, screened.flagged, replays, names, confirm)
     tried = len(findings) - len(chosen)
     replayed = sum(finding.bits > 0 for finding in findings[len(chosen) :])
     findings += replay_bridge(case, trajectory, screened.bridge, replays, right=not screened.flagged)

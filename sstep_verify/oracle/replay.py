@@ -20,7 +20,7 @@ from sstep_verify.oracle.balls.exact_kernel import (
     upward,
 )
 from sstep_verify.oracle.effects import Effect, Effects, acting, effect_of
-from sstep_verify.oracle.window import Ends, begun_window, float_steps
+from sstep_verify.oracle.window_ends import Ends, begun_window, float_steps
 from sstep_verify.problems import Problem
 from sstep_verify.quantities import KERNEL, RidgeSteps, SvmSteps
 from sstep_verify.recurrence.mutation import Before, LocalWindow, Mutation

@@ -23,7 +23,7 @@ from sstep_reference.kernels import Columns
 
 from sstep_verify.oracle.balls.block_solve import refined
 from sstep_verify.oracle.balls.exact_kernel import magnitude_interval, upward
-from sstep_verify.oracle.window import Ends, begun_window, float_steps
+from sstep_verify.oracle.window_ends import Ends, begun_window, float_steps
 from sstep_verify.problems import Problem
 from sstep_verify.quantities import RidgeSteps, SvmSteps
 from sstep_verify.recurrence.mutants import run_mutants

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 
 from sstep_verify.errors import counted, visible
-from sstep_verify.quantities import core
+from sstep_verify.quantities import required_quantities
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import (
     MAINTAINED_WEIGHTS,
@@ -273,7 +273,7 @@ def first_line(verdict: Verdict) -> str:
     nothing = not verdict.executed and verdict.why in (Why.NO_STEPS, Why.NO_BOUND)
     if verdict.why in TERM_WHY and not nothing and any(not term.seen for term in verdict.terms):
         hidden = [term for term in verdict.terms if not term.seen]
-        decisive = [term for term in hidden if term.name in core(verdict.s)] or hidden[:1]
+        decisive = [term for term in hidden if term.name in required_quantities(verdict.s)] or hidden[:1]
         return f"The run could not have shown an error in: {not_tested(decisive)}."
     if verdict.why is not None:
         return " ".join([WHY[verdict.why], *_undecided(verdict)])

@@ -24,7 +24,7 @@ from sstep_reference.arithmetic import Float
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.window.one_window import WindowReplays
-from sstep_verify.oracle import window as replay_window
+from sstep_verify.oracle import window_ends as replay_window
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import Declaration, RunRequest

@@ -1,6 +1,6 @@
 """Bounds B and C for K-SVM: how far a window, or a run, of any correct implementation may end from exact.
 
-The recurrence that carries the errors is made in bounds/window/svm_errors.py.
+The recurrence that carries the errors is made in bounds/window/svm_formulas.py.
 
 Both start from the same vector a. Let e be the error of the iterate on the window's c distinct
 coordinates. The exact new value of coordinate i does not depend on its old value,
@@ -76,7 +76,7 @@ import numpy as np
 
 from sstep_verify.bounds.carried_run import CarriedWeights
 from sstep_verify.bounds.window import TrajectoryBound
-from sstep_verify.bounds.window.svm_errors import AMPLIFICATION, UNDECIDED, carry
+from sstep_verify.bounds.window.svm_formulas import AMPLIFICATION, UNDECIDED, carry
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems.losses import Dual
 from sstep_verify.quantities import SvmSteps

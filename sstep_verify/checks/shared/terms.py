@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from sstep_verify.checks.shared.finding import Finding, ratios
-from sstep_verify.quantities import core
+from sstep_verify.quantities import required_quantities
 from sstep_verify.verdict import SEEN, Status, Term, Why
 
 
@@ -70,7 +70,7 @@ def most_visible(
 
 def core_terms(terms: Iterable[Term], s: int) -> tuple[Term, ...]:
     """Those of the quantities that a PASS on steps of this s must have been able to see."""
-    return tuple(term for term in terms if term.name in core(s))
+    return tuple(term for term in terms if term.name in required_quantities(s))
 
 
 def first_unseen(required: Iterable[Term]) -> Term | None:

@@ -15,11 +15,11 @@ from sstep_verify.checks.shared.case import Case, after_run
 from sstep_verify.checks.shared.finding import Finding, Window, distance_ratios
 from sstep_verify.checks.steps.effects import effects_of
 from sstep_verify.checks.steps.kept import Kept, Passed, Stretch
+from sstep_verify.checks.steps.loop import State, judge_steps, state_of
 from sstep_verify.checks.steps.residual import block_of
 from sstep_verify.checks.steps.rows import JudgeRows
 from sstep_verify.checks.steps.tally import Tally, empty_tally
 from sstep_verify.checks.steps.tested import Tested, note_clipped_steps, note_solved_steps
-from sstep_verify.checks.steps.windows import State, judge_steps, state_of
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.trajectory import Trajectory
 

@@ -38,7 +38,7 @@ def work_of(case: Case, window: Window) -> int:
     return drawn * (min(drawn, case.problem.samples) + case.stream.block)
 
 
-def replay_windows(
+def findings_on_windows(
     case: Case,
     chosen: list[tuple[Trajectory, Window]],
     flagged: list[tuple[Trajectory, Finding]],

@@ -21,7 +21,7 @@ from itertools import pairwise
 import numpy as np
 
 from sstep_verify.bounds.screen import THRICE, TWICE, Screened, screen_ridge, screen_svm
-from sstep_verify.bounds.window.svm_errors import HIGH, LOW
+from sstep_verify.bounds.window.svm_formulas import HIGH, LOW
 from sstep_verify.checks.shared.case import Case, after_run, run_key
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.window.choose import screenable

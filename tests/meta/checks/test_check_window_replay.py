@@ -25,7 +25,7 @@ from sstep_verify.problems import (
     SquaredHinge,
 )
 from sstep_verify.protocol import RunRequest
-from sstep_verify.quantities import core, quantities_of
+from sstep_verify.quantities import quantities_of, required_quantities
 from sstep_verify.solver import ProductionSolver, ridge_window, svm_window
 from sstep_verify.solver import windows as windows_module
 from sstep_verify.verdict import PLACE, HintKind, Status, Why
@@ -77,7 +77,7 @@ def test_a_correct_run_passes_and_says_what_it_could_have_seen(loss, block, upda
         assert verdict.replay == "again"
         names = [term.name for term in verdict.terms]
         assert names == [one.name for one in quantities_of(loss.task, update, s, block)]
-        assert set(core(s)) <= {term.name for term in verdict.terms if term.seen}
+        assert set(required_quantities(s)) <= {term.name for term in verdict.terms if term.seen}
         for term in verdict.terms:
             assert (term.why is None) == bool(term.seen)
         assert all(term.detection_limit < 1 for term in verdict.terms if term.status is Status.PASS)

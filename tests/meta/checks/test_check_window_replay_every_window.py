@@ -11,7 +11,7 @@ from sstep_reference import SingularSystemError
 
 from sstep_verify.adapters import CallableSolver, ReferenceSolver
 from sstep_verify.bounds import screen as bounding
-from sstep_verify.bounds.window.svm_errors import HIGH
+from sstep_verify.bounds.window.svm_formulas import HIGH
 from sstep_verify.checks import window_replay as check
 from sstep_verify.checks.registry import verdicts_of
 from sstep_verify.checks.shared.continued import continued_key

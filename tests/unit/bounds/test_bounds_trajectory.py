@@ -18,7 +18,7 @@ from sstep_verify.bounds.window.ridge import ridge_trajectory_bound, ridge_windo
 from sstep_verify.bounds.window.svm import svm_trajectory_bound, svm_window_bound
 from sstep_verify.declaration import Declaration
 from sstep_verify.errors import OracleDisagreementError
-from sstep_verify.oracle import window as oracle_module
+from sstep_verify.oracle import window_ends as oracle_module
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.trajectories import enclosed_trajectory, mutated_states
 from sstep_verify.problems import Hinge, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge

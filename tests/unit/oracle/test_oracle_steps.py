@@ -12,7 +12,7 @@ from sstep_reference.arithmetic import Balls
 
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
-from sstep_verify.oracle.window import begun_window
+from sstep_verify.oracle.window_ends import begun_window
 from sstep_verify.problems import BoxedLoss, Hinge, LinearKernel, PolynomialKernel, Problem, Ridge
 
 

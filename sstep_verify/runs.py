@@ -50,7 +50,7 @@ LIMIT = "the recursion limit"
 FRAMES = 3
 """Frames of a solver's own files that are kept of an error."""
 
-OURS = (os.path.join(os.path.realpath(os.path.dirname(os.path.dirname(__file__))), ""),)
+OURS = (os.path.join(os.path.realpath(os.path.dirname(__file__)), ""),)
 """Folder of this package, whose files are no solver's own."""
 
 INSTALLED = tuple(
