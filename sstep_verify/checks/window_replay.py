@@ -1,19 +1,25 @@
 """Check window-replay: every window of a run ends where exact arithmetic would, up to its own rounding.
 
-A window is replayed from the solver's own a at its start, in balls, and compared at its end with the bound
-on the rounding errors one window of any correct implementation can make. Errors of earlier windows do not
-enter, so nothing is amplified and nothing is healed by later steps: a wrong correction term shows at its
-full size. Some windows are replayed so; all, or as many as fit, are screened in float64, of a solver
-without a trace by windows the first ones; of a K-SVM that adds its increments, and beside
-maintained weights none. A screen (sstep_verify/checks/window/screen.py) passes windows and fails none: its
-bound is wider by the judge's own error; what is beyond it is replayed, largest ratio first, or
-INCONCLUSIVE.
+A window is replayed from the solver's own alpha at its start, in balls, and compared at its end. The bound
+there is on the rounding errors that one window of any correct implementation can make. Errors of earlier
+windows do not enter, so nothing is amplified, and no later step heals an error: a wrong correction term
+shows at its full size.
+
+Some windows are replayed so. All windows, or as many as fit, are screened in float64 as well; of a solver
+without a log, the first ones. Two kinds of run are not screened: those of a K-SVM solver that adds its
+increments, and those with maintained weights. A screen (sstep_verify/checks/window/screen.py) passes
+windows and fails none, since its bound is wider by the judge's own error. A window beyond that bound is
+replayed, the largest ratio first, or it is INCONCLUSIVE.
+
 The first window of a run that is continued at a window's end, from the alpha recorded there, is replayed
-too. Between the results of two runs, of a solver that is run anew for every length, a window fails only
-where the longer run is beyond its bound from its own start as well
-(sstep_verify/checks/window/ends_apart.py). The kernel is that of the data; rows that a solver exposes are
-judged by kernel-entries. A solver that makes its steps from maintained weights is replayed from a and these
-(residual-gap judges the weights).
+too. A solver that is run anew for every length gives windows between the results of two runs. Such a window
+fails only where the longer run is beyond its bound from its own start as well
+(sstep_verify/checks/window/ends_apart.py). The kernel is that of the data; kernel-entries judges rows that
+a solver exposes. The steps of a solver that makes them from maintained weights are replayed from alpha and
+these weights, which residual-gap judges.
+
+The status of a verdict is found in three places. `Finding.status` compares one value with its bound,
+`verdict_from` turns a PASS that could have shown nothing into VACUOUS, and `joined` adds the continued run.
 """
 
 from __future__ import annotations

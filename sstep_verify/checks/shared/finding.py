@@ -87,6 +87,8 @@ class Finding:
         """FAIL iff the lower end exceeds the bound, PASS iff the upper end does not exceed a finite one.
 
         VACUOUS where something is known of the value and the bound is infinite: no defect could exceed it.
+        This comparison decides; the flags of single steps (checks/steps/judged.py) only choose what is
+        explained.
         """
         if self.lower > self.bound:
             return Status.FAIL
