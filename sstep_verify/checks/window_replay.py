@@ -6,8 +6,8 @@ windows do not enter, so nothing is amplified, and no later step heals an error:
 shows at its full size.
 
 Some windows are replayed so. All windows, or as many as fit, are screened in float64 as well; of a solver
-without a log, the first ones. Two kinds of run are not screened: those of a K-SVM solver that adds its
-increments, and those with maintained weights. A screen (sstep_verify/checks/window/screen.py) passes
+without a log, the first ones. Two kinds of run are not screened: that of a K-SVM solver that adds its
+increments, and that with maintained weights. A screen (sstep_verify/checks/window/screen.py) passes
 windows and fails none, since its bound is wider by the judge's own error. A window beyond that bound is
 replayed, the largest ratio first, or it is INCONCLUSIVE.
 

@@ -24,7 +24,7 @@ from sstep_reference.arithmetic import Float
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.window.one_window import WindowReplays
-from sstep_verify.oracle import window_ends as replay_window
+from sstep_verify.oracle import effects
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import Declaration, RunRequest
@@ -95,7 +95,7 @@ def found(scenario: Scenario, oracle: Oracle, declaration: Declaration, run, ter
     s = scenario.s
     case = Case(scenario.id, scenario.problem(), scenario.stream(), (s,), s, declaration)
     exact = abs(dose)  # dropped terms have effects of their own
-    with mock.patch.object(replay_window, "DOSE", exact):
+    with mock.patch.object(effects, "DOSE", exact):
         return WindowReplays(case, oracle).replay_and_compare(
             run, Window(0, s, ()), names=[term], diagnose=False
         )

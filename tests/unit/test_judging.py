@@ -246,7 +246,7 @@ def test_what_is_no_solver_is_refused_with_the_way_out(solver, what):
     ("declared", "form"),
     [
         ({"update": "added"}, "adds its increments"),
-        ({"weights": 0}, "beside maintained weights"),
+        ({"weights": 0}, "maintained weights"),
     ],
 )
 def test_forms_of_which_no_window_is_judged_in_float64_are_named(declared, form):
