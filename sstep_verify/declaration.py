@@ -69,6 +69,9 @@ class Exchange:
         Of kept-gram, rows of the Gram matrix that one collective reduces, >= 0; 0 for all of them.
     words : int
         Of column-cache, words of kernel rows that are kept from window to window, m a row, >= 0.
+    trailer : int
+        Words beside these in every reduction, >= 0, such as a status by which ranks fail together; of
+        reduce-scatter in the second of a window. The default, 0, is what the paper sends.
 
     Raises
     ------
@@ -80,24 +83,27 @@ class Exchange:
     --------
     >>> from sstep_verify import Exchange
     >>> Exchange("kept-gram", rows=256)
-    Exchange(kind='kept-gram', rows=256, words=0)
+    Exchange(kind='kept-gram', rows=256, words=0, trailer=0)
     """
 
     kind: str
     rows: int = 0
     words: int = 0
+    trailer: int = 0
 
     def __post_init__(self) -> None:
         if self.kind not in EXCHANGES:
             raise InputError(f"exchange {self.kind!r} is unknown; known: {', '.join(EXCHANGES)}")
-        for name, kind in (("rows", KEPT_GRAM), ("words", COLUMN_CACHE)):
+        kinds = {"rows": (KEPT_GRAM,), "words": (COLUMN_CACHE,), "trailer": set(EXCHANGES) - {PER_WINDOW}}
+        for name, having in kinds.items():
             count = getattr(self, name)
             if type(count) is not int or count < 0:
                 raise InputError(
                     f"exchange {self.kind}: {name} = {count!r}, but it must be a whole number >= 0"
                 )
-            if count and self.kind != kind:
-                raise InputError(f"exchange {self.kind}: {name} = {count} goes with exchange {kind} only")
+            if count and self.kind not in having:
+                others = " or ".join(kind for kind in EXCHANGES if kind in having)
+                raise InputError(f"exchange {self.kind}: {name} = {count} goes with exchange {others} only")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from sstep_verify.ranks import LIMIT
 from sstep_verify.ranks.environment import refuse_too_many
 from sstep_verify.solver.communicator import SelfCommunicator, communicator_of
 from sstep_verify.solver.data.partition import column_nonzeros, local_columns, padded, partition_of
+from sstep_verify.solver.packet import TRAILER
 from sstep_verify.solver.settings import Settings
 from sstep_verify.solver.training.intervals import Place, Training
 from sstep_verify.solver.training.schedule import Schedule, Stretch
@@ -74,7 +75,7 @@ class TrainingSolver:
             name=name,
             panels=False,
             log=log,
-            exchange=Exchange("gram") if gram and self._ranks == 1 and not tuned else None,
+            exchange=Exchange("gram", trailer=TRAILER) if gram and self._ranks == 1 and not tuned else None,
             level=0,
             weights=self._interval if gram else None,
             options={**declared.options, "interval": self._interval, "s tuned": tuned},

@@ -13,10 +13,10 @@ set-up Z = 1 where the RBF kernel is formed by norm expansion (the squared norms
     column-cache     as allreduce, but a window asks only for the rows that are not kept, and not at all if
                      none is missing
 
-and two words (status, signature) in every reduction, except the first of the two of reduce-scatter; where s
-is tuned on several ranks three, the third being the time from which all ranks choose s alike. Every
-rank hands the same words to the same reductions, so what one rank counts is the critical path, and P times
-that the total.
+and in every reduction, except the first of the two of reduce-scatter, the words of a trailer: none where a
+solver declares none (`Exchange.trailer`), of ours two (status, signature); where s is tuned on several
+ranks three, the third being the time from which all ranks choose s alike. Every rank hands the same words
+to the same reductions, so what one rank counts is the critical path, and P times that the total.
 
 Source: Theorems 1 and 2, "Bandwidth" and "Latency": H b m words in H reductions (Algorithm 3, line 6),
 s b m words in each of H / s (Algorithm 4, line 10). Exchange allreduce is that but for coordinates that a
@@ -94,23 +94,28 @@ def window_counts(
     return counts._replace(collectives=counts.collectives + more)
 
 
-def kept_gram_counts(samples: int, windows: int, rows: int, norms: bool, formed: bool = True) -> Counts:
+def kept_gram_counts(
+    samples: int, windows: int, rows: int, norms: bool, formed: bool = True, trailer: int = TRAILER
+) -> Counts:
     """Counts of a run that keeps all m kernel rows, and sums `rows` at once where it forms them."""
     columns = samples if formed else 0
     collectives = -(-columns // min(rows or samples, samples))
-    return _counts(samples, norms, windows, columns, collectives, samples * columns)
+    return _counts(samples, norms, windows, columns, collectives, samples * columns, trailer)
 
 
-def support_counts(samples: int, distinct: list[int], panels: list[int], norms: bool) -> Counts:
+def support_counts(
+    samples: int, distinct: list[int], panels: list[int], norms: bool, trailer: int = TRAILER
+) -> Counts:
     """Counts of a run whose window k has d_k rows over p_k of the m samples."""
     words = sum(rows * panel for rows, panel in zip(distinct, panels, strict=True))
-    return _counts(samples, norms, len(distinct), sum(distinct), len(distinct), words)
+    return _counts(samples, norms, len(distinct), sum(distinct), len(distinct), words, trailer)
 
 
-def column_cache_counts(samples: int, missing: list[int], norms: bool) -> Counts:
+def column_cache_counts(samples: int, missing: list[int], norms: bool, trailer: int = TRAILER) -> Counts:
     """Counts of a run whose windows ask for the rows that they lack, one number a window."""
     columns = sum(missing)
-    return _counts(samples, norms, len(missing), columns, sum(map(bool, missing)), samples * columns)
+    asking = sum(map(bool, missing))
+    return _counts(samples, norms, len(missing), columns, asking, samples * columns, trailer)
 
 
 def schedule(exchange: str, samples: int, counts: Iterable[int], norms: bool) -> Iterator[Reduction]:

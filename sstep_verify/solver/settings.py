@@ -23,6 +23,7 @@ from sstep_verify.errors import InputError
 from sstep_verify.problems import Hinge, IndexStream, Kernel, LinearKernel, Loss, Problem, Ridge
 from sstep_verify.problems.transforms import require_usable
 from sstep_verify.solver.data.partition import PARTITIONS
+from sstep_verify.solver.packet import TRAILER
 
 GRAM_ROWS = 256
 """Rows of a kept Gram matrix that are formed, and reduced, at once."""
@@ -128,8 +129,10 @@ class Options:
     @property
     def _communicated(self) -> Exchange:
         if self.keep_gram:
-            return Exchange(KEPT_GRAM, rows=GRAM_ROWS)
-        return Exchange(COLUMN_CACHE, words=self.cache) if self.cache else Exchange(self.exchange)
+            return Exchange(KEPT_GRAM, rows=GRAM_ROWS, trailer=TRAILER)
+        if self.cache:
+            return Exchange(COLUMN_CACHE, words=self.cache, trailer=TRAILER)
+        return Exchange(self.exchange, trailer=TRAILER)
 
     def declaration(self, ranks: int) -> Declaration:
         """What the solver is with these options on some ranks."""

@@ -11,7 +11,7 @@ import numpy as np
 from sstep_verify import ProductionSolver, Trajectory
 from sstep_verify.campaign.verdicts.case import stored_as
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.declaration import KNOWN, Declaration, Exchange
+from sstep_verify.declaration import KNOWN, PER_WINDOW, Declaration, Exchange
 from sstep_verify.problems import (
     IndexStream,
     Kernel,
@@ -115,6 +115,12 @@ def planned(generator: np.random.Generator, row: dict[str, str]) -> Planned:
     return Planned(Either(solver, variant, lambda request: bool(request.variant)), case, values, drawn)
 
 
+def _exchange(row: dict[str, str]) -> Exchange:
+    """The exchange of a row; ranks that several make have a trailer of two words."""
+    kind = row["exchange"]
+    return Exchange(kind, trailer=2 if kind != PER_WINDOW and row["ranks"] == "several" else 0)
+
+
 def _drawn(generator: np.random.Generator, row: dict[str, str], kernel: Kernel) -> LegalSolver:
     order = row["summation"] if row["summation"] != "any" else one_of(generator, ORDERS)
     undeclared: Any = {name: row[name] for name in MADE} | {"clamped": row["clamped"] == YES}
@@ -124,7 +130,7 @@ def _drawn(generator: np.random.Generator, row: dict[str, str], kernel: Kernel) 
     declared = Declaration(
         "drawn",
         **values,
-        exchange=Exchange(row["exchange"]) if row["exchange"] else None,
+        exchange=_exchange(row) if row["exchange"] else None,
         ranks=number if row["ranks"] == "several" else 1,
         weights={KEPT: 0, AGAIN: number}.get(row["weights"]),
         level=int(row["level"]),

@@ -164,7 +164,8 @@ class LegalSolver(Choices):
         columns = sum(np.unique(blocks[first : first + request.s]).size for first in ends)
         collectives = len(ends) + norms
         counts = {"windows": len(ends), "panel columns": columns, "collectives": collectives}
-        words = problem.samples * (columns + norms) + 2 * collectives
+        trailer = declared.exchange.trailer if declared.exchange else 0
+        words = problem.samples * (columns + norms) + trailer * collectives
         digests = [(fingerprint(alpha),) * declared.ranks for alpha in made.alphas]
         return {
             "counters": counts | {"words": words},

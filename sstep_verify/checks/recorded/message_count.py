@@ -156,25 +156,27 @@ def expected_counts(case: Case, s: int, trajectory: Trajectory) -> list[dict[str
     Without the words for exchange support where the run has no log: they depend on a.
     """
     declared, samples = _declared(case), case.problem.samples
+    trailer = declared.trailer
     norms = case.problem.kernel.of_distance and case.formulas.rbf == "norm-expansion"
     if declared.kind == KEPT_GRAM:
         sizes = samples, -(-trajectory.length // s), declared.rows, norms
-        return [messages.kept_gram_counts(*sizes, formed=formed).counters for formed in (True, False)]
+        return [messages.kept_gram_counts(*sizes, formed, trailer).counters for formed in (True, False)]
     if declared.kind == COLUMN_CACHE:
         capacity = min(declared.words // samples, samples)
         missing = cache_misses(_drawn(case, s, trajectory), samples, capacity)
-        return [messages.column_cache_counts(samples, missing, norms).counters]
+        return [messages.column_cache_counts(samples, missing, norms, trailer).counters]
     if declared.kind == SUPPORT:
         return [_of_support(case, s, trajectory, norms)]
     distinct = distinct_columns(case, s, trajectory)
-    return [messages.window_counts(declared.kind, samples, distinct, norms).counters]
+    return [messages.window_counts(declared.kind, samples, distinct, norms, trailer).counters]
 
 
 def _of_support(case: Case, s: int, trajectory: Trajectory, norms: bool) -> dict[str, int]:
     samples, log = case.problem.samples, trajectory.log
     draws = case.stream.blocks(trajectory.start, trajectory.start + trajectory.length)
     known = np.zeros(draws.shape) if log is None else log
-    counts = messages.support_counts(samples, *panel_sizes(draws, known, s, trajectory.alphas[0]), norms)
+    sizes = panel_sizes(draws, known, s, trajectory.alphas[0])
+    counts = messages.support_counts(samples, *sizes, norms, _declared(case).trailer)
     return {name: count for name, count in counts.counters.items() if log is not None or name != "words"}
 
 

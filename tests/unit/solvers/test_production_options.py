@@ -70,8 +70,10 @@ def test_the_declared_exchange_is_the_one_that_is_run(options, exchange, weights
 
 
 def test_options_that_change_counts_or_bits_are_declared():
-    assert Options(keep_gram=True).declaration(1).exchange == Exchange("kept-gram", rows=GRAM_ROWS)
-    assert Options(cache=77).declaration(1).exchange == Exchange("column-cache", words=77)
+    assert Options(keep_gram=True).declaration(1).exchange == Exchange(
+        "kept-gram", rows=GRAM_ROWS, trailer=2
+    )
+    assert Options(cache=77).declaration(1).exchange == Exchange("column-cache", words=77, trailer=2)
     assert Options(exchange="gram", recompute=5).declaration(1).weights == 5
 
 
