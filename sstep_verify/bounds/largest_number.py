@@ -15,7 +15,8 @@ Let A bound every ``|a_i|`` of a run up to some step; increments are at most 2A.
 * K-SVM: a gradient is at most ``g = 1 + (1 + 2s) omega A + (m + 2s) k A``, or, if that is less,
   with the sum of the terms of a kernel row, 2 s more of the largest, and those of A'a in the place of
   ``(m + 2s) k``. L2: the quotient is at most ``2 C g``. L1: a quotient that overflows is infinite and is
-  clipped to an end of the box.
+  clipped to an end of the box. A quotient may be a product with ``1 / eta``, which is infinite where eta
+  is below the smallest normal number and not 0; times a gradient of 0 that is no number.
 * K-RR: a right-hand side is at most ``R = ||y|| + m A + 2 (m + 2 s b) k A / lambda`` and errs by ``rho =
   gamma_N R + 2 (m + 2 s b) A delta / lambda``, delta the largest delta_K. The computed solution solves
   ``(G + dG) D = r`` with ``||dG|| <= e`` (rounding/block/factorisation.py, and the rounding of G). For
@@ -51,7 +52,7 @@ from sstep_verify.bounds.box import accumulation_error, largest_clipped, largest
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem, SquaredHinge
 from sstep_verify.problems.kernels import parameters_of
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, unit_roundoff
+from sstep_verify.rounding.arithmetic import OUTWARD, gamma, largest_normal, norm, unit_roundoff
 from sstep_verify.rounding.block.factorisation import solve_bound
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.rows import some_rows
@@ -82,6 +83,8 @@ def largest_number(problem: Problem, declaration: Declaration, s: int, block: in
             return np.inf
         if problem.is_svm:
             found = _gradient(problem, declaration, s, largest)
+            if _may_overflow_inverted(problem, declaration):
+                return np.inf
             if problem.kernel.of_distance and declaration.rbf == "norm-expansion":
                 found *= np.exp(rounded * _entry(problem)[1])
         else:
@@ -111,6 +114,16 @@ def _entry(problem: Problem) -> tuple[float, float]:
     kernel = problem.kernel
     norm = float(np.max(np.square(problem.dense).sum(axis=1))) * OUTWARD
     return max(1.0, float(kernel.diagonal(np.array([norm]))[0])), max(1.0, kernel.largest(norm))
+
+
+def _may_overflow_inverted(problem: Problem, declaration: Declaration) -> bool:
+    """Whether the reciprocal of a curvature may overflow; a sample of zeros has none that is formed."""
+    squares = np.square(problem.dense)
+    norms = squares.sum(axis=1)
+    curvatures = problem.kernel.diagonal(norms) + problem.boxed.shift
+    formed = (problem.dense != 0).any(axis=1) | (curvatures > 0)
+    low = formed & ~(curvatures * largest_normal(declaration.precision) >= 2 * OUTWARD)
+    return bool(low.any())
 
 
 def _parameters(problem: Problem) -> list[float]:

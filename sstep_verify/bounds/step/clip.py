@@ -158,8 +158,8 @@ def unclipped_bound(constants, gradient_error, curvature, curvature_error, value
     off = curvature_error + constants.curvature * curvature
     off += constants.underflow_error if constants.shift > 0.0 else 0.0  # omega may be subnormal
     lower, largest = curvature - off, constants.sums.largest
-    if not (lower > 0.0 and curvature + off <= largest):
-        return np.inf
+    if not (lower * largest >= 1.0 and curvature + off <= largest):
+        return np.inf  # its reciprocal may overflow, or underflow
     if not gradient_error <= constants.sums.longest * largest:
         return np.inf  # a sum of the gradient's terms may overflow
     quotient, size = abs(value - new) + knot, abs(new) + knot

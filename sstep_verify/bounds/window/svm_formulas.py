@@ -188,8 +188,8 @@ def _unclipped_error(solver, formed, u, gradient_error, entry_error, quotient, n
 
 @compiled_borrowing
 def _local_error(rows, solver, state, i, formed, point):
-    """Error of the unclipped new value made in this step; infinite where the curvature may be 0."""
-    if not formed.lower > 0.0:
+    """Error of the unclipped new value made in this step; infinite where 1 over the curvature may be."""
+    if not formed.lower * solver.limit >= 1.0:
         return np.inf
     u, made, used, count = solver.u, state.counts[MADE], state.counts[USED], state.radius.size
     spread = formed.spread / formed.lower * OUTWARD
@@ -228,6 +228,8 @@ def _clipped(rows, solver, state, i, formed, point, local):
         linear = rows.linear[state.sample[i]]
         decided = abs(linear) != box.threshold and abs(finish_flat(box, linear)) < np.inf
         return (off if decided else width + off), 0.0, False
+    if not formed.lower * solver.limit >= 1.0:
+        return np.inf, 0.0, False  # 0 times an infinite reciprocal is no number
     if not local < np.inf:
         counts[UNDECIDED] += 1
         return width + off, 0.0, False
