@@ -10,6 +10,9 @@ import numpy as np
 GIVEN = "given"
 """`Trajectory.stopped` of a vector that was handed over as it is: nothing was run."""
 
+OWN_RULE = ("tolerance", "stagnation")
+"""`Trajectory.stopped` of runs that their solver ended by a rule of its own."""
+
 RAISED = "raised"
 """`Trajectory.stopped` of a run whose solver raised an error, which is `Trajectory.raised`."""
 

@@ -95,8 +95,15 @@ def _judge_run(
             terms.append(Term(name, Status.VACUOUS, math.inf, planned, 0, 0, why=why))
             continue
         other, claims[name] = trajectories[metamorphic_key(s, name)], relation.claim
-        states = [changed.back(state) for state in other.alphas]
-        compared[name] = compare_bits(name, original, other.iterations, states)
+        # A run that its solver's own rule ended has no later points.
+        shared = np.isin(other.iterations, original.iterations)
+        points = other.iterations[shared]
+        if points.size < 2:
+            planned = original.iterations.size - 1
+            terms.append(Term(name, Status.VACUOUS, math.inf, planned, 0, 0, why=Why.NOT_RECORDED))
+            continue
+        states = [changed.back(state) for state in other.alphas[shared]]
+        compared[name] = compare_bits(name, original, points, states)
         # Whether an injected defect would have shown on this run.
         blinded, count = blind(case, relation, original), len(states) - 1
         terms.append(

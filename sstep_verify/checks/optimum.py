@@ -1,6 +1,7 @@
 """Check optimum: a run that claims to have converged has.
 
-A run claims it where its case carries a claim and the run ended by it, not at its cap. K-SVM: the duality
+A run claims it where it ended by a rule, not at its cap, and says which gap (K-SVM) or residual (K-RR) it
+reached, or was told which to reach, or where the observer ended it at one. K-SVM: the duality
 gap of the final a, moved into the box, is at most the claimed one plus what rounding lets a correct run
 mistake for it. K-RR: the distance from the certified a* is at most the claimed one plus the same. Values
 are enclosed in float64 first, and in balls where float64 cannot decide.
@@ -15,6 +16,7 @@ Q-seminorm and the decision values, does not depend on that, and whether a* is p
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,7 +44,7 @@ from sstep_verify.oracle.choice import ORACLES
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, norm_upper, rounded_up, unit_roundoff
-from sstep_verify.trajectory import GIVEN, Trajectory
+from sstep_verify.trajectory import GIVEN, OWN_RULE, Trajectory
 from sstep_verify.verdict import Hint, Note, NoteKind, Place, Status, Verdict, Why
 
 if TYPE_CHECKING:
@@ -58,7 +60,8 @@ residual: 2-norm of y - M a, absolute (K-RR)."""
 def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[Verdict]:
     """Compare the end of a run that claims convergence with the certified optimum; no verdict at its cap.
 
-    `Case.claims` holds what a run that ended by its stopping rule claims, see `CLAIMS`.
+    `Case.claims` holds what a run that ended by the rule it was told claims, see `CLAIMS`. A run that ended
+    by a rule of its own claims what it says itself; if it says nothing there is no verdict.
 
     Raises
     ------
@@ -67,8 +70,12 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[V
         allows.
     """
     svm = case.problem.is_svm
-    known = {"tolerance", "gap" if svm else "residual"}
-    if trajectory.stopped == "iterations" or known.isdisjoint(case.claims):
+    name = "gap" if svm else "residual"
+    if trajectory.stopped in OWN_RULE and not case.told:
+        claim = trajectory.claims.get(name)
+        stated = trajectory.stopped == "tolerance" and claim is not None
+        case = replace(case, claims={name: claim.value + claim.rounding} if stated and claim else {})
+    if trajectory.stopped == "iterations" or {"tolerance", name}.isdisjoint(case.claims):
         return []
     if svm and not oracle.encloses:
         return [nothing_compared(ID, case, s, 1, Why.NEEDS_BALLS)]

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.every_s import judge_every_s, runs_of_every_s
 from sstep_verify.checks.short.runs import (
+    has_bound,
     short_key,
     short_length,
     short_request,
@@ -66,4 +67,5 @@ CHECK = Check(
     bounds=("bounds/window/svm", "bounds/window/ridge"),
     level=0,
     applies=applies,
+    bounded=has_bound,
 )

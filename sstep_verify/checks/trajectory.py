@@ -16,6 +16,7 @@ import numpy as np
 from sstep_verify.checks.shared.case import Case, Check
 from sstep_verify.checks.shared.outcome import right_at_one
 from sstep_verify.checks.short.runs import (
+    has_bound,
     short_key,
     short_length,
     short_request,
@@ -80,4 +81,5 @@ CHECK = Check(
     judge=judge,
     bounds=("bounds/window/svm", "bounds/window/ridge"),
     level=0,
+    bounded=has_bound,
 )

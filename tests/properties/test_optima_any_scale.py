@@ -212,7 +212,7 @@ def false_verdicts(truth: Truth) -> list[str]:
     for final in (near, 0.75 * near):
         trajectory = Trajectory(1, 0, np.array([0, 4]), np.array([0.0 * near, final]), stopped="tolerance")
         stream = IndexStream("uniform", problem.samples, 1, 4, seed=1)
-        case = Case("drawn", problem, stream, (1,), 4, DECLARED, claims={"tolerance": CLAIM})
+        case = Case("drawn", problem, stream, (1,), 4, DECLARED, claims={"tolerance": CLAIM}, told=True)
         with np.errstate(all="ignore"):
             (verdict,) = check.CHECK.judge(case, {run_key(1): trajectory}, truth.oracle)
         off, claimed = _off(truth, final)

@@ -89,6 +89,7 @@ def make_case(
         start=family.start,
         initial=seeded_start(problem, family.seed) if family.start else None,
         claims=_claims(family, problem),
+        told=family.solver in TRAINING,
         variants={name: item for name, item in declarations.items() if name},
         points=common_points(points) if family.stability else points,
         short=max(SHORT // unit, 1) * unit,

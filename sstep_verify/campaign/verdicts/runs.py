@@ -30,7 +30,7 @@ from sstep_verify.protocol import Observer, RunRequest, Solver
 from sstep_verify.report import case as report
 from sstep_verify.report.case import NOTHING_RUN
 from sstep_verify.runs import asked_of, make_run, unmade
-from sstep_verify.trajectory import GIVEN, Raised, Trajectory
+from sstep_verify.trajectory import GIVEN, OWN_RULE, Raised, Trajectory
 from sstep_verify.verdict import Verdict, Why
 
 SHORTEST = 1e-3
@@ -122,7 +122,7 @@ def make_runs(
         begin = time.perf_counter()
         trajectory = run(key, request, part, monitor)
         seconds = time.perf_counter() - begin
-        if trajectory.stopped in ("tolerance", "stagnation", GIVEN):
+        if trajectory.stopped in (*OWN_RULE, GIVEN):
             with np.errstate(
                 over="ignore", invalid="ignore"
             ):  # A vector that was handed over may be anything.
@@ -258,7 +258,7 @@ def too_few(
         if check.level is None or check.level > case.declaration.level:
             continue
         for s in case_of(check, case).s_values:
-            if not (check.applies(case, s) and check.affordable(case, s)):
+            if not (check.applies(case, s) and check.affordable(case, s) and check.bounded(case, s)):
                 continue
             needed = 1
             if check.by_windows:
@@ -267,12 +267,25 @@ def too_few(
             # Several verdicts on one run judge different things (residual-gap: every state).
             executed = min((verdict.executed for verdict in found), default=0)
             planned = max((verdict.planned for verdict in found), default=needed)
-            if executed < needed:
+            if executed < needed and not _ended_before(check, replace(case, s_values=(s,)), trajectories):
                 short.append(
                     f"{check.id}, {case.id}, s = {s}: {executed} of "
                     f"{counted(planned, 'planned comparison')} executed, {needed} needed"
                 )
     return tuple(short)
+
+
+def _ended_before(check: Check, case: Case, trajectories: Mapping[str, Trajectory]) -> bool:
+    """Whether a run that a check asked for ended by its solver's own rule before the iterations wanted.
+
+    Nothing need be left of it to compare, which its verdict says; what a run that ended at once shows is
+    none of its steps, so no s is right by it.
+    """
+    wanted = check.wanted(case, trajectories).values()
+    return any(
+        run.stopped in OWN_RULE and run.asked is not None and run.length < run.asked.iterations
+        for run in wanted
+    )
 
 
 def left_out(case: Case, checks: Sequence[str], minimum_windows: int) -> list[Verdict]:

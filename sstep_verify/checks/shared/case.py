@@ -59,6 +59,9 @@ class Case:
         What other options of the same solver declare, by the name that a request for them carries.
     claims : mapping of str to float
         What the runs claim of their end, such as a tolerance reached; box: how far a may leave its box.
+    told : bool
+        Whether the solver was told to reach these claims. If not they are what the observer ends a run at,
+        and one that ends by a rule of its own claims what it says itself.
     windows : int
         Windows sampled per run, beside those chosen because a term acts in them.
     replay_limit : int
@@ -98,6 +101,7 @@ class Case:
     diagnose: bool = True
     further: tuple[int, ...] = ()
     restarts: bool = True
+    told: bool = False
     scaled: bool = False
     as_given: bool = False
     classical_right: bool = False
@@ -220,6 +224,9 @@ class Check:
     applies, affordable : callable
         Of (case, s): whether it judges the run of this s, by task and declaration; whether this run is
         within the case's replay limit.
+    bounded : callable
+        Of (case, s): whether runs of the declared form have a bound at all; where they have none nothing
+        need have been compared.
     primary : bool
         Whether it judges the steps of a run: an s is right only if a primary check passed it.
     by_windows : bool
@@ -247,6 +254,7 @@ class Check:
     level: int | None = None
     applies: Callable[[Case, int], bool] = every_run
     affordable: Callable[[Case, int], bool] = every_run
+    bounded: Callable[[Case, int], bool] = every_run
     primary: bool = False
     by_windows: bool = False
     all_runs: bool = False

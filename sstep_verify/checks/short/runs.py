@@ -63,6 +63,11 @@ def short_request(case: Case, s: int) -> RunRequest:
     return RunRequest(case.problem, case.stream, s, short_length(case), record=short_points(case, s))
 
 
+def has_bound(case: Case, s: int) -> bool:
+    """Whether a run of the declared form has bound C: weights maintained in float32 have none yet."""
+    return case.formulas.weights is None or case.formulas.precision == "float64"
+
+
 class ShortTruth:
     """Everything about the short runs of a case that does not depend on the solver's output."""
 

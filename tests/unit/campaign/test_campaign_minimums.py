@@ -10,6 +10,7 @@ from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.case import Case, run_key
 from sstep_verify.declaration import Declaration, Exchange
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, Ridge
+from sstep_verify.runs import asked_of
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Status, Verdict, Why
 
@@ -125,3 +126,26 @@ def test_what_the_replay_limit_leaves_out_has_a_verdict_that_says_so():
         assert verdict.why is Why.TOO_LARGE
     assert left_out(_case(), tuple(CHECKS), 2) == []
     assert left_out(case, ("box",), 2) == []
+
+
+@pytest.mark.parametrize("check", ["trajectory", "sstep-equals-classical"])
+def test_nothing_is_needed_of_a_check_that_has_no_bound_for_the_declared_form(check):
+    case = _case(declaration=replace(EVERYTHING, precision="float32"))
+    nothing = [replace(one, executed=0 if one.check == check else 2) for one in _all_executed(case)]
+    assert _short(case, nothing) == ()
+
+
+def test_a_run_that_ended_by_its_own_rule_need_not_reach_what_is_compared():
+    case, check = _case(), CHECKS["trajectory"]
+    request = check.runs(case)
+    nothing = [replace(one, executed=0 if one.check == "trajectory" else 2) for one in _all_executed(case)]
+    for stopped, lines in (("tolerance", 0), ("iterations", 2)):
+        early = {
+            key: replace(
+                Trajectory(one.s, 0, np.array([0, one.s]), np.zeros((2, SAMPLES)), stopped=stopped),
+                asked=asked_of(one),
+            )
+            for key, one in request.items()
+        }
+        made = _trajectories(case) | early
+        assert len(too_few(case, tuple(CHECKS), nothing, made, 2)) == lines

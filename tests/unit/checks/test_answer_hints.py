@@ -103,7 +103,9 @@ def test_the_answer_of_an_ordinary_run_that_fails_is_explained_too():
     stream = IndexStream("uniform", 32, 1, 4, 0)
     wrong = Trajectory(1, 0, np.array([0, 4]), np.array([np.zeros(32), 32 * optimum(problem)]))
     wrong = replace(wrong, stopped="tolerance")
-    case = Case("case", problem, stream, (1,), 4, Declaration("mine"), claims={"tolerance": 1e-8})
+    case = Case(
+        "case", problem, stream, (1,), 4, Declaration("mine"), claims={"tolerance": 1e-8}, told=True
+    )
     (verdict,) = check.CHECK.judge(case, {"s=1": wrong}, Oracle(problem))
     assert readings(verdict) == [ReadingKind.SCALED]
     assert verdict.hints[0].detail[3:5] == (32.0, "m")

@@ -170,7 +170,7 @@ def test_one_start_is_planned_and_tried_for_an_optimum(loss):
     case, tested = named_case(loss, RBFKernel(0.5), s_values=(4,), iterations=400)
     verdict = judged(
         optimum,
-        replace(case, claims={"tolerance": 1e-3}),
+        replace(case, claims={"tolerance": 1e-3}, told=True),
         tested,
         lambda run: replace(run, stopped="tolerance"),
     )[4]
@@ -188,7 +188,7 @@ def test_what_an_optimum_is_judged_by_are_plain_numbers(loss, size):
         rounding = None if size is None else np.full(run.alphas.shape, size)
         return replace(run, stopped="tolerance", rounding=rounding)
 
-    verdict = judged(optimum, replace(case, claims={"tolerance": 1e-3}), tested, ended)[4]
+    verdict = judged(optimum, replace(case, claims={"tolerance": 1e-3}, told=True), tested, ended)[4]
     assert {type(value) for value in (verdict.ratio, verdict.measured, verdict.bound)} == {float}
     assert {type(term.detection_limit) for term in verdict.terms} == {float}
     assert (NoteKind.ROUNDED in [note.kind for note in verdict.notes]) == (size is not None)
