@@ -1,0 +1,49 @@
+"""A correct solver of every form that can be declared passes a profile, with nothing left incomplete."""
+
+from __future__ import annotations
+
+import pytest
+
+from sstep_verify import Declaration, Exchange, verify
+from studies.legal.arithmetic import ORDERS
+from studies.legal.solver import LegalSolver
+
+FORMS = {
+    "single precision": {"precision": "float32"},
+    "added": {"update": "added"},
+    "frozen, logged": {"update": "frozen", "log": True},
+    "frozen, single precision": {"update": "frozen", "precision": "float32", "log": True},
+    "rows": {"products": "rows", "panels": True},
+    "difference": {"rbf": "difference"},
+    "no trailer": {"exchange": Exchange("allreduce"), "level": 3},
+    "trailer, ranks": {"exchange": Exchange("allreduce", trailer=2), "level": 3, "ranks": 3},
+    "per window": {"exchange": Exchange("per-window"), "level": 3},
+    "no exchange": {"level": 3},
+    "start": {"level": 1},
+    "final alpha": {"level": 0},
+}
+"""Fields of a declaration, by what they say."""
+
+SOLVES = ("ldl", "lu", "orthogonal")
+
+
+def exit_code(order: str, task: str, **fields) -> int:
+    """The exit code of smoke for a solver of these fields."""
+    solver = LegalSolver(Declaration("form", **fields), order)
+    report = verify(solver, "smoke", tasks=[task], seed=1)
+    assert report.passed, report
+    return report.results.summary.exit_code
+
+
+@pytest.mark.parametrize("task", ["svm-l1", "krr"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_correct_solver_of_a_declared_form_passes(form: str, task: str) -> None:
+    """Exit code 0: no FAIL, and no comparison that is missing."""
+    order = ORDERS[list(FORMS).index(form) % len(ORDERS)]
+    assert exit_code(order, task, **FORMS[form]) == 0
+
+
+@pytest.mark.parametrize("factorisation", SOLVES)
+def test_a_correct_solver_of_a_declared_factorisation_passes(factorisation: str) -> None:
+    """Of K-RR."""
+    assert exit_code("pairwise", "krr", factorisation=factorisation) == 0
