@@ -82,6 +82,7 @@ PLANNED: dict[str, tuple[str, ...]] = {
 
 NO_PLAN = {
     "restarts": "which runs a program may be asked for: of the same runs the same verdicts",
+    "told": "whether a claim is the solver's or the observer's: the bound on it is the same",
     "oracle": "who evaluates: a campaign of its own compares both",
     "problem": "told by task, kernel, storage, range and data",
     "stream": "told by block",
