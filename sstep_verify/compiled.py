@@ -6,21 +6,29 @@ says, and not an exception. No fast-math flag is set, but for functions of one k
 sums are taken in an order that the compiler chooses, as those of a library's products are, and may fuse a
 product with a sum, which the bounds of sums allow.
 
-Three interfaces of numba are used that its manual does not have. Each stands beside what it saves, and all
-works without it: `BORROWS`, `RUNTIME`, and where the cache of a function lies.
+What is compiled is kept on disk, with a digest. A file that is damaged, cut or empty is removed, and its
+function compiled again; where nothing can be kept, every process compiles, and `unkept` says why.
+
+Four interfaces of numba are used that its manual does not have. Each stands beside what it saves, and all
+works without it: `BORROWS`, `RUNTIME`, where the cache of a function lies, and how its files are read.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
 import os
-from collections.abc import Callable
+import pickle
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 import numba
 from llvmlite import binding
 from numba.core import event
+
+from sstep_verify.files.homes import user_cache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -55,9 +63,42 @@ COMPILING = event.TimingListener()  # type: ignore[no-untyped-call]
 event.register("numba:compile", COMPILING)  # type: ignore[no-untyped-call]
 
 
+class UncachedWarning(UserWarning):
+    """What is compiled cannot be kept on disk, so that every process compiles it again."""
+
+
+WAY_OUT = "name a folder that can be written in $NUMBA_CACHE_DIR"
+
+_unkept: dict[str, None] = {}
+_told: list[str] = []
+
+
+def unkept() -> str:
+    """Why what is compiled cannot be kept on disk; empty if it is, as far as anything was compiled."""
+    return next(iter(_unkept), "")
+
+
+def warn_if_unkept() -> None:
+    """Say it once in a process, by an `UncachedWarning`; where warnings are errors, nothing."""
+    if (reason := unkept()) and not _told:
+        _told.append(reason)
+        with contextlib.suppress(UncachedWarning):
+            warnings.warn(told_unkept(), UncachedWarning, stacklevel=3)
+
+
+def told_unkept() -> str:
+    """The line on it, with the way out."""
+    return f"compiled loops are not kept, so every process compiles them again: {unkept()}; {WAY_OUT}"
+
+
 def compile_seconds() -> float:
     """Seconds that this process has spent on compiling: 0 where all was found in the cache."""
     return float(COMPILING.duration) if COMPILING.done else 0.0
+
+
+def later_runs() -> str:
+    """What later runs do about what this one compiled."""
+    return "later runs compile them again" if unkept() else "later runs find them in the compiler's cache"
 
 
 def compiled(function: Function) -> Function:
@@ -98,39 +139,118 @@ def _made(function: Function, *, counted: bool, **flags: Any) -> Function:
         )
         return decorate(function)
 
-    dispatcher = made(cacheable)
+    try:
+        with _in_a_folder_of_the_user():
+            dispatcher = made(cacheable)
+    except (RuntimeError, OSError):  # No folder can be written: neither beside the source nor at home.
+        _unkept["neither its folder nor one of the user can be written"] = None
+        return cast(Function, made(cache=False))
     if cacheable and not _forget_if_older(dispatcher, function):
         return cast(Function, made(cache=False))
     if cacheable:
-        _load_as_kept(dispatcher)
+        _guard_kept(dispatcher)
     return cast(Function, dispatcher)
+
+
+@contextlib.contextmanager
+def _in_a_folder_of_the_user() -> Iterator[None]:
+    """Let numba take no name from the working folder, such as ``~`` where this user has no home."""
+    before, named = os.environ.get("XDG_CACHE_HOME"), user_cache()
+    os.environ["XDG_CACHE_HOME"] = str(named or os.devnull)  # In which no folder can be.
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["XDG_CACHE_HOME"]
+        else:
+            os.environ["XDG_CACHE_HOME"] = before
+
+
+def kept_in() -> str:
+    """The folder in which functions of this file would be kept; empty if in none that can be written."""
+    dispatcher = compiled(_add_one)
+    return getattr(getattr(dispatcher, "stats", None), "cache_path", None) or ""
+
+
+def _add_one(number: int) -> int:
+    return number + 1
 
 
 for _name, _address in RUNTIME.items():
     binding.add_symbol(_name if _name.startswith("_") else f"NRT_{_name}", _address)
 
 
-def _load_as_kept(dispatcher: Any) -> None:
-    """Let the cache of a function be looked into as it is, and an entry that cannot be read be none.
+def _guard_kept(dispatcher: Any) -> None:
+    """Let what is kept of a function be looked into as it is; what cannot be read or kept is as if absent.
 
     Numba makes all ready to compile before it looks: what it knows of every type, and a runtime that is
     compiled anew in each process, though what is kept of a function has its own copy. Addresses are all
     that is needed of it; whatever is not kept is compiled as ever. What is kept names the classes of the
-    arguments by their modules, and cannot be read once another version has them elsewhere.
+    arguments by their modules, and cannot be read once another version has them elsewhere; a file may be
+    damaged or cut, and is removed. A disk may be full, or a folder read-only by now.
     """
     cache: Any = getattr(dispatcher, "_cache", None)
-    if not (hasattr(cache, "load_overload") and hasattr(cache, "flush")):
+    if not (hasattr(cache, "load_overload") and hasattr(cache, "save_overload")):
         return
     look = cache._load_overload if RUNTIME and hasattr(cache, "_load_overload") else cache.load_overload
+    put, folder = cache.save_overload, getattr(cache, "cache_path", None)
+    _add_digests(getattr(cache, "_cache_file", None))
 
     def load(signature: Any, target: Any) -> Any:
         try:
             return look(signature, target)
-        except (ImportError, AttributeError):
-            cache.flush()
+        except Exception:
+            for path in _kept_files(folder, dispatcher.py_func):
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
             return None
 
-    cache.load_overload = load
+    def save(signature: Any, data: Any) -> None:
+        try:
+            put(signature, data)
+        except Exception as error:
+            _unkept[f"{folder}: {getattr(error, 'strerror', None) or error}"] = None
+
+    cache.load_overload, cache.save_overload = load, save
+
+
+def _add_digests(file: Any) -> None:
+    """Let both files of a function end in a digest, and an error be raised of one that does not."""
+    names = ("_dump", "_load_index", "_load_data", "_index_path", "_data_path")
+    if not all(hasattr(file, name) for name in names):
+        return
+    dump, load_index, load_data = file._dump, file._load_index, file._load_data
+
+    def dumped(content: Any) -> bytes:
+        written: bytes = dump(content)
+        return written + hashlib.sha256(written).digest()
+
+    def index() -> Any:
+        with contextlib.suppress(FileNotFoundError), open(file._index_path, "rb") as handle:
+            pickle.load(handle)  # The version of numba.
+            _require_digest(handle.read())
+        return load_index()
+
+    def data(name: str) -> Any:
+        with open(file._data_path(name), "rb") as handle:
+            _require_digest(handle.read())
+        return load_data(name)
+
+    file._dump, file._load_index, file._load_data = dumped, index, data
+
+
+def _require_digest(content: bytes) -> None:
+    size = hashlib.sha256().digest_size
+    if hashlib.sha256(content[:-size]).digest() != content[-size:]:
+        raise ValueError("it is not what was written")
+
+
+def _kept_files(folder: str | None, function: Callable[..., Any]) -> list[os.DirEntry[str]]:
+    """The files in which a function is kept, in the folder that numba names; OSError if it is not there."""
+    stem = os.path.basename(function.__code__.co_filename).removesuffix(".py")
+    name = f"{stem}.{function.__qualname__}-".translate({ord("<"): None, ord(">"): None})
+    entries = os.scandir(folder) if folder else ()
+    return [entry for entry in entries if entry.name.startswith(name)]
 
 
 _CALLED: dict[str, frozenset[str]] = {}
@@ -159,11 +279,9 @@ def _forget_if_older(dispatcher: Any, function: Callable[..., Any]) -> bool:
         return True
     if (folder := getattr(getattr(dispatcher, "stats", None), "cache_path", None)) is None:
         return False
-    stem = os.path.basename(function.__code__.co_filename).removesuffix(".py")
     with contextlib.suppress(OSError):
         newest = max(os.stat(file).st_mtime for file in files)
-        for cached in os.scandir(folder):
-            same = cached.name.startswith(f"{stem}.{function.__qualname__}-")
-            if same and cached.stat().st_mtime <= newest:
+        for cached in _kept_files(folder, function):
+            if cached.stat().st_mtime <= newest:
                 os.unlink(cached)
     return True

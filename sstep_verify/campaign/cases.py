@@ -221,7 +221,7 @@ def load_data(name: str, directory: str | None, task: str | None = None) -> Data
     cannot be had, or used.
     """
     if directory and not knows(name):
-        inside = Path(directory).expanduser() / name
+        inside = Path(os.path.expanduser(directory)) / name
         if inside.is_file():
             return load(inside, directory=directory, task=task)
     return load(name, directory=directory, task=task)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from nobody import as_nobody
 from numba.core.errors import NumbaError
 
 from sstep_verify import compiled as inner
@@ -130,14 +132,25 @@ class Files:
         for name, text in (("first", FIRST.format(1)), ("second", SECOND), ("third", THIRD)):
             (folder / f"{name}.py").write_text(text)
 
-    def said(self, *before: str) -> str:
-        """What the third prints: its result, and whether all was made ready to compile."""
+    def said(self, *before: str, file_size: int | None = None) -> str:
+        """What the third prints: its result, and whether all was made ready to compile.
+
+        No file that it writes may have more bytes than `file_size`.
+        """
         paths = [str(self.folder), os.environ.get("PYTHONPATH", "")]
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join(filter(None, paths)), "NUMBA_CACHE_DIR": str(self.folder / "kept"),
         }  # fmt: skip
         command = [sys.executable, *before, str(self.folder / "third.py")]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+        def limit() -> None:
+            if file_size is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
+
+        ended = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=True, preexec_fn=limit
+        )
+        return ended.stdout
 
     def kept(self) -> dict[str, int]:
         """What is kept of the third, and when it was written."""
@@ -166,6 +179,72 @@ def test_without_the_interfaces_what_calls_another_file_is_never_kept(files):
     assert not files.kept()
     (files.folder / "first.py").write_text(FIRST.format(5))
     assert files.said("-c", ABSENT) == "6 True\n"
+
+
+CUT, EMPTY, CHANGED, OTHER = "cut", "empty", "changed", "other"
+
+
+def damaged(content: bytes, kind: str) -> bytes:
+    """What is left of a file: a part, nothing, all with one bit changed, or something else."""
+    if kind == CHANGED:
+        place = len(content) * 2 // 3
+        return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+    return {CUT: content[:60], EMPTY: b"", OTHER: np.random.Generator(np.random.PCG64(3)).bytes(500)}[kind]
+
+
+def test_a_damaged_file_of_the_cache_is_removed_and_its_function_compiled_again(files):
+    files.said()
+    for ending in ("nbi", "nbc"):
+        kept = sorted((files.folder / "kept").rglob(f"*.{ending}"))
+        for path, kind in zip(kept, (CHANGED, CUT, EMPTY, OTHER), strict=True):
+            path.write_bytes(damaged(path.read_bytes(), kind))
+        assert files.said() == "2 True\n"
+        assert files.said() == "2 False\n"
+
+
+def test_what_a_full_disk_cannot_keep_is_compiled_in_every_process(files):
+    assert files.said(file_size=40) == "2 True\n"
+    assert not files.kept()
+    assert files.said(file_size=40) == "2 True\n"
+    assert files.said() == "2 True\n"
+    assert files.said() == "2 False\n"
+
+
+UNKEPT = """
+import warnings
+from third import outer
+from sstep_verify import compiled
+print(outer(1), bool(compiled.unkept()))
+with warnings.catch_warnings(record=True) as found:
+    warnings.simplefilter("error" if {errors} else "always")
+    compiled.warn_if_unkept()
+    compiled.warn_if_unkept()
+print([one.category.__name__ for one in found])
+"""
+
+
+@pytest.mark.parametrize("errors", [False, True])
+@pytest.mark.parametrize("home", ["none", "read-only"])
+def test_where_nothing_can_be_kept_it_is_said_once(files, home, errors):
+    """Neither the folder of the source nor a home can be written, or this user has no home at all."""
+    program = UNKEPT.format(errors=errors)
+    variables = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    variables["PYTHONPATH"] = os.pathsep.join([str(files.folder), variables.get("PYTHONPATH", "")])
+    (files.folder / "home").mkdir()
+    if home == "read-only":
+        variables["HOME"] = str(files.folder / "home")
+    (files.folder / "work").mkdir()
+    for path in (files.folder / "home", files.folder):
+        path.chmod(0o555)
+    try:
+        ended = as_nobody(
+            [sys.executable, "-B", "-c", program], env=variables, cwd=files.folder / "work", text=True
+        )
+    finally:
+        files.folder.chmod(0o755)
+    # Neither a folder that is named "~" nor any other.
+    assert not list((files.folder / "work").iterdir())
+    assert ended.stdout.splitlines() == ["2 True", "[]" if errors else "['UncachedWarning']"]
 
 
 KIND = "from typing import NamedTuple\nclass Kind(NamedTuple):\n    x: float\n"

@@ -82,6 +82,7 @@ def part_findings() -> Iterator[Finding]:
     """Look at all parts but MPI, one after another."""
     yield blas()
     yield from map(package, PACKAGES)
+    yield kept_loops()
     yield octave()
     yield from data_sets()
 
@@ -131,6 +132,19 @@ def package(wanted: Package) -> Finding:
     return Finding(part, "ok", version)
 
 
+def kept_loops() -> Finding:
+    """Whether compiled loops can be kept on disk, and in which folder."""
+    from sstep_verify.compiled import AVAILABLE, WAY_OUT, kept_in, unkept
+
+    part, without = "compiled loops", "every process compiles them again, for half a minute or more"
+    if not AVAILABLE:
+        return Finding(part, "missing", "nothing is compiled (NUMBA_DISABLE_JIT)", without, "unset it")
+    folder = kept_in()
+    if not folder or unkept():
+        return Finding(part, "missing", f"not kept: {unkept()}", without, WAY_OUT)
+    return Finding(part, "ok", f"kept in {folder}")
+
+
 def octave() -> Finding:
     """GNU Octave, which runs the MATLAB form of the algorithms."""
     program = shutil.which("octave-cli")
@@ -155,7 +169,7 @@ def data_sets() -> Iterator[Finding]:
     from sstep_verify.problems.data.registry import registry
     from sstep_verify.problems.data.svmlight import SUFFIXES
 
-    folder = Path(os.environ.get(FOLDER_VARIABLE) or "").expanduser()
+    folder = Path(os.path.expanduser(os.environ.get(FOLDER_VARIABLE) or ""))
     if not os.environ.get(FOLDER_VARIABLE):
         way_out = f"export {FOLDER_VARIABLE}=FOLDER, or leave it to the download"
         found = f"{FOLDER_VARIABLE} is not set"

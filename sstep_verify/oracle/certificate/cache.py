@@ -8,29 +8,31 @@ an entry, so it proves nothing: an entry is an answer only once all it states ha
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 
 from sstep_verify import __version__
 from sstep_verify.errors import InputError
 from sstep_verify.files import write_text
+from sstep_verify.files.homes import user_cache
 from sstep_verify.oracle.certificate.file import VERSION, encode, read_certificate
 from sstep_verify.oracle.verify.certificate import verify_certificate
 from sstep_verify.oracle.verify.record import Certificate, CertificateError, subject_of
 from sstep_verify.problems import Problem
 
 
-def cache_folder() -> Path:
-    """``$XDG_CACHE_HOME/sstep-verify``, or ``~/.cache/sstep-verify``."""
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(home) if os.path.isabs(home) else Path.home() / ".cache") / "sstep-verify" / "certificates"
+def cache_folder() -> Path | None:
+    """``$XDG_CACHE_HOME/sstep-verify``, or ``~/.cache/sstep-verify``; None where there is no home."""
+    home = user_cache()
+    return home / "sstep-verify" / "certificates" if home else None
 
 
-def cache_path(problem: Problem, digits: int) -> Path:
-    """File that holds the certificate of a problem to so many digits, if any does."""
+def cache_path(problem: Problem, digits: int) -> Path | None:
+    """File that holds the certificate of a problem to so many digits, if any does; None without a home."""
+    if (folder := cache_folder()) is None:
+        return None
     subject = subject_of(problem)
     content = repr((VERSION, __version__, subject, digits))
-    return cache_folder() / f"{hashlib.sha256(content.encode()).hexdigest()}.json"
+    return folder / f"{hashlib.sha256(content.encode()).hexdigest()}.json"
 
 
 def proved(problem: Problem, digits: int) -> tuple[Certificate | None, str]:
@@ -44,8 +46,11 @@ def proved(problem: Problem, digits: int) -> tuple[Certificate | None, str]:
         Why an entry that is there could not be used; empty otherwise.
     """
     path = cache_path(problem, digits)
-    if not path.exists():
-        return None, ""
+    try:
+        if path is None or not path.exists():
+            return None, ""
+    except OSError as error:
+        return None, f"the cache of certificates cannot be looked into: {path}: {error.strerror}"
     try:
         certificate = read_certificate(path)
         if certificate.subject != subject_of(problem):
@@ -59,6 +64,8 @@ def proved(problem: Problem, digits: int) -> tuple[Certificate | None, str]:
 def keep(problem: Problem, digits: int, certificate: Certificate) -> str:
     """Store a certificate; a note if that was not possible, else an empty string."""
     path = cache_path(problem, digits)
+    if path is None:
+        return "the certificate was not kept in the cache: no home; name a folder in $XDG_CACHE_HOME"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, encode(certificate))

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from sstep_verify.errors import DataError, InputError, MissingExtraError, closest, require
 from sstep_verify.files import shortened
+from sstep_verify.files.homes import user_cache
 from sstep_verify.problems.data import embedded
 from sstep_verify.problems.data.embedded import ONE_CLASS
 from sstep_verify.problems.data.labels import CLASSES, describe_mapping, two_classes
@@ -204,7 +205,7 @@ def _folders(directory: str | Path | None) -> Iterator[tuple[Path, str]]:
             continue
         if not os.path.isdir(os.path.expanduser(folder)):
             raise InputError(f"{origin} is {str(folder)!r}, which is not an existing folder")
-        yield Path(folder).expanduser(), origin
+        yield Path(os.path.expanduser(folder)), origin
 
 
 def _pinned_file(pinned: Pinned, path: Path, source: str, task: str | None, way_out: str) -> DataSet:
@@ -230,7 +231,9 @@ def _download(pinned: Pinned, attempts: list[str]) -> Path:
         pooch = require("pooch", "data")
         pooch.get_logger().setLevel("WARNING")
         known = pinned.sha256.get(Path(pinned.page).suffix)
-        cache = os.environ.get(CACHE_VARIABLE) or pooch.os_cache("sstep_verify")
+        cache = os.environ.get(CACHE_VARIABLE) or (user_cache() and pooch.os_cache("sstep_verify"))
+        if not cache:
+            raise FileNotFoundError(f"there is no home to keep it in; name a folder in ${CACHE_VARIABLE}")
         return Path(
             pooch.retrieve(
                 pinned.url,

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from sstep_verify.compiled import compile_seconds
+from sstep_verify.compiled import compile_seconds, later_runs
 from sstep_verify.errors import counted
 from sstep_verify.files import claim, write_whole
 from sstep_verify.problems import Problem
@@ -272,10 +272,7 @@ def _shares(partition: Partition, timers: Sequence[Mapping[str, float]]) -> Iter
 def _compiling() -> Iterator[str]:
     """What inner loops that were compiled in this run have cost it, and no later one."""
     if seconds := compile_seconds():
-        yield (
-            f"{seconds:.1f} s of this run went into compiling inner loops (rank 0): later runs find them "
-            "in the compiler's cache"
-        )
+        yield f"{seconds:.1f} s of this run went into compiling inner loops (rank 0): {later_runs()}"
 
 
 def _ending(problem: Problem, training: Training) -> str:

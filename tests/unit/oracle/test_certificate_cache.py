@@ -168,3 +168,14 @@ def test_an_entry_of_another_problem_is_a_miss():
     found, note = proved(problem(), DIGITS)
     assert found is None
     assert "another problem" in note
+
+
+def test_without_a_home_nothing_is_kept_and_no_folder_made(monkeypatch, tmp_path):
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    monkeypatch.chdir(tmp_path)
+    assert cache_path(problem(), DIGITS) is None
+    assert proved(problem(), DIGITS) == (None, "")
+    assert "XDG_CACHE_HOME" in keep(problem(), DIGITS, None)
+    assert not list(tmp_path.iterdir())

@@ -116,3 +116,15 @@ def test_a_cache_that_cannot_be_made_tells_all_ways_too(toy, tmp_path, monkeypat
     monkeypatch.setenv(datasets.CACHE_VARIABLE, str(tmp_path / "file" / "cache"))
     with pytest.raises(InputError, match="--data DIR"):
         datasets.load("toy")
+
+
+def test_without_a_home_nothing_is_downloaded_and_no_folder_made(toy, site, monkeypatch, tmp_path):
+    for name in ("HOME", "XDG_CACHE_HOME", datasets.CACHE_VARIABLE):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    with pytest.raises(InputError, match=datasets.CACHE_VARIABLE):
+        datasets.load("toy")
+    assert not site[1]
+    assert not list((tmp_path / "work").iterdir())
