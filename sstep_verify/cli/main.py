@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import gc
 import importlib
 import json
@@ -23,6 +24,7 @@ import click
 from sstep_verify import __version__
 from sstep_verify.errors import InputError, MissingExtraError, SstepVerifyError, closest, visible
 from sstep_verify.files.paths import shortened
+from sstep_verify.files.streams import open_standard_streams
 
 PIPE_CLOSED = 141
 """Exit code of a program whose output nobody reads any more, as a shell tells it (128 + SIGPIPE)."""
@@ -43,6 +45,8 @@ MACHINE: tuple[tuple[Any, str, str], ...] = (
     (MALFORMED, "a file is malformed or cut short", "make or fetch it again"),
 )
 """Errors that are not ours, what to say of them, and the way out."""
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 COMMANDS = {
     "check": "Judge a solver of your own: a program of any language, or a Python object.",
@@ -106,6 +110,9 @@ def _refuse(code: int, show: Callable[[], None]) -> NoReturn:
     sys.exit(code)
 
 
+OUTPUT, ERRORS = "standard output", "standard error"
+
+
 class LazyGroup(click.Group):
     """A group whose commands live in ``sstep_verify.cli.commands`` and load at first use.
 
@@ -161,11 +168,18 @@ def cli() -> None:
     """
 
 
-class Escaping:
-    """A stream of text that shows what a terminal would obey, of arguments, names and words of programs."""
+class UnreadError(Exception):
+    """Nobody reads standard output any more; at the OSError click ends with the code of a failed check."""
 
-    def __init__(self, inner: Any):
-        self._inner = inner
+
+class Escaping:
+    """A stream of text that shows what a terminal would obey, of arguments, names and words of programs.
+
+    What cannot be written to standard error (`name`) is lost, and ends nothing.
+    """
+
+    def __init__(self, inner: Any, name: str):
+        self._inner, self._name = inner, name
 
     def write(self, text: str) -> int:
         """Write a text; a bar begins, and may end, with a carriage return of its own."""
@@ -173,8 +187,22 @@ class Escaping:
         body = text.removeprefix(bar).removesuffix(bar)
         text = text[: len(bar)] + visible(body, "\n\t") + text[len(bar) + len(body) :]
         encoding = getattr(self._inner, "encoding", None) or "utf-8"
-        written: int = self._inner.write(text.encode(encoding, "backslashreplace").decode(encoding))
-        return written
+        self._try(self._inner.write, text.encode(encoding, "backslashreplace").decode(encoding))
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand over what is held back."""
+        self._try(self._inner.flush)
+
+    def _try(self, work: Callable[..., object], *given: object) -> None:
+        try:
+            work(*given)
+        except OSError as error:
+            if self._name == ERRORS:
+                return
+            if isinstance(error, BrokenPipeError):
+                raise UnreadError from error
+            raise OSError(error.errno, error.strerror, self._name) from error
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -182,9 +210,10 @@ class Escaping:
 
 @contextlib.contextmanager
 def escaping() -> Iterator[None]:
-    """Let both streams of this process show control characters."""
+    """Let both streams of this process show control characters, and be open."""
+    open_standard_streams()
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (Escaping(stream) for stream in before)
+    sys.stdout, sys.stderr = map(Escaping, before, (OUTPUT, ERRORS))  # type: ignore[assignment]
     try:
         yield
     finally:
@@ -208,26 +237,60 @@ def main() -> None:
             if is_silent():
                 nowhere = held.enter_context(open(os.devnull, "w", encoding="utf-8"))
                 held.enter_context(contextlib.redirect_stdout(nowhere))
-            cli.main(standalone_mode=False)
+            _run()
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
-    except click.Abort:
+    except click.Abort as aborted:
+        if isinstance(aborted.__cause__, EOFError):  # Of a file: nothing here waits for input.
+            _end(aborted.__cause__)
         _refuse(130, lambda: click.echo("aborted", err=True))
     except click.ClickException as refusal:
         _refuse(2, _successor(refusal).show)
-    except BrokenPipeError:
-        # Whoever read the output has enough of it; what is still held back must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (UnreadError, BrokenPipeError):
+        # Whoever read the output has enough of it.
+        _drop_output()
         sys.exit(PIPE_CLOSED)
     except Exception as error:
-        line, code = told(error)
-        if line and code == 2:
-            _refuse(code, lambda: click.echo(line, err=True))
-        if not line:
-            traceback.print_exc()
-            line = "internal error: this is a defect of sstep_verify, not of the solver tested"
-        click.echo(line, err=True)
-        sys.exit(code)
+        _end(error)
+
+
+def _end(error: Exception) -> NoReturn:
+    """End with what is to be said of an error; with its traceback if it is a defect of ours."""
+    line, code = told(error)
+    if isinstance(error, OSError) and error.filename == OUTPUT:
+        _drop_output()
+    if line and code == 2:
+        _refuse(code, lambda: click.echo(line, err=True))
+    if not line:
+        traceback.print_exception(error)
+        line = "internal error: this is a defect of sstep_verify, not of the solver tested"
+    click.echo(line, err=True)
+    sys.exit(code)
+
+
+def _run() -> None:
+    """Run the command; what it said is written, and if loops cannot be kept, that is said, before it ends.
+
+    Held back until the end of the process, an error of writing would have no exit code of ours.
+    """
+    try:
+        cli.main(standalone_mode=False)
+    except SystemExit:
+        _finish()
+        raise
+    _finish()
+
+
+def _finish() -> None:
+    sys.stdout.flush()
+    inner = sys.modules.get("sstep_verify.compiled")
+    if inner is not None and inner.unkept() and not is_silent():
+        click.echo(f"note: {inner.told_unkept()}", err=True)
+
+
+def _drop_output() -> None:
+    """Let what is still held back of the output not complain at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _successor(refusal: click.ClickException) -> click.ClickException:
@@ -253,6 +316,8 @@ def told(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError):
         paths = [shortened(str(name)) for name in (error.filename, error.filename2) if name is not None]
         reason = ": ".join([*paths, error.strerror or text])
+        if error.errno in FULL:
+            return f"error: {reason}; make room there, or raise the limit (ulimit -f)", 4
         return f"error: {reason}; check the path and its permissions", 2
     for kinds, reason, way_out in MACHINE:
         if isinstance(error, kinds):

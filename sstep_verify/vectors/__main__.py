@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from sstep_verify.errors import InputError, visible
+from sstep_verify.files.streams import open_standard_streams
 from sstep_verify.vectors.layout import MOST_VECTORS, write_vectors
 from sstep_verify.vectors.record import VectorError
 from sstep_verify.vectors.verify import verify_vectors
@@ -67,4 +68,5 @@ def _proved(folder, done) -> tuple[str, dict[str, object]]:
 
 
 if __name__ == "__main__":
+    open_standard_streams()
     command(prog_name="python -m sstep_verify.vectors")

@@ -68,6 +68,21 @@ def test_a_defect_of_ours_is_told_with_its_traceback(monkeypatch, capsys, error)
     assert text.endswith("internal error: this is a defect of sstep_verify, not of the solver tested\n")
 
 
+def test_the_end_of_a_file_is_no_interrupt(monkeypatch, capsys):
+    """Click takes one for the end of its input, at which it aborts."""
+
+    @click.command()
+    def reads():
+        raise EOFError("Ran out of input")
+
+    monkeypatch.setattr(boundary, "cli", reads)
+    monkeypatch.setattr(sys, "argv", ["sstep-verify"])
+    with pytest.raises(SystemExit) as caught:
+        boundary.main()
+    assert caught.value.code == 2
+    assert "Ran out of input" in capsys.readouterr().err
+
+
 def test_a_reader_that_has_enough_ends_the_program_in_silence(monkeypatch, tmp_path):
     with open(tmp_path / "out", "w", encoding="ascii") as out:
         monkeypatch.setattr(sys, "stdout", out)
