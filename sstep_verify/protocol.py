@@ -11,6 +11,7 @@ import numpy as np
 
 from sstep_verify.declaration import Declaration as Declaration
 from sstep_verify.errors import InputError
+from sstep_verify.problems.problem import require_real
 from sstep_verify.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ class RunRequest:
             raise InputError(
                 f"K-SVM draws one coordinate a step, but the stream has b = {self.stream.block}"
             )
+        if self.initial is not None:
+            require_real("a0", self.initial)
         if self.initial is not None and np.shape(self.initial) != (self.problem.samples,):
             raise InputError(
                 f"a0 has shape {np.shape(self.initial)}, but {self.problem.name} has "

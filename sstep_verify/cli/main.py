@@ -213,7 +213,7 @@ def escaping() -> Iterator[None]:
     """Let both streams of this process show control characters, and be open."""
     open_standard_streams()
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = map(Escaping, before, (OUTPUT, ERRORS))  # type: ignore[assignment]
+    sys.stdout, sys.stderr = map(Escaping, before, (OUTPUT, ERRORS))
     try:
         yield
     finally:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sstep_verify.errors import InputError, of_type
+from sstep_verify.errors import InputError, of_type, shown
 from sstep_verify.problems import kernels, losses
 from sstep_verify.problems.kernels import Kernel
 from sstep_verify.problems.losses import BoxedLoss, Dual, Hinge, Loss, Ridge, SquaredHinge
@@ -210,17 +210,52 @@ class Problem:
         return f"{self.name} / {kernels.describe(self.kernel)} / {losses.describe(self.loss)}"
 
 
-def _frozen_array(values, what: str) -> np.ndarray:
+NOT_REAL = {
+    "b": "", "i": "", "u": "", "f": "",
+    "c": "take the real part (.real) if the other is 0",
+    "O": "make numbers of its entries (.astype(float))",
+    "S": "make numbers of its entries, such as -1.0 and 1.0 of two labels",
+    "U": "make numbers of its entries, such as -1.0 and 1.0 of two labels",
+    "M": "make numbers of points of time, such as seconds since the first",
+    "m": "make numbers of spans of time (/ numpy.timedelta64(1, 's'))",
+    "V": "take one of its fields",
+}  # fmt: skip
+"""Kinds of the entries of an array, and the way out from those that are no real numbers."""
+
+
+def require_real(what: str, values: Any) -> None:
+    """InputError unless values, which `what` names, are real numbers, none of which is masked."""
+    rows = values if isinstance(values, (list, tuple)) else ()
+    if any(isinstance(one, np.ma.MaskedArray) for one in (values, *rows)):
+        raise InputError(
+            f"{what} = {_on_one_line(values)}: a masked array, but what is missing has no value here; "
+            "fill it (.filled(0.0)), or leave those samples out"
+        )
     try:
-        array = np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
+        array = values if sp.issparse(values) else np.asarray(values)
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{what} must be numbers: {error}") from error
+    if way_out := NOT_REAL.get(array.dtype.kind, "make real numbers of its entries"):
+        raise InputError(
+            f"{what} = {_on_one_line(values)}: of type {array.dtype}, needed are real numbers; {way_out}"
+        )
+
+
+def _on_one_line(values: Any) -> str:
+    return " ".join(shown(values).split())
+
+
+def _frozen_array(values, what: str) -> np.ndarray:
+    require_real(what, values)
+    array = np.array(values, dtype=np.float64, order="C")
     array.setflags(write=False)
     return array
 
 
 def _frozen_matrix(data, name: str):
     sparse: bool = sp.issparse(data)
+    if sparse:
+        require_real(f"{name}: the data", data)
     held = data if sparse else _frozen_array(data, f"{name}: the data")
     if held.ndim != 2:
         raise InputError(f"{name}: the data must be a matrix, but have {held.ndim} dimensions")

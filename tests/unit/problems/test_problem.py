@@ -11,6 +11,7 @@ from toy_problem import DATA, LABELS, problem
 from sstep_verify.errors import InputError
 from sstep_verify.problems import (
     Hinge,
+    IndexStream,
     LinearKernel,
     PolynomialKernel,
     Problem,
@@ -18,6 +19,7 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.protocol import RunRequest
 
 STORAGE = {"dense": np.array, "csr": sp.csr_array, "csc": sp.csc_array, "coo": sp.coo_array}
 
@@ -155,7 +157,10 @@ def test_labels_other_than_plus_and_minus_one_are_named(loss, targets, found):
         ),
         ({"kernel": RBFKernel}, "kernel = <class .*RBFKernel'> of type type; needed is a kernel"),
         ({"loss": 1.0}, r"loss = 1\.0 of type float; needed is a loss, such as Hinge\(C=1\.0\)"),
-        ({"targets": ["a", "b", "a", "b"]}, "targets must be numbers: could not convert .* 'a'"),
+        (
+            {"targets": ["a", "b", "a", "b"]},
+            r"targets = \['a', 'b', 'a', 'b'\]: of type <U1, .* such as -1.0",
+        ),
         ({"data": [[1.0], [2.0, 3.0]]}, "the data must be numbers"),
     ],
     ids=["a name", "a kernel's name", "a kernel's class", "a loss", "targets", "data"],
@@ -215,3 +220,46 @@ def test_sparse_data_too_large_to_be_made_dense_are_refused_with_the_figure():
         InputError, match=r"wide: 2 x 2147483647 values, .* take 32\.0 GiB, but at most 16 GiB"
     ):
         made.dense  # noqa: B018
+
+
+# --- what is no real number ---------------------------------------------------------------------------
+
+ODD = {
+    "masked": lambda values: np.ma.array(values, mask=values > 0),
+    "masked, nothing missing": np.ma.array,
+    "rows that are masked": lambda values: [np.ma.array(row, mask=row > 0) for row in values],
+    "complex": lambda values: values + 0j,
+    "complex64": lambda values: values.astype(np.complex64),
+    "objects": lambda values: values.astype(object),
+    "None": lambda values: np.where(values > 0, None, values).tolist(),
+    "whole numbers beyond every type": lambda values: (values.astype(int).astype(object) * 10**30).tolist(),
+    "points of time": lambda values: values.astype(int).astype("datetime64[s]"),
+    "spans of time": lambda values: values.astype(int).astype("timedelta64[s]"),
+    "text": lambda values: values.astype(str),
+    "bytes": lambda values: values.astype("S9"),
+    "fields": lambda values: values.astype([("x", float)]),
+    "sparse, complex": lambda values: sp.csr_array(np.atleast_2d(values) + 0j),
+}
+"""What is made of an array that is no array of real numbers."""
+
+
+@pytest.mark.parametrize(
+    ("field", "kind"),
+    [("data", kind) for kind in ODD]
+    + [("targets", kind) for kind in ODD if not kind.startswith(("rows", "sparse"))],
+)
+def test_what_is_no_real_number_is_refused_with_the_way_out(field, kind):
+    values = ODD[kind](DATA if field == "data" else LABELS)
+    with pytest.raises(InputError) as caught:
+        problem(**{field: values})
+    name, _, rest = str(caught.value).partition(" = ")
+    assert name.endswith(field)
+    assert len(rest.rpartition("; ")[2].split()) > 2
+    assert "\n" not in rest
+
+
+@pytest.mark.parametrize("kind", [one for one in ODD if not one.startswith(("rows", "sparse"))])
+def test_a_start_that_is_no_real_number_is_refused(kind):
+    stream = IndexStream("uniform", LABELS.size, 1, 4, seed=0)
+    with pytest.raises(InputError, match="a0 ="):
+        RunRequest(problem(), stream, 1, 4, initial=ODD[kind](LABELS))
