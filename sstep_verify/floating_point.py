@@ -1,5 +1,8 @@
 """The floating-point environment of this thread: rounding to nearest, and subnormal numbers that are kept.
 
+And how NumPy treats floating-point errors, and Python its warnings: judgement has its own state of both
+(`own_state`), a solver's code that of whoever had it judged (`state_of_caller`).
+
 Every bound and every judgement assumes the IEEE default. A library linked with ``-ffast-math`` sets
 flush-to-zero and denormals-are-zero in the thread that loads it, and says nothing; what is computed there
 afterwards, by whomever, takes numbers below the smallest normal one as 0. Looked at here is how arithmetic
@@ -10,9 +13,15 @@ Source: IEEE 754-2019, sections 4.3 and 7.5; ``fenv.h`` of ISO C.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import functools
 import struct
 import warnings
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 FLUSHED, READ_AS_ZERO = "flush-to-zero", "denormals-are-zero"
 
@@ -65,3 +74,92 @@ def restore_with_warning(when: str) -> None:
             EnvironmentWarning,
             stacklevel=3,
         )
+
+
+OWN: dict[str, Any] = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+"""How NumPy treats floating-point errors while this package computes: as it does by default."""
+
+SHOWN_AS = "default"
+"""What becomes meanwhile of a warning that the caller has as an error: it is shown."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass
+class _State:
+    """How NumPy treats errors, and which filters of warnings there are, where this package was called."""
+
+    errors: dict[str, Any]
+    filters: list[Any]
+
+
+_caller: ContextVar[_State | None] = ContextVar("state of the caller", default=None)
+"""That of the caller while this package computes; None while other code does."""
+
+
+def _filter(filters: list[Any]) -> None:
+    warnings.filters[:] = filters  # type: ignore[index]
+    warnings.filterwarnings("ignore", category=_NeverWarning, append=True)  # Lets it know of the change.
+
+
+class _NeverWarning(Warning):
+    """Is never given."""
+
+
+@contextlib.contextmanager
+def own_state() -> Iterator[None]:
+    """Let NumPy and the filters of warnings be as computations of this package need them.
+
+    A caller whose floating-point errors raise (``numpy.seterr(all="raise")``), or whose warnings are errors
+    (``python -W error``), would have a judgement end at an underflow.
+    """
+    if _caller.get() is not None:
+        yield
+        return
+    import numpy as np
+
+    shown = [
+        (SHOWN_AS, *rest) if action == "error" else (action, *rest) for action, *rest in warnings.filters
+    ]
+    token = _caller.set(_State(dict(np.geterr()), list(warnings.filters)))
+    try:
+        with np.errstate(**OWN), warnings.catch_warnings():
+            _filter(shown)
+            yield
+    finally:
+        _caller.reset(token)
+
+
+@contextlib.contextmanager
+def state_of_caller(keep: bool = False) -> Iterator[None]:
+    """Let both be as the caller has them, for code that is not of this package.
+
+    What that code makes of them is as before afterwards, or, to `keep`, is there again in the next call: a
+    module that is imported may set them for all that it defines.
+    """
+    import numpy as np
+
+    state = _caller.get()
+    token = _caller.set(None)
+    try:
+        with np.errstate(**(state.errors if state else {})), warnings.catch_warnings():
+            if state is not None:
+                _filter(state.filters)
+            try:
+                yield
+            finally:
+                if keep and state is not None:
+                    state.errors, state.filters = dict(np.geterr()), list(warnings.filters)
+    finally:
+        _caller.reset(token)
+
+
+def in_own_state(function: Function) -> Function:
+    """Let a function compute in `own_state`."""
+
+    @functools.wraps(function)
+    def wrapped(*arguments: Any, **named: Any) -> Any:
+        with own_state():
+            return function(*arguments, **named)
+
+    return wrapped  # type: ignore[return-value]

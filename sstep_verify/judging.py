@@ -7,7 +7,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 from sstep_verify.errors import InputError, listed, of_type
-from sstep_verify.floating_point import restore_with_warning
+from sstep_verify.floating_point import in_own_state, restore_with_warning
 
 if TYPE_CHECKING:
     from sstep_verify.checks.shared.case import Case, Check
@@ -22,6 +22,7 @@ def is_whole(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
+@in_own_state
 def judge(
     solver: Solver,
     problem: Problem,

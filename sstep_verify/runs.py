@@ -12,7 +12,6 @@ import signal
 import sys
 import sysconfig
 import traceback
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from types import ModuleType
@@ -29,7 +28,7 @@ from sstep_verify.errors import (
     ResultError,
     RunError,
 )
-from sstep_verify.floating_point import restore, restore_with_warning
+from sstep_verify.floating_point import own_state, restore, restore_with_warning, state_of_caller
 from sstep_verify.problems import Problem
 from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import Observer, RunRequest, Solver, is_of_solver
@@ -115,14 +114,13 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     restore_with_warning(f"before a run of {solver.declaration.name}")
     ended: list[int] = []
     observing: list[BaseException] = []
-    settings = np.geterr()
     shared = SharedState()
     replaced: dict[str, None] = {}
 
     def observed(iteration: int, alpha: np.ndarray) -> bool:
         replaced.update(dict.fromkeys(shared.put_back()))
         try:
-            with np.errstate(**settings):
+            with own_state():
                 stop = observe is not None and bool(observe(iteration, alpha))
         except BaseException as error:
             observing.append(error)
@@ -134,7 +132,7 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     raised = None
     try:
         try:
-            with np.errstate(), warnings.catch_warnings():
+            with state_of_caller() if foreign else own_state():
                 result = solver.run(request, observe and observed)
         finally:
             replaced.update(dict.fromkeys(shared.put_back()))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sstep_verify.errors import FailedError, InputError, integer, listed, of_type
+from sstep_verify.floating_point import in_own_state
 from sstep_verify.judging import is_whole
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Report:
         return f"<p><strong>{html.escape(self._headline)}</strong></p><table>{head}{rows}</table>"
 
 
+@in_own_state
 def verify(
     solver: Solver | str,
     profile: str = "ci",
@@ -174,6 +176,7 @@ def _whole(name: str, given: Sequence[int]) -> tuple[int, ...]:
     return tuple(map(int, numbers))
 
 
+@in_own_state
 def reported(
     definition: Definition, only: str, out: str | Path | None = None, keep_runs: bool = False
 ) -> Report:
@@ -194,6 +197,7 @@ def reported(
         return Report(results, write_report(results, out, artefacts, keep=keep) if out else None)
 
 
+@in_own_state
 def parametrize_with_checks(
     solvers: Sequence[Solver | str],
     profile: str = "smoke",
@@ -232,6 +236,7 @@ def parametrize_with_checks(
     return pytest.mark.parametrize(("solver", "check"), parameters)
 
 
+@in_own_state
 def cases_of(definition: Definition) -> list[str]:
     """Ids of the cases of a campaign."""
     from sstep_verify.campaign.read import units_of

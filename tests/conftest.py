@@ -12,11 +12,17 @@ from compiled_first import compile_part
 from hypothesis import HealthCheck, settings
 from optional_parts import REQUIRED, absent
 
+from sstep_verify import floating_point
+
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
 settings.register_profile("deterministic", derandomize=True, database=None, **_COMMON)
 settings.register_profile("random", **_COMMON)
 PROFILE = os.environ.get("SSTEP_VERIFY_HYPOTHESIS", "deterministic")
 settings.load_profile(PROFILE)
+
+
+# A warning of ours that a setting of pytest has as an error ends a test, also inside of a judgement.
+floating_point.SHOWN_AS = "error"
 
 
 def pytest_addoption(parser):

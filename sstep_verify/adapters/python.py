@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import Any
 
 from sstep_verify.errors import InputError
-from sstep_verify.floating_point import restore_with_warning
+from sstep_verify.floating_point import restore_with_warning, state_of_caller
 from sstep_verify.protocol import NEEDED, ForeignSolver, Solver, checked_solver
 
 OURS = ["sstep_verify", "sstep_reference"]
@@ -41,7 +41,8 @@ def _imported(name: str, where: str) -> ModuleType:
     arguments, printed = sys.argv, io.StringIO()
     sys.argv = [name]
     try:
-        with contextlib.redirect_stderr(printed):  # A parser of arguments prints its usage there.
+        # A parser of arguments prints its usage on standard error.
+        with contextlib.redirect_stderr(printed), state_of_caller(keep=True):
             found = importlib.import_module(name)
     except KeyboardInterrupt:
         raise
@@ -93,11 +94,12 @@ def load_solver(name: str) -> Solver:
         sys.path.append(folder)
     found: Any = _imported(module_name, where)
     try:
-        for attribute in path.split("."):
-            found = getattr(found, attribute)
-        is_maker = not isinstance(found, Solver) or isinstance(found, type)
-        if is_maker and _makes_one(found):
-            found, is_maker = found(), False
+        with state_of_caller(keep=True):
+            for attribute in path.split("."):
+                found = getattr(found, attribute)
+            is_maker = not isinstance(found, Solver) or isinstance(found, type)
+            if is_maker and _makes_one(found):
+                found, is_maker = found(), False
     except KeyboardInterrupt:
         raise
     except BaseException as error:

@@ -25,6 +25,7 @@ from sstep_verify.campaign.model import (
     attempted,
     heard_by,
 )
+from sstep_verify.floating_point import in_own_state
 from sstep_verify.provenance import THREAD_VARIABLES
 
 POLL_SECONDS = 0.2
@@ -180,6 +181,7 @@ class _Worker:
         self.pipe.close()
 
 
+@in_own_state
 def _serve(pipe: Connection, kind: Kind) -> None:
     """Run what is handed over; the interrupt is the parent's business, and its death the end of this."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

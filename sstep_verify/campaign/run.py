@@ -27,6 +27,7 @@ from sstep_verify.campaign.model import (
 )
 from sstep_verify.campaign.pool import spread
 from sstep_verify.campaign.read import kind_of, units_of
+from sstep_verify.floating_point import in_own_state
 from sstep_verify.provenance import collect, peak_memory
 from sstep_verify.report.results import ERRORS, Campaign, Results
 
@@ -83,6 +84,7 @@ def enough(units: Sequence[Unit], workers: int) -> list[Unit]:
     return [replace(unit, keys=(key,)) for unit in units for key in unit.keys]
 
 
+@in_own_state
 def run_campaign(plan: Plan, progress: Progress = lambda *_: None) -> Results:
     """Run a campaign to its end, or until interrupted, and sum it up.
 

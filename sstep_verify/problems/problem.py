@@ -232,7 +232,7 @@ def require_real(what: str, values: Any) -> None:
             "fill it (.filled(0.0)), or leave those samples out"
         )
     try:
-        array = values if sp.issparse(values) else np.asarray(values)
+        array: Any = values if sp.issparse(values) else np.asarray(values)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{what} must be numbers: {error}") from error
     if way_out := NOT_REAL.get(array.dtype.kind, "make real numbers of its entries"):
