@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import hashlib
 import os
+import re
 import resource
 import select
 import shutil
@@ -35,6 +36,9 @@ TAIL = 4000
 
 LAST_LINES, LONGEST_LINE = 3, 200
 """Lines of the end of what a program printed that a verdict shows, and characters of each."""
+
+RULE = re.compile(r"[-=*#_]{8,}")
+"""A line across a launcher's message."""
 
 SETUP_LIMIT = 600.0
 """Seconds that a set-up may take."""
@@ -88,17 +92,48 @@ class Ended:
     @property
     def said(self) -> tuple[str, ...]:
         """The last lines of what it said on standard error, or on standard output where that is empty."""
-        found = (
-            [line.strip() for line in text.splitlines() if line.strip()]
-            for text in (self.errors, self.output)
-        )
-        lines = next(filter(None, found), [])
-        return tuple(line[:LONGEST_LINE] for line in lines[-LAST_LINES:])
+        lines, _ = self._last
+        return tuple(line[:LONGEST_LINE] for line in lines)
 
     @property
     def last_words(self) -> str:
-        """The last line of what it said, for messages."""
-        return f"; its last words: {self.said[-1]}" if self.said else "; it said nothing"
+        """The last line of what it said, for messages; of a launcher's message the beginning."""
+        lines, framed = self._last
+        if not lines:
+            return "; it said nothing"
+        return f"; its last words: {(' '.join(lines) if framed else lines[-1])[:LONGEST_LINE]}"
+
+    @property
+    def _last(self) -> tuple[list[str], bool]:
+        return next(
+            filter(lambda found: found[0], map(last_lines, (self.errors, self.output))), ([], False)
+        )
+
+
+def last_lines(text: str) -> tuple[list[str], bool]:
+    """The last lines of a text that say something, and whether they are a launcher's message.
+
+    Such a message stands between two rules, and says first what happened; or it stands below one, in a few
+    lines. Before it is kept what stands above it last, which is the program's own.
+    """
+    lines = [line.strip() for line in text.splitlines()]
+    rules = [place for place, line in enumerate(lines) if RULE.fullmatch(line)]
+    below = _telling(lines[rules[-1] :]) if rules else []
+    if len(rules) > 1 and not below:
+        begin, end = rules[-2:]
+        paragraphs = "\n".join(lines[begin + 1 : end]).split("\n\n")
+        message = [" ".join(told) for one in paragraphs if (told := _telling(one.splitlines()))]
+    elif 0 < len(below) <= LAST_LINES:
+        begin, message = rules[-1], below
+    else:
+        return _telling(lines)[-LAST_LINES:], False
+    above = [line for line in _telling(lines[:begin]) if not line.startswith("=")]
+    return [*above[-1:], *message][:LAST_LINES], bool(message)
+
+
+def _telling(lines: Sequence[str]) -> list[str]:
+    """Lines that hold a letter or a digit."""
+    return [line for line in lines if any(map(str.isalnum, line))]
 
 
 def execute(

@@ -19,6 +19,7 @@ from sstep_verify.adapters.program import (
     ProgramSolver,
     set_up,
 )
+from sstep_verify.adapters.program.run import Ended, execute
 from sstep_verify.checks import contract
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.errors import InputError, NoLogError, ProgramError, RefusedError
@@ -163,6 +164,93 @@ def test_a_run_that_is_none_fails_the_contract(mode, item):
 )
 def test_the_last_lines_that_a_program_printed_are_kept(mode, said):
     assert make_run(ending(mode), request(log=True)).raised.said == said
+
+
+RULE = 74 * "-"
+ROOT = f"""{RULE}
+mpirun has detected an attempt to run as root.
+
+Running as root is *strongly* discouraged as any mistake (e.g., in
+defining TMPDIR) or bug can result in catastrophic damage to the OS
+file system, leaving your system in an unusable state.
+
+We reiterate our advice against doing so - please proceed at your own risk.
+{RULE}
+"""
+SLOTS = f"""{RULE}
+There are not enough slots available in the system to satisfy the 64
+slots that were requested by the application:
+
+  ./solver
+
+Either request fewer slots for your application, or make more slots
+available for use.
+{RULE}
+"""
+ABSENT = f"""{RULE}
+mpirun was unable to launch the specified application as it could not access
+or execute an executable:
+
+Executable: ./no-such-program
+Node: here
+{RULE}
+"""
+OWN = f"""Traceback (most recent call last):
+ValueError: a bad thing
+{RULE}
+Primary job  terminated normally, but 1 process returned
+a non-zero exit code. Per user-direction, the job has been aborted.
+{RULE}
+"""
+MPICH = """a bad thing
+===================================================================================
+=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES
+=   YOU CAN IGNORE THE BELOW CLEANUP MESSAGES
+===================================================================================
+YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Segmentation fault (signal 11)
+Please see the FAQ page for debugging suggestions
+"""
+PYTHON = """  File "mine.py", line 3, in <module>
+    x[7]
+    ~^^^
+IndexError: out of range
+"""
+TABLE = "name value\n----------\n" + "".join(f"row {k}\n" for k in range(9))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (ROOT, "mpirun has detected an attempt to run as root. Running as root"),
+        (SLOTS, "There are not enough slots available in the system to satisfy the 64 slots that were"),
+        (ABSENT, "could not access or execute an executable: Executable: ./no-such-program Node: here"),
+        (
+            OWN,
+            "ValueError: a bad thing Primary job  terminated normally, but 1 process returned a non-zero",
+        ),
+        (MPICH, "a bad thing YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Segmentation fault"),
+        (PYTHON, "its last words: IndexError: out of range"),
+        (TABLE, "its last words: row 8"),
+        (f"{RULE}\n", "it said nothing"),
+        (f"{RULE}\n{RULE}\n", "it said nothing"),
+    ],
+)
+def test_what_a_launcher_says_is_told_and_no_rule_is(text, words):
+    ended = Ended(1, 0.1, errors=text)
+    assert words in ended.last_words
+    assert len(ended.last_words) < 230
+    assert len(ended.said) <= 3
+    assert all(any(map(str.isalnum, line)) for line in ended.said)
+
+
+@pytest.mark.skipif(not os.path.exists("/usr/bin/mpirun.openmpi"), reason="no Open MPI of the system")
+@pytest.mark.parametrize(
+    ("program", "words"), [("./no-such-program", "no-such-program"), ("/bin/false", "non-zero")]
+)
+def test_what_open_mpi_says_of_a_job_is_told(program, words):
+    ended = execute(["/usr/bin/mpirun.openmpi", "--allow-run-as-root", "-n", "1", program], 30.0)
+    assert ended.code != 0
+    assert words in ended.last_words
 
 
 def test_a_program_that_hangs_or_is_not_there_is_started_once(tmp_path):
