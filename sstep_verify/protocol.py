@@ -11,6 +11,7 @@ import numpy as np
 
 from sstep_verify.declaration import Declaration as Declaration
 from sstep_verify.errors import InputError
+from sstep_verify.floating_point import state_of_caller
 from sstep_verify.problems.problem import require_real
 from sstep_verify.trajectory import Trajectory
 
@@ -162,8 +163,12 @@ def adapter(run: Function) -> Function:
 
 
 def called(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call code that is a solver's own: an error below this frame is the solver's, see `is_of_solver`."""
-    return function(*arguments)
+    """Call code that is a solver's own, in the state of errors and warnings of whoever has it judged.
+
+    An error below this frame is the solver's, see `is_of_solver`.
+    """
+    with state_of_caller():
+        return function(*arguments)
 
 
 def is_of_solver(error: BaseException) -> bool:

@@ -8,7 +8,6 @@ import builtins
 import copy
 import math
 import os
-import signal
 import sys
 import sysconfig
 import traceback
@@ -28,7 +27,7 @@ from sstep_verify.errors import (
     ResultError,
     RunError,
 )
-from sstep_verify.floating_point import own_state, restore, restore_with_warning, state_of_caller
+from sstep_verify.floating_point import own_state, restore, restore_with_warning
 from sstep_verify.problems import Problem
 from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import Observer, RunRequest, Solver, is_of_solver
@@ -99,7 +98,8 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     The trajectory is what the solver returned, with `Trajectory.asked`. A solver with the attribute
     `foreign` gets copies of all inputs. Where a solver raises, it ends at a0 and holds `Trajectory.raised`;
     errors of a shipped solver that say nothing of the run (`NOT_OF_THE_RUN`) are passed on, as are a
-    RefusedError, a NotMadeError, and what is raised around a foreign solver and not in a call of it.
+    RefusedError, a NotMadeError, what is raised around a foreign solver and not in a call of it, and all
+    that is no `Exception`: an interrupt, the end of this process, a limit of time of a test.
 
     Whatever the solver does to them, NumPy's treatment of floating-point errors, the filters of warnings,
     functions that all modules share and the recursion limit (`SharedState`) are as
@@ -132,22 +132,23 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
     raised = None
     try:
         try:
-            with state_of_caller() if foreign else own_state():
+            with own_state():
                 result = solver.run(request, observe and observed)
         finally:
             replaced.update(dict.fromkeys(shared.put_back()))
+            left = restore()
         if not isinstance(result, Trajectory):
             raise ResultError(
                 f"{solver.declaration.name}: run() returned {type(result).__name__}; a Trajectory is needed"
             )
-    except BaseException as error:
+    except Exception as error:
         run_error = error if isinstance(error, RunError) and not isinstance(error, InputError) else None
-        passed = isinstance(error, (RefusedError, NotMadeError)) or _is_interrupt(error)
+        passed = isinstance(error, (RefusedError, NotMadeError))
         if foreign:
             # Where it replaced what all code shares, it may have made ours raise.
             wrong = isinstance(error, (ProgramError, ResultError)) or is_of_solver(error) or bool(replaced)
         else:
-            wrong = isinstance(error, Exception) and not isinstance(error, NOT_OF_THE_RUN)
+            wrong = not isinstance(error, NOT_OF_THE_RUN)
         if passed or error in observing or not (wrong or isinstance(error, RunError)):
             raise
         kind, said = type(error).__name__, str(error)
@@ -157,11 +158,10 @@ def make_run(solver: Solver, request: RunRequest, observe: Observer | None = Non
         frames = () if isinstance(error, (ProgramError, ResultError)) else _frames(error)
         raised = Raised(kind, said.splitlines()[0] if said else "", frames, last)
         result = unmade(asked, raised)
-    left = {*result.altered, *restore()}
     after = _digests_after(request)
     changed = [name for name, digest in before.items() if after.get(name) != digest]
     asked = replace(asked, ended=ended[0] if ended else None, changed=(*changed, *replaced))
-    return replace(result, asked=asked, altered=tuple(sorted(left)), raised=raised)
+    return replace(result, asked=asked, altered=tuple(sorted({*result.altered, *left})), raised=raised)
 
 
 class SharedState:
@@ -187,11 +187,6 @@ class SharedState:
                     replaced.append(f"{module.__name__}.{name}")
                     setattr(module, name, value)
         return tuple(replaced)
-
-
-def _is_interrupt(error: BaseException) -> bool:
-    """Whether an error is a Ctrl-C for us; where interrupts are ignored, only a solver raises one."""
-    return isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) != signal.SIG_IGN
 
 
 def _own_copy(request: RunRequest) -> RunRequest:

@@ -44,9 +44,7 @@ def _imported(name: str, where: str) -> ModuleType:
         # A parser of arguments prints its usage on standard error.
         with contextlib.redirect_stderr(printed), state_of_caller(keep=True):
             found = importlib.import_module(name)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
+    except (Exception, SystemExit) as error:
         places = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.endswith(f"{name}.py")]
         at = f" (line {places[-1].lineno} of {os.path.basename(places[-1].filename)})" if places else ""
         if isinstance(error, SystemExit):
@@ -100,9 +98,7 @@ def load_solver(name: str) -> Solver:
             is_maker = not isinstance(found, Solver) or isinstance(found, type)
             if is_maker and _makes_one(found):
                 found, is_maker = found(), False
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"{where} cannot be had: {_told(error)}") from error
     if is_maker:
         raise InputError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import warnings
 from dataclasses import fields as fields_of
@@ -180,29 +179,3 @@ def test_what_chooses_between_derivations_is_known_or_refused():
     for name in texts - free:
         with pytest.raises(InputError, match="known: "):
             Declaration("mine", **{name: "nonsense"})
-
-
-@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit])
-def test_a_solver_that_ends_us_only_fails(raised):
-    def spoil(request):
-        raise raised("planted")
-
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        _, _, verdict = judged(ForeignSolver(spoiled.Spoiled(spoil)))
-    finally:
-        signal.signal(signal.SIGINT, previous)
-    assert verdict.status is Status.FAIL
-    assert [(one.kind, one.message) for one in verdict.raised] == [(raised.__name__, "planted")]
-
-
-def test_an_interrupt_from_the_keyboard_is_ours():
-    def spoil(request):
-        raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            judged(ForeignSolver(spoiled.Spoiled(spoil)))
-    finally:
-        signal.signal(signal.SIGINT, previous)

@@ -1,0 +1,120 @@
+"""What ends a run from outside of the solver: it passes through, and leaves nothing that the next run meets."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from program_cases import ending
+
+from sstep_verify import CallableSolver, Declaration, Hinge, IndexStream, LinearKernel, Problem, judge
+from sstep_verify.adapters.reference import ReferenceSolver
+
+DATA = np.random.Generator(np.random.PCG64(5)).standard_normal((6, 3))
+PROBLEM = Problem("small", DATA, np.resize([1.0, -1.0], 6), LinearKernel(), Hinge(0.5))
+STREAM = IndexStream("uniform", 6, 1, 20, seed=4)
+
+
+class Ended(BaseException):
+    """As pytest-timeout, trio and others raise from outside."""
+
+
+def state() -> tuple[object, ...]:
+    """What all code of this process shares."""
+    filters = [(one[0], one[2]) for one in warnings.filters]
+    return np.geterr(), filters, sys.getrecursionlimit(), np.dot, math.exp, sys.argv
+
+
+def children() -> list[str]:
+    """Processes that this one has started and that have not ended."""
+    task = Path(f"/proc/self/task/{os.getpid()}/children")
+    return task.read_text().split()
+
+
+@contextlib.contextmanager
+def ended_after(seconds: float, raised: BaseException):
+    """Raise something in this thread after a time, by a signal."""
+
+    def end(*_):
+        raise raised
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+RAISED = [Ended("late"), KeyboardInterrupt(), SystemExit(3), GeneratorExit(), pytest.fail.Exception("late")]
+NAMES = [type(one).__name__ for one in RAISED]
+
+
+@pytest.mark.parametrize("raised", RAISED, ids=NAMES)
+def test_it_is_no_error_of_the_solver(raised):
+    def spoils(problem, blocks, s, a0):
+        np.seterr(all="raise")
+        warnings.simplefilter("error")
+        sys.setrecursionlimit(950)
+        np.dot = math.exp = None
+        raise raised
+
+    before = state()
+    with pytest.raises(type(raised)) as caught:
+        judge(CallableSolver(spoils, Declaration("mine")), PROBLEM, STREAM, 4)
+    assert caught.value is raised
+    assert state() == before
+    assert {str(one.status) for one in judge(ReferenceSolver("float64"), PROBLEM, STREAM, 4)} == {"PASS"}
+
+
+@pytest.mark.parametrize("raised", RAISED, ids=NAMES)
+def test_a_program_is_ended_with_all_that_it_started(raised, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before, begin = children(), time.monotonic()
+    with pytest.raises(type(raised)) as caught, ended_after(1.0, raised):
+        judge(ending("hang", str(tmp_path / "child")), PROBLEM, STREAM, 4)
+    assert caught.value is raised
+    assert time.monotonic() - begin < 10
+    assert children() == before
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "child").read_text()), 0)
+    assert [path.name for path in tmp_path.iterdir()] == ["child"]
+
+
+SLOW = """
+from sstep_verify import CallableSolver, Declaration, parametrize_with_checks
+
+def hang(problem, blocks, s, a0, log):
+    print("run", flush=True)
+    while True:
+        pass
+
+@parametrize_with_checks([CallableSolver(hang, Declaration("hang", log=True))], "smoke", tasks=["krr"])
+def test_hang(solver, check):
+    check(solver)
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pytest_timeout") is None, reason="pytest-timeout is absent")
+def test_a_limit_of_time_of_a_test_ends_the_test(tmp_path):
+    (tmp_path / "test_slow.py").write_text(SLOW)
+    words = ["-q", "-s", "-p", "no:randomly", "-p", "no:cacheprovider", "--timeout", "2", "test_slow.py"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", *words], cwd=tmp_path, capture_output=True, text=True, timeout=100
+    )
+    assert ended.returncode == 1
+    assert "Timeout (>2.0s)" in ended.stdout
+    assert ended.stdout.startswith("run\nF")
+    assert "1 failed" in ended.stdout
