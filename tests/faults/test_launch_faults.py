@@ -171,3 +171,25 @@ def test_a_rank_lost_between_calls_is_reported():
         run(2, faults.rounds)
     assert caught.value.ranks
     assert run(2, faults.rounds) == [8.0, 8.0]
+
+
+class LateError(BaseException):
+    """As a limit of time of a test raises from outside."""
+
+
+@pytest.mark.parametrize("raised", [LateError(), KeyboardInterrupt(), SystemExit(3)])
+def test_a_call_that_is_ended_from_outside_leaves_no_answer_to_the_next(raised):
+    def end(*_):
+        raise raised
+
+    right = run(2, faults.rounds)
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        with pytest.raises(type(raised)) as caught:
+            run(2, faults.rounds, "loop", 1, 1, limit=60.0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert caught.value is raised
+    assert run(2, faults.rounds) == right
