@@ -29,6 +29,10 @@ class InputError(SstepVerifyError, ValueError):
     """A value, a file or an option handed in by the user cannot be used; exit code 2."""
 
 
+class UnwritableError(InputError):
+    """A file cannot be written for a reason that lies with the machine, as a disk is full; exit code 4."""
+
+
 class DataError(InputError):
     """A data file is malformed or unsuitable; the message names file, line and value."""
 
@@ -122,6 +126,21 @@ MACHINE = (
     errno.EAGAIN,
 )
 """Errors of the operating system that say nothing of who met them."""
+
+
+def unwritable(path: str, error: OSError, kind: str) -> InputError:
+    """The error of a file or folder (`kind`) that cannot be written, with the way out."""
+    reason = f"{path}: cannot be written: {error.strerror or error}"
+    if error.errno in FULL:
+        return UnwritableError(f"{reason}; {way_out_of(error)}")
+    return InputError(f"{reason}; name another {kind}")
+
+
+def way_out_of(error: OSError) -> str:
+    """What to do where a disk, a quota or a limit leaves no room."""
+    if error.errno == errno.EFBIG:
+        return "raise the limit of file sizes that `ulimit -f` shows"
+    return "make room there, or name a place on another disk"
 
 
 def machine_error(error: OSError, what: str, place: object = "") -> NotMadeError:

@@ -22,6 +22,7 @@ from sstep_verify.errors import (
     MissingExtraError,
     NotMadeError,
     OracleDisagreementError,
+    UnwritableError,
     machine_error,
 )
 from sstep_verify.provenance import peak_memory
@@ -223,10 +224,10 @@ def attempted(work: Callable[[], Any], where: str) -> Finished:
         outcome = work()
     except OracleDisagreementError as error:
         return Finished(error=f"{where}: {error}", kind=DISAGREEMENT)
+    except (NotMadeError, UnwritableError) as error:
+        return Finished(error=f"{where}: {error}")
     except (InputError, MissingExtraError) as error:
         return Finished(error=f"{where}: {error}", kind=REFUSED)
-    except NotMadeError as error:
-        return Finished(error=f"{where}: {error}")
     except OSError as error:
         told = machine_error(error, "an error of the operating system, met by this package")
         return Finished(error=f"{where}: {told}\n{traceback.format_exc()}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import errno
 import gc
 import importlib
 import json
@@ -22,7 +21,16 @@ from typing import Any, NoReturn
 import click
 
 from sstep_verify import __version__
-from sstep_verify.errors import InputError, MissingExtraError, SstepVerifyError, closest, visible
+from sstep_verify.errors import (
+    FULL,
+    InputError,
+    MissingExtraError,
+    SstepVerifyError,
+    UnwritableError,
+    closest,
+    visible,
+    way_out_of,
+)
 from sstep_verify.files.paths import shortened
 from sstep_verify.files.streams import open_standard_streams
 
@@ -45,8 +53,6 @@ MACHINE: tuple[tuple[Any, str, str], ...] = (
     (MALFORMED, "a file is malformed or cut short", "make or fetch it again"),
 )
 """Errors that are not ours, what to say of them, and the way out."""
-
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 COMMANDS = {
     "check": "Judge a solver of your own: a program of any language, or a Python object.",
@@ -164,7 +170,8 @@ def cli() -> None:
     """Verify s-step solvers: is this one right, up to which s, on which data, and how do we know.
 
     Exit codes: 0 green; 1 a check failed; 2 usage or input error; 3 inconclusive, or too few
-    comparisons executed; 4 internal error, or the oracles disagree; 130 interrupted.
+    comparisons executed; 4 internal error, a full disk, or the oracles
+    disagree; 130 interrupted.
     """
 
 
@@ -312,12 +319,13 @@ def told(error: Exception) -> tuple[str, int]:
     text = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, SstepVerifyError):
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
-        return f"error: {error}{notes}", 2 if isinstance(error, (InputError, MissingExtraError)) else 4
+        ours = isinstance(error, UnwritableError) or not isinstance(error, (InputError, MissingExtraError))
+        return f"error: {error}{notes}", 4 if ours else 2
     if isinstance(error, OSError):
         paths = [shortened(str(name)) for name in (error.filename, error.filename2) if name is not None]
         reason = ": ".join([*paths, error.strerror or text])
         if error.errno in FULL:
-            return f"error: {reason}; make room there, or raise the limit (ulimit -f)", 4
+            return f"error: {reason}; {way_out_of(error)}", 4
         return f"error: {reason}; check the path and its permissions", 2
     for kinds, reason, way_out in MACHINE:
         if isinstance(error, kinds):

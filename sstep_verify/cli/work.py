@@ -18,7 +18,7 @@ import click
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from sstep_verify.errors import InputError, MissingExtraError, counted
+from sstep_verify.errors import InputError, MissingExtraError, UnwritableError, counted
 
 if TYPE_CHECKING:
     from sstep_verify.ranks.watchdog import Unwatched, Watchdog
@@ -171,7 +171,7 @@ def on_ranks(function: Callable[[Communicator, Unwatched], None], hang_limit: fl
         with ended_by(ended, signal.SIGINT, signal.SIGTERM):
             function(communicator_of(observed(comm)), job.watchdog)
     except (InputError, MissingExtraError) as error:
-        job.leave(INPUT, f"error: {error}")
+        job.leave(FAILED if isinstance(error, UnwritableError) else INPUT, f"error: {error}")
     except (WindowError, IncoherenceError, ReadingError) as error:
         notes = "".join(f"\n  {note}" for note in getattr(error, "__notes__", ()))
         job.leave(FAILED, f"error: {error}{notes}")

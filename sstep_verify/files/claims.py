@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import FULL, InputError, unwritable
 from sstep_verify.files.paths import SHOWN, Output, check, lock_path, require_distinct, shortened
 from sstep_verify.files.writing import clear_leftovers
 
@@ -48,6 +48,8 @@ def _locked(output: Output, target: Path) -> Iterator[None]:
             f"{output}: {_holder(path)} writes there; wait for its end, or name another {output.kind}"
         ) from error
     except OSError as error:
+        if error.errno in FULL:
+            raise unwritable(f"{output}: its lock {shortened(path.name)}", error, output.kind) from error
         reason = error.strerror or error
         lock = shortened(path.name)
         raise InputError(

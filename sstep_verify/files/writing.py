@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
-from sstep_verify.errors import InputError
+from sstep_verify.errors import unwritable
 from sstep_verify.files.paths import (
     hidden_path,
     is_hidden_path,
@@ -40,8 +40,7 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
             raise
         _sync_folder(target.parent)
     except OSError as error:
-        reason = error.strerror or error
-        raise InputError(f"{shortened(path)}: cannot be written: {reason}; name another file") from error
+        raise unwritable(shortened(path), error, "file") from error
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -88,8 +87,7 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
             _replace_folder(partial, target)
         _sync_folder(target.parent)
     except OSError as error:
-        reason = error.strerror or error
-        raise InputError(f"{shortened(path)}: cannot be written: {reason}; name another folder") from error
+        raise unwritable(shortened(path), error, "folder") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 

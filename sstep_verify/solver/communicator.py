@@ -15,7 +15,14 @@ from typing import Any, TypeVar
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from sstep_verify.errors import DataError, InputError, LineError, MissingExtraError, SstepVerifyError
+from sstep_verify.errors import (
+    DataError,
+    InputError,
+    LineError,
+    MissingExtraError,
+    SstepVerifyError,
+    UnwritableError,
+)
 from sstep_verify.provenance import processor
 
 
@@ -210,7 +217,8 @@ def failure_of(error: Exception) -> SstepVerifyError:
     """The error that the other ranks are told; what is not the input's fault is a ReadingError."""
     if isinstance(error, LineError):
         return error
-    kinds = (kind for kind in (DataError, InputError, MissingExtraError) if isinstance(error, kind))
+    known = DataError, UnwritableError, InputError, MissingExtraError
+    kinds = (kind for kind in known if isinstance(error, kind))
     kind = next(kinds, None)
     return kind(str(error)) if kind else ReadingError(f"{type(error).__name__}: {error}")
 

@@ -8,6 +8,7 @@ and ``SHA256SUMS``, which ``sha256sum -c`` reads as well.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import re
 import secrets
@@ -166,7 +167,10 @@ def _write_files(artefact: Artefact, folder: Path) -> None:
     if own:
         described["stream"] |= {"kind": "file", "path": STREAM}
         whole = replace(case.stream, relabel=None).blocks(0, case.stream.length)
-        np.save(folder / STREAM, whole, allow_pickle=False)
+        # Into a file NumPy would write by `tofile`, which does not say why a disk took less than all.
+        held = io.BytesIO()
+        np.save(held, whole, allow_pickle=False)
+        (folder / STREAM).write_bytes(held.getbuffer())
     used = _used(case.stream, artefact.trajectories) if case.stream.known else 0
     document = {
         "record": Document.__name__,

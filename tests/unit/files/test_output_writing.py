@@ -30,7 +30,8 @@ def test_a_file_that_cannot_be_written_leaves_what_was_there(tmp_path, error):
     assert content(tmp_path) == {"result": b"before"}
     if isinstance(error, OSError):
         assert str(caught.value).endswith(
-            "result: cannot be written: No space left on device; name another file"
+            "result: cannot be written: No space left on device; "
+            "make room there, or name a place on another disk"
         )
 
 
