@@ -78,17 +78,19 @@ def unkept() -> str:
     return next(iter(_unkept), "")
 
 
+def untold() -> str:
+    """The line on it, with the way out, for whoever asks first in this process; then it is empty."""
+    if not (reason := unkept()) or _told:
+        return ""
+    _told.append(reason)
+    return f"compiled loops are not kept, so every process compiles them again: {reason}; {WAY_OUT}"
+
+
 def warn_if_unkept() -> None:
-    """Say it once in a process, by an `UncachedWarning`; where warnings are errors, nothing."""
-    if (reason := unkept()) and not _told:
-        _told.append(reason)
+    """Say it by an `UncachedWarning`; where warnings are errors, nothing."""
+    if line := untold():
         with contextlib.suppress(UncachedWarning):
-            warnings.warn(told_unkept(), UncachedWarning, stacklevel=3)
-
-
-def told_unkept() -> str:
-    """The line on it, with the way out."""
-    return f"compiled loops are not kept, so every process compiles them again: {unkept()}; {WAY_OUT}"
+            warnings.warn(line, UncachedWarning, stacklevel=3)
 
 
 def compile_seconds() -> float:
@@ -143,7 +145,7 @@ def _made(function: Function, *, counted: bool, **flags: Any) -> Function:
         with _in_a_folder_of_the_user():
             dispatcher = made(cacheable)
     except (RuntimeError, OSError):  # No folder can be written: neither beside the source nor at home.
-        _unkept["neither its folder nor one of the user can be written"] = None
+        _unkept["neither the folder of their source nor one of the user can be written"] = None
         return cast(Function, made(cache=False))
     if cacheable and not _forget_if_older(dispatcher, function):
         return cast(Function, made(cache=False))

@@ -82,6 +82,7 @@ def judge(
     from sstep_verify.checks.step_replay import ID as STEPS
     from sstep_verify.checks.trajectory import ID as ENDS
     from sstep_verify.checks.window_replay import ID as WINDOWS
+    from sstep_verify.compiled import warn_if_unkept
     from sstep_verify.problems import IndexStream, Problem
     from sstep_verify.protocol import ForeignSolver, checked_solver
 
@@ -102,7 +103,9 @@ def judge(
     case = Case(problem.name, problem, stream, (s,), length, declared, oracle=oracle, **told_by(solver))
     wanted = listed("checks", checks) or (STEPS if loggable(case) else ends,)
     chosen = checks_of(tuple(dict.fromkeys((CONTRACT, *wanted))))
-    return judged_by({"": foreign}, case, *chosen)
+    verdicts = judged_by({"": foreign}, case, *chosen)
+    warn_if_unkept()
+    return verdicts
 
 
 def judged_by(solvers: Mapping[str, Solver], case: Case, first: Check, *others: Check) -> list[Verdict]:

@@ -186,6 +186,7 @@ def reported(
     from sstep_verify.campaign.kept import keep_campaign
     from sstep_verify.campaign.model import Plan
     from sstep_verify.campaign.run import run_campaign
+    from sstep_verify.compiled import warn_if_unkept
     from sstep_verify.report.write import ARTEFACTS, RUNS, write_report
 
     with threadpool_limits(1), tempfile.TemporaryDirectory(prefix="sstep-verify-") as held:
@@ -193,6 +194,7 @@ def reported(
         plan = Plan(definition, None, only, 1, artefacts=artefacts if out else None)
         plan = replace(plan, keep=runs) if keep_runs else plan
         results = run_campaign(plan)
+        warn_if_unkept()
         keep = functools.partial(keep_campaign, plan, results) if keep_runs else None
         return Report(results, write_report(results, out, artefacts, keep=keep) if out else None)
 

@@ -291,8 +291,8 @@ def _run() -> None:
 def _finish() -> None:
     sys.stdout.flush()
     inner = sys.modules.get("sstep_verify.compiled")
-    if inner is not None and inner.unkept() and not is_silent():
-        click.echo(f"note: {inner.told_unkept()}", err=True)
+    if inner is not None and not is_silent() and (line := inner.untold()):
+        click.echo(f"note: {line}", err=True)
 
 
 def _drop_output() -> None:

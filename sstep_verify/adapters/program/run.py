@@ -16,6 +16,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import textwrap
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -101,7 +102,8 @@ class Ended:
         lines, framed = self._last
         if not lines:
             return "; it said nothing"
-        return f"; its last words: {(' '.join(lines) if framed else lines[-1])[:LONGEST_LINE]}"
+        told = " ".join(lines if framed else lines[-1:])
+        return f"; its last words: {textwrap.shorten(told, LONGEST_LINE, placeholder=' ...')}"
 
     @property
     def _last(self) -> tuple[list[str], bool]:

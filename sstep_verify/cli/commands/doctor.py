@@ -134,12 +134,13 @@ def package(wanted: Package) -> Finding:
 
 def kept_loops() -> Finding:
     """Whether compiled loops can be kept on disk, and in which folder."""
-    from sstep_verify.compiled import AVAILABLE, WAY_OUT, kept_in, unkept
+    from sstep_verify.compiled import AVAILABLE, WAY_OUT, kept_in, unkept, untold
 
     part, without = "compiled loops", "every process compiles them again, for half a minute or more"
     if not AVAILABLE:
         return Finding(part, "missing", "nothing is compiled (NUMBA_DISABLE_JIT)", without, "unset it")
     folder = kept_in()
+    untold()  # It is said here.
     if not folder or unkept():
         return Finding(part, "missing", f"not kept: {unkept()}", without, WAY_OUT)
     return Finding(part, "ok", f"kept in {folder}")

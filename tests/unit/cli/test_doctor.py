@@ -200,6 +200,16 @@ def test_a_package_is_ok_missing_or_wrong(monkeypatch):
     assert package(Package("click", "click", "", "nothing works")).state == "wrong"
 
 
+def test_whether_compiled_loops_are_kept_is_told(monkeypatch):
+    found = doctor.kept_loops()
+    assert (found.state, "kept in" in found.found) == ("ok", True)
+    monkeypatch.setattr("sstep_verify.compiled.kept_in", lambda: "")
+    monkeypatch.setattr("sstep_verify.compiled.unkept", lambda: "read-only")
+    found = doctor.kept_loops()
+    assert (found.state, found.found) == ("missing", "not kept: read-only")
+    assert "NUMBA_CACHE_DIR" in found.advice
+
+
 def test_compiled_loops_that_are_switched_off_are_wrong(monkeypatch):
     import numba
 

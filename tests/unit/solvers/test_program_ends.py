@@ -226,7 +226,7 @@ TABLE = "name value\n----------\n" + "".join(f"row {k}\n" for k in range(9))
         (ABSENT, "could not access or execute an executable: Executable: ./no-such-program Node: here"),
         (
             OWN,
-            "ValueError: a bad thing Primary job  terminated normally, but 1 process returned a non-zero",
+            "ValueError: a bad thing Primary job terminated normally, but 1 process returned a non-zero",
         ),
         (MPICH, "a bad thing YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Segmentation fault"),
         (PYTHON, "its last words: IndexError: out of range"),
