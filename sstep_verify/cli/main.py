@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 import click
 
 from sstep_verify import __version__
+from sstep_verify.docstrings import docstring_of
 from sstep_verify.errors import (
     FULL,
     InputError,
@@ -142,7 +143,7 @@ class LazyGroup(click.Group):
         place = PLACES.get(cmd_name, cmd_name.replace("-", "_"))
         module = importlib.import_module(f"sstep_verify.cli.commands.{place}")
         command: click.Command = getattr(module, cmd_name if cmd_name in PLACES else "command")
-        return command
+        return with_help(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -177,6 +178,16 @@ def cli() -> None:
 
 class UnreadError(Exception):
     """Nobody reads standard output any more; at the OSError click ends with the code of a failed check."""
+
+
+def with_help(command: click.Command) -> click.Command:
+    """The command with the help that its docstring is, also where Python drops it."""
+    if command.help is None and command.callback is not None:
+        command.help = docstring_of(command.callback)
+    return command
+
+
+with_help(cli)
 
 
 class Escaping:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sstep_verify.docstrings import docstring_of
 from sstep_verify.problems import IndexStream, Problem
 from sstep_verify.protocol import Declaration, RunRequest
 from sstep_verify.rounding.formulas import formulas_of
@@ -264,13 +265,17 @@ class Check:
     @property
     def claim(self) -> str:
         """What it claims, in one sentence."""
-        head = " ".join(self.text.partition("\n\n")[0].split()).removeprefix(f"Check {self.id}: ")
+        head = " ".join(self._told.partition("\n\n")[0].split()).removeprefix(f"Check {self.id}: ")
         return head if head.startswith(("s ", "s-")) else head[:1].upper() + head[1:]  # The symbol s stays.
 
     @property
     def method(self) -> str:
         """How it goes about it; may be empty."""
-        return self.text.partition("\n\n")[2].strip()
+        return self._told.partition("\n\n")[2].strip()
+
+    @property
+    def _told(self) -> str:
+        return self.text or docstring_of(sys.modules[self.judge.__module__])
 
     @property
     def derivations(self) -> dict[str, str]:
@@ -278,7 +283,7 @@ class Check:
         modules = {
             one: importlib.import_module("sstep_verify." + one.replace("/", ".")) for one in self.bounds
         }
-        return {f"sstep_verify/{one}.py": inspect.getdoc(module) or "" for one, module in modules.items()}
+        return {f"sstep_verify/{one}.py": docstring_of(module) for one, module in modules.items()}
 
     def wanted(self, case: Case, trajectories: Mapping[str, Trajectory]) -> dict[str, Trajectory]:
         """The runs made that its verdicts rest on; step logs only where it asks."""
