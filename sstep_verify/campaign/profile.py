@@ -37,6 +37,9 @@ SHORT = 64
 WHOLE = 256
 """Longest run that may be one window."""
 
+EVERY = "ci"
+"""Profile that has every task with every kernel."""
+
 SEEDS = 10**6
 """Seeds that are drawn lie below."""
 
@@ -196,12 +199,18 @@ def profile_of(
     if program is not None:
         families = tuple(fitted(family, program) for family in families)
     if not families:
-        tasks = dict.fromkeys(task for family in definition.families for task in family.task)
-        kernels = dict.fromkeys(one.name for family in definition.families for one in family.kernel)
+        pairs: dict[str, dict[str, None]] = {}
+        for family in definition.families:
+            for task in family.task:
+                pairs.setdefault(task, {}).update(dict.fromkeys(one.name for one in family.kernel))
+        has = "; ".join(f"{task} with {', '.join(kernels)}" for task, kernels in pairs.items())
+        asked = " and ".join(
+            filter(None, (", ".join(chosen.tasks), ", ".join(chosen.kernels), chosen.data))
+        )
+        ways = "" if profile == EVERY else f"; profile {EVERY} has every task with every kernel"
         raise InputError(
-            f"profile {profile}: no problem of it goes with the tasks, kernels and data asked for; it has "
-            f"{', '.join(tasks)} and the kernel{'s' * (len(kernels) > 1)} {', '.join(kernels)}"
-            f"{', and labels are for a K-SVM, other targets for krr' * bool(chosen.data)}"
+            f"profile {profile}: no problem of it goes with {asked or 'this solver'}. It has {has}"
+            f"{', and labels are for a K-SVM, other targets for krr' * bool(chosen.data)}{ways}"
         )
     for family in families:
         refuse_unusable(family, f"profile {profile}")

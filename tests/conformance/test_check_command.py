@@ -136,6 +136,11 @@ def test_a_python_object_is_judged_on_the_same_problems(here):
         (["--exec", "./x {dir}", "--s", "a"], "no list of whole numbers"),
         (["--exec", "./x {dir}", "--set", "updat=frozen"], "did you mean 'update'"),
         (["--exec", "./x {dir}", "--on", "small", "--task", "krr"], "no problem of it goes with"),
+        (
+            ["--exec", "./x {dir}", "--task", "krr", "--kernel", "rbf"],
+            "goes with krr and rbf. It has svm-l1",
+        ),
+        (["--exec", "./x {dir}", "--kernel", "linear"], "profile ci has every task with every kernel"),
         (["--exec", "./x {dir}", "--set", "setup=false"], "setup ['false'] failed, exit code 1"),
         (["--exec", "./x {dir}", "--only", "nothing"], "nothing"),
         (["--exec", "./x {dir}"], "'./x' is no executable file here"),
