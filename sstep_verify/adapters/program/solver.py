@@ -42,6 +42,9 @@ from sstep_verify.trajectory import WITNESSED, Trajectory
 
 ESCAPED = "processes that had left its process group were still running when it had ended, and were ended"
 
+WITNESS_FILES = ("witness-{}.txt", "place-{}.txt", "received-{}.bin", "seconds-{}.txt")
+"""Names of what the witness writes, by rank."""
+
 ANY = 0
 """Stands for every s."""
 
@@ -200,7 +203,7 @@ class ProgramSolver:
         """Names of all files that a run may leave and that are read."""
         ranks = range(self._ranks)
         numbers = ["log", "trace", "final", "indices", *(f"rank-{rank}" for rank in ranks)]
-        seen = ("witness-{}.txt", "place-{}.txt", "received-{}.bin") if self._program.witness else ()
+        seen = WITNESS_FILES if self._program.witness else ()
         return {
             *(f"{name}{end}" for name in numbers for end in (".bin", ".txt")),
             *(name.format(rank) for name in seen for rank in ranks),

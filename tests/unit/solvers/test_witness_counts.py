@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from sstep_verify.adapters.program.solver import WITNESS_FILES
 from sstep_verify.adapters.program.witness import read_witness
 from sstep_verify.errors import WitnessError
+from sstep_verify.ranks import interposer
 from sstep_verify.ranks.interposer import KINDS
 
 
@@ -36,3 +41,10 @@ def test_files_of_the_witness_that_are_not_whole_are_told_from_a_run_that_did_no
     (tmp_path / name).write_bytes(content)
     with pytest.raises(WitnessError):
         read_witness(tmp_path, 1)
+
+
+def test_every_file_of_the_witness_is_known_as_its_own():
+    """A file that is not is told as one that the program left."""
+    header = Path(interposer.__file__).with_name("pmpi_witness.h").read_text("utf-8")
+    written = set(re.findall(r'"([a-z]+-%d\.[a-z]+)"', header))
+    assert written == {name.replace("{}", "%d") for name in WITNESS_FILES}
