@@ -35,8 +35,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group = parser.getgroup("sstep-verify", "ranks of sstep_verify")
     group.addoption("--sstep-verify-ranks", dest=ASKED, action="store_true", default=False, help=text)
-    for option, name, text in SOLVER_OPTIONS:
-        group.addoption(option, metavar=name, help=text)
+    for option, name, about in SOLVER_OPTIONS:
+        group.addoption(option, metavar=name, help=about)
     parser.addini(ASKED, f"The same as --sstep-verify-ranks. {text}", type="bool", default=False)
 
 

@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sstep_verify.errors import FailedError, InputError, SstepVerifyError
+from sstep_verify.errors import FailedError, InputError, SstepVerifyError, closest
 from sstep_verify.pytest_plugin import SOLVER_OPTIONS
 
 if TYPE_CHECKING:
     from sstep_verify.campaign.model import Definition
 
 NAME = "sstep"
+
+CHOSEN = pytest.StashKey[list[str]]()
+"""Names of the problems whose ids are among the arguments."""
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -34,9 +37,25 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Take the ids of these tests from the arguments, where pytest would look for files of such names."""
+    given, own = session.config.args, f"{NAME}::"
+    session.config.stash[CHOSEN] = [word.removeprefix(own) for word in given if word.startswith(own)]
+    session.config.args = [word for word in given if not word.startswith(own)]
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
-    """Add the tests; first of all, so that ``-k`` chooses among them too."""
-    items.extend(Cases.from_parent(session, name=NAME, nodeid=NAME).collect())
+    """Add the tests; first of all, so that ``-k`` chooses among them too.
+
+    Where ids of them are among the arguments, only these. UsageError if there is no such test.
+    """
+    found = {one.name: one for one in Cases.from_parent(session, name=NAME, nodeid=NAME).collect()}
+    chosen = session.config.stash[CHOSEN] or [*found]
+    if unknown := [name for name in chosen if name not in found]:
+        told = closest(unknown[0], found)
+        raise pytest.UsageError(f"sstep-verify: no problem {unknown[0]!r}{told}; without ids all are tests")
+    items.extend(found[name] for name in dict.fromkeys(chosen))
 
 
 class Cases(pytest.Collector):

@@ -152,3 +152,27 @@ def test_a_solver_is_judged_on_the_profile_that_is_named():
     given = Given(sstep_exec="./x {dir}", sstep_profile="smoke")
     assert pytest_cases._definition(given).command.endswith("--profile smoke")
     assert "--sstep-profile smoke" in pytest_cases.pytest_report_header(given)
+
+
+def test_an_id_that_was_printed_can_be_given_back(tmp_path):
+    """Pytest would look for a file of that name."""
+    id_ = f"sstep::{CASE}"
+    done = run_pytest(tmp_path, *program(""), "-v", id_)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{id_} PASSED" in done.stdout
+    assert "1 passed" in done.stdout
+    done = run_pytest(tmp_path, *program(""), "-q", "--collect-only", "test_own.py", id_, id_)
+    assert done.stdout.splitlines()[:2] == ["test_own.py::test_own", id_]
+    done = run_pytest(tmp_path, *program(""), id_.replace("C=2", "C=3"))
+    assert done.returncode == 4
+    assert f"did you mean {CASE!r}" in done.stderr
+
+
+def test_the_help_of_the_setting_is_its_own(tmp_path):
+    """The setting says what the option of the same purpose says, and nothing of another."""
+    lines = " ".join(run_pytest(tmp_path, "--help").stdout.split())
+    told = lines.partition("sstep_verify_ranks (bool): The same as --sstep-verify-ranks. ")[2]
+    assert told.startswith("Under mpiexec let rank 0")
+    for option, _, about in pytest_plugin.SOLVER_OPTIONS:
+        assert f"{option}=" in lines
+        assert about not in told
