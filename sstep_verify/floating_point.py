@@ -1,7 +1,8 @@
 """The floating-point environment of this thread: rounding to nearest, and subnormal numbers that are kept.
 
-And how NumPy treats floating-point errors, and Python its warnings: judgement has its own state of both
-(`own_state`), a solver's code that of whoever had it judged (`state_of_caller`).
+And how NumPy treats floating-point errors, Python its warnings, and with how many bits other libraries
+compute: judgement has its own state of these (`own_state`), a solver's code that of whoever had it judged
+(`state_of_caller`).
 
 Every bound and every judgement assumes the IEEE default. A library linked with ``-ffast-math`` sets
 flush-to-zero and denormals-are-zero in the thread that loads it, and says nothing; what is computed there
@@ -17,6 +18,7 @@ import contextlib
 import ctypes
 import functools
 import struct
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -85,46 +87,82 @@ SHOWN_AS = "default"
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+PRECISIONS = (("flint", "ctx"), ("mpmath", "mp"), ("mpmath", "iv"))
+"""Modules with a precision that all code of a process shares, and where it is; 53 bits by default."""
+
+BITS = 53
+
+
 @dataclass
 class _State:
-    """How NumPy treats errors, and which filters of warnings there are, where this package was called."""
+    """What all code of a process shares and changes what is computed, as it is now."""
 
     errors: dict[str, Any]
     filters: list[Any]
+    bits: dict[tuple[str, str], int]
+    decimals: Any
 
 
-_caller: ContextVar[_State | None] = ContextVar("state of the caller", default=None)
-"""That of the caller while this package computes; None while other code does."""
+def _state_now() -> _State:
+    import numpy as np
+
+    bits = {key: getattr(sys.modules[key[0]], key[1]).prec for key in PRECISIONS if key[0] in sys.modules}
+    decimal = sys.modules.get("decimal")
+    decimals = decimal and decimal.getcontext()
+    return _State(dict(np.geterr()), list(warnings.filters), bits, decimals)
 
 
-def _filter(filters: list[Any]) -> None:
-    warnings.filters[:] = filters  # type: ignore[index]
-    warnings.filterwarnings("ignore", category=_NeverWarning, append=True)  # Lets it know of the change.
+@contextlib.contextmanager
+def _in_state(state: _State) -> Iterator[None]:
+    """Let all of it be as in a state; then as before."""
+    import numpy as np
+
+    before = _state_now()
+    try:
+        with np.errstate(**state.errors), warnings.catch_warnings():
+            warnings.filters[:] = state.filters  # type: ignore[index]
+            warnings.filterwarnings(
+                "ignore", category=_NeverWarning, append=True
+            )  # It learns of the change.
+            _set(state)
+            yield
+    finally:
+        _set(before)
+
+
+def _set(state: _State) -> None:
+    """Set precisions; of a module that was imported since, those of its beginning."""
+    for module, name in PRECISIONS:
+        if module in sys.modules:
+            getattr(sys.modules[module], name).prec = state.bits.get((module, name), BITS)
+    if decimal := sys.modules.get("decimal"):
+        decimal.setcontext(state.decimals or decimal.DefaultContext.copy())
 
 
 class _NeverWarning(Warning):
     """Is never given."""
 
 
+_caller: ContextVar[_State | None] = ContextVar("state of the caller", default=None)
+"""That of the caller while this package computes; None while other code does."""
+
+
 @contextlib.contextmanager
 def own_state() -> Iterator[None]:
-    """Let NumPy and the filters of warnings be as computations of this package need them.
+    """Let what all code of a process shares be as computations of this package need it.
 
     A caller whose floating-point errors raise (``numpy.seterr(all="raise")``), or whose warnings are errors
-    (``python -W error``), would have a judgement end at an underflow.
+    (``python -W error``), would have a judgement end at an underflow; one who works with few bits in flint
+    or mpmath would have its numbers rounded to these.
     """
     if _caller.get() is not None:
         yield
         return
-    import numpy as np
-
-    shown = [
-        (SHOWN_AS, *rest) if action == "error" else (action, *rest) for action, *rest in warnings.filters
-    ]
-    token = _caller.set(_State(dict(np.geterr()), list(warnings.filters)))
+    caller = _state_now()
+    shown = [(SHOWN_AS if action == "error" else action, *rest) for action, *rest in caller.filters]
+    token = _caller.set(caller)
     try:
-        with np.errstate(**OWN), warnings.catch_warnings():
-            _filter(shown)
+        with _in_state(_State(OWN, shown, {}, None)):
             yield
     finally:
         _caller.reset(token)
@@ -132,24 +170,20 @@ def own_state() -> Iterator[None]:
 
 @contextlib.contextmanager
 def state_of_caller(keep: bool = False) -> Iterator[None]:
-    """Let both be as the caller has them, for code that is not of this package.
+    """Let it be as the caller has it, for code that is not of this package.
 
-    What that code makes of them is as before afterwards, or, to `keep`, is there again in the next call: a
-    module that is imported may set them for all that it defines.
+    What that code makes of it is as before afterwards, or, to `keep`, is there again in the next call: a
+    module that is imported may set it for all that it defines.
     """
-    import numpy as np
-
     state = _caller.get()
     token = _caller.set(None)
     try:
-        with np.errstate(**(state.errors if state else {})), warnings.catch_warnings():
-            if state is not None:
-                _filter(state.filters)
+        with _in_state(state or _state_now()):
             try:
                 yield
             finally:
                 if keep and state is not None:
-                    state.errors, state.filters = dict(np.geterr()), list(warnings.filters)
+                    vars(state).update(vars(_state_now()))
     finally:
         _caller.reset(token)
 

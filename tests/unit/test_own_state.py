@@ -52,7 +52,9 @@ from sstep_verify import *
 import json, sys, warnings, numpy as np
 SESSION
 def state():
-    return dict(np.geterr()), [one[0] for one in warnings.filters]
+    import decimal, flint, mpmath
+    bits = flint.ctx.prec, mpmath.mp.prec, mpmath.iv.prec, decimal.getcontext().prec
+    return dict(np.geterr()), [one[0] for one in warnings.filters], bits
 if __name__ == "__main__":
     before, found = state(), []
     generator = np.random.Generator(np.random.PCG64(5))
@@ -72,6 +74,10 @@ if __name__ == "__main__":
 """
 RAISES = "np.seterr(all='raise')"
 ERRORS = "warnings.simplefilter('error')"
+BITS = (
+    "import decimal, flint, mpmath; flint.ctx.prec, mpmath.mp.prec, mpmath.iv.prec = 12, 9, 9; "
+    "decimal.getcontext().prec = 2; np.seterr(all='call'); np.seterrcall(lambda *_: 1 / 0)"
+)
 
 
 def said(folder, *options, correction="1", before="", session="", inside="pass"):
@@ -95,6 +101,7 @@ def test_a_judgement_is_the_same_whatever_the_caller_does_about_errors(tmp_path,
     assert [one[0] for one in plain[-2:]] == ([0, 0] if correction == "1" else [1, 1])
     assert said(tmp_path, "-W", "error", correction=correction, before=RAISES) == plain
     assert said(tmp_path, correction=correction, session=f"{RAISES}; {ERRORS}") == plain
+    assert said(tmp_path, correction=correction, session=BITS) == plain
 
 
 def test_a_solver_keeps_its_own_state(tmp_path):
