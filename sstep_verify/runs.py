@@ -33,8 +33,9 @@ from sstep_verify.problems.problem import fingerprint
 from sstep_verify.protocol import Observer, RunRequest, Solver, is_of_solver
 from sstep_verify.trajectory import RAISED, Asked, Raised, Trajectory
 
-NOT_OF_THE_RUN = (InputError, MissingExtraError, MemoryError, ArithmeticError, NotMadeError)
-"""Errors of a shipped solver that say nothing of a run: it was not begun, or its input is out of range."""
+NOT_OF_THE_RUN = (InputError, MissingExtraError, MemoryError, ArithmeticError, NotMadeError, OSError)
+"""Errors of a shipped solver that say nothing of a run: it was not begun, its input is out of range, or the
+operating system prevented it."""
 
 DRAWS_LOOKED_AT = 1 << 12
 """First blocks of a run whose bits are compared before and after it: a stream keeps what it drew."""

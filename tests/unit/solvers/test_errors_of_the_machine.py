@@ -12,9 +12,18 @@ import numpy as np
 import pytest
 from program_cases import ending, request
 
-from sstep_verify import CallableSolver, Declaration, IndexStream, LinearKernel, Problem, Ridge, judge
+from sstep_verify import (
+    CallableSolver,
+    Declaration,
+    IndexStream,
+    LinearKernel,
+    Problem,
+    ProductionSolver,
+    Ridge,
+    judge,
+)
 from sstep_verify.adapters import callable as around
-from sstep_verify.adapters.ours import of_ranks
+from sstep_verify.adapters.ours import DistributedSolver, of_ranks
 from sstep_verify.adapters.program import numbers, solver
 from sstep_verify.errors import InputError, NotMadeError, ProgramError
 from sstep_verify.ranks.failures import RankError
@@ -155,3 +164,16 @@ def test_a_function_that_cannot_be_called_so_is_the_solvers_error(function):
 def test_an_error_of_the_operating_system_on_a_rank_is_no_verdict(kind, own):
     error = of_ranks(RankError("a run", {1: (kind, "planted", "")}))
     assert isinstance(error, NotMadeError) == own
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_an_error_of_the_operating_system_is_no_error_of_a_shipped_solver(monkeypatch, ranks):
+    """Ranks are started through files, which a full disk has no room for."""
+    if ranks == 1:
+        tested = ProductionSolver()
+        monkeypatch.setattr(ProductionSolver, "run", failing(FULL))
+    else:
+        tested = DistributedSolver(2)
+        monkeypatch.setattr("sstep_verify.adapters.ours.run", failing(FULL))
+    with pytest.raises(OSError, match="No space left"):
+        make_run(tested, request())
