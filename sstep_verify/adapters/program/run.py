@@ -17,11 +17,12 @@ import signal
 import subprocess
 import tempfile
 import textwrap
+import threading
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -138,6 +139,41 @@ def _telling(lines: Sequence[str]) -> list[str]:
     return [line for line in lines if any(map(str.isalnum, line))]
 
 
+class _Ending(BaseException):
+    """A signal that ends this process."""
+
+
+@contextlib.contextmanager
+def cleared_before_the_end() -> Iterator[None]:
+    """Let a signal that would end this process at once do so after the block, which clears what it began.
+
+    Children that were ignored would have no exit code. Signals are handled in the main thread only.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    met: list[int] = []
+
+    def end(number: int, _frame: object) -> None:
+        met.append(number)
+        raise _Ending
+
+    handlers: dict[int, Any] = {
+        one: end for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) == signal.SIG_DFL
+    }
+    if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
+        handlers[signal.SIGCHLD] = signal.SIG_DFL
+    before = {one: signal.signal(one, handler) for one, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+        if met:
+            os.kill(os.getpid(), met[0])
+
+
+@cleared_before_the_end()
 def execute(
     words: Sequence[str],
     time_limit: float,

@@ -15,7 +15,7 @@ from sstep_verify.adapters.callable import observed, record, start_vector
 from sstep_verify.adapters.program.file import ProgramFile
 from sstep_verify.adapters.program.folder import NUMBER_BYTES, Room, read_exchanged, read_printed
 from sstep_verify.adapters.program.numbers import TEXT_BYTES, read_ranks
-from sstep_verify.adapters.program.run import REFUSED, TAIL, Ended, execute
+from sstep_verify.adapters.program.run import REFUSED, TAIL, Ended, cleared_before_the_end, execute
 from sstep_verify.adapters.program.tables import places_of
 from sstep_verify.adapters.program.translate import Translation
 from sstep_verify.adapters.program.witness import (
@@ -105,6 +105,7 @@ class ProgramSolver:
             received=last.received,
         )
 
+    @cleared_before_the_end()
     def _started(self, request: RunRequest) -> Trajectory:
         """Start the program; what it left, of one that leaves its final a only the end alone."""
         for s in (request.s, ANY):

@@ -19,6 +19,7 @@ import pytest
 from program_cases import ending
 
 from sstep_verify import CallableSolver, Declaration, Hinge, IndexStream, LinearKernel, Problem, judge
+from sstep_verify.adapters.program.run import execute
 from sstep_verify.adapters.reference import ReferenceSolver
 
 DATA = np.random.Generator(np.random.PCG64(5)).standard_normal((6, 3))
@@ -91,6 +92,43 @@ def test_a_program_is_ended_with_all_that_it_started(raised, tmp_path, monkeypat
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "child").read_text()), 0)
     assert [path.name for path in tmp_path.iterdir()] == ["child"]
+
+
+TERMINATED = """
+import sys
+sys.path.append(FOLDER)
+from test_outside_signals import *
+
+judge(ending("hang", "child"), PROBLEM, STREAM, 4)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_that_ends_this_process_ends_its_program_first(tmp_path, number):
+    program = TERMINATED.replace("FOLDER", repr(os.path.dirname(__file__)))
+    with subprocess.Popen(
+        [sys.executable, "-c", program], cwd=tmp_path, env=os.environ | {"TMPDIR": str(tmp_path)},
+        stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        while not (tmp_path / "child").exists() or not (tmp_path / "child").read_text():
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(number)
+        assert process.wait(20) == -number
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "child").read_text()), 0)
+    assert [path.name for path in tmp_path.iterdir()] == ["child"]
+
+
+def test_a_program_has_its_exit_code_where_children_are_ignored():
+    """As under some launchers; then the system keeps none, and a crash would be the end of a run."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        ended = execute(["sh", "-c", "exit 7"], 20.0)
+        assert signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert ended.code == 7
 
 
 SLOW = """
