@@ -58,7 +58,8 @@ def _imported(name: str, where: str) -> ModuleType:
     finally:
         sys.argv = arguments
         restore_with_warning(f"after {name} was imported")
-    sys.stderr.write(printed.getvalue())
+    if sys.stderr is not None:
+        sys.stderr.write(printed.getvalue())
     return found
 
 

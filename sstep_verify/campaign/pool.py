@@ -25,6 +25,7 @@ from sstep_verify.campaign.model import (
     attempted,
     heard_by,
 )
+from sstep_verify.files.streams import open_standard_streams
 from sstep_verify.floating_point import in_own_state
 from sstep_verify.provenance import THREAD_VARIABLES
 
@@ -51,6 +52,7 @@ def spread(
         return
     for variable in THREAD_VARIABLES:
         os.environ.setdefault(variable, "1")
+    open_standard_streams()  # A pipe must not get the number of a closed one, to which a solver prints.
     waiting = deque(units)
     workers = [_Worker(kind, heard) for _ in range(min(plan.jobs, len(units)))]
     try:

@@ -12,7 +12,8 @@ def user_cache() -> Path | None:
     Without ``$HOME`` and an entry of the user in ``/etc/passwd``, ``~`` stands for nothing, and would be
     taken for the name of a folder.
     """
-    for named in (os.environ.get("XDG_CACHE_HOME", ""), os.path.expanduser("~/.cache")):
+    home = "" if os.environ.get("HOME") == "" else os.path.expanduser("~/.cache")
+    for named in (os.environ.get("XDG_CACHE_HOME", ""), home):
         if os.path.isabs(named):
             return Path(named)
     return None

@@ -233,8 +233,8 @@ def require_real(what: str, values: Any) -> None:
         )
     try:
         array: Any = values if sp.issparse(values) else np.asarray(values)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{what} must be numbers: {error}") from error
+    except Exception as error:  # What makes an array may be of another library, and raise anything.
+        raise InputError(f"{what} must be numbers: {type(error).__name__}: {error}") from error
     if way_out := NOT_REAL.get(array.dtype.kind, "make real numbers of its entries"):
         raise InputError(
             f"{what} = {_on_one_line(values)}: of type {array.dtype}, needed are real numbers; {way_out}"

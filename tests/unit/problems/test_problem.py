@@ -263,3 +263,15 @@ def test_a_start_that_is_no_real_number_is_refused(kind):
     stream = IndexStream("uniform", LABELS.size, 1, 4, seed=0)
     with pytest.raises(InputError, match="a0 ="):
         RunRequest(problem(), stream, 1, 4, initial=ODD[kind](LABELS))
+
+
+class Awkward:
+    """As a tensor of another library that gives no array."""
+
+    def __array__(self, *_given, **_named):
+        raise RuntimeError("call detach() first")
+
+
+def test_what_no_array_can_be_made_of_is_refused():
+    with pytest.raises(InputError, match=r"the data must be numbers: RuntimeError: call detach\(\) first"):
+        problem(data=Awkward())
