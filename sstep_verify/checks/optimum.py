@@ -1,10 +1,14 @@
 """Check optimum: a run that claims to have converged has.
 
-A run claims it where it ended by a rule, not at its cap, and says which gap (K-SVM) or residual (K-RR) it
-reached, or was told which to reach, or where the observer ended it at one. K-SVM: the duality
-gap of the final a, moved into the box, is at most the claimed one plus what rounding lets a correct run
-mistake for it. K-RR: the distance from the certified a* is at most the claimed one plus the same. Values
-are enclosed in float64 first, and in balls where float64 cannot decide.
+A run claims it where it ended by a rule, not at its cap, nor because its precision cannot show it, and says
+which gap (K-SVM) or residual (K-RR) it reached, or was told which to reach, or where the observer ended it
+at one. K-SVM: the duality gap of the final a, moved into the box, is at most the claimed one plus what
+rounding lets a correct run mistake for it. K-RR: the distance from the certified a* is at most the claimed
+one plus the same. Values are enclosed in float64 first, and in balls where float64 cannot decide.
+
+Nobody measured a vector that was handed over, so that nothing is allowed for evaluating it. It passes only
+where the upper end of its enclosure is within the tolerance asked for, plus what its printed digits lost.
+Where the enclosure is too wide for either, the verdict is VACUOUS.
 
 Where values were rounded when they were written down, what that may change is added to the bound. A vector
 that fails is read in other conventions and as the optimum of other problems; what explains it is named.
@@ -17,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,7 +43,7 @@ from sstep_verify.checks.shared.finding import Finding, wrong
 from sstep_verify.checks.shared.outcome import nothing_compared, verdict_from
 from sstep_verify.checks.shared.terms import planted_term
 from sstep_verify.errors import OracleDisagreementError
-from sstep_verify.oracle.balls.objectives import MOST_SAMPLES
+from sstep_verify.oracle.balls.objectives import BITS, MOST_SAMPLES
 from sstep_verify.oracle.choice import ORACLES
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
@@ -75,7 +79,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> list[V
         claim = trajectory.claims.get(name)
         stated = trajectory.stopped == "tolerance" and claim is not None
         case = replace(case, claims={name: claim.value + claim.rounding} if stated and claim else {})
-    if trajectory.stopped == "iterations" or {"tolerance", name}.isdisjoint(case.claims):
+    if trajectory.stopped in ("iterations", "precision") or {"tolerance", name}.isdisjoint(case.claims):
         return []
     if svm and not oracle.encloses:
         return [nothing_compared(ID, case, s, 1, Why.NEEDS_BALLS)]
@@ -92,25 +96,32 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
     best = max(optimum.value_upper, 0.0)
     claimed = case.claims.get("gap", case.claims.get("tolerance", 0.0) * best)
     written = written_gap(problem, alpha, written_with(trajectory), values)
-    bound = (claimed + values.attainable + written) * OUTWARD
+    given = trajectory.stopped == GIVEN
+    bound = claimed + written if given else (claimed + values.attainable + written) * OUTWARD
     gap, dual, how = (values.gap.lower, values.gap.upper), (values.dual.lower, values.dual.upper), "float64"
     # Float64 does not hold a longdouble vector, nor its value to more than its own rounding.
     wide = not np.array_equal(alpha, point)
     rough = Finding(max(gap[0], 0.0), gap[1], bound).status is Status.INCONCLUSIVE
     if (wide or rough) and problem.samples <= MOST_SAMPLES:
-        exact = oracle.values(problem, [point])[0]
-        gap, dual, how = exact["gap"], exact["dual"], "balls"
+        for bits in (BITS, 4 * BITS) if given else (BITS,):
+            exact = oracle.values(problem, [point], bits)[0]
+            gap, dual, how = exact["gap"], exact["dual"], "balls"
+            if Finding(max(gap[0], 0.0), gap[1], bound).decided:
+                break
     if dual[0] > optimum.value_upper:
         raise OracleDisagreementError(
             f"{problem.label}: a feasible a has the dual value {dual[0]!r} at least, above the certified "
             f"optimal value of {optimum.value_upper!r} at most"
         )
     over = relative_to(gap, (max(optimum.value_lower, 0.0), best))
+    if given and best > 0:
+        gap = (gap[0], over[1] * best * OUTWARD)  # Relative to the least that the optimal value may be.
     violation = violation_of(problem, alpha, values)
     start, limit = problem.hinge.C * problem.samples, bound  # a = 0: the primal is C m, the dual 0.
     if (first := np.clip(start_of(trajectory), 0.0, problem.hinge.upper)).any():
         unmoved = optimum_svm.svm_values(problem, case.formulas, first)
-        start, limit = max(unmoved.gap.lower, 0.0), (claimed + unmoved.attainable + written) * OUTWARD
+        attainable = 0.0 if given else unmoved.attainable
+        start, limit = max(unmoved.gap.lower, 0.0), (claimed + attainable + written) * OUTWARD
     return _verdict(
         case,
         s,
@@ -126,7 +137,7 @@ def _judge_svm(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> Ve
         evidence={
             "enclosed_in": how,
             "claimed_gap": claimed,
-            "attainable_gap": values.attainable,
+            **({} if given else {"attainable_gap": values.attainable}),
             "gap_by_printed_digits": written,
             OVER[0]: list(over),
             "kkt_violation": list(violation),
@@ -184,11 +195,16 @@ def _verdict(
         told.append(Note(NoteKind.ROUNDED, (float(written_with(trajectory).max()), size, size)))
     if given:
         told.append(Note(NoteKind.RELATIVE, (over[1], tolerance or 0.0)))
+    # Of a vector that was handed over an enclosure that is too wide shows neither.
+    undecided: dict[str, Any] = {}
+    if given and finding.status is Status.INCONCLUSIVE:
+        undecided = {"status": Status.VACUOUS, "why": Why.TOO_WIDE}
     return verdict_from(
         ID,
         case,
         s,
         finding,
+        **undecided,
         units="gap" if svm else "2-norm",
         bound_origin=f"bounds/optimum/{'svm' if svm else 'ridge'}",
         terms=(planted_term("no step made", *start, 1, 1, Why.WITHIN_BOUND),),
@@ -217,16 +233,19 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
             f"{problem.label}: a is at least {lower:.3g} from the certified a*, but its residual allows "
             f"{farthest:.3g} at most"
         )
-    claimed = case.claims.get("tolerance", 0.0) * (size + optimum.error)
+    given, least = trajectory.stopped == GIVEN, max(size / OUTWARD - optimum.error, 0.0)
+    most = size * OUTWARD + optimum.error
+    claimed = case.claims.get("tolerance", 0.0) * most
     if "residual" in case.claims:
         claimed = case.claims["residual"] / m
     # Measured by its residual, or by its distance from a reference known up to `optimum.error`.
     attainable = values.residual.solver_error / m + gamma(m + 8, u) * distance + optimum.error
     written = norm_upper(written_with(trajectory))
-    bound = (claimed + attainable + written) * OUTWARD
+    bound = claimed + written if given else (claimed + attainable + written) * OUTWARD
     upper = min(upper, farthest + stored)
-    least = max(size / OUTWARD - optimum.error, 0.0)
-    over = relative_to((lower, upper), (least, size * OUTWARD + optimum.error))
+    over = relative_to((lower, upper), (least, most))
+    if given and most > 0:
+        upper = over[1] * most * OUTWARD  # Relative to the least that ||a*|| may be.
     largest = np.abs(values.entries)
     violation = (float((largest - values.errors).max()), float((largest + values.errors).max()) * OUTWARD)
     start, limit = least, bound
@@ -235,7 +254,8 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
         away = norm(first - optimum.alpha)
         error = rounded_up(gamma(m + 8, unit_roundoff("float64")) * away + optimum.error)
         start = max(away / OUTWARD - error, 0.0)
-        limit = (claimed + solver / m + gamma(m + 8, u) * away + optimum.error + written) * OUTWARD
+        attained = 0.0 if given else solver / m + gamma(m + 8, u) * away + optimum.error
+        limit = (claimed + attained + written) * OUTWARD
     return _verdict(
         case,
         s,
@@ -249,7 +269,7 @@ def _judge_ridge(case: Case, s: int, trajectory: Trajectory, oracle: Oracle) -> 
         over=over,
         evidence={
             "claimed_distance": claimed,
-            "attainable_distance": attainable,
+            **({} if given else {"attainable_distance": attainable}),
             "distance_by_printed_digits": written,
             OVER[1]: list(over),
             "largest_residual_entry": [max(violation[0], 0.0), violation[1]],

@@ -56,9 +56,11 @@ class EvaluatedOracle(Oracle):
         """Numbers of so many bits and of twice as many."""
         return TwoPrecisions(bits)
 
-    def values(self, problem: Problem, alphas: Sequence[np.ndarray]) -> list[dict[str, Interval]]:
+    def values(
+        self, problem: Problem, alphas: Sequence[np.ndarray], bits: int = BITS
+    ) -> list[dict[str, Interval]]:
         """What a solver may report about its dual vectors, with names as those of `exact_values`."""
-        arithmetic = self.arithmetic(BITS)
+        arithmetic = self.arithmetic(bits)
         points = [arithmetic.vector(alpha) for alpha in alphas]
         return [
             reported_values(problem, arithmetic, point, self._products(problem, point)) for point in points

@@ -18,8 +18,8 @@ from sstep_verify.oracle.balls.exact_kernel import (
     exact_kernel,
     step_error,
 )
+from sstep_verify.oracle.balls.objectives import BITS, exact_drift, exact_values
 from sstep_verify.oracle.balls.objectives import Interval as Reported
-from sstep_verify.oracle.balls.objectives import exact_drift, exact_values
 from sstep_verify.oracle.certificate.optimum import RidgeOptimum, SvmOptimum, ridge_optimum, svm_optimum
 from sstep_verify.oracle.replay import Replay, replay_window
 from sstep_verify.oracle.trajectories import EnclosedTrajectory, enclosed_trajectory, mutated_states
@@ -169,9 +169,11 @@ class Oracle:
         """Enclose what is wrong about one stored step (`step_error`); a (m,), draws and ends (b,)."""
         return step_error(problem, self.kernel(bits), before, after, draws)
 
-    def values(self, problem: Problem, alphas: Sequence[np.ndarray]) -> list[dict[str, Reported]]:
+    def values(
+        self, problem: Problem, alphas: Sequence[np.ndarray], bits: int = BITS
+    ) -> list[dict[str, Reported]]:
         """Intervals of what a solver may report about its dual vectors (`exact_values`)."""
-        return exact_values(problem, alphas)
+        return exact_values(problem, alphas, bits)
 
     def drift(
         self, problem: Problem, alphas: Sequence[np.ndarray], weights: Sequence[np.ndarray]
