@@ -10,7 +10,7 @@ import numpy as np
 GIVEN = "given"
 """`Trajectory.stopped` of a vector that was handed over as it is: nothing was run."""
 
-OWN_RULE = ("tolerance", "stagnation")
+OWN_RULE = ("tolerance", "stagnation", "precision")
 """`Trajectory.stopped` of runs that their solver ended by a rule of its own."""
 
 RAISED = "raised"
@@ -142,10 +142,10 @@ class Trajectory:
         Counts made by the run: windows, panel columns, collectives, words.
     timers : dict
         Seconds per phase.
-    stopped : {"iterations", "observer", "tolerance", "stagnation", "given", "raised"}
+    stopped : {"iterations", "observer", "tolerance", "stagnation", "precision", "given", "raised"}
         Whether all iterations were made, the observer ended the run, or the solver's own rule did,
-        because its tolerance was reached or because its precision attains no more; or
-        that a was handed over, see `GIVEN`, or an error raised, see `RAISED`.
+        because its tolerance was reached, because its precision attains no more, or because that cannot
+        show so small a tolerance; or that a was handed over, see `GIVEN`, or an error raised, see `RAISED`.
     panels : mapping of int to Panel
         Kernel rows used, by the iteration at which their window begins; asked for by
         ``RunRequest.expose_panels``.

@@ -33,7 +33,10 @@ LIMIT = 300.0
 """Seconds that the command may take."""
 
 VALUES = ("gap", "primal", "dual", "residual")
-"""Numbers of a result file that are claims of it; NaN where there is none."""
+"""Numbers of the last measurement in a result file, which are claims of it; NaN where there is none."""
+
+ENDED = (0, 3)
+"""Exit codes of a training that was made, the second where its tolerance is below what float64 can show."""
 
 COUNTED = re.compile(
     r"^windows: (\d+) of .*, (\d+) kernel rows, (\d+) collectives, (\d+) words", re.MULTILINE
@@ -74,7 +77,7 @@ class CommandSolver(TrainingSolver):
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Run the command; `observe` looks at the result.
 
-        RunError if it does not end with exit code 0 in time, or its files do not fit together.
+        RunError if it does not end with exit code 0 or 3 in time, or its files do not fit together.
         """
         interval, last = self._interval * request.s, request.iterations
         ends = [last // 2 // interval * interval, last] if self._resumed else [last]
@@ -140,7 +143,7 @@ class CommandSolver(TrainingSolver):
             done = subprocess.run(words, env=variables, timeout=LIMIT, capture_output=True, check=False)
         except subprocess.TimeoutExpired as error:
             raise RunError(f"{' '.join(words)}: no end after {LIMIT:g} seconds") from error
-        if done.returncode:
+        if done.returncode not in ENDED:
             said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines() or [""]
             raise RunError(f"{' '.join(words)}: exit code {done.returncode}: {said[-1]}")
         return done.stdout.decode(errors="replace")
@@ -172,12 +175,12 @@ def _trajectory(request: RunRequest, room: Path, interval: int, said: str) -> Tr
     made = int(found["iterations"])
     due = sorted({*range(0, made, interval), made})
     measured, last = found["measured_iterations"].tolist(), float(found["measured_relative"][-1])
-    if measured != due or not np.array_equal(last, found["relative"], equal_nan=True):
+    if measured != due or not np.array_equal(last, found["last_relative"], equal_nan=True):
         raise RunError(
             f"the result has measurements at {measured[:5]}..., the last {last}; {made} iterations in "
-            f"intervals of {interval} have {len(due)}, the last {found['relative']}"
+            f"intervals of {interval} have {len(due)}, the last {found['last_relative']}"
         )
-    claims = {name: float(found[name]) for name in VALUES}
+    claims = {name: float(found[f"last_{name}"]) for name in VALUES}
     values = _predictions(request.problem, room)
     claims |= {f"prediction {place}": value for place, value in enumerate(values)}
     right = f"({np.sum((np.array(values) > 0) == (request.problem.targets > 0))} of {len(values)})"

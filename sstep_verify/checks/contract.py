@@ -41,7 +41,7 @@ from sstep_verify.verdict import Coverage, Note, NoteKind, Place, RunError, Verd
 
 ID = "contract"
 
-OWN = ("tolerance", "stagnation")
+OWN = ("tolerance", "stagnation", "precision")
 """Reasons for stopping that are a solver's own rule."""
 
 FINITE = "finite"

@@ -139,7 +139,7 @@ GRACE = 10.0
 """Seconds that a rank with an error waits for the others to come to the same end."""
 
 
-def on_ranks(function: Callable[[Communicator, Unwatched], None], hang_limit: float) -> None:
+def on_ranks(function: Callable[[Communicator, Unwatched], int | None], hang_limit: float) -> None:
     """Call a function on every rank of this job, or in this process where there is no job.
 
     Errors that all ranks raise together are told once, by rank 0. One that a rank raises alone ends the
@@ -148,7 +148,8 @@ def on_ranks(function: Callable[[Communicator, Unwatched], None], hang_limit: fl
 
     The function gets the communicator, and the watchdog, to which it announces its work; after `hang_limit`
     seconds, at least, without progress of any rank the job is ended, never if that is 0. On several ranks
-    it exits with code 2 for errors of the input, and 4 for others.
+    it exits with code 2 for errors of the input, and 4 for others; else with the code that the function
+    returns, the same on all ranks, if it is not 0.
     """
     from sstep_verify.ranks.environment import SLOW, promised_size, start_limit, world
     from sstep_verify.ranks.watchdog import Unwatched
@@ -156,7 +157,9 @@ def on_ranks(function: Callable[[Communicator, Unwatched], None], hang_limit: fl
 
     if promised_size() < 2:
         with ended_by(signal.default_int_handler, signal.SIGTERM):
-            function(SelfCommunicator(), Unwatched())
+            code = function(SelfCommunicator(), Unwatched())
+        if code:
+            sys.exit(code)
         return
     from sstep_verify.ranks.signs import observed, start_monitored
     from sstep_verify.solver.packet import IncoherenceError, WindowError
@@ -169,7 +172,7 @@ def on_ranks(function: Callable[[Communicator, Unwatched], None], hang_limit: fl
     ended = signal.default_int_handler if comm.rank == 0 else job.end_soon
     try:
         with ended_by(ended, signal.SIGINT, signal.SIGTERM):
-            function(communicator_of(observed(comm)), job.watchdog)
+            code = function(communicator_of(observed(comm)), job.watchdog)
     except (InputError, MissingExtraError) as error:
         job.leave(FAILED if isinstance(error, UnwritableError) else INPUT, f"error: {error}")
     except (WindowError, IncoherenceError, ReadingError) as error:
@@ -179,7 +182,7 @@ def on_ranks(function: Callable[[Communicator, Unwatched], None], hang_limit: fl
         job.abort(INTERRUPTED, "interrupted" if comm.rank == 0 else "")
     except BaseException as error:
         job.abort(FAILED, f"rank {comm.rank} of {comm.size} ends the job:\n{_told(error, job.watchdog)}")
-    job.leave()
+    job.leave(code or 0)
 
 
 def _told(error: BaseException, watchdog: Watchdog) -> str:

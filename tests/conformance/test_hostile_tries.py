@@ -42,8 +42,9 @@ def test_a_wrong_optimal_value_is_told_from_a_right_one(statements, task):
     ("changed", "word"),
     [
         ({}, ""),
-        ({"relative": 0.25}, "claimed"),
-        ({"relative": np.float64(0), "stopped": "tolerance"}, "claimed"),
+        ({"last_relative": 0.25}, "claimed"),
+        ({"relative": np.float64(0)}, "stated"),
+        ({"relative": 0.25, "stopped": "tolerance"}, "claimed to be reached"),
         ({"alpha": np.full(24, 2.0)}, "box"),
         ({"measured_iterations": np.array([320])}, "history"),
     ],

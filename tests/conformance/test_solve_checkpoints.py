@@ -110,6 +110,17 @@ def test_tolerance_0_is_never_reached():
     assert "tolerance reached" in done(*words, "--tolerance", "1e-3", "--out", "r.npz")
 
 
+def test_a_tolerance_that_was_not_asked_for_before_is_looked_for_from_there():
+    """Measurements far below it were no looks, which are three at most."""
+    words = ("solve", "F", "--task", "krr", "--interval", "160", "--out", "r.npz")
+    assert "cap reached" in done(*words, "--tolerance", "0", "--iterations", "1600")
+    assert (arrays("r.npz")["measured_relative"] <= 1e-3).sum() > 3
+    out = done(*words, "--tolerance", "1e-3", "--iterations", "3200", "--resume")
+    assert "tolerance reached" in out
+    assert "after 1600 iterations" in out
+    assert float(arrays("r.npz")["relative"]) <= 1e-3
+
+
 @pytest.mark.parametrize(
     ("changed", "words"),
     [

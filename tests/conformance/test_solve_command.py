@@ -15,6 +15,7 @@ from sstep_verify.problems.data.datasets import load
 from sstep_verify.protocol import RunRequest
 from sstep_verify.ranks.environment import promised_size
 from sstep_verify.solver import ProductionSolver
+from sstep_verify.solver.training.pipeline import at_most
 
 OWN_MODULES = 127
 """Modules of ours that a training on one process loads, at most."""
@@ -59,13 +60,15 @@ def test_one_process_reaches_the_librarys_vector_and_says_how(folder):
         assert found["measured_iterations"].tolist() == [0, 1000, 2000, 2500]
         assert json.loads(str(found["options"]))["seed"] == 5
         gap = float(found["gap"])
+        assert float(found["last_relative"]) == found["measured_relative"][-1]
+        assert found["gap_at_least"] <= gap
     lines = done.stdout.splitlines()
     assert lines[0].startswith("points / rbf sigma=0.3 / svm-l1 C=2: 40 samples, 3 features, 1 rank")
     assert "labels mapped: 1 -> -1, 2 -> +1" in lines
     assert any(line.startswith("exchange allreduce; all kernel rows kept: all 40 kernel") for line in lines)
     assert any(line.startswith("windows: 313 of up to 8 iterations, 40 kernel rows") for line in lines)
-    assert "cap reached, relative gap = " in lines[-2]
-    assert f"gap = {gap:.6g}, after 2500 iterations" in lines[-2]
+    assert "cap reached, relative gap at most " in lines[-2]
+    assert f", gap at most {at_most(gap)}, after 2500 iterations" in lines[-2]
     assert lines[-1] == "result: r.npz"
     assert sorted(path.name for path in folder.iterdir()) == ["more", "points", "r.npz", "r.npz.checkpoint"]
 
@@ -95,7 +98,31 @@ def test_it_works_without_mpi4py(folder):
         program=[sys.executable, "-c", hide],
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "tolerance reached, relative residual = " in done.stdout
+    assert "tolerance reached, relative residual at most " in done.stdout
+
+
+PIXELS = """1 1:227 2:203 3:214 4:242 5:148
+1 1:222 2:188 3:218 4:213 5:209
+-1 1:59 2:32 3:22 4:15 5:248
+-1 1:38 2:81 3:40 4:37 5:248
+"""
+
+
+@pytest.mark.parametrize("ranks", [0, 2])
+def test_a_tolerance_that_float64_cannot_show_ends_with_code_3(folder, ranks):
+    """Bytes raised to the fourth power: an optimal alpha of 1e-22 and gaps of 1e-16."""
+    (folder / "bytes").write_text(PIXELS, encoding="ascii")
+    done = solve(
+        folder, "bytes", "--task", "svm-l1", "--kernel", "polynomial,degree=4,offset=1", "--iterations", "9000",
+        "--out", "r.npz", ranks=ranks,
+    )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+    (line,) = (line for line in done.stdout.splitlines() if "below what float64 can show here" in line)
+    assert line.startswith("tolerance 1e-06 is below")
+    with np.load(folder / "r.npz", allow_pickle=False) as found:
+        assert str(found["stopped"]) == "precision"
+        assert float(found["last_relative"]) <= 1e-6 < float(found["relative"])
+        assert f"relative gap at most {at_most(float(found['relative']))}, " in line
 
 
 AT_END = (
@@ -163,7 +190,7 @@ def test_ranks_share_the_features_and_end_alike(folder, ranks):
     alpha = alpha_of(folder / "r.npz")
     problem = problem_of(folder, LinearKernel(), Ridge(0.5))
     with np.load(folder / "r.npz", allow_pickle=False) as found:
-        reached, iterations = float(found["residual"]), int(found["iterations"])
+        reached, iterations = float(found["last_residual"]), int(found["iterations"])
     _judge_claims(problem, alpha, iterations, {"residual": reached}, ranks)
     predictions = (folder / "p.txt").read_text("ascii").splitlines()
     assert len(predictions) == SAMPLES

@@ -12,6 +12,7 @@ from sstep_verify.solver import ProductionSolver
 from sstep_verify.solver.communicator import communicator_of
 from sstep_verify.solver.data.partition import column_nonzeros, local_columns, partition_of
 from sstep_verify.solver.settings import Options
+from sstep_verify.solver.training.enclosure import Enclosing
 from sstep_verify.solver.training.files import read_new_samples
 from sstep_verify.solver.training.intervals import Training
 from sstep_verify.solver.training.monitor import Monitor
@@ -34,6 +35,7 @@ def results(training):
     result = SimpleNamespace(
         trajectory=training.trajectory, monitoring=training.monitor.counters, history=training.history,
         sequence=training.place.sequence, iteration=training.iteration, values=training.values,
+        stated=training.stated(), looks=training.enclosing.looks,
     )  # fmt: skip
     return result, places
 
@@ -124,6 +126,17 @@ def measured(comm, problem, alpha, rbf="norm-expansion"):
     communicator = communicator_of(comm)
     monitor = Monitor(own(problem, communicator), rbf, communicator)
     return monitor.measure(alpha), monitor.counters
+
+
+def enclosed(comm, problem, alpha):
+    """What two looks at a dual vector state, and what was counted after each."""
+    communicator = communicator_of(comm)
+    enclosing = Enclosing(own(problem, communicator), "norm-expansion", communicator)
+    found = []
+    for _ in range(2):
+        stated = enclosing.enclose(alpha)
+        found.append((stated, dict(enclosing.counters)))
+    return found
 
 
 def predicted(comm, problem, alpha, path):

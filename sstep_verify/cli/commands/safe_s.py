@@ -64,6 +64,7 @@ def command(data, **given):
     from threadpoolctl import threadpool_limits
 
     from sstep_verify.safety.report import document, lines, write
+    from sstep_verify.solver.training.pipeline import at_most
 
     with (
         claimed_out(given["out"], data, given["directory"], entries=ENTRIES) as folder,
@@ -74,7 +75,7 @@ def command(data, **given):
             write(found, folder)
     training = {
         "iterations": trained.iteration,
-        "relative": trained.values.relative,
+        "relative_at_most": trained.stated().relative[1],
         "tolerance": given["tolerance"],
     }
     if given["as_json"]:
@@ -84,8 +85,8 @@ def command(data, **given):
     else:
         measure = "gap" if problem.is_svm else "residual"
         click.echo(
-            f"{problem.label}: trained {trained.iteration} iterations, relative {measure} "
-            f"{trained.values.relative:.2e}{_short(trained, given['tolerance'])}"
+            f"{problem.label}: trained {trained.iteration} iterations, relative {measure} at most "
+            f"{at_most(trained.stated().relative[1])}{_short(trained, given['tolerance'])}"
         )
         for line in lines(found):
             click.echo(line)
@@ -98,10 +99,11 @@ def _short(trained, tolerance) -> str:
     """What training fell short of, in words; empty where it reached its tolerance."""
     if not trained.iteration:
         return " (nothing was trained: windows begin at a = 0)"
-    if trained.values.relative <= tolerance:
+    relative = trained.stated().relative[1]
+    if relative <= tolerance:
         return ""
     far = ", and far from the optimum: what follows says little of a trained vector"
-    return f" (stopped before --tolerance{far if trained.values.relative > 1.0 else ''})"
+    return f" (stopped before --tolerance{far if relative > 1.0 else ''})"
 
 
 def _end(found) -> None:

@@ -47,7 +47,8 @@ def windows(given: str):
 @click.option("--iterations", type=NUMBER, help="Most iterations  [default: 100 passes over the samples]")
 @click.option(
     "--tolerance", type=float, default=1e-6, show_default=True,
-    help="Relative duality gap (K-SVM) or relative residual (K-RR) at which to stop; 0: never.",
+    help="Relative duality gap (K-SVM) or relative residual (K-RR) at which to stop, by a proved upper "
+    "limit; 0: never.",
 )  # fmt: skip
 @click.option(
     "--stream", type=click.Choice(["uniform", "epochs"]), default="uniform", show_default=True,
@@ -102,7 +103,8 @@ def command(**given):
     gains 1, and the bias, the last weight, is regularised like the others (polynomial: offset + 1; rbf:
     refused, as nothing changes).
 
-    RESULT holds the dual vector `alpha`, what was measured, and the options. At the end of every interval
+    RESULT holds the dual vector `alpha`, upper limits of gap and residual, what was measured, and the
+    options. The last line says the same limits: the true gap is not larger. At the end of every interval
     the gap or residual is measured and, --checkpoint-seconds after the last one, a checkpoint is written
     beside it (RESULT.npz.checkpoint); also at SIGTERM and Ctrl-C, of the last measurement. A killed run
     loses those seconds and an interval. With --resume, on as many ranks with the same kind of processor,
@@ -120,8 +122,9 @@ def command(**given):
     larger limit and --resume.
 
     Exit codes: 0 trained, be it to the tolerance or to the last iteration (the last lines say which);
-    2 usage or input error; 4 an error, loss or hang of a rank, which is named (a killed rank ends the job
-    with the launcher's code for it); 130 interrupted.
+    2 usage or input error; 3 trained, but the tolerance is below what float64 can show here: scale the
+    data, or ask for a larger one; 4 an error, loss or hang of a rank, which is named (a killed rank ends
+    the job with the launcher's code for it); 130 interrupted.
     """
     from sstep_verify.cli.work import on_ranks
 
@@ -133,15 +136,20 @@ def command(**given):
     on_ranks(lambda communicator, watchdog: _solve(given, communicator, watchdog), limit)
 
 
-def _solve(given, communicator, watchdog) -> None:
+TOO_SMALL = 3
+"""Exit code where the tolerance is below what float64 can show."""
+
+
+def _solve(given, communicator, watchdog) -> int:
     from sstep_verify.cli.work import Progress
     from sstep_verify.solver.communicator import on_all_ranks
     from sstep_verify.solver.training.pipeline import solve
 
     settings = on_all_ranks(communicator, lambda: _settings(**given))
-    lines = solve(settings, communicator, Progress(watchdog, communicator.rank == 0))
+    lines, stopped = solve(settings, communicator, Progress(watchdog, communicator.rank == 0))
     if communicator.rank == 0:
         click.echo("\n".join(lines))
+    return TOO_SMALL if stopped == "precision" else 0
 
 
 def _settings(steps, timers, **given):

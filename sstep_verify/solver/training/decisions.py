@@ -29,6 +29,9 @@ ALL_ROWS = "all kernel rows"
 MACHINE = "machine"
 """Word of the identity for the kinds of the ranks."""
 
+TOLERANCE, SINCE = "tolerance", "tolerance since"
+"""Words of the identity for the tolerance, and the iteration from which it holds: neither decides a bit."""
+
 MOVED = " | from iteration "
 """What stands, in the identity, before the machine that training moved to."""
 
@@ -160,6 +163,12 @@ def default_interval(samples: int, block: int, s: int, light: bool) -> int:
 def moved_to(machine: str, kept: str, iteration: int) -> str:
     """The machines of a run that goes on, from an iteration, with one made on those `kept`."""
     return kept if last_of(kept) == machine else f"{kept}{MOVED}{iteration} on {machine}"
+
+
+def tolerance_since(kept: Mapping[str, Any], tolerance: float, iteration: int) -> int:
+    """From which iteration a tolerance holds in a run that goes on, from an iteration, with one `kept`."""
+    since = _whole_number(kept, SINCE)
+    return iteration if since is None or kept.get(TOLERANCE) != tolerance else since
 
 
 def last_of(machines: str) -> str:

@@ -26,6 +26,7 @@ from sstep_verify.solver.communicator import Communicator
 from sstep_verify.solver.packet import IncoherenceError, WindowError
 from sstep_verify.solver.run import Run
 from sstep_verify.solver.settings import Settings
+from sstep_verify.solver.training.enclosure import Enclosing, Stated, due
 from sstep_verify.solver.training.monitor import Measured, Monitor, Values, best_without_progress
 from sstep_verify.solver.training.schedule import Schedule, Stretch
 from sstep_verify.trajectory import Trajectory
@@ -49,7 +50,7 @@ class Place(NamedTuple):
 
 
 class Training:
-    """Makes intervals until the tolerance or the last iteration is reached, or float64 attains no more.
+    """Makes intervals until the tolerance or the last iteration is reached, or float64 tells no more.
 
     Whoever iterates makes it: what comes is whether an interval has just been ended and measured, or some
     more windows of it made. All ranks do so together.
@@ -57,13 +58,14 @@ class Training:
     `problem`: the problem; its data are this rank's columns; `stream`: at least as many blocks as there are
     to be iterations; complete, and with columns "local"; `place`: where an earlier training stood at the
     end of an interval; absent, all begins at 0; `schedule`: where s is tuned: says which s and exchange
-    come next, beginning at the place; `log`: keep the new value of each drawn coordinate (H x b words).
+    come next, beginning at the place; `log`: keep the new value of each drawn coordinate (H x b words);
+    `since`: iteration from which training is to end at this tolerance, which an earlier one need not be.
 
     Attributes `reached`: iterations made, those before a resumption and of the interval under way included;
     `alpha`, `history`: as in `Place`, at the end of the last interval; `stopped`, `attainable`: why
     training ended, "" while it goes on; if float64 attains no more, the relative value it attains;
-    `counters`, `monitor`: what was counted of windows, with the set-up of every interval; what measures,
-    and counts apart.
+    `counters`, `monitor`, `enclosing`: what was counted of windows, with the set-up of every interval; what
+    measures, and what encloses, and count apart.
 
     Raises InputError if the problem does not go with the settings, the place is no end of an interval, or,
     on the way, the dual vector overflows; WindowError, IncoherenceError on the way, see
@@ -80,6 +82,7 @@ class Training:
         place: Place | None = None,
         schedule: Schedule | None = None,
         log: bool = False,
+        since: int = 0,
     ):
         settings.refuse(problem)
         if schedule is not None and settings.recompute:
@@ -89,10 +92,12 @@ class Training:
         self.problem, self.settings, self.schedule = problem, settings, schedule
         self._stream, self._communicator = stream, communicator
         self.monitor = Monitor(problem, settings.rbf, communicator, settings.panel_words)
+        self.enclosing = Enclosing(problem, settings.rbf, communicator, settings.panel_words)
+        self._stated: tuple[int, Stated] | None = None
         self._start, self._first = place.iteration, place.alpha
         self.reached, self.alpha = self._start, self._first
         self.history = [found for found in place.history if found.iteration < self._start]
-        self.stopped, self.attainable = "", math.nan
+        self.stopped, self.attainable, self._since = "", math.nan, since
         self.counters: Counter[str] = Counter()
         self._seconds = np.zeros(len(PHASES))
         self._gram: np.ndarray | None = None
@@ -169,20 +174,35 @@ class Training:
             )
         self.history.append(Measured(self.reached, values))
 
+    def stated(self) -> Stated:
+        """What is stated of the last dual vector measured: enclosed once; called by all ranks together."""
+        if self._stated is None or self._stated[0] != self.iteration:
+            self._stated = self.iteration, self.enclosing.enclose(self.alpha, self._gram)
+        return self._stated[1]
+
     def _is_over(self) -> bool:
         """Whether training ends here; `stopped` says why."""
-        # Tolerance 0 is never reached, not even by a gap of 0: it asks for all iterations.
-        if self.settings.tolerance > 0 and self.values.relative <= self.settings.tolerance:
-            self.stopped = "tolerance"
-        elif self.iteration >= self.settings.end(self.iteration):
+        self.stopped = self._looked()
+        if not self.stopped and self.iteration >= self.settings.end(self.iteration):
             self.stopped = "iterations"
-        else:
+        elif not self.stopped:
             best = best_without_progress(self.history, self.settings.tolerance)
             if best is not None:
                 attainable = self.monitor.attainable(self.alpha, self._gram)
                 if best <= attainable:
                     self.stopped, self.attainable = "stagnation", attainable
         return bool(self.stopped)
+
+    def _looked(self) -> str:
+        """Why training ends by its tolerance, where a look is due: reached, or too small for float64."""
+        tolerance = self.settings.tolerance
+        measured = [found.values.relative for found in self.history if found.iteration >= self._since]
+        if not due(measured, tolerance):
+            return ""
+        stated = self.stated()
+        if stated.relative[1] <= tolerance:
+            return "tolerance"
+        return "precision" if stated.width > tolerance else ""
 
     def advance(self, end: int) -> Iterator[None]:
         """Make one interval up to an iteration, unmeasured; comes back after some windows."""

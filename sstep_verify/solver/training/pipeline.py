@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from decimal import ROUND_CEILING, Context
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,6 +19,7 @@ from sstep_verify.compiled import compile_seconds, later_runs
 from sstep_verify.errors import counted
 from sstep_verify.files import claim, write_whole
 from sstep_verify.problems import Problem
+from sstep_verify.problems.kernels import shortest
 from sstep_verify.provenance import THREAD_VARIABLES
 from sstep_verify.solver.clock import PANEL, PHASES
 from sstep_verify.solver.communicator import Communicator, held_by_first_rank, listed, on_first_rank
@@ -33,12 +36,16 @@ from sstep_verify.solver.training.checkpoint import (
 )
 from sstep_verify.solver.training.decisions import (
     MACHINE,
+    SINCE,
+    TOLERANCE,
     decide,
     identity_of,
     last_of,
     moved_to,
     schedule_of,
+    tolerance_since,
 )
+from sstep_verify.solver.training.enclosure import Stated
 from sstep_verify.solver.training.files import (
     Keeper,
     Samples,
@@ -79,13 +86,13 @@ class Listener(Protocol):
         """A checkpoint was written."""
 
 
-def solve(settings: Settings, communicator: Communicator, listener: Listener) -> list[str]:
+def solve(settings: Settings, communicator: Communicator, listener: Listener) -> tuple[list[str], str]:
     """Train as asked and write the files; called by all ranks together.
 
     `settings` are the same on all ranks; the listener is told what is to come, and what was done. Returns
-    what was done, what it took, how it ended and what was written, in lines. Raises on all ranks InputError
-    or MissingExtraError if something given cannot be used; ReadingError, WindowError or IncoherenceError if
-    a rank failed, or holds another dual vector than the others.
+    what was done, what it took, how it ended and what was written, in lines, and why training stopped.
+    Raises on all ranks InputError or MissingExtraError if something given cannot be used; ReadingError,
+    WindowError or IncoherenceError if a rank failed, or holds another dual vector than the others.
     """
     # Rank 0 alone looks at paths, locks them and writes.
     inputs = on_first_rank(communicator, lambda: list(input_files(settings)))
@@ -102,6 +109,7 @@ def solve(settings: Settings, communicator: Communicator, listener: Listener) ->
 
         listener.expect(training_seconds(samples.local, training.draws))
         _train(training, Keeper(write, settings.checkpoint_seconds, listener.note), communicator, listener)
+        training.stated()
         on_first_rank(communicator, lambda: _write_result(Path(settings.out), training, identity, digest))
         told = [f"result: {settings.out}"]
         if samples.new is not None and settings.predictions is not None:
@@ -113,7 +121,8 @@ def solve(settings: Settings, communicator: Communicator, listener: Listener) ->
             agreement = score(problem, values, samples.new.targets, classes)
             told.insert(0, f"predictions: {agreement}, in {file}")
     timers = communicator.allgather(training.trajectory.timers)
-    return [*summary_lines(training, samples.local, timers, str(identity[MACHINE])), *told]
+    lines = [*summary_lines(training, samples.local, timers, str(identity[MACHINE])), *told]
+    return lines, training.stopped
 
 
 def _begin(
@@ -147,15 +156,20 @@ def _begin(
     stored = float(np.sum(samples.local.partition.loads))
     complete = decide(settings, problem.samples, ranks, kept, stored)
     machine = listed(communicator.kinds)
-    identity = identity_of(complete, ranks, machine)
+    identity: dict[str, Any] = {**identity_of(complete, ranks, machine)}
     place = found.place if found else None
+    identity |= {TOLERANCE: complete.tolerance, SINCE: 0}
     if found is not None:
         on_first_rank(communicator, lambda: accept(found))
         machines = moved_to(machine, str(found.options.get(MACHINE, "")), found.place.iteration)
         identity[MACHINE] = machines
+        identity[SINCE] = tolerance_since(found.options, complete.tolerance, found.place.iteration)
     schedule = schedule_of(complete, ranks, place, given)
     stream = complete.draws_of(problem.samples)
-    return Training(problem, stream, complete, communicator, place=place, schedule=schedule), identity
+    training = Training(
+        problem, stream, complete, communicator, place=place, schedule=schedule, since=identity[SINCE]
+    )
+    return training, identity
 
 
 def _train(training: Training, keeper: Keeper, communicator: Communicator, listener: Listener) -> None:
@@ -167,7 +181,7 @@ def _train(training: Training, keeper: Keeper, communicator: Communicator, liste
                 if not measured:
                     listener.step(training.reached)
                     continue
-                line = f"{measure_of(training.problem)} {training.values.relative:.3g}"
+                line = f"measured {measure_of(training.problem)} {training.values.relative:.3g}"
                 listener.measured(training.iteration, line)
                 if training.settings.is_end(training.iteration) and on_first_rank(
                     communicator, lambda: keeper.keep(training.place)
@@ -190,13 +204,30 @@ def _write_result(path: Path, training: Training, identity: dict[str, Any], dige
         alpha=training.alpha,
         iterations=training.iteration,
         stopped=training.stopped,
-        **training.values._asdict(),
+        **stated_values(training.stated()),
+        **{f"last_{name}": value for name, value in training.values._asdict().items()},
         measured_iterations=np.array([found.iteration for found in training.history]),
         measured_relative=np.array([found.values.relative for found in training.history]),
         options=json.dumps(identity),
         data_digest=digest,
         **tuned,
     )
+
+
+def stated_values(stated: Stated) -> dict[str, float]:
+    """What a result file states: gap, residual and relative value are at most these, and at least those.
+
+    The dual value is at least, the primal value at most what stands there.
+    """
+    at_least = {f"{name}_at_least": getattr(stated, name)[0] for name in ("gap", "residual", "relative")}
+    return {
+        "gap": stated.gap[1],
+        "primal": stated.primal[1],
+        "dual": stated.dual[0],
+        "residual": stated.residual[1],
+        "relative": stated.relative[1],
+        **at_least,
+    }
 
 
 def _one_thread(communicator: Communicator) -> AbstractContextManager[object]:
@@ -239,6 +270,7 @@ def summary_lines(
         yield from training.schedule.lines(settings.exchanges, settings.width)
     every = counted(settings.interval or 0, "iteration")
     yield f"monitoring: first, every {every} and last, {_moved(training.monitor.counters)}"
+    yield f"enclosing: {counted(training.enclosing.looks, 'time')}, {_moved(training.enclosing.counters)}"
     yield f"{'seconds':<16}{'max':>10}{'mean':>10}{'min':>10}   over ranks"
     for phase in PHASES:
         seconds = [one[phase] for one in timers]
@@ -276,13 +308,28 @@ def _compiling() -> Iterator[str]:
 
 
 def _ending(problem: Problem, training: Training) -> str:
-    values = training.values
-    reason = {"tolerance": "tolerance reached", "iterations": "cap reached"}.get(
+    stated, measure, tolerance = training.stated(), measure_of(problem), training.settings.tolerance
+    reason = {
+        "tolerance": "tolerance reached",
+        "iterations": "cap reached",
+        "precision": f"tolerance {shortest(tolerance)} is below what float64 can show here: "
+        f"{at_most(stated.width)}; scale {'the data' if problem.is_svm else 'the data or the targets'}, or "
+        "ask for a larger one",
+    }.get(
         training.stopped,
-        f"no progress any more: float64 attains a {measure_of(problem)} of about {training.attainable:.2g} "
-        "here, and the tolerance is out of reach",
+        f"no progress any more: float64 attains a {measure} of about {training.attainable:.2g} here, and "
+        "the tolerance is out of reach",
     )
-    told = f"{measure_of(problem)} = {values.relative:.6g}, gap = {values.gap:.6g}"
+    told = f"{measure} at most {at_most(stated.relative[1])}, gap at most {at_most(stated.gap[1])}"
     if not problem.is_svm:
-        told += f", residual = {values.residual:.6g}"
+        told += f", residual at most {at_most(stated.residual[1])}"
     return f"{reason}, {told}, after {counted(training.iteration, 'iteration')}"
+
+
+def at_most(value: float) -> str:
+    """A number that is at least zero in three digits, rounded up; in words where it is infinite."""
+    if value == math.inf:
+        return "no number"
+    # Of numbers that small the last digits are not those of the decimals.
+    value = max(value, 1e-300) if value else value
+    return f"{float(Context(prec=3, rounding=ROUND_CEILING).create_decimal_from_float(value)):.3g}"

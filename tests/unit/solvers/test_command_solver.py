@@ -163,8 +163,8 @@ def test_a_class_must_be_the_sign_of_its_value(tmp_path):
 def test_a_result_must_have_all_measurements(tmp_path, name):
     request = asked(drawn(LinearKernel(), Ridge(0.2)), block=2)
     (tmp_path / "predictions").write_text("0.5\n" * 9)
-    parts = dict.fromkeys(command.VALUES, 0.5) | {
-        "alpha": np.ones(9), "iterations": 30, "stopped": "tolerance", "relative": 0.1,
+    parts = {f"last_{name}": 0.5 for name in command.VALUES} | {
+        "alpha": np.ones(9), "iterations": 30, "stopped": "tolerance", "last_relative": 0.1,
         "measured_iterations": np.array([0, 12, 24, 30]), "measured_relative": np.array([1.0, 0.4, 0.2, 0.1]),
     }  # fmt: skip
     with (tmp_path / "result").open("wb") as file:
@@ -183,8 +183,8 @@ def test_the_share_of_right_predictions_is_told(tmp_path):
     (tmp_path / "predictions").write_text("".join(f"{sign} {sign}\n" for sign in signs))
     with (tmp_path / "result").open("wb") as file:
         np.savez(
-            file, alpha=np.ones(9), iterations=0, stopped="tolerance", relative=0.1, measured_relative=[0.1],
-            measured_iterations=[0], **dict.fromkeys(command.VALUES, 0.5),
+            file, alpha=np.ones(9), iterations=0, stopped="tolerance", last_relative=0.1, measured_relative=[0.1],
+            measured_iterations=[0], **{f"last_{name}": 0.5 for name in command.VALUES},
         )  # fmt: skip
     assert command._trajectory(request, tmp_path, 12, "accuracy 100.00% (9 of 9)").length == 0
     with pytest.raises(RunError, match="does not say so"):

@@ -1,25 +1,30 @@
-"""The table of phases in a summary: largest, mean and least seconds of the ranks, each in its column."""
+"""A summary: the table of phases over ranks, and what it states of the result."""
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from sstep_verify.solver.clock import PHASES
-from sstep_verify.solver.training.pipeline import summary_lines
+from sstep_verify.solver.training.enclosure import Stated
+from sstep_verify.solver.training.pipeline import at_most, stated_values, summary_lines
+
+STATED = Stated((1e-6, 1.23401e-5), (2.0, 3.0), (math.nan, math.nan), (0.5e-7, 1.00001e-7))
 
 
-def summary(timers):
+def summary(timers, stopped="tolerance", stated=STATED):
     counted = {"panel columns": 9, "collectives": 2, "words": 81}
     training = SimpleNamespace(
         problem=SimpleNamespace(label="p", samples=9, is_svm=True), schedule=None, counters={},
         settings=SimpleNamespace(
-            keep_gram=False, cache=0, exchange="gram", interval=16, exchange_reason="asked for"
+            keep_gram=False, cache=0, exchange="gram", interval=16, exchange_reason="asked for",
+            tolerance=1e-8,
         ),
-        monitor=SimpleNamespace(counters=counted), values=SimpleNamespace(relative=1e-7, gap=1e-5),
-        stopped="tolerance", iteration=64, attainable=1e-9,
+        monitor=SimpleNamespace(counters=counted), enclosing=SimpleNamespace(counters=counted, looks=2),
+        stated=lambda: stated, stopped=stopped, iteration=64, attainable=1e-9,
     )  # fmt: skip
     partition = SimpleNamespace(imbalance=1.5, work_imbalance=2.5)
     return summary_lines(training, SimpleNamespace(features=4, partition=partition, notes=()), timers, "")
@@ -37,3 +42,31 @@ def test_each_phase_has_its_largest_mean_and_least_seconds(seed):
         assert line.startswith(phase)
         found = [float(word) for word in line.removeprefix(phase).split()]
         assert found == pytest.approx([max(seconds), sum(seconds) / 3, min(seconds)], abs=5e-5)
+
+
+def test_what_is_stated_is_rounded_outward_and_the_same_in_line_and_file():
+    timers = [dict.fromkeys(PHASES, 0.0)]
+    *_, last = summary(timers)
+    assert (
+        last
+        == "tolerance reached, relative gap at most 1.01e-07, gap at most 1.24e-05, after 64 iterations"
+    )
+    file = stated_values(STATED)
+    assert (file["relative"], file["gap"], file["dual"]) == (1.00001e-7, 1.23401e-5, 2.0)
+    assert (file["relative_at_least"], file["gap_at_least"]) == (0.5e-7, 1e-6)
+    assert file["primal"] >= 3.0 + 1.23401e-5
+
+
+@pytest.mark.parametrize("upper", [4.8e-7, math.inf])
+def test_a_tolerance_that_float64_cannot_show_is_told_with_the_way_out(upper):
+    *_, last = summary([dict.fromkeys(PHASES, 0.0)], "precision", STATED._replace(relative=(0.0, upper)))
+    shown = at_most(STATED._replace(relative=(0.0, upper)).width)
+    assert last.startswith(f"tolerance 1e-08 is below what float64 can show here: {shown}; scale the data")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_printed_number_is_never_below_its_value(seed):
+    drawn = np.random.Generator(np.random.PCG64(seed))
+    for value in (10.0 ** drawn.uniform(-320, 300, 300)).tolist():
+        assert float(at_most(value)) >= value
+    assert (at_most(0.0), at_most(1.001), at_most(math.inf)) == ("0", "1.01", "no number")
