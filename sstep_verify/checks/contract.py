@@ -36,18 +36,15 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import TYPES
 from sstep_verify.runs import asked_of
-from sstep_verify.trajectory import RAISED, Asked, Trajectory
+from sstep_verify.trajectory import OWN_RULE, RAISED, Asked, Trajectory
 from sstep_verify.verdict import Coverage, Note, NoteKind, Place, RunError, Verdict, Violation, Why
 
 ID = "contract"
 
-OWN = ("tolerance", "stagnation", "precision")
-"""Reasons for stopping that are a solver's own rule."""
-
 FINITE = "finite"
 """The item that depends on the arithmetic of a run; all others do not."""
 
-STOPS = ("iterations", "observer", *OWN)
+STOPS = ("iterations", "observer", *OWN_RULE)
 """All of them, see `Trajectory.stopped`."""
 
 LENGTH, RECORDED, STOP = "length", "recorded iterations", "stop reason"
@@ -206,7 +203,7 @@ def _of_steps(trajectory: Trajectory, asked: Asked) -> Faults:
         yield Violation("", RECORDED, f"{recorded.dtype} of shape {recorded.shape}", "whole numbers")
         return
     due = [stop for stop in asked.points if stop <= length]
-    if trajectory.stopped in OWN and length % asked.s == 0:
+    if trajectory.stopped in OWN_RULE and length % asked.s == 0:
         due = sorted({*due, length})  # Its own rule may end it at any window's end.
     if recorded.tolist() != due:
         missing, more = sorted(set(due) - {*recorded.tolist()}), sorted({*recorded.tolist()} - set(due))
@@ -270,7 +267,7 @@ def _stop(trajectory: Trajectory, asked: Asked) -> Faults:
         yield Violation("", STOP, f"{reason} at iteration {length}", asked_for)
     elif reason == "observer" and asked.ended is None and trajectory.asked is not None:
         yield Violation("", STOP, f"observer at iteration {length}", "no end by the observer")
-    elif reason in OWN and not trajectory.claims:
+    elif reason in OWN_RULE and not trajectory.claims:
         yield Violation("", STOP, f"{reason} at iteration {length}, without a claim", "a claim")
 
 
