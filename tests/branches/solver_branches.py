@@ -42,6 +42,7 @@ KINDS = {
     "size": "reached only by data too large for a small campaign; tests/unit",
     "machine": "ranks of different processors; tests/parallel",
     "telling": "nothing but what is printed, or asked of a user, depends on it; tests/unit",
+    "stated": "what `solve` states of the gap of its end; tests/properties/test_stated_gaps.py",
     "unused": "no option of `solve` leads here",
     "unjudged": "decides what is run, which no check judges for itself; tests/unit",
 }
