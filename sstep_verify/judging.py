@@ -65,8 +65,8 @@ def judge(
         such a solver, or none of this size. Only the first, a FAIL, where a run is
         not what was asked for: the solver raised an error (its reason quotes it), returned no
         `Trajectory`, a vector of another shape or a value that is not finite, or changed its
-        inputs, or what all code of this process shares, such as a function of NumPy or the recursion limit.
-        Nothing else can be said of such a run.
+        inputs (a plain function gets copies, so it cannot), or what all code of this process shares,
+        such as a function of NumPy or the recursion limit. Nothing else can be said of such a run.
 
     Raises
     ------

@@ -16,6 +16,9 @@ MEANS = {
     "INCONCLUSIVE": "neither could be shown, that the solver is correct or that it is faulty",
 }
 
+CONTRADICTED = "what was recorded contradicts itself, so nothing was compared with the truth"
+"""What a FAIL means of which no comparison was made."""
+
 OF_A_VECTOR = {
     "PASS": "the vector is what it should be, up to the tolerance named below",
     "FAIL": "the vector is not what it should be, by more than the tolerance and all rounding allow",
@@ -68,7 +71,8 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
         return
     alone = verdict["evidence"].get(ALONE, False)
     means = MEANS | (OF_A_VECTOR if alone else {})
-    yield filled(f"{means[verdict['status']]}.")
+    nothing = verdict["status"] == "FAIL" and not verdict["executed"]
+    yield filled(f"{CONTRADICTED if nothing else means[verdict['status']]}.")
     measured, bound, ratio = (number(verdict[name]) for name in ("measured", "bound", "ratio"))
     if verdict["status"] == "FAIL" and verdict["ratio"] is None:
         ratio = "infinite"
@@ -81,7 +85,8 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
     for title, text in sections.items():
         yield f"{title}\n{_lines(text)}"
     one = "vector would have shown" if alone else "run would have shown, by quantity of a step"
-    yield f"Errors that this {one}"
+    if verdict["terms"]:
+        yield f"Errors that this {one}"
     for term in verdict["terms"]:
         yield filled(f"{term['name']}: {_visible(term)}", "    ")
 

@@ -163,7 +163,7 @@ def settled_last(verdicts: list[dict]) -> tuple[list[dict], list[dict]]:
 
 
 def visibility(verdicts: list[dict]) -> str:
-    """How many quantities every run tested, the worst detection limit, and the others."""
+    """How many quantities every run tested that has them, the worst detection limit, and the others."""
     worst: dict[str, float] = {}
     hidden: dict[str, None] = {}
     for term in (term for verdict in verdicts for term in verdict["terms"]):
@@ -172,7 +172,10 @@ def visibility(verdicts: list[dict]) -> str:
         worst[term["name"]] = max(worst.get(term["name"], 0.0), term["detection_limit"] or 0.0)
     if not worst:
         return "–"
-    words = f"{len(worst) - len(hidden)} of {len(worst)} tested by every run"
+    tested, without = len(worst) - len(hidden), sum(not verdict["terms"] for verdict in verdicts)
+    words = f"{tested} of {len(worst)} tested by every run" + " that has them" * (len(verdicts) > 1)
+    if without:
+        words += f"; {without} of {len(verdicts)} runs compared none"
     known = {name: value for name, value in worst.items() if value and name not in hidden}
     if known:  # checks that compare bits or counts have none
         name = max(known, key=known.__getitem__)
