@@ -88,12 +88,13 @@ def test_a_step_without_curvature_lands_on_the_box():
     assert bound.radius.tolist() == [0.0]
 
 
-def test_where_the_curvature_drowns_in_its_error_the_box_is_the_bound():
+def test_where_the_curvature_drowns_in_its_error_nothing_is_promised():
+    """What a solver computes there may be subnormal, its reciprocal infinite, and 0 times that no number."""
     matrix = [[1e-9, 1e-12], [1e-12, 1.0]]
     bound = svm_bound(matrix, [0, 1], [0.0, 0.0], [0.5, 0.5], upper=1.0, error=1e-6)
-    assert 1.0 <= bound.radius[0] <= OUTWARD**2
-    assert np.isfinite(bound.radius).all()
-    assert bound.undecided >= 1
+    assert np.isinf(bound.radius[0])
+    known = svm_bound(matrix, [0, 1], [0.0, 0.0], [0.5, 0.5], upper=1.0, error=1e-12)
+    assert known.radius[0] <= OUTWARD**2
 
 
 def test_where_the_box_is_unbounded_so_is_the_bound():
