@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,7 +42,9 @@ def run(folder: Path, limit: str, line: str, **sizes: int) -> subprocess.Complet
     (folder / "small").mkdir()
     (folder / "data").write_text(DATA)
     words = ["unshare", "-Urm", "bash", "-c", f"{LIMITS[limit].format(**sizes)} && {line}"]
-    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    # Python 3.11 keeps what it could write of a module's code, and cannot import that.
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("limit", LIMITS)

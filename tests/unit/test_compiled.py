@@ -140,6 +140,8 @@ class Files:
         paths = [str(self.folder), os.environ.get("PYTHONPATH", "")]
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join(filter(None, paths)), "NUMBA_CACHE_DIR": str(self.folder / "kept"),
+            # Python 3.11 keeps what it could write of a module's code, and cannot import that.
+            "PYTHONDONTWRITEBYTECODE": "1",
         }  # fmt: skip
         command = [sys.executable, *before, str(self.folder / "third.py")]
 

@@ -43,6 +43,8 @@ def continued_from(case: Case, plain: Trajectory) -> int:
         return 0
     if plain.rounding is not None:
         return 0
+    if plain.alphas.shape[1:] != (case.problem.samples,) or plain.alphas.dtype.kind != "f":
+        return 0  # The contract says so of the plain run.
     known = [
         iteration
         for iteration, alpha in zip(plain.iterations.tolist(), plain.alphas, strict=True)

@@ -6,6 +6,7 @@ import errno
 import os
 import resource
 import subprocess
+import sys
 import tempfile
 
 import numpy as np
@@ -56,7 +57,10 @@ def test_a_run_folder_that_cannot_be_made_is_no_verdict(monkeypatch, tmp_path):
         made("counted")
 
 
-def test_a_limit_of_file_sizes_is_no_verdict():
+def test_a_limit_of_file_sizes_is_no_verdict(monkeypatch):
+    # Python 3.11 keeps what it could write of a module's code, and cannot import that.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (64, hard))
     try:

@@ -99,6 +99,8 @@ import sys
 sys.path.append(FOLDER)
 from test_outside_signals import *
 
+# A job that a shell starts in the background ignores it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 judge(ending("hang", "child"), PROBLEM, STREAM, 4)
 """
 
