@@ -11,7 +11,7 @@ from sstep_verify.report.results import Results
 from sstep_verify.verdict import SEVERITY, UNSETTLED, Status
 
 EXPECTED = "EXPECTED FAILURE"
-"""What is shown in the place of the status of a failure that is expected."""
+"""What is shown instead of the status of a failure that is expected."""
 
 
 @dataclass(frozen=True)
