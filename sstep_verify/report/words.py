@@ -253,7 +253,9 @@ def lines_of(verdict: Verdict) -> Iterator[str]:
         compared = SCREENED if verdict.bound_origin == "bounds/screen" else COMPARED[verdict.check]
         yield f"Compared with: {compared}{_origin(verdict)}."
     if verdict.coverage is not None:
-        yield f"Coverage: {coverage(verdict.coverage)}"
+        over = verdict.evidence.get("steps_over_bound", 0)
+        exceed = f" {over} of these exceed{'s' * (over == 1)} the bound." if over else ""
+        yield f"Coverage: {coverage(verdict.coverage)}{exceed}"
     if verdict.status is Status.PASS and (missing := not_tested(verdict.terms)):
         yield f"Not tested: {missing}."
 

@@ -53,6 +53,7 @@ KINDS = {
     "step-replay, wrong by a factor": verdict(
         "step-replay", FAIL, 6e-10, 2e-14, place=STEP, defects=(CORRECTION,), diagnosed=True,
         requirement="S-3.5", bound_origin="bounds/step/clip", coverage=Coverage("step", 205, 205),
+        evidence={"steps_over_bound": 31},
     ),
     "step-replay, unknown": verdict(
         "step-replay", FAIL, 6e-10, 2e-14, place=STEP, diagnosed=True, requirement="S-3.1",
