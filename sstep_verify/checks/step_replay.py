@@ -7,9 +7,10 @@ any correct implementation of the declared recurrence may be off by, and what th
 for carried weights). Nothing is propagated, so no s is too large, and where all steps are judged a defect
 that acts in one of them is seen. The log is tied to the run: it must lead to every recorded a, 0 and -0
 being equal; of a solver that is run anew for each of these, to the last. A run that is continued at a
-window's end, from the alpha recorded there, is judged alike. The step with the largest ratio, the first of
-each event, a seeded one and, for each quantity, the one that shows it best are replayed in exact arithmetic
-as well.
+window's end, from the alpha recorded there, is judged alike. Steps of a K-SVM are also counted by the
+limits that they leave and reach (low to free, high to low); the evidence lists the transitions that no step
+makes. The step with the largest ratio, the first of each event, a seeded one and, for each quantity, the
+one that shows it best are replayed in exact arithmetic as well.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from sstep_verify.checks.steps.judged import JudgedRun, StepJudge
 from sstep_verify.checks.steps.other_factorisation import hints_of_factorisation
 from sstep_verify.checks.steps.place import placed, unwritten
 from sstep_verify.checks.steps.seen import exact_steps, identifier, step_terms
-from sstep_verify.checks.steps.tally import EVENTS
+from sstep_verify.checks.steps.tally import EVENTS, transitions_in
 from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
@@ -238,11 +239,16 @@ def _evidence(judged: JudgedRun) -> dict[str, object]:
         for name, count, first in zip(EVENTS, judged.tally.events, judged.tally.first, strict=True)
         if count
     }
-    return {
+    evidence: dict[str, object] = {
         "steps": {"judged": judged.judged, "of": judged.trajectory.length},
         "events": events,
         "steps_over_bound": judged.wrong.size,
     }
+    if judged.case.problem.is_svm:
+        dual = judged.case.problem.dual
+        possible = map(identifier, transitions_in(dual.lower, dual.upper))
+        evidence["transitions_not_made"] = [name for name in possible if name not in events]
+    return evidence
 
 
 CHECK = Check(

@@ -11,7 +11,17 @@ import numpy as np
 from sstep_verify.bounds.step.clip import stored_bound, unclipped_bound
 from sstep_verify.checks.steps.kept import NEW, OF_LATE, UNCLIPPED
 from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, keep_row, right_hand_side_error, row_sums
-from sstep_verify.checks.steps.tally import CLIP_HIGH, CLIP_LOW, FREE, event
+from sstep_verify.checks.steps.tally import (
+    CLIP_HIGH,
+    CLIP_LOW,
+    FIRST_TRANSITION,
+    FREE,
+    FREE_STATE,
+    LOW_STATE,
+    STATES,
+    event,
+    state_in,
+)
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.rounding.box import finish, finish_flat, soft
 
@@ -56,9 +66,11 @@ def judge_clipped_step(rows, state, stretch, step, constants, progress, kept, ta
         if decided and row[i] + off + shift == 0.0 and abs(new) < np.inf:
             bound = stored_bound(constants, 0.0, repeats, moved, value, new, knot)
     clipped, free = finish(box, new, knot), soft(new, knot)
-    end = FREE if box.lower < free < box.upper else CLIP_LOW if free <= box.lower else CLIP_HIGH
+    after = state_in(box, free)
+    end = FREE if after == FREE_STATE else CLIP_LOW if after == LOW_STATE else CLIP_HIGH
     tally.distance[step], tally.bound[step] = abs(logged - clipped), bound
     event(tally, end, stretch.first + step)
+    event(tally, FIRST_TRANSITION + len(STATES) * state_in(box, value) + after, stretch.first + step)
     keep_row(kept, rows, state, drawn, step, 0, 1.0, product, stale, progress)
     j = state.last[0]
     entry = kept.table[step, 0]

@@ -20,10 +20,21 @@ NAMES = tuple(quantity.name for quantity in quantities.QUANTITIES)
     WRITE_BACK, BOUNDARY, TAIL, STREAM,
 ) = range(len(NAMES))  # fmt: skip
 
-EVENTS = ("free", "clip low", "clip high", "repeated", "thrice or more", "tail")
+STATES = ("low", "free", "high")
+"""Where a value lies: on the lower limit of the box, between the two, on the upper one."""
+
+TRANSITIONS = tuple(f"{before} to {after}" for before in STATES for after in STATES)
+"""Steps of a K-SVM by where the run's own value lay before, and where the judge's own step ends.
+
+A loss without an upper limit makes no step from or to it.
+"""
+
+EVENTS = ("free", "clip low", "clip high", "repeated", "thrice or more", "tail", *TRANSITIONS)
 """Events by number: what the judge's own step did, and what the stream holds."""
 
-FREE, CLIP_LOW, CLIP_HIGH, REPEATED, THRICE, TAIL_STEP = range(len(EVENTS))
+FREE, CLIP_LOW, CLIP_HIGH, REPEATED, THRICE, TAIL_STEP, FIRST_TRANSITION = range(7)
+
+LOW_STATE, FREE_STATE, HIGH_STATE = range(len(STATES))
 
 
 class Tally(NamedTuple):
@@ -65,6 +76,18 @@ def event(tally, which, iteration):
     if tally.events[which] == 0:
         tally.first[which] = iteration
     tally.events[which] += 1
+
+
+@compiled_borrowing
+def state_in(box, value):
+    """Where a value lies in its box, by number, see `STATES`."""
+    return FREE_STATE if box.lower < value < box.upper else LOW_STATE if value <= box.lower else HIGH_STATE
+
+
+def transitions_in(lower: float, upper: float) -> tuple[str, ...]:
+    """The transitions that steps in a box can make."""
+    ends = {"low": lower > -np.inf, "free": lower < upper, "high": upper < np.inf}
+    return tuple(name for name in TRANSITIONS if all(ends[state] for state in name.split(" to ")))
 
 
 @compiled_borrowing

@@ -83,6 +83,35 @@ def test_every_step_of_a_right_run_is_judged_and_passes(loss, block, form):
         assert verdict.planned == verdict.executed == 75
 
 
+@pytest.mark.parametrize(("loss", "kinds"), [(Hinge(0.3), 9), (SquaredHinge(0.3), 4)])
+def test_steps_are_counted_by_where_they_begin_and_end_in_the_box(loss, kinds):
+    case, tested = named_case(loss, LinearKernel(), solver=ProductionSolver(), s_values=(7,))
+    (trajectory,) = (tested.run(request) for request in step_replay.CHECK.runs(case).values())
+    events = judged(step_replay, case, tested)[7].evidence["events"]
+    upper = loss.upper
+    alpha, counted = trajectory.alphas[0].copy(), dict[str, list[int]]()
+    for step, ((i,), (value,)) in enumerate(zip(case.stream.blocks(0, 75), trajectory.log, strict=True), 1):
+        before, after = (
+            "low" if one <= 0 else "high" if one >= upper else "free" for one in (alpha[i], value)
+        )
+        counted.setdefault(f"{before}_to_{after}", []).append(step)
+        alpha[i] = value
+    found = {name: one for name, one in events.items() if "_to_" in name}
+    assert found == {name: {"steps": len(at), "first": at[0]} for name, at in counted.items()}
+    assert len(found) >= kinds - 3, "or nothing was shown"
+
+
+def test_the_transitions_that_no_step_makes_are_listed():
+    for loss, possible in ((Hinge(1e-9), 9), (SquaredHinge(0.3), 4), (Ridge(0.1), 0)):
+        case, tested = named_case(loss, LinearKernel(), solver=ProductionSolver(), s_values=(7,))
+        evidence = judged(step_replay, case, tested)[7].evidence
+        made = {name for name in evidence["events"] if "_to_" in name}
+        missing = set(evidence.get("transitions_not_made", ()))
+        assert len(made | missing) == len(made) + len(missing) == possible
+        if loss == Hinge(1e-9):
+            assert made == {"low_to_high", "high_to_high"}, "so small a C is reached at once, and kept"
+
+
 # --- rare defects -------------------------------------------------------------------------------------
 
 
