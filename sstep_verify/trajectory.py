@@ -13,6 +13,9 @@ GIVEN = "given"
 OWN_RULE = ("tolerance", "stagnation", "precision")
 """`Trajectory.stopped` of runs that their solver ended by a rule of its own."""
 
+STOPS = ("iterations", "observer", *OWN_RULE)
+"""Every reason for which a run ends that made what it was asked for, see `Trajectory.stopped`."""
+
 RAISED = "raised"
 """`Trajectory.stopped` of a run whose solver raised an error, which is `Trajectory.raised`."""
 

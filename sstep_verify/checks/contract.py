@@ -4,10 +4,11 @@ Judged before all others, on every run that was made, whichever check asked for 
 iterations made are those asked for, unless its observer or its own rule ended it; s and the start in the
 index stream are those asked for; a is recorded exactly where it was to be, in ascending order; the first a
 is a0 as the declared precision holds it; a has the shape (k, m) and no narrower type than declared; all
-values are finite; no input array was changed; the reason given for stopping is the true one; declared
-weights are recorded, in their shape; panels have the shapes they must have. A declared panel or count that
-a run does not give is said to be unproved, and so are weights that are said to be formed again: within
-their rounding those carried on cannot be told from them. The bound is 0.
+values are finite; no input array was changed; the reason given for stopping is the true one, and of a plain
+run one for which it may end, where these are known; declared weights are recorded, in their shape; panels
+have the shapes they must have. A declared panel or count that a run does not give is said to be unproved,
+and so are weights that are said to be formed again: within their rounding those carried on cannot be told
+from them. The bound is 0.
 
 A value that is not finite is a FAIL wherever no correct run can form a number beyond the largest of the
 declared precision, and so is an error that a solver of K-RR raises wherever no factorisation of a correct
@@ -36,16 +37,13 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import TYPES
 from sstep_verify.runs import asked_of
-from sstep_verify.trajectory import OWN_RULE, RAISED, Asked, Trajectory
+from sstep_verify.trajectory import OWN_RULE, RAISED, STOPS, Asked, Trajectory
 from sstep_verify.verdict import Coverage, Note, NoteKind, Place, RunError, Verdict, Violation, Why
 
 ID = "contract"
 
 FINITE = "finite"
 """The item that depends on the arithmetic of a run; all others do not."""
-
-STOPS = ("iterations", "observer", *OWN_RULE)
-"""All of them, see `Trajectory.stopped`."""
 
 LENGTH, RECORDED, STOP = "length", "recorded iterations", "stop reason"
 ITEMS = (
@@ -147,7 +145,9 @@ def _faults(case: Case, key: str, trajectory: Trajectory, asked: Asked) -> list[
     # Scaled data have another range of numbers: the metamorphic checks compare such runs as they are.
     scaled = asked.problem != case.problem.digest
     # A variant need not carry what the tested solver does.
-    faults = faults_of(case.variants.get(asked.variant, case.formulas), trajectory, asked)
+    faults = list(faults_of(case.variants.get(asked.variant, case.formulas), trajectory, asked))
+    if key == run_key(asked.s) and all(one.item != STOP for one in faults):
+        faults += _end(case, trajectory)
     return [replace(one, run=key) for one in faults if not (scaled and one.item == FINITE)]
 
 
@@ -269,6 +269,13 @@ def _stop(trajectory: Trajectory, asked: Asked) -> Faults:
         yield Violation("", STOP, f"observer at iteration {length}", "no end by the observer")
     elif reason in OWN_RULE and not trajectory.claims:
         yield Violation("", STOP, f"{reason} at iteration {length}, without a claim", "a claim")
+
+
+def _end(case: Case, trajectory: Trajectory) -> Faults:
+    """Yield that a plain run ended for another reason than those for which it may."""
+    if case.ends and trajectory.stopped not in case.ends:
+        found = f"{trajectory.stopped} at iteration {trajectory.length}"
+        yield Violation("", STOP, found, " or ".join(case.ends))
 
 
 CHECK = Check(

@@ -55,7 +55,9 @@ def judge(cases: list[str]) -> str:
             if message.outcome is None:
                 told.append(message.error.strip().splitlines()[-1])
             elif message.outcome.case.status == "FAIL":
-                return f"FAIL {message.outcome.case.id}: {message.outcome.case.reason[:200]}"
+                return (
+                    f"FAIL {message.outcome.case.id}: {message.outcome.case.reason.splitlines()[0][:200]}"
+                )
             elif message.outcome.case.status != "PASS":
                 told.append(f"{message.outcome.case.status} {message.outcome.case.id}")
     return "; ".join(told)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sstep_verify.checks.contract import ITEMS, OF_ERROR
+from sstep_verify.checks.recorded.claim_honesty import CONVERGENCE
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.continued import CONTINUED
 from sstep_verify.costs.messages import COUNTED
@@ -106,7 +107,7 @@ def test_every_named_mistake_breaks_one_sentence():
         ("message-count", COUNTED),
         ("metamorphic-exact", RELATIONS),
         ("step-replay", LOG),
-        ("claim-honesty", CLAIMS),
+        ("claim-honesty", (*CLAIMS, CONVERGENCE)),
     ],
 )
 def test_every_part_of_a_check_has_its_sentence(check, items):
@@ -124,7 +125,7 @@ def test_no_sentence_names_what_does_not_exist():
         ROWS[0],
         *PANEL_MISTAKES,
         *other_problems.SOLVED_INSTEAD,
-        *(*ITEMS, *OF_ERROR.values(), *COUNTED, *RELATIONS, *LOG, *CLAIMS),
+        *(*ITEMS, *OF_ERROR.values(), *COUNTED, *RELATIONS, *LOG, *CLAIMS, CONVERGENCE),
     }
     signs = [sign for one in SENTENCES for sign in {*one.quantities, *one.items, *one.mistakes}]
     assert set(signs) <= known

@@ -90,6 +90,7 @@ def make_case(
         initial=seeded_start(problem, family.seed) if family.start else None,
         claims=_claims(family, problem),
         told=family.solver in TRAINING,
+        ends=family.ends,
         variants={name: item for name, item in declarations.items() if name},
         points=common_points(points) if family.stability else points,
         short=max(SHORT // unit, 1) * unit,

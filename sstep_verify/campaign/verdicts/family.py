@@ -32,6 +32,7 @@ from sstep_verify.problems.kernels import shortest
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.protocol import ForeignSolver, Solver, is_foreign, is_program
 from sstep_verify.solver.settings import Options
+from sstep_verify.trajectory import STOPS
 
 MOST_CASES = 10_000
 """Most problems of a campaign: a report of more can be neither read nor drawn."""
@@ -50,7 +51,8 @@ class FamilyTable(SolverTable):
     a run of which fewer than `minimum_windows` are replayed makes the campaign incomplete. Over so many
     coordinate updates (b an iteration) the `drift` from the exact trajectory is measured, 0 for none. What
     needs more than `memory` GiB a process is left out or refused, see `campaign.verdicts.case`; a run of a
-    solver ``module:object`` may take `time_limit` seconds. All checks judge the runs if none is named.
+    solver ``module:object`` may take `time_limit` seconds. Plain runs are to end for one of the reasons
+    `ends`, any if none is named. All checks judge the runs if none is named.
     """
 
     data: tuple[str, ...]
@@ -70,6 +72,7 @@ class FamilyTable(SolverTable):
     storage: Annotated[str, OneOf(("as-is", "dense", "csr"))] = "as-is"
     memory: Memory = 4.0
     time_limit: Annotated[float, Range(0, 10**8, "seconds; three years", open=True)] = 600.0
+    ends: Annotated[tuple[str, ...], OneOf(STOPS)] = ()
     checks: Annotated[tuple[str, ...], OneOf(CHECKS)] = tuple(CHECKS)
 
 

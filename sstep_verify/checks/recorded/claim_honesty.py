@@ -6,12 +6,16 @@ precision, in any order, and by the decimals it prints; the bounds are those of
 sstep_verify/bounds/optimum/svm.py, sstep_verify/bounds/optimum/ridge.py and
 sstep_verify/bounds/optimum/reported.py. Nothing is promised where a number on the way to a value may
 overflow in its precision (sstep_verify/bounds/optimum/reported.py).
+
+The reason for which a run ended is such a report, too. One that says that it reached the tolerance that it
+was told has the exact relative gap (K-RR: residual) of that tolerance at most: no error of evaluation is
+allowed for, as reached is what an upper limit proves.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -36,6 +40,9 @@ ID = "claim-honesty"
 PREDICTION = "prediction {}"
 """Name of the claim that is the value of a training sample, by its number, as in `exact_values`."""
 
+CONVERGENCE = "convergence"
+"""What a run says that ends because it reached the tolerance that it was told."""
+
 
 def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterator[Verdict]:
     """Compare what a run reports with the truth.
@@ -59,6 +66,10 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
                 finding = _finding(name, claim, true.floats[name], true.exactly(name))
             effects.append((true.change(name), finding.bound))
         findings.append(finding)
+    names = list(trajectory.claims)
+    if (reached := _reached(case, trajectory, true)) is not None:
+        names.append(CONVERGENCE)
+        findings.append(reached)
     effect, bound = most_visible(effects, (math.inf, 0.0))
     counts = len(findings), executed(findings)
     yield verdict_from(
@@ -77,13 +88,11 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
                     "upper": finding.upper,
                     "bound": finding.bound,
                 }
-                for name, finding in zip(trajectory.claims, findings, strict=True)
+                for name, finding in zip(names, findings, strict=True)
             ]
         },
         signs=[
-            name
-            for name, finding in zip(trajectory.claims, findings, strict=True)
-            if finding.status is Status.FAIL
+            name for name, finding in zip(names, findings, strict=True) if finding.status is Status.FAIL
         ][:1],
         coverage=Coverage("claim", executed(findings), len(findings)),
     )
@@ -120,6 +129,32 @@ class _True:
             return 0.0
         end, start = self.floats[name], self._start[name]
         return max(abs(end.value - start.value) - end.judge_error - start.judge_error, 0.0)
+
+
+def _reached(case: Case, trajectory: Trajectory, true: _True) -> Finding | None:
+    """Whether a run that says so reached the tolerance it was told; None where it says no such thing.
+
+    None, too, where float64 cannot tell, and there are too many samples for balls.
+    """
+    name = "tolerance" if case.problem.is_svm else "residual"
+    if trajectory.stopped != "tolerance" or not (case.told and name in case.claims and true.floats):
+        return None
+    found = _of_tolerance(case, true.roughly)
+    if found.decided:
+        return found
+    found = _of_tolerance(case, true.exactly)
+    return found if found.decided or case.problem.samples <= MOST_SAMPLES else None
+
+
+def _of_tolerance(case: Case, enclosed: Callable[[str], tuple[float, float]]) -> Finding:
+    """The relative gap (K-RR: the residual) and what the run was told to reach, by enclosures of values."""
+    place, less, more = Place(item=CONVERGENCE), 1 - 2.0**-52, 1 + 2.0**-52
+    if not case.problem.is_svm:
+        return Finding(*enclosed("residual"), case.claims["residual"], place=place)
+    gap, dual = enclosed("gap"), enclosed("dual")
+    lower = max(gap[0], 0.0) / dual[1] * less if dual[1] > 0 else math.inf
+    upper = gap[1] / dual[0] * more if dual[0] > 0 else math.inf
+    return Finding(lower, upper, case.claims["tolerance"], place=place)
 
 
 def _evaluated(case: Case, vector: np.ndarray, predicted: bool) -> dict[str, Evaluated]:

@@ -63,6 +63,8 @@ class Case:
     told : bool
         Whether the solver was told to reach these claims. If not they are what the observer ends a run at,
         and one that ends by a rule of its own claims what it says itself.
+    ends : tuple of str
+        Reasons for which the plain runs may end (`Trajectory.stopped`), where that is known; any if empty.
     windows : int
         Windows sampled per run, beside those chosen because a term acts in them.
     replay_limit : int
@@ -103,6 +105,7 @@ class Case:
     further: tuple[int, ...] = ()
     restarts: bool = True
     told: bool = False
+    ends: tuple[str, ...] = ()
     scaled: bool = False
     as_given: bool = False
     classical_right: bool = False

@@ -10,6 +10,7 @@ from judged import assert_teaches, judged, small_case
 
 from sstep_verify.checks.recorded import claim_honesty as check
 from sstep_verify.measures import GapMeasure
+from sstep_verify.oracle.balls.objectives import exact_values
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.trajectory import Claim
 from sstep_verify.verdict import Status, Why
@@ -180,3 +181,35 @@ def test_how_far_an_earlier_value_is_off_is_said_as_far_as_it_is_certain():
     verdict = judged(check, case, tested, change=lambda run: _claiming(case, only="dual")(still(run)))[4]
     assert verdict.status is Status.VACUOUS
     assert verdict.terms[0].largest == 0.0
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_tolerance_that_is_said_to_be_reached_is_compared_with_the_exact_gap(loss, kernel, seed):
+    """Each claimed value is true: what decides is the reason for which the run ended."""
+    generator = np.random.Generator(np.random.PCG64(seed))
+    iterations, scale = int(generator.integers(8, 20)), float(2.0 ** generator.integers(0, 2))
+    case, tested = small_case(loss, kernel, s_values=(4,), iterations=iterations, scale=scale, told=True)
+    reached = {}
+
+    def ended(run):
+        told = _true_claims(case.problem, run.final, run.length)
+        (exact,) = exact_values(case.problem, [run.final])
+        values = {key: (low + high) / 2 for key, (low, high) in exact.items()}
+        reached.update(values | {"tolerance": values["gap"] / values["dual"]})
+        claims = {name: Claim(value) for name, value in told.items()}
+        return dataclasses.replace(run, stopped="tolerance", claims=claims)
+
+    judged(check, case, tested, change=ended)
+    name = "residual" if isinstance(loss, Ridge) else "tolerance"
+    for factor, status in ((1 + 1e-9, Status.PASS), (1 - 1e-9, Status.FAIL), (1e-20, Status.FAIL)):
+        told = dataclasses.replace(case, claims={name: reached[name] * factor})
+        verdict = judged(check, told, tested, change=ended)[4]
+        assert verdict.status is status, factor
+        assert status is Status.PASS or (verdict.place.item, verdict.requirement) == (
+            "convergence",
+            "S-5.6",
+        )
+        capped = lambda run: dataclasses.replace(ended(run), stopped="iterations")  # noqa: E731
+        assert judged(check, told, tested, change=capped)[4].status is Status.PASS

@@ -294,3 +294,19 @@ def test_weights_that_are_said_to_be_formed_again_are_said_to_be_unproved():
 def test_a_value_that_is_not_finite_has_its_place_and_requirement():
     spoiled = verdict_of(lambda run: with_value(run, (-1, 0), np.nan))
     assert (spoiled.requirement, spoiled.place.end) == ("S-5.1", 75)
+
+
+@pytest.mark.parametrize("stopped", ["tolerance", "stagnation", "precision", "iterations"])
+def test_a_plain_run_ends_for_a_reason_for_which_it_may(stopped):
+    ending = Spoiled(lambda run: replace(run, stopped=stopped, claims={"gap": Claim(0.1)}))
+    case, _ = small_case(Hinge(C=1.0), RBFKernel(sigma=0.5), s_values=(S,), solver=ending)
+    run = make_run(ending, plain_request(case, S))
+    others = [one for one in ("tolerance", "stagnation", "precision", "iterations") if one != stopped]
+    for ends, status in (((), "PASS"), ((stopped, others[0]), "PASS"), (tuple(others), "FAIL")):
+        told = replace(case, ends=ends)
+        (verdict,) = contract.judge(told, {run_key(S): run}, None)
+        assert verdict.status is Status(status)
+        assert [one.item for one in verdict.violations] == [contract.STOP] * (status == "FAIL")
+        # A shorter run of another check may end otherwise.
+        (other,) = contract.judge(told, {"determinism/first/s=4": run}, None)
+        assert other.status is Status.PASS
