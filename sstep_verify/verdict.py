@@ -137,6 +137,8 @@ class HintKind(StrEnum):
     """The runs are correct under another convention. Detail: its name."""
     DRAWS = "draws"
     """The program may draw other coordinates itself. Detail: its declared draws; absent if none are."""
+    VALUE_OF_EARLIER = "value_of_earlier_alpha"
+    """The wrong values that are reported are those of another recorded alpha. Detail: its iteration."""
     SMALL_PROBLEMS = "small_problems_only"
     """Defects are looked for on small problems only. Detail: the largest m."""
 

@@ -224,6 +224,7 @@ HINTS: dict[HintKind, Callable[..., str]] = {
         if declared
         else "If the program draws its coordinates itself, declare that under [stream]."
     ),
+    HintKind.VALUE_OF_EARLIER: lambda of: f"The wrong values are those of alpha at iteration {of:.0f}.",
     HintKind.SMALL_PROBLEMS: lambda most: f"Defects are looked for up to m = {most:.0f} only.",
 }
 """What each hint says."""

@@ -18,6 +18,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -26,14 +27,15 @@ from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import Evaluated, svm_values
 from sstep_verify.checks.shared.case import Case, Check, plain_run
 from sstep_verify.checks.shared.every_s import judge_every_s, runs_of_every_s
-from sstep_verify.checks.shared.finding import Finding, executed, unknown
+from sstep_verify.checks.shared.finding import Finding, decisive, executed, unknown
 from sstep_verify.checks.shared.outcome import verdict_from
 from sstep_verify.checks.shared.terms import most_visible, planted_term
 from sstep_verify.oracle.balls.objectives import MOST_SAMPLES
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
+from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.trajectory import Claim, Trajectory
-from sstep_verify.verdict import Coverage, Place, Status, Verdict, Why
+from sstep_verify.verdict import Coverage, Hint, HintKind, Place, Status, Verdict, Why
 
 ID = "claim-honesty"
 
@@ -42,6 +44,12 @@ PREDICTION = "prediction {}"
 
 CONVERGENCE = "convergence"
 """What a run says that ends because it reached the tolerance that it was told."""
+
+ITERATIONS, PRIMAL, DUAL, GAP = "iterations", "primal", "dual", "gap"
+"""Names of claims."""
+
+EARLIER = 64
+"""Other recorded alpha, the first and the last ones, of which wrong values are tried."""
 
 
 def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterator[Verdict]:
@@ -55,7 +63,7 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
     true = _True(case, trajectory, oracle)
     findings, effects = [], []
     for name, claim in trajectory.claims.items():
-        if name == "iterations":
+        if name == ITERATIONS:
             length = float(trajectory.length)
             finding = _finding(name, claim, Evaluated(length, 0.0, 0.0), (length, length))
         else:
@@ -91,11 +99,62 @@ def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterat
                 for name, finding in zip(names, findings, strict=True)
             ]
         },
-        signs=[
-            name for name, finding in zip(names, findings, strict=True) if finding.status is Status.FAIL
-        ][:1],
         coverage=Coverage("claim", executed(findings), len(findings)),
+        **_explained(case, trajectory, dict(zip(names, findings, strict=True))),
     )
+
+
+def _explained(case: Case, trajectory: Trajectory, findings: Mapping[str, Finding]) -> dict[str, Any]:
+    """What the claim that decides a FAIL is a sign of, and the other alpha of which the values are.
+
+    The formula of the gap is no sign where the wrong values are those of another alpha, or the gap is the
+    difference of the objectives that are reported, one of which is wrong.
+    """
+    decided = decisive([*findings.values()]).place
+    wrong = {name: finding for name, finding in findings.items() if finding.status is Status.FAIL}
+    if not wrong or decided is None:
+        return {}
+    if decided.item in (ITERATIONS, CONVERGENCE):
+        return {"signs": (decided.item,)}
+    of = _iteration_of(case, trajectory, wrong) if case.diagnose else None
+    if of is not None:
+        return {"hints": (Hint(HintKind.VALUE_OF_EARLIER, (of,)),)}
+    consistent = not {PRIMAL, DUAL}.isdisjoint(wrong) and _is_difference(trajectory.claims)
+    return {"signs": () if decided.item == GAP and consistent else (decided.item,)}
+
+
+def _is_difference(claims: Mapping[str, Claim]) -> bool:
+    """Whether the reported gap is the reported primal minus the reported dual value, up to rounding."""
+    if not {PRIMAL, DUAL, GAP} <= claims.keys():
+        return False
+    primal, dual, gap = (claims[name] for name in (PRIMAL, DUAL, GAP))
+    rounding = gap.rounding + primal.rounding + dual.rounding
+    with np.errstate(all="ignore"):
+        rounding += unit_roundoff("float64") * 2 * (abs(primal.value) + abs(dual.value))
+        return bool(abs(primal.value - dual.value - gap.value) <= rounding)
+
+
+def _iteration_of(case: Case, trajectory: Trajectory, wrong: Mapping[str, Finding]) -> int | None:
+    """The iteration of another recorded alpha whose values the wrong ones are; None if there is none.
+
+    Each is within its bound of the value there as far as that is known, and nearer to it than to the last.
+    """
+    claims = {name: trajectory.claims[name] for name in wrong if name not in (ITERATIONS, CONVERGENCE)}
+    for place in [0, *range(len(trajectory.iterations) - 2, 0, -1)][: EARLIER if claims else 0]:
+        known = _evaluated(case, trajectory.alphas[place], PREDICTION.format(0) in trajectory.claims)
+        if not known.keys() >= claims.keys():
+            continue
+        there = {name: _finding_of(name, claim, known[name]) for name, claim in claims.items()}
+        if all(
+            one.status is not Status.FAIL and one.upper < wrong[name].lower for name, one in there.items()
+        ):
+            return int(trajectory.iterations[place])
+    return None
+
+
+def _finding_of(name: str, claim: Claim, known: Evaluated) -> Finding:
+    """The finding by a value in float64."""
+    return _finding(name, claim, known, (known.lower, known.upper))
 
 
 class _True:

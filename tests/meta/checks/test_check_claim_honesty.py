@@ -6,14 +6,14 @@ import dataclasses
 
 import numpy as np
 import pytest
-from judged import assert_teaches, judged, small_case
+from judged import assert_teaches, judged, named_case, small_case
 
 from sstep_verify.checks.recorded import claim_honesty as check
 from sstep_verify.measures import GapMeasure
 from sstep_verify.oracle.balls.objectives import exact_values
 from sstep_verify.problems import Hinge, LinearKernel, PolynomialKernel, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.trajectory import Claim
-from sstep_verify.verdict import Status, Why
+from sstep_verify.verdict import Hint, HintKind, Status, Why
 
 LOSSES = [Hinge(0.5), SquaredHinge(2.0), Ridge(0.05)]
 KERNELS = [LinearKernel(), PolynomialKernel(3, 0.5), RBFKernel(0.3)]
@@ -213,3 +213,62 @@ def test_a_tolerance_that_is_said_to_be_reached_is_compared_with_the_exact_gap(l
         )
         capped = lambda run: dataclasses.replace(ended(run), stopped="iterations")  # noqa: E731
         assert judged(check, told, tested, change=capped)[4].status is Status.PASS
+
+
+def _of_alpha(case, place, wrong=lambda claims: claims):
+    """Claims the values at a recorded alpha, by its place, as those of the last."""
+
+    def add(run):
+        claims = wrong(_true_claims(case.problem, run.alphas[place].astype(np.float64), run.length))
+        return dataclasses.replace(run, claims={name: Claim(value) for name, value in claims.items()})
+
+    return add
+
+
+@pytest.mark.parametrize("place", [0, 1, -2])
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_values_of_an_earlier_alpha_are_told_as_such(loss, place):
+    case, tested = named_case(loss, RBFKernel(0.3), s_values=(4,))
+    verdict = judged(check, case, tested, change=_of_alpha(case, place))[4]
+    assert (verdict.status, verdict.requirement) == (Status.FAIL, "S-5.4")
+    recorded = tested.run(check.CHECK.runs(case)["s=4"]).iterations
+    assert verdict.hints == (Hint(HintKind.VALUE_OF_EARLIER, (recorded[place],)),)
+
+
+def _halved(claims):
+    return claims | {"gap": claims["gap"] / 2}
+
+
+def _bias(claims):
+    return claims | {"gap": claims["gap"] + 0.25, "primal": claims["primal"] * (1 + 1e-12)}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "number"),
+    [
+        (_halved, "S-5.5"),
+        (_bias, "S-5.5"),
+        # The formula of the gap is correct: what it is the difference of is wrong.
+        (lambda told: told | {"primal": told["primal"] + 1, "gap": told["gap"] + 1}, "S-5.4"),
+        (lambda told: told | {"dual": told["dual"] * 3}, "S-5.4"),
+        (lambda told: {"gap": told["gap"], "iterations": told["iterations"] - 1}, "S-2.3"),
+    ],
+)
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_the_formula_of_the_gap_is_named_where_it_is_wrong_by_itself(loss, wrong, number):
+    case, tested = named_case(loss, RBFKernel(0.3), s_values=(4,))
+    verdict = judged(check, case, tested, change=_of_alpha(case, -1, wrong))[4]
+    assert (verdict.status, verdict.requirement, verdict.hints) == (Status.FAIL, number, ())
+
+
+def test_a_prediction_is_not_told_by_the_formula_of_the_gap():
+    case, tested = named_case(Hinge(0.5), s_values=(4,))
+
+    def both(run):
+        predicted = _predicting(case, lambda values: values + 1.0)(run).claims
+        gap = _true_claims(case.problem, run.final, run.length)["gap"] * (1 + 1e-9)
+        return dataclasses.replace(run, claims={"gap": Claim(gap)} | predicted)
+
+    verdict = judged(check, case, tested, change=both)[4]
+    assert verdict.place.item.startswith("prediction")
+    assert verdict.requirement == "S-5.4"

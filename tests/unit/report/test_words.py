@@ -103,6 +103,7 @@ KINDS = {
     "claim-honesty": verdict(
         "claim-honesty", FAIL, 3.0, 1e-12, place=Place(found=1e-9, expected=3.0, item="gap"),
         requirement="S-5.4", bound_origin="bounds/optimum/reported",
+        hints=(Hint(HintKind.VALUE_OF_EARLIER, (40,)),),
     ),
     "residual-gap": verdict(
         "residual-gap", FAIL, 1.0, 1e-12, place=Place(0, 40, 2, item="weights"), requirement="S-5.3"
