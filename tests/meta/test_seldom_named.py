@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from checks.test_check_window_replay_quantities import with_mistake
-from judged import judged, named, named_case
+from judged import hinted, judged, named, named_case
 
 from sstep_verify import judge
 from sstep_verify.adapters import CallableSolver
@@ -19,7 +19,7 @@ from sstep_verify.diagnosis.other_problems import LAMBDA_LOST
 from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.recurrence.mutation import Mutation
 from sstep_verify.specification import broken_by, decided_by
-from sstep_verify.verdict import Status
+from sstep_verify.verdict import HintKind, Status
 
 GENERATOR = np.random.Generator(np.random.PCG64(5))
 DATA, TARGETS = GENERATOR.standard_normal((9, 4)), GENERATOR.standard_normal(9)
@@ -101,3 +101,53 @@ def test_m_that_is_wrong_on_the_diagonal_alone_is_told_with_its_size():
     assert defect.names == (M_ON_DIAGONAL,)
     assert defect.factor == pytest.approx(1 + 0.25 / 9, rel=1e-12)
     assert verdict.requirement == "S-1.4"
+
+
+def in_some_windows(spoiled, problem, log=True):
+    """A solver of a problem that goes wrong in every third window: ``spoiled`` says how."""
+
+    def solve(problem, blocks, s, a0, log=None):
+        alpha, signs = a0.copy(), problem.signs
+        for begin in range(0, len(blocks), s):
+            wrong = spoiled if begin // s % 3 == 1 else ""
+            data = problem.dense[:, : 2 if wrong == "features" else None]
+            squares = np.square(data[:, None] - data[None]).sum(axis=2)
+            matrix = np.exp(-problem.kernel.sigma * squares) * signs[:, None] * signs
+            at_start = alpha.copy()
+            for place, block in enumerate(blocks[begin : begin + s], begin):
+                product = matrix[block] @ (at_start if wrong == "correction" else alpha)
+                if problem.is_svm:
+                    (i,) = block
+                    g, eta = product[0] - 1.0, matrix[i, i]
+                    new = min(max(alpha[i] - g / eta, 0.0), problem.hinge.upper)
+                else:
+                    penalty, m = problem.ridge.penalty, problem.samples
+                    system = matrix[np.ix_(block, block)] / penalty + m * np.eye(block.size)
+                    rest = problem.targets[block] - m * alpha[block] - product / penalty
+                    new = alpha[block] + np.linalg.solve(system, rest)
+                alpha[block] = new * (1 + 1e-6) if wrong == "noise" else new
+                if log is not None:
+                    log[place] = alpha[block]
+        return alpha
+
+    def without_log(problem, blocks, s, a0):
+        return solve(problem, blocks, s, a0)
+
+    way = Declaration("in some windows", rbf="difference", factorisation="lu", log=log)
+    return CallableSolver(solve if log else without_log, way)
+
+
+@pytest.mark.parametrize("log", [True, False])
+@pytest.mark.parametrize("loss", [Ridge(0.5), Hinge(2.0)], ids=str)
+@pytest.mark.parametrize(
+    ("spoiled", "number"), [("features", "S-1.8"), ("correction", "S-3.5"), ("noise", "")]
+)
+def test_a_defect_of_some_windows_names_its_requirement(loss, spoiled, number, log):
+    labels = np.where(TARGETS > 0, 1.0, -1.0)
+    problem = Problem("half", DATA, labels if isinstance(loss, Hinge) else TARGETS, RBFKernel(0.3), loss)
+    stream = IndexStream("uniform", 9, 1 + isinstance(loss, Ridge), 48, 3)
+    verdict = judge(in_some_windows(spoiled, problem, log), problem, stream, 4)[-1]
+    assert verdict.status is Status.FAIL
+    assert verdict.requirement == (number or ("S-3.1" if problem.is_svm else "S-3.2"))
+    assert len(verdict.defects) == bool(number)
+    assert (HintKind.PART_OF_RUN in hinted(verdict)) == bool(number)

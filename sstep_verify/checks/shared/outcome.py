@@ -12,8 +12,11 @@ from sstep_verify.checks.shared.terms import first_unseen
 from sstep_verify.specification import violated_by
 from sstep_verify.verdict import PLACE, HintKind, Status, Term, Verdict, Why
 
-DOUBTS = {HintKind.AT_LIMITS, HintKind.PART_OF_RUN}
-"""Hints by which defects that reproduce a failure may not be what was done."""
+DOUBTS = {HintKind.AT_LIMITS}
+"""Hints by which defects that reproduce a failure may not be what was done.
+
+That they are made in a part of the run is none: there they reproduce all that is wrong.
+"""
 
 
 def verdict_from(
