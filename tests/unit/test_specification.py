@@ -14,8 +14,8 @@ from sstep_verify.checks.recorded.claim_honesty import CONVERGENCE
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.continued import CONTINUED
 from sstep_verify.costs.messages import COUNTED
+from sstep_verify.diagnosis import exponents, other_problems
 from sstep_verify.diagnosis import kernel_rows as panel
-from sstep_verify.diagnosis import other_problems
 from sstep_verify.diagnosis.candidates import PARTIAL, SELDOM
 from sstep_verify.diagnosis.factors import M_ON_DIAGONAL, ROWS
 from sstep_verify.quantities import QUANTITIES
@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 SENTENCES = specification().sentences
 TASKS = ("svm-l1", "svm-l2", "krr")
 PANEL_MISTAKES = (panel.LOST, panel.SPLIT, panel.LABELS, panel.NORMS)
+EXPONENTS = (exponents.OTHER_SIGMA, exponents.ONE_NORM, exponents.OTHER_NORMS)
 RELATIONS = ("data-up", "data-down", "targets-up", "targets-down")
 LOG = ("step log", "no step log", CONTINUED)
 CLAIMS = ("gap", "iterations")
@@ -124,6 +125,7 @@ def test_no_sentence_names_what_does_not_exist():
         M_ON_DIAGONAL,
         ROWS[0],
         *PANEL_MISTAKES,
+        *EXPONENTS,
         *other_problems.SOLVED_INSTEAD,
         *(*ITEMS, *OF_ERROR.values(), *COUNTED, *RELATIONS, *LOG, *CLAIMS, CONVERGENCE),
     }

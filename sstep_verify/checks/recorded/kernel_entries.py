@@ -26,6 +26,7 @@ from sstep_verify.checks.window_replay import replayable
 from sstep_verify.diagnosis.kernel_rows import differs, panel_defects, rows_of, shown
 from sstep_verify.oracle.balls.exact_kernel import magnitude_interval
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
+from sstep_verify.problems import RBFKernel
 from sstep_verify.protocol import RunRequest
 from sstep_verify.recurrence.mutation import NONE
 from sstep_verify.rounding.arithmetic import OUTWARD, unit_roundoff
@@ -36,6 +37,7 @@ from sstep_verify.verdict import SEEN, Coverage, Place, Status, Term, Verdict, W
 if TYPE_CHECKING:
     from sstep_verify.diagnosis.candidates import Candidate
     from sstep_verify.diagnosis.defects import Diagnosis
+    from sstep_verify.diagnosis.exponents import Entries
 
 ID = "kernel-entries"
 
@@ -126,7 +128,10 @@ def _terms(
 
 
 def _diagnosis(case: Case, judged: list[PanelRows]) -> Diagnosis:
-    """What reproduces all compared entries; of candidates that have the same entries the first."""
+    """What reproduces all compared entries; of candidates that have the same entries the first.
+
+    Of an RBF kernel another exponent, where no candidate does.
+    """
     from sstep_verify.diagnosis.candidates import Suspects
     from sstep_verify.diagnosis.defects import diagnosis_of
     from sstep_verify.diagnosis.search import explanations
@@ -138,6 +143,10 @@ def _diagnosis(case: Case, judged: list[PanelRows]) -> Diagnosis:
         for suspect in reversed(named)
     }
     distinct = [suspect for suspect in named if suspect in same.values()]
+    if not distinct and isinstance(case.problem.kernel, RBFKernel):
+        from sstep_verify.diagnosis.exponents import explained_by_exponent
+
+        return explained_by_exponent(case.problem, case.formulas, [rows.in_float64() for rows in judged])
     return diagnosis_of(case.problem.loss.task, distinct)
 
 
@@ -163,6 +172,13 @@ class PanelRows:
         self.rows = np.unique([worst, largest, *chosen[:SAMPLED]])
         self.entries = entries.at(np.searchsorted(self._in_float64, self.rows))
         self.used, self.columns = panel.entries[self.rows], panel.columns[self.rows]
+
+    def in_float64(self) -> Entries:
+        """All entries that were compared in float64."""
+        from sstep_verify.diagnosis.exponents import Entries
+
+        chosen = self._in_float64
+        return Entries(self._panel.columns[chosen], self.among, self._panel.entries[chosen])
 
     def at_ends(self) -> bool:
         """No entry of a kernel is an end of the box."""
