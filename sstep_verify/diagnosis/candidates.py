@@ -53,6 +53,9 @@ BETWEEN = {
 }  # fmt: skip
 """What relates the steps of a window: fields of a mutation that change nothing where it is a single one."""
 
+OF_WINDOWS = {*BETWEEN, "boundary"}
+"""The same, and what a window hands on: one of a single step may be made in another way."""
+
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
@@ -160,7 +163,7 @@ def suspects_of(
         return tuple(
             mutation
             for mutation in mutations
-            if (of_correction(mutation) if between else s > 1 or not of_correction(mutation))
+            if (mutation.changes.keys() <= OF_WINDOWS if between else s > 1 or not of_correction(mutation))
         )
 
     of_this: list[int | Fraction] = [] if problem.is_svm else [Fraction(1, problem.samples), 0]

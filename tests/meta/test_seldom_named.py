@@ -12,10 +12,12 @@ from judged import hinted, judged, named, named_case
 from sstep_verify import judge
 from sstep_verify.adapters import CallableSolver
 from sstep_verify.checks import trajectory, window_replay
+from sstep_verify.checks.registry import verdicts_of
 from sstep_verify.declaration import Declaration
 from sstep_verify.diagnosis.candidates import SELDOM
 from sstep_verify.diagnosis.factors import M_ON_DIAGONAL
 from sstep_verify.diagnosis.other_problems import LAMBDA_LOST
+from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream, Problem, RBFKernel, Ridge, SquaredHinge
 from sstep_verify.recurrence.mutation import Mutation
 from sstep_verify.specification import broken_by, decided_by
@@ -151,3 +153,20 @@ def test_a_defect_of_some_windows_names_its_requirement(loss, spoiled, number, l
     assert verdict.requirement == (number or ("S-3.1" if problem.is_svm else "S-3.2"))
     assert len(verdict.defects) == bool(number)
     assert (HintKind.PART_OF_RUN in hinted(verdict)) == bool(number)
+
+
+@pytest.mark.parametrize("loss", [Ridge(0.05), SquaredHinge(2.0)], ids=str)
+def test_a_last_step_that_windows_of_several_lose_is_named_where_single_steps_are_correct(loss):
+    case, tested = named_case(
+        loss, RBFKernel(0.3), solver=with_mistake(Mutation("boundary-off-by-one", boundary=0)),
+        s_values=(1, 8), samples=6,
+    )  # fmt: skip
+    correct = with_mistake(Mutation("nothing"))
+    runs = {
+        key: (correct if request.s == 1 else tested).run(request)
+        for key, request in window_replay.CHECK.runs(case).items()
+    }
+    one, several = verdicts_of(window_replay.CHECK, case, runs, Oracle(case.problem))
+    assert one.status is Status.PASS
+    assert (several.status, several.requirement) == (Status.FAIL, "S-3.12")
+    assert named(several) == ["window-boundary left out"]
