@@ -37,10 +37,14 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import TYPES
 from sstep_verify.runs import asked_of
+from sstep_verify.specification import of_verdict
 from sstep_verify.trajectory import OWN_RULE, RAISED, STOPS, Asked, Trajectory
 from sstep_verify.verdict import Coverage, Note, NoteKind, Place, RunError, Verdict, Violation, Why
 
 ID = "contract"
+
+STEPS = "step-replay"
+"""Id of the check whose requirement a step violates that makes a value that is not finite."""
 
 FINITE = "finite"
 """The item that depends on the arithmetic of a run; all others do not."""
@@ -107,12 +111,17 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
     promised = not beyond or any(finite_promised(case, runs[key][0]) for key in broken)
     planned, count = len(runs) * len(ITEMS), len(violations)
     steps = sum(asked.iterations for _, asked in runs.values())
-    spoiled = next((_spoiled(runs[one.run][0]) for one in violations if one.item == FINITE), None)
+    first = next((runs[one.run][0] for one in violations if one.item == FINITE), None)
+    step = _step_not_finite(case, first) if first is not None else None
     finding = Finding(
-        count, count, 0.0 if promised else np.inf, why=None if promised else Why.OVERFLOW, place=spoiled
+        count,
+        count,
+        0.0 if promised else np.inf,
+        why=None if promised else Why.OVERFLOW,
+        place=step or (_spoiled(first) if first is not None else None),
     )
     raised = [(key, run.raised) for key, (run, _) in runs.items() if run.raised and key in broken]
-    return verdict_from(
+    verdict = verdict_from(
         ID,
         case,
         s,
@@ -132,6 +141,9 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
         notes=(Note(NoteKind.UNPROVED, unproved),) if unproved else (),
         coverage=Coverage("run", len(runs), len(runs)),
     )
+    if step is None or not verdict.requirement or violations[0].item != FINITE:
+        return verdict
+    return replace(verdict, requirement=of_verdict(STEPS, case.problem.loss.task)[0].number)
 
 
 def _sign(runs: dict[str, tuple[Trajectory, Asked]], one: Violation) -> str:
@@ -253,6 +265,27 @@ def _spoiled(trajectory: Trajectory) -> Place | None:
     """The iterations up to the first value that is not finite."""
     first = not_finite(trajectory)
     return Place(0, max(first[1], 0)) if first else None
+
+
+def _step_not_finite(case: Case, trajectory: Trajectory) -> Place | None:
+    """The step that made the first value that is not finite of a finite alpha; None where no log tells it.
+
+    The log leads from the first alpha to the one that was recorded with such a value.
+    """
+    spoiled, log = _spoiled(trajectory), trajectory.log
+    length = spoiled.end if spoiled else 0
+    if not length or log is None or log.shape != (trajectory.length, case.stream.block):
+        return None
+    draws, alpha = case.stream.blocks(trajectory.start, trajectory.start + length), trajectory.alphas[0]
+    led = np.array(alpha)
+    led[draws.ravel()] = log[:length].ravel()
+    wrong = np.argwhere(~np.isfinite(log[:length]))
+    if not (wrong.size and np.isfinite(alpha).all()):
+        return None
+    if not np.array_equal(led, trajectory.at(length), equal_nan=True):
+        return None
+    step, place = wrong[0].tolist()
+    return Place(step, step + 1, int(draws[step, place]), found=float(log[step, place]))
 
 
 def _stop(trajectory: Trajectory, asked: Asked) -> Faults:

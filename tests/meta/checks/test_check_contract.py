@@ -296,6 +296,40 @@ def test_a_value_that_is_not_finite_has_its_place_and_requirement():
     assert (spoiled.requirement, spoiled.place.end) == ("S-5.1", 75)
 
 
+@pytest.mark.parametrize("loss", [Hinge(C=1.0), Ridge(0.05)], ids=str)
+def test_a_step_that_makes_a_value_that_is_not_finite_is_told_by_its_log(loss):
+    """The step is where the log leads from finite numbers to others; what else is spoiled is no step."""
+    number = "S-3.2" if isinstance(loss, Ridge) else "S-3.1"
+
+    def request(case):
+        return replace(plain_request(case, S), log=True)
+
+    def spoil(of_log, of_alpha):
+        def change(run):
+            log, alphas = run.log.copy(), run.alphas.copy()
+            log[of_log] = np.nan
+            blocks = small_case(loss, s_values=(S,))[0].stream.blocks(0, run.length)
+            for place, iteration in enumerate(run.iterations.tolist()):
+                if of_alpha and iteration > 20:
+                    alphas[place] = run.alphas[0]
+                    alphas[place, blocks[:iteration].ravel()] = log[:iteration].ravel()
+            if not of_alpha:
+                alphas[-1, 3] = np.nan
+            return replace(run, log=log, alphas=alphas)
+
+        return change
+
+    def verdict(*of):
+        return verdict_of(spoil(*of), loss, request=request, log=True)
+
+    step = verdict(slice(20, None), True)
+    assert (step.status, step.requirement) == (Status.FAIL, number)
+    assert (step.place.begin, step.place.end) == (20, 21)
+    assert not np.isfinite(step.place.found)
+    for other in (verdict(slice(0, 0), False), verdict(slice(7, 8), False), verdict(slice(0, None), False)):
+        assert (other.status, other.requirement) == (Status.FAIL, "S-5.1")
+
+
 @pytest.mark.parametrize("stopped", ["tolerance", "stagnation", "precision", "iterations"])
 def test_a_plain_run_ends_for_a_reason_for_which_it_may(stopped):
     ending = Spoiled(lambda run: replace(run, stopped=stopped, claims={"gap": Claim(0.1)}))
