@@ -22,6 +22,7 @@ from sstep_verify.report.case import Case, noun_of
 from sstep_verify.report.plain import enclosed, grouped, promised
 from sstep_verify.report.words import brief_of
 from sstep_verify.specification import names_a_part
+from sstep_verify.trajectory import RAISED
 from sstep_verify.verdict import UNSETTLED, HintKind, Status, Verdict, worst
 
 MOST_GROUPS = 8
@@ -191,15 +192,23 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
 def telling(verdicts: Sequence[Verdict]) -> Verdict:
     """One that is right by another convention, or explains the answer; one on one part; else the first.
 
-    What relates two runs tells less than what a run itself breaks.
+    What relates two runs tells less than what a run itself breaks, and so does an error that the solver
+    raised in some run: it is what the solver says, where another verdict says what is wrong.
     """
     right = next((one for one in verdicts if _hinted(one, HintKind.CONVENTION)), None)
     if right is not None:
         return right
     answers = (one for one in verdicts if one.check == ANSWER)
     named = (one for one in answers if one.hints or one.evidence.get(ALONE))
-    telling = (one for one in verdicts if one.check != SAME_BITS and names_a_part(one.requirements))
+    telling = (one for one in verdicts if one.check != SAME_BITS and on_one_part(one))
     return next(named, next(telling, verdicts[0]))
+
+
+def on_one_part(verdict: Verdict) -> bool:
+    """Whether a verdict says which part of a solver is wrong, not only that the solver gave up."""
+    gave_up = bool(verdict.raised) and not any(one.quoted for one in verdict.raised)
+    only = gave_up and all(one.detail == RAISED for one in verdict.violations)
+    return names_a_part(verdict.requirements) and not only
 
 
 def _hinted(verdict: Verdict, kind: HintKind) -> bool:

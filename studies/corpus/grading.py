@@ -22,8 +22,8 @@ from typing import Any, get_args
 import numpy as np
 
 from sstep_verify import judge
+from sstep_verify.campaign.headline import on_one_part
 from sstep_verify.problems import IndexStream, Problem, kernel_from, loss_from
-from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import PLACE, Status, Verdict
 from studies.corpus.labelled import Labelled, Made
 from studies.corpus.mistakes import RARE, WRONG
@@ -114,7 +114,7 @@ class CaseFound:
     @property
     def part_named(self) -> bool:
         """Whether it failed, and the telling verdict's first sentence is on one part of a solver."""
-        return self.telling is not None and names_a_part(self.telling.requirements)
+        return self.telling is not None and on_one_part(self.telling)
 
 
 def place_right(acts: str, told: Verdict, stream: IndexStream, start: int, length: int) -> bool:

@@ -19,7 +19,7 @@ from sstep_verify.campaign.artefact.runs import (
 )
 from sstep_verify.campaign.artefact.verdicts import keep_artefacts, keep_runs
 from sstep_verify.campaign.cases import case_in_report, load_data, out_of_range
-from sstep_verify.campaign.headline import FINAL_ONLY, LEVEL, judges_ends, roll_up
+from sstep_verify.campaign.headline import FINAL_ONLY, LEVEL, judges_ends, on_one_part, roll_up
 from sstep_verify.campaign.model import REFUSED, Finished, Plan, Unit, attempted, tell
 from sstep_verify.campaign.verdicts.case import Memory, make_case, memory_of
 from sstep_verify.campaign.verdicts.family import CaseSpec
@@ -44,7 +44,6 @@ from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.draws import GENERATORS
 from sstep_verify.protocol import Solver, is_foreign
 from sstep_verify.report import case as report
-from sstep_verify.specification import names_a_part
 from sstep_verify.verdict import UNSETTLED, Status, Verdict, Why
 
 REMARKS = "told of its runs"
@@ -215,7 +214,7 @@ class _Judged:
 def _told(verdicts: list[Verdict]) -> bool:
     """Whether a FAIL says which part of a run is wrong, or is of the check that knows all mistakes."""
     failed = [one for one in verdicts if one.status is Status.FAIL and one.check != SAME_BITS]
-    return any(one.check == window_replay.ID or names_a_part(one.requirements) for one in failed)
+    return any(one.check == window_replay.ID or on_one_part(one) for one in failed)
 
 
 def _judged(check: Check, case: Case, made: RunsMade, oracle: Oracle, *, same: bool) -> list[Verdict]:

@@ -12,7 +12,8 @@ from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.trajectory import ENDS_ALONE
 from sstep_verify.quantities import KERNEL, UPPER
 from sstep_verify.report.case import Case
-from sstep_verify.verdict import Status, Term, Verdict, Why
+from sstep_verify.trajectory import RAISED
+from sstep_verify.verdict import RunError, Status, Term, Verdict, Violation, Why
 
 
 def _verdict(status, s=16, case="a", detection_limit=3e-13):
@@ -78,6 +79,26 @@ def test_the_reason_is_that_of_the_verdict_that_names_a_part_of_the_solver():
     assert roll_up([step, relation, window])[1].startswith("box, s = 4")
     assert roll_up([step, relation])[1].startswith("step-replay, s = 1")
     assert roll_up([relation])[1].startswith("metamorphic-exact, s = 2")
+
+
+def test_what_a_verdict_finds_is_told_before_what_the_solver_raised():
+    def contract(item, kind="IncoherenceError", quoted=False):
+        return replace(
+            _verdict(Status.FAIL, 1),
+            check="contract",
+            requirement="S-6.3",
+            violations=(Violation("s=1/continued", item, "no", "", RAISED if kind else ""),),
+            raised=(RunError("s=1/continued", kind, "no", quoted),) if kind else (),
+        )
+
+    raised = contract("stop reason")
+    step = replace(_verdict(Status.FAIL, 1), check="step-replay", requirement="S-3.1")
+    entries = replace(_verdict(Status.FAIL, 4), check="kernel-entries", requirement="S-1.8")
+    assert roll_up([raised, step, entries])[1].startswith("kernel-entries, s = 4")
+    assert roll_up([raised, step])[1].startswith("contract, s = 1")
+    # What is wrong with what a solver left is no error of the solver's own.
+    for ours in (contract("stop reason", "RepeatedDrawError", quoted=True), contract("finite", "")):
+        assert roll_up([ours, step, entries])[1].startswith("contract, s = 1")
 
 
 def test_a_case_without_verdicts_is_not_right():
