@@ -49,6 +49,9 @@ class Finding:
         Per quantity that can act: effect that leaving it out is certain to have, over the bound.
     detection_limit : dict of str to float
         Per quantity that can act: smallest relative error that was certain to show.
+    least : dict of str to (float, float)
+        Of a step, per quantity that it shows best: smallest relative errors that were certain to show, too
+        large and too small.
     bits : int
         Precision of the replay; 0 where nothing was replayed.
     source : str
@@ -73,6 +76,7 @@ class Finding:
     window: Window = Window(0, 0)
     dropped: dict[str, float] = field(default_factory=dict)
     detection_limit: dict[str, float] = field(default_factory=dict)
+    least: dict[str, tuple[float, float]] = field(default_factory=dict)
     bits: int = 0
     source: str = "data"
     end: Any = None

@@ -40,8 +40,22 @@ from sstep_verify.checks.steps.tally import (
     TAIL,
 )
 from sstep_verify.compiled import compiled_borrowing
-from sstep_verify.rounding.box import Box, finish
+from sstep_verify.rounding.arithmetic import unit_roundoff
+from sstep_verify.rounding.box import Box, finish, shifts
 from sstep_verify.rounding.sums import FROZEN
+from sstep_verify.verdict import SEEN
+
+SCRATCH = len(NAMES)
+"""Number of the row of effects that is of no quantity."""
+
+U = unit_roundoff("float64")
+
+UNKNOWN = 4.0
+"""Bounds that may be missing from what a unit of an error in a quantity is computed to change.
+
+A part of a product is a difference of three, each known up to the bound of the whole. And a solver with
+such an error rounds larger numbers: per unit of it by up to a bound more.
+"""
 
 
 class Clipped(NamedTuple):
@@ -58,6 +72,8 @@ class Clipped(NamedTuple):
     bound : float
         On the error of the unclipped value, no less than that of the stored one: a wrong quantity moves the
         unclipped value, which is known up to that only.
+    error : float
+        On the error of `new` where that is no part of the bound, else 0.
     """
 
     new: float
@@ -65,11 +81,15 @@ class Clipped(NamedTuple):
     box: Box
     knot: float
     bound: float
+    error: float
 
 
 def effects_of(block: int) -> np.ndarray:
-    """Room for the effects of all quantities on a step of b coordinates, by quantity and coordinate."""
-    return np.zeros((len(NAMES), block))
+    """Room for the effects of all quantities on a step of b coordinates, by quantity and coordinate.
+
+    There is a row more, which is scratch.
+    """
+    return np.zeros((len(NAMES) + 1, block))
 
 
 @compiled_borrowing
@@ -107,10 +127,10 @@ def label_effect(product, same):
 
 
 @compiled_borrowing
-def clipped_effects(effects, kept, step, constants, bound):
+def clipped_effects(effects, kept, step, constants, bound, error):
     """Set the effects on a K-SVM's step of which the unclipped value has a bound; return where it ends.
 
-    `bound` is that on the stored value.
+    `bound` is that on the stored value, `error` as of what is returned.
     """
     entry, box = kept.table[step, 0], constants.box
     before, new, curvature = entry[BEFORE], entry[NEW], entry[OWN_ENTRY] + constants.shift
@@ -122,7 +142,134 @@ def clipped_effects(effects, kept, step, constants, bound):
         effects[quantity, 0] *= unit
     # What the curvature divides: the gradient, with the threshold on the side of the new value.
     effects[CURVATURE, 0] = before - (new - (knot if new > 0.0 else -knot))
-    return Clipped(new, finish(box, new, knot), box, knot, max(entry[UNCLIPPED], bound))
+    return Clipped(new, finish(box, new, knot), box, knot, max(entry[UNCLIPPED], bound), error)
+
+
+@compiled_borrowing
+def shown_from(end, change):
+    """The least x > 0 from which on the new value is twice its bound off: P(z + x change) and P(z).
+
+    P is monotone and made of straight lines (rounding/box.py), so that every larger x shows as well.
+    Infinite where there is none: an end of the box comes first, or no change is certain.
+    """
+    new, value, box, knot, bound, error = end
+    need, slope = SEEN * bound, abs(change) - UNKNOWN * max(bound, error)
+    if not slope > 0.0:
+        return np.inf
+    if error > 0.0:
+        # Which line z is on must be certain, and the same for all that the change needs.
+        low = new - error - (need if change < 0.0 else 0.0)
+        high = new + error + (need if change > 0.0 else 0.0)
+        return need / slope if shifts(box, low, high, knot, 0.0) else np.inf
+    room = box.upper - value if change > 0.0 else value - box.lower
+    if not room >= need:
+        return np.inf
+    if knot > 0.0:
+        # To where the soft threshold is at the value that shows; what is rounded here is needed more.
+        need += 4.0 * U * (abs(new) + knot)
+        there = value + need if change > 0.0 else value - need
+        if there != 0.0:
+            there += knot if there > 0.0 else -knot
+        else:
+            there = -knot if change > 0.0 else knot
+        return max(there - new if change > 0.0 else new - there, need) / slope
+    # What is beyond an end of the box comes back to it first.
+    beyond = box.lower - new if change > 0.0 else new - box.upper
+    return (max(beyond, 0.0) + need) / slope
+
+
+@compiled_borrowing
+def divided(end, before, error):
+    """The new value of a K-SVM's step by a curvature with a relative error > -1."""
+    part = 1.0 / (1.0 + error)
+    return finish(end.box, before + (end.new - before) * part, end.knot * part)
+
+
+@compiled_borrowing
+def of_curvature(end, before, change):
+    """Relative errors of the curvature, too large and too small, from which on a step shows them.
+
+    An error d takes the share d / (1 + d) of all that a step moves, `change`, from it. With a threshold,
+    which it divides too, what the share says is tried; the new value goes on one way as the error grows.
+    """
+    plus, minus = _of_share(shown_from(end, change)), _back(shown_from(end, -change))
+    if end.knot > 0.0:
+        if not _divided_shows(end, before, plus):
+            plus = np.inf
+        if not _divided_shows(end, before, -minus):
+            minus = np.inf
+    return plus, minus
+
+
+@compiled_borrowing
+def _divided_shows(end, before, error):
+    """Whether a step by a curvature with a relative error is certain to be twice its bound off."""
+    if not -1.0 < error < np.inf:
+        return False
+    part = 1.0 / (1.0 + error)
+    need = SEEN * end.bound + (1.0 + part) * end.error + UNKNOWN * abs(part - 1.0) * end.bound
+    return abs(divided(end, before, error) - end.value) >= need
+
+
+@compiled_borrowing
+def _of_share(share):
+    """The error d > 0 with d / (1 + d) = share."""
+    return share / (1.0 - share) if share < 1.0 else np.inf
+
+
+@compiled_borrowing
+def _back(share):
+    """The error d in 0..1 with d / (1 - d) = share; infinite for what no curvature that is left has."""
+    return share / (1.0 + share) if share < np.inf else np.inf
+
+
+@compiled_borrowing
+def of_residual(quantity, effect, kept, step, constants, error):
+    """The relative error of a quantity from which on a K-RR's step shows it, of either sign.
+
+    Let e be the effect, at the increment of a right solver, and G the block system. What an error d in one
+    of the sums changes in the residual is d e. One in the system changes the increment too: it leaves
+    d (I + d W)^-1 e, of which the norm is at least d |e| / (1 + d w), w the norm of W:
+
+    * curvature: W = I, so that every entry is divided alike;
+    * m: W is m G^-1, of a norm up to 1, or 0 where only the right-hand side has the error;
+    * lambda: d / (1 + d) times (I - d / (1 + d) W)^-1 e, or for d < 0 at least d |e|, as w <= 1;
+    * off-diagonal entries O: W = O G^-1 = I - D G^-1, D the diagonal, of a norm up to 1 + |D| / m.
+
+    The norm grows with d, so that from where it exceeds twice that of the bounds every error shows. A
+    smaller one shows where it is large in one entry, which it changes by d w |e| / (1 - d w) at most.
+    """
+    left, moved = kept.left[step], _feedback(quantity, kept, step, constants)
+    whole, wide, drift = norm(effect), norm(left), 0.0
+    room = whole - UNKNOWN * (wide + norm(error)) - SEEN * moved * wide
+    least = SEEN * wide / room if room > 0.0 else np.inf
+    if quantity != CURVATURE and moved > 0.0:
+        if not moved * least < 0.5:
+            return least
+        drift = whole * moved * least / (1.0 - moved * least)
+    for place in range(effect.size):
+        need = SEEN * left[place]
+        room = abs(effect[place]) - UNKNOWN * max(left[place], error[place]) - drift - moved * need
+        if room > 0.0:
+            least = min(least, need / room)
+    return least
+
+
+@compiled_borrowing
+def _feedback(quantity, kept, step, constants):
+    """What an error in a quantity of the block system makes of its own effect a unit, at most: w."""
+    if quantity == OFF_DIAGONAL:
+        return 1.0 + largest(kept.size[step]) / constants.factors.modulus
+    return 1.0 if quantity in (CURVATURE, PENALTY, SAMPLES) else 0.0
+
+
+@compiled_borrowing
+def largest(values):
+    """The largest of some values >= 0."""
+    most = 0.0
+    for value in values:
+        most = max(most, value)
+    return most
 
 
 @compiled_borrowing
@@ -160,10 +307,16 @@ def solved_effects(effects, kept, step, constants, tail):
         effects[TAIL, place] = applied if tail else 0.0
         # The block before, taken again, stays as it is: the log would hold its values.
         effects[STREAM, place] = entry[OF_LATE]
+    # m is in the right-hand side and on the diagonal: reported is where an error shows least, or in both.
     if samples * norm(kept.increment[step]) < norm(effects[SAMPLES]):
-        # m is in the right-hand side and on the diagonal: reported is where an error shows least.
         for place in range(count):
             effects[SAMPLES, place] = samples * kept.increment[step, place]
+    both = effects[SCRATCH]
+    for place in range(count):
+        both[place] = samples * (kept.table[step, place, BEFORE] + kept.increment[step, place])
+    if norm(both) < norm(effects[SAMPLES]):
+        for place in range(count):
+            effects[SAMPLES, place] = both[place]
 
 
 @compiled_borrowing
@@ -203,9 +356,6 @@ def certain(quantity, effect, kept, step, constants, size):
     if quantity in (SAMPLES, PENALTY):
         share = 1.0
     elif quantity == OFF_DIAGONAL:
-        largest = 0.0
-        for value in kept.size[step]:
-            largest = max(largest, value)
         # The increment without them is at least this share of the right one.
-        share = constants.factors.modulus / largest
+        share = constants.factors.modulus / largest(kept.size[step])
     return size if share == 0.0 else share * norm(effect) / norm(left)

@@ -100,7 +100,7 @@ def explain_clipped_steps(kept, stretch, tally, constants, effects, found):
             at_end = int(step_at_end(constants.box, logged, bound))
             found.over[at_end] += 1
             if kept.table[step, 0, UNCLIPPED] < np.inf:
-                end = clipped_effects(effects, kept, step, constants, bound)
+                end = clipped_effects(effects, kept, step, constants, bound, 0.0)
                 _clipped_step(kept, step, constants, effects, end, logged, found, at_end)
 
 
@@ -118,7 +118,7 @@ def explain_solved_steps(kept, stretch, tally, constants, effects, found):
 
 @compiled_borrowing
 def _clipped_step(kept, step, constants, effects, end, logged, found, at_end):
-    new, value, box, knot, bound = end
+    new, value, box, knot, bound, _ = end
     entry, free = kept.table[step, 0], soft(new, knot)
     product, row = entry[PRODUCT], entry[OWN_ENTRY]
     unit = 1.0 / (row + constants.shift)
@@ -149,7 +149,7 @@ def _clipped_step(kept, step, constants, effects, end, logged, found, at_end):
 @compiled_borrowing
 def _explain_clipped(found, quantity, change, end, logged):
     """Note the factor on a quantity that explains a wrong step; a unit of it moves the step by `change`."""
-    new, _, box, knot, bound = end
+    new, _, box, knot, bound, _ = end
     if logged <= box.lower:
         explain_end(found, quantity, new + knot - box.lower - bound, -change)
     elif logged >= box.upper:

@@ -14,7 +14,7 @@ from sstep_verify.bounds.step.residual import SolveConstants, solve_constants
 from sstep_verify.checks.shared.case import Case, after_run
 from sstep_verify.checks.shared.finding import Finding, Window, distance_ratios
 from sstep_verify.checks.steps.effects import effects_of
-from sstep_verify.checks.steps.kept import Kept, Passed, Stretch
+from sstep_verify.checks.steps.kept import UNCLIPPED, Kept, Passed, Stretch
 from sstep_verify.checks.steps.loop import State, judge_steps, state_of
 from sstep_verify.checks.steps.residual import block_of
 from sstep_verify.checks.steps.rows import JudgeRows
@@ -159,6 +159,20 @@ class StepJudge:
             self._test(passed, tested, whole=True)
         return tested
 
+    def window_by_exact_steps(self, trajectory: Trajectory, iteration: int) -> Tested:
+        """Judge the window again that holds a step; what its steps could have shown, replayed exactly.
+
+        The judge's own errors are no part of their bounds, so that what it computes is known up to these.
+        """
+        begin = iteration // trajectory.s * trajectory.s
+        end = min(begin + trajectory.s, trajectory.length)
+        errors = np.concatenate([_errors(one) for one in self._judge_again(trajectory, begin, end)])
+        tested = Tested.nothing()
+        for passed in self.exact._judge_again(trajectory, begin, end):
+            first, steps = passed.stretch.first - begin, len(passed.stretch.draws)
+            self.exact._test(passed, tested, errors[first : first + steps], whole=True)
+        return tested
+
     def logged(self, trajectory: Trajectory, begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates drawn in iterations begin..end-1, and logged values, shape (steps, b) each."""
         assert trajectory.log is not None
@@ -257,18 +271,31 @@ class StepJudge:
             judge_steps(rows, state, stretch, sums, clip, solve, self._block, kept, counts)
             yield Passed(kept, stretch, counts, clip, solve)
 
-    def _test(self, passed: Passed, tested: Tested, *, whole: bool = False) -> None:
-        """Count what the steps of a stretch would have shown; of K-RR's, if not `whole`, of a sample."""
+    def _test(
+        self, passed: Passed, tested: Tested, errors: np.ndarray | None = None, *, whole: bool = False
+    ) -> None:
+        """Count what the steps of a stretch would have shown; of K-RR's, if not `whole`, of a sample.
+
+        `errors` are those of the judge where they are no part of the bounds.
+        """
         kept, stretch, tally, clip, solve = passed
+        if errors is None:
+            errors = np.zeros(stretch.draws.shape)
         if clip is not None:
-            note_clipped_steps(kept, stretch, tally, clip, self._effects, tested)
+            note_clipped_steps(kept, stretch, tally, clip, self._effects, tested, errors)
             return
         sampled = whole or (stretch.first // STRETCH) % SAMPLED == 0 or stretch.closing
         if sampled or tally.over.any():
-            note_solved_steps(kept, stretch, tally, solve, self._effects, tested, sampled)
+            note_solved_steps(kept, stretch, tally, solve, self._effects, tested, errors, sampled)
 
     def _room(self, steps: int) -> Kept:
         """Room for what is kept of so many steps, the same for each stretch."""
         if steps > len(self._kept.table):
             self._kept = Kept.room(steps, self.case.stream.block, of_svm=self.case.problem.is_svm)
         return self._kept
+
+
+def _errors(passed: Passed) -> np.ndarray:
+    """Bounds on what judged steps are compared by, shape (steps, b), which hold the judge's own errors."""
+    steps, kept = len(passed.stretch.draws), passed.kept
+    return (kept.left if passed.clip is None else kept.table[:, :1, UNCLIPPED])[:steps].copy()

@@ -46,8 +46,8 @@ def exact_steps(judged: JudgedRun) -> list[Finding]:
     Returns
     -------
     list of Finding
-        One per step replayed that has a bound; with the smallest relative error, by quantity, that it was
-        certain to show, of those that it shows best.
+        One per step replayed that has a bound; with the smallest relative errors of either sign, by
+        quantity, that it was certain to show, of those that it shows best.
     """
     words = judged.case.problem.samples * judged.case.stream.block
     if words > judged.case.replay_limit:
@@ -64,24 +64,29 @@ def exact_steps(judged: JudgedRun) -> list[Finding]:
     return [finding for finding in findings if finding.bound < math.inf]
 
 
-def _telling(judged: JudgedRun) -> dict[int, dict[str, float]]:
+def _telling(judged: JudgedRun) -> dict[int, dict[str, tuple[float, float]]]:
     """Iterations made before each step that shows a quantity best, and the errors it shows, by quantity.
 
-    It is sought in the window of the step at which the float64 judge would see it best.
+    For errors of either sign, too large and too small, it is sought in the window of the step at which the
+    float64 judge would see them best. It need not be the same step: what it does not show is infinite.
     """
     windows: dict[int, Tested] = {}
-    telling: dict[int, dict[str, float]] = {}
+    telling: dict[int, dict[str, tuple[float, float]]] = {}
     for number, name in enumerate(NAMES):
-        best = int(judged.tested.best[number])
-        if best < 0 or name in ENDS:
+        steps = judged.tested.best[:, number].tolist()
+        if min(steps) < 0 or name in ENDS:
             continue
-        window = best // judged.trajectory.s
-        if window not in windows:
-            windows[window] = judged.judge.exact.window(judged.trajectory, best)
-        tested = windows[window]
-        if 0.0 < tested.relative[number] < math.inf:
-            errors = telling.setdefault(int(tested.best[number]), {})
-            errors[name] = SEEN / float(tested.relative[number])
+        for sign, best in enumerate(steps):
+            window = best // judged.trajectory.s
+            if window not in windows:
+                windows[window] = judged.judge.window_by_exact_steps(judged.trajectory, best)
+            tested = windows[window]
+            error = float(tested.least[sign, number])
+            if 0.0 < error < math.inf:
+                errors = telling.setdefault(int(tested.best[sign, number]), {})
+                least = [*errors.get(name, (math.inf, math.inf))]
+                least[sign] = error
+                errors[name] = least[0], least[1]
     return telling
 
 
@@ -100,7 +105,7 @@ def _notable(judged: JudgedRun) -> dict[int, str]:
     return notable
 
 
-def _exact(judged: JudgedRun, iteration: int, why: str, detection_limit: dict[str, float]) -> Finding:
+def _exact(judged: JudgedRun, iteration: int, why: str, least: dict[str, tuple[float, float]]) -> Finding:
     trajectory, judge, (drawn, logged) = judged.trajectory, judged.judge.exact, judged.step(iteration)
     before = judge.alpha_before(trajectory, iteration)
     after = before.copy()
@@ -113,13 +118,13 @@ def _exact(judged: JudgedRun, iteration: int, why: str, detection_limit: dict[st
         # A step from no vector of numbers is none.
         return unbounded(math.inf, window=window, details=chosen)
     if not np.isfinite(after).all():
-        return Finding(math.inf, math.inf, bound, window, detection_limit=detection_limit, details=chosen)
+        return Finding(math.inf, math.inf, bound, window, least=least, details=chosen)
     bits = BITS
     while True:
         lower, upper = judge.oracle.step_error(judged.case.problem, before, after, drawn, bits)
         place = int(np.argmax(ratios(upper, bounds)))
         finding = Finding(float(lower[place]), float(upper[place]), float(bounds[place]), window,
-            detection_limit=detection_limit, details=chosen,
+            least=least, details=chosen,
         )  # fmt: skip
         # The radius must be small beside the bound, or the ratio is that of the radius.
         if finding.upper - finding.lower <= finding.bound * 2.0**-10 or bits >= MOST_BITS or bound == 0.0:
@@ -130,7 +135,7 @@ def _exact(judged: JudgedRun, iteration: int, why: str, detection_limit: dict[st
 def step_terms(judged: JudgedRun, exact: Sequence[Finding]) -> tuple[Term, ...]:
     """One record per quantity that the steps of a run have, of which some were replayed exactly."""
     case, length, s = judged.case, judged.trajectory.length, judged.trajectory.s
-    shown = {name: error for step in exact if step.decided for name, error in step.detection_limit.items()}
+    shown = [step.least for step in exact if step.decided]
     terms = []
     for name in case.problem.quantities(case.formulas.update, min(s, max(length, 1)), case.stream.block):
         if (name == TAIL and length % s == 0) or (name == BOUNDARY and length <= s):
@@ -139,11 +144,20 @@ def step_terms(judged: JudgedRun, exact: Sequence[Finding]) -> tuple[Term, ...]:
             terms.append(_write_back(judged))
             continue
         place = NAMES.index(name)
-        seen, effect = int(judged.tested.seen[place]), float(judged.tested.relative[place])
-        limit = min(SEEN / effect if effect > 0.0 else math.inf, shown.get(name, math.inf))
+        seen, least = int(judged.tested.seen[place]), judged.tested.least[:, place].tolist()
+        # Of either sign the smallest that a step shows; an error has one sign, and it is not known which.
+        both = (
+            min(own, *(one[name][sign] for one in shown if name in one), math.inf)
+            for sign, own in enumerate(least)
+        )
+        limit = max(both)
         counts = int(judged.tested.planned[0]), int(judged.tested.looked[0]), seen
         # Left out, what was not seen changes no step by more than this.
-        largest = effect if seen else min(effect, SEEN)
+        largest = SEEN / min(least) if min(least) > 0.0 else math.inf
+        if not seen:
+            largest = min(largest, SEEN)
+            # What may be left out altogether may be off by as much.
+            limit = limit if limit >= 1.0 else math.inf
         terms.append(term_of(name, limit, *counts, _why_not(name, judged), largest))
     return tuple(terms)
 

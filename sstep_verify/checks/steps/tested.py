@@ -9,9 +9,13 @@ import numpy as np
 from sstep_verify.checks.steps.effects import (
     certain,
     clipped_effects,
+    divided,
     from_first,
     left_out,
+    of_curvature,
+    of_residual,
     over_bounds,
+    shown_from,
     solved_effects,
     tail_of,
 )
@@ -53,12 +57,14 @@ class Tested(NamedTuple):
     ----------
     planned, looked : ndarray of int64, shape (1,)
         Steps whose quantities were to be looked at, and those of them with a finite bound.
-    seen, acts, best : ndarray of int64, shape (quantities,)
+    seen, acts : ndarray of int64, shape (quantities,)
         Steps in which leaving the quantity out changes the result by more than twice the bound; 1 where it
-        changes that of any step; iterations made before the step that `relative` is of (-1: none).
-    relative : ndarray, shape (quantities,)
-        Largest effect of a relative change of the quantity, per unit, over the bound: `SEEN` over the
-        detection limit.
+        changes that of any step.
+    best : ndarray of int64, shape (2, quantities)
+        Iterations made before the step that `least` is of (-1: none).
+    least : ndarray, shape (2, quantities)
+        By sign, too large and too small: the smallest relative error of that sign in the quantity from
+        which on every one changes the result of one step by twice the bound. Infinite: there is none.
     """
 
     planned: np.ndarray
@@ -66,31 +72,40 @@ class Tested(NamedTuple):
     seen: np.ndarray
     acts: np.ndarray
     best: np.ndarray
-    relative: np.ndarray
+    least: np.ndarray
 
     @classmethod
     def nothing(cls) -> Tested:
         """Before the first step."""
-        seen, acts, best = np.zeros((3, len(NAMES)), dtype=np.int64)
+        seen, acts, *best = np.zeros((4, len(NAMES)), dtype=np.int64)
         planned, looked = np.zeros((2, 1), dtype=np.int64)
-        return cls(planned, looked, seen, acts, best - 1, np.zeros(len(NAMES)))
+        return cls(planned, looked, seen, acts, np.array(best) - 1, np.full((2, len(NAMES)), np.inf))
 
 
 @compiled_borrowing
-def note_clipped_steps(kept, stretch, tally, constants, effects, tested):
-    """Count what the steps of a stretch of a K-SVM would have shown; see `Passed`."""
+def note_clipped_steps(kept, stretch, tally, constants, effects, tested, errors):
+    """Count what the steps of a stretch of a K-SVM would have shown; see `Passed`.
+
+    `errors`, shape (steps, 1), are those of the judge that are no part of the bounds.
+    """
     steps, looked, tail = stretch.draws.shape[0], 0, tail_of(stretch)
     for step in range(steps):
         if kept.table[step, 0, UNCLIPPED] < np.inf:
             looked += 1
-            _clipped_step(kept, tally.bound[step], step, constants, effects, tested, stretch.first, tail)
+            end = clipped_effects(effects, kept, step, constants, tally.bound[step], errors[step, 0])
+            _clipped_step(
+                kept, tally.bound[step], step, constants, effects, tested, stretch.first, tail, end
+            )
     tested.planned[0] += steps
     tested.looked[0] += looked
 
 
 @compiled_borrowing
-def note_solved_steps(kept, stretch, tally, constants, effects, tested, sampled):
-    """Count what the steps of a stretch of a K-RR would have shown: all if `sampled`, else wrong ones."""
+def note_solved_steps(kept, stretch, tally, constants, effects, tested, errors, sampled):
+    """Count what the steps of a stretch of a K-RR would have shown: all if `sampled`, else wrong ones.
+
+    `errors`, shape (steps, b), are those of the judge that are no part of the bounds.
+    """
     tail = tail_of(stretch)
     for step in range(stretch.draws.shape[0]):
         if not (sampled or is_over(tally, step)):
@@ -103,62 +118,90 @@ def note_solved_steps(kept, stretch, tally, constants, effects, tested, sampled)
                 effect = effects[quantity]
                 size = over_bounds(effect, kept.left[step])
                 sure = left_out(quantity) * certain(quantity, effect, kept, step, constants, size)
-                _note(tested, quantity, stretch.first + step, sure, size, 1.0)
+                _note_left_out(tested, quantity, sure, 1.0)
+                if quantity != STREAM and size > 0.0:
+                    error = of_residual(quantity, effect, kept, step, constants, errors[step])
+                    _note_from(tested, quantity, stretch.first + step, error, error)
 
 
 @compiled_borrowing
-def _clipped_step(kept, bound, step, constants, effects, tested, first, tail):
+def _clipped_step(kept, bound, step, constants, effects, tested, first, tail, end):
     """Count what one step would have shown of an error in each quantity; `bound` is on the stored value."""
     iteration, entry = first + step, kept.table[step, 0]
-    end = clipped_effects(effects, kept, step, constants, bound)
     for quantity in (STALE, KERNEL, SAME, OMEGA, BOUNDARY):
         _note_moved(tested, quantity, iteration, effects[quantity, 0], 1.0, end)
-    _note_moved(tested, CURVATURE, iteration, effects[CURVATURE, 0], 0.5, end)
     _note_moved(tested, LABELS, iteration, effects[LABELS, 0], 2.0, end)
+    _note_curvature(tested, iteration, entry[BEFORE], effects[CURVATURE, 0], end)
     box, u, free = end.box, constants.sums.u, soft(end.new, end.knot)
     if constants.sums.form == FROZEN and entry[BEFORE] != entry[AT_START]:
-        change = abs(from_first(end, kept, step) - end.value)
-        _note(tested, OVERLAP, iteration, change, 0.0, end.bound)
+        _note_left_out(tested, OVERLAP, abs(from_first(end, kept, step) - end.value), end.bound)
+    # The end itself is known to the last bit, or to the bound of what is stored there. An error in it shows
+    # where the step is certain to end there, be the end too far by what the step is beyond it.
     if free > box.upper:
-        # The end itself is known to the last bit, or to the bound of what is stored there.
-        sharp = box.upper * (end.bound / max(bound, u * box.upper))
-        _note(tested, UPPER, iteration, free - box.upper, sharp, end.bound)
+        _note_left_out(tested, UPPER, free - box.upper, end.bound)
+        if free - box.upper > SEEN * end.bound:
+            error = SEEN * max(bound, u * box.upper) / box.upper
+            _note_from(tested, UPPER, iteration, error, error)
     if free < box.lower:
         beyond = box.lower - free
-        sharp = beyond * (end.bound / max(bound, u * beyond))
-        _note(tested, LOWER, iteration, beyond, sharp, end.bound)
+        _note_left_out(tested, LOWER, beyond, end.bound)
+        if beyond > SEEN * end.bound:
+            error = SEEN * max(bound, u * beyond) / beyond
+            _note_from(tested, LOWER, iteration, error, error)
     # A coordinate stepped on twice in a row stays as it is: the log would hold its value. So does that of
     # values that are all clipped to a wrong end, of draws that were all followed.
-    _note(tested, STREAM, iteration, abs(entry[OF_LATE] - end.value), 0.0, end.bound)
+    _note_left_out(tested, STREAM, abs(entry[OF_LATE] - end.value), end.bound)
     if step >= tail:
         change = abs(end.value - entry[BEFORE])
-        _note(tested, TAIL, iteration, change, change, end.bound)
+        _note_left_out(tested, TAIL, change, end.bound)
+        if change > 0.0:
+            error = SEEN * end.bound / change
+            _note_from(tested, TAIL, iteration, error, error)
 
 
 @compiled_borrowing
 def _note_moved(tested, quantity, iteration, change, size, end):
-    """Note what an error in a quantity would have shown, which adds `change` to the unclipped value a unit.
+    """Note what an error in a quantity would have shown.
 
-    Leaving it out stands for a change of `size`.
+    A unit of it takes `change` from the unclipped value. Leaving it out stands for an error of -`size`.
     """
-    new, value, box, knot, bound = end
-    if max(size, 1.0) * abs(change) <= min(SEEN, tested.relative[quantity]) * bound:
-        return  # neither seen nor better than what was seen already
-    other, free = finish(box, new + size * change, knot), soft(new, knot)
-    relative = abs(change) if box.lower < free < box.upper and (free != 0.0 or knot == 0.0) else 0.0
-    _note(tested, quantity, iteration, abs(other - value), relative, bound)
+    moved = abs(change)
+    if moved == 0.0:
+        return
+    if size * moved > SEEN * end.bound or tested.acts[quantity] == 0:
+        other = finish(end.box, end.new + size * change, end.knot)
+        _note_left_out(tested, quantity, abs(other - end.value), end.bound)
+    # What is better than what was found already moves the unclipped value by twice the bound at least.
+    if max(tested.least[0, quantity], tested.least[1, quantity]) * moved > SEEN * end.bound:
+        _note_from(tested, quantity, iteration, shown_from(end, -change), shown_from(end, change))
 
 
 @compiled_borrowing
-def _note(tested, quantity, iteration, dropped, relative, bound):
-    """Note the effects of one quantity in one step of some `bound`.
+def _note_curvature(tested, iteration, before, change, end):
+    """Note what an error of the curvature would have shown: doubled it halves `change`, all it moves."""
+    moved = abs(change)
+    if moved == 0.0:
+        return
+    if 0.5 * moved > SEEN * end.bound or tested.acts[CURVATURE] == 0:
+        _note_left_out(tested, CURVATURE, abs(divided(end, before, 1.0) - end.value), end.bound)
+    if max(tested.least[0, CURVATURE], tested.least[1, CURVATURE]) * moved > SEEN * end.bound:
+        plus, minus = of_curvature(end, before, change)
+        _note_from(tested, CURVATURE, iteration, plus, minus)
 
-    Leaving it out changes `dropped`, a relative change of it `relative` per unit.
-    """
+
+@compiled_borrowing
+def _note_left_out(tested, quantity, dropped, bound):
+    """Note that leaving a quantity out changes a step of some `bound` by `dropped`."""
     if dropped > 0.0:
         tested.acts[quantity] = 1
     if dropped > SEEN * bound:
         tested.seen[quantity] += 1
-    if relative > tested.relative[quantity] * bound:
-        tested.relative[quantity] = relative / bound if bound > 0.0 else np.inf
-        tested.best[quantity] = iteration
+
+
+@compiled_borrowing
+def _note_from(tested, quantity, iteration, plus, minus):
+    """Note the errors, too large and too small, from which on one step shows a quantity to be wrong."""
+    if plus < tested.least[0, quantity]:
+        tested.least[0, quantity], tested.best[0, quantity] = plus, iteration
+    if minus < tested.least[1, quantity]:
+        tested.least[1, quantity], tested.best[1, quantity] = minus, iteration
