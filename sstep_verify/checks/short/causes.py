@@ -26,6 +26,9 @@ from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status
 
+ONE_FEWER = "one iteration fewer"
+"""Name of the mistake that a run of H iterations makes H - 1, or that its last one leaves nothing."""
+
 States = dict[int, Any]
 """Exact states of a run, vectors of m points, by iteration."""
 
@@ -74,6 +77,15 @@ class ShortRun:
             if not all(at_end(box_of(problem.dual), value, off) for value, off in wrong):
                 return False
         return True
+
+    def one_fewer(self) -> bool:
+        """Whether each point is the exact alpha of one iteration before, up to the bound of the point."""
+        truth, problem = self.truth, self.truth.case.problem
+        start, draws = np.zeros(problem.samples), truth.case.stream.blocks(0, short_length(truth.case))
+        points = self._points(truth)
+        (states,) = truth.oracle.mutated(problem, start, draws, 1, {point - 1 for point in points}, [NONE])
+        before = {point: states.get(point - 1, truth.vector(start)) for point in points}
+        return self._passes(problem, truth, truth.entries, before)
 
     def _truth_of(self, problem: Problem) -> ShortTruth:
         case = self.truth.case
@@ -165,7 +177,8 @@ def causes_of(
     """What makes of a right run this one, which failed, up to the bound of a right run.
 
     It is looked for at the first of its points that failed, which is cheap, and then at all of them; only
-    what relates the steps of a window if `between`, since the run of s = 1 is right.
+    what relates the steps of a window if `between`, since the run of s = 1 is right. Where nothing is, or
+    causes are not to be looked for, one iteration fewer is tried.
     """
     first = next(point.window.end for point in points if point.status is Status.FAIL)
     case, places = truth.case, [ShortRun(truth, s, run)]
@@ -173,4 +186,7 @@ def causes_of(
         shorter = ShortTruth(replace(case, short=first, s_values=(s,)), truth.oracle)
         places.append(ShortRun(shorter, s, run))
     suspects = suspects_of(case.problem, case.formulas.update, s, case.stream.block, between=between)
-    return explanations(suspects, places)
+    if case.diagnose and (found := explanations(suspects, places)):
+        return found
+    fewer = np.isfinite(run.alphas).all() and all(place.one_fewer() for place in places)
+    return [Candidate((ONE_FEWER,), case.problem)] if fewer else []

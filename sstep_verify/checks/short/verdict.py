@@ -138,8 +138,9 @@ def verdict_of(
 ) -> Verdict:
     """Return one verdict on all points of a run, compared as `compared_at` does.
 
-    A failure against the exact trajectory holds the defects that reproduce it. Where the run of s = 1 is
-    `right`, these are between the steps of a window.
+    A failure against the exact trajectory holds the defects that reproduce it. One iteration fewer is
+    looked for though another check has told a cause. Where the run of s = 1 is `right`, the others are
+    between the steps of a window.
     """
     case, known = truth.case, _known_of(run, classical)
     planned, runs = short_points(case, s), [run] if classical is None else [run, classical]
@@ -163,10 +164,11 @@ def verdict_of(
     required = planted if s > 1 or written else []
     if count:
         notes.append(Note(NoteKind.ROUNDED, (written, count, of)))
-    asked = classical is None and case.diagnose and finding.status is Status.FAIL
+    failed = classical is None and finding.status is Status.FAIL
+    asked = failed and case.diagnose
     defects: tuple[Defect, ...] = ()
     hints = hints_of_signs(finding.signs)
-    if asked:
+    if failed:
         from sstep_verify.checks.short.causes import causes_of
         from sstep_verify.diagnosis.defects import diagnosis_of
 

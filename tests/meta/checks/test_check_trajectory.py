@@ -13,6 +13,7 @@ from plant import plant
 from sstep_verify.checks import sstep_equals_classical, trajectory
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case
+from sstep_verify.checks.short.causes import ONE_FEWER
 from sstep_verify.checks.short.runs import WORK, short_key, short_length, short_points
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.other_problems import mistaken_problems
@@ -217,6 +218,30 @@ def classical_run(case, request, panel):
         if k in request.stops:
             states.append(alpha.copy())
     return Trajectory(request.s, 0, np.array(request.stops), np.array(states))
+
+
+@pytest.mark.parametrize("loss", [Hinge(2.0), SquaredHinge(2.0), Ridge(0.05)], ids=str)
+@pytest.mark.parametrize("fewer", [1, 2])
+@pytest.mark.parametrize("spoiled", [False, True])
+def test_a_run_of_one_iteration_fewer_is_named(loss, fewer, spoiled):
+    """Two fewer are another mistake, and so is one fewer with an alpha that is off."""
+    case, tested = make_case(loss, 1 + isinstance(loss, Ridge), RBFKernel(0.5))
+    case = dataclasses.replace(case, s_values=(4,))
+    (key, request), = trajectory.runs(case).items()  # fmt: skip
+    points = short_points(case, 4)
+    record = tuple(point - fewer for point in points if point > fewer)
+    run = tested.run(dataclasses.replace(request, s=1, record=record))
+    alphas = np.array([run.at(point - fewer) for point in points])
+    alphas[-1, case.stream.blocks(0, 1)[0, 0]] *= 1 - 1e-9 * spoiled
+    start = run.alphas[:1]
+    made = dataclasses.replace(
+        run, s=4, iterations=np.array([0, *points]), alphas=np.concatenate([start, alphas])
+    )
+    (verdict,) = trajectory.judge(case, {key: made}, Oracle(case.problem))
+    assert verdict.status is Status.FAIL
+    named = [one.names for one in verdict.defects]
+    right = fewer == 1 and not spoiled
+    assert (named, verdict.requirement) == (([(ONE_FEWER,)], "S-2.3") if right else ([], "S-4.1"))
 
 
 def test_no_mistake_is_named_where_none_reproduces_the_run():
