@@ -21,16 +21,19 @@ OTHER_SIGMA, ONE_NORM, OTHER_NORMS = (
 )
 
 
-def verdicts_with(entries_of, loss, difference, **options):
-    """Verdicts by s on runs whose panels hold the entries that a function of the case and panel gives."""
+def verdicts_with(entries_of, loss, difference, *, among=False, **options):
+    """Verdicts by s on runs whose panels hold the entries that a function of the case and panel gives.
+
+    Those `among` the coordinates of a window alone are kept, if asked for.
+    """
     solver = ProductionSolver(rbf="difference" if difference else "norm-expansion")
     case, tested = named_case(loss, RBFKernel(0.3), solver=solver, **options)
 
     def change(run):
-        panels = {
-            begin: Panel(panel.columns, entries_of(case.problem, panel), panel.among)
-            for begin, panel in run.panels.items()
-        }
+        panels = {}
+        for begin, panel in run.panels.items():
+            entries, rows = entries_of(case.problem, panel), panel.columns
+            panels[begin] = Panel(rows, entries[:, rows], rows) if among else Panel(rows, entries)
         return dataclasses.replace(run, panels=panels)
 
     return judged(check, case, tested, change=change)
@@ -80,14 +83,15 @@ NORMS = {
 }
 
 
+@pytest.mark.parametrize("among", [False, True])
 @pytest.mark.parametrize("name", NORMS)
-def test_other_norms_are_named(name):
+def test_other_norms_are_named(name, among):
     norms_by, defect = NORMS[name]
 
     def entries(problem, panel):
         return expanded(problem, panel.columns, *norms_by(norms_of(problem), panel.columns))
 
-    verdict = verdicts_with(entries, Hinge(0.5), False)[16]
+    verdict = verdicts_with(entries, Hinge(0.5), False, among=among, samples=24)[16]
     assert (verdict.status, verdict.requirement, named(verdict)) == (Status.FAIL, "S-1.7", [defect])
 
 
