@@ -13,7 +13,7 @@ from sstep_verify.checks.contract import ITEMS, OF_ERROR
 from sstep_verify.checks.recorded.claim_honesty import CONVERGENCE
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.continued import CONTINUED
-from sstep_verify.checks.short.causes import ONE_FEWER
+from sstep_verify.checks.short.causes import ONE_FEWER, ONE_MORE
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.diagnosis import exponents, other_problems
 from sstep_verify.diagnosis import kernel_rows as panel
@@ -128,6 +128,7 @@ def test_no_sentence_names_what_does_not_exist():
         *PANEL_MISTAKES,
         *EXPONENTS,
         ONE_FEWER,
+        ONE_MORE,
         *other_problems.SOLVED_INSTEAD,
         *(*ITEMS, *OF_ERROR.values(), *COUNTED, *RELATIONS, *LOG, *CLAIMS, CONVERGENCE),
     }

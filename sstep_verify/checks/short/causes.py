@@ -26,8 +26,8 @@ from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.trajectory import Panel, Trajectory
 from sstep_verify.verdict import Status
 
-ONE_FEWER = "one iteration fewer"
-"""Name of the mistake that a run of H iterations makes H - 1, or that its last one leaves nothing."""
+ONE_FEWER, ONE_MORE = "one iteration fewer", "one iteration more"
+"""Mistakes: of H iterations the last is not made or leaves nothing; a further step is made after them."""
 
 States = dict[int, Any]
 """Exact states of a run, vectors of m points, by iteration."""
@@ -78,14 +78,46 @@ class ShortRun:
                 return False
         return True
 
-    def one_fewer(self) -> bool:
-        """Whether each point is the exact alpha of one iteration before, up to the bound of the point."""
+    def other_length(self) -> str:
+        """Which other number of iterations leads to every point; empty if none does, or the right one."""
         truth, problem = self.truth, self.truth.case.problem
-        start, draws = np.zeros(problem.samples), truth.case.stream.blocks(0, short_length(truth.case))
-        points = self._points(truth)
-        (states,) = truth.oracle.mutated(problem, start, draws, 1, {point - 1 for point in points}, [NONE])
-        before = {point: states.get(point - 1, truth.vector(start)) for point in points}
-        return self._passes(problem, truth, truth.entries, before)
+        right = truth.exact.states
+        others = {ONE_FEWER: self._one_fewer, ONE_MORE: self._one_more}
+        found = ""
+        if np.isfinite(self.run.alphas).all() and not self._passes(problem, truth, truth.entries, right):
+            for name, states_of in others.items():
+                states = states_of()
+                if not found and states and self._passes(problem, truth, truth.entries, states):
+                    found = name
+        return found
+
+    def _one_fewer(self) -> States:
+        """The exact alpha of one iteration before each point."""
+        truth, points = self.truth, self._points(self.truth)
+        states = self._exact(truth.case.stream.blocks(0, short_length(truth.case)), [p - 1 for p in points])
+        return {point: states[point - 1] for point in points}
+
+    def _one_more(self) -> States:
+        """The exact alpha of each point after a step of a K-SVM on the one coordinate that is off there.
+
+        Nothing where none or several are off.
+        """
+        truth, run, found = self.truth, self.run, States()
+        for point in self._points(truth) if truth.case.problem.is_svm and run.known is None else ():
+            bound = truth.widened(truth.bounds(self.s)[point], run.rounding_at(point), None).radius
+            off = truth.places[truth.distance(point, run.at(point))[0] > bound]
+            if off.size > 1:
+                return {}
+            draws = np.concatenate([truth.case.stream.blocks(0, point), off.reshape(-1, 1)])
+            found[point] = self._exact(draws, [len(draws)])[len(draws)]
+        return found
+
+    def _exact(self, draws: np.ndarray, at: Sequence[int]) -> States:
+        """Exact states of these iterations of a run of some draws."""
+        truth = self.truth
+        start = np.zeros(truth.case.problem.samples)
+        (states,) = truth.oracle.mutated(truth.case.problem, start, draws, 1, {*at} - {0}, [NONE])
+        return {0: truth.vector(start), **states}
 
     def _truth_of(self, problem: Problem) -> ShortTruth:
         case = self.truth.case
@@ -178,7 +210,7 @@ def causes_of(
 
     It is looked for at the first of its points that failed, which is cheap, and then at all of them; only
     what relates the steps of a window if `between`, since the run of s = 1 is right. Where nothing is, or
-    causes are not to be looked for, one iteration fewer is tried.
+    causes are not to be looked for, one iteration fewer or more is tried.
     """
     first = next(point.window.end for point in points if point.status is Status.FAIL)
     case, places = truth.case, [ShortRun(truth, s, run)]
@@ -188,5 +220,5 @@ def causes_of(
     suspects = suspects_of(case.problem, case.formulas.update, s, case.stream.block, between=between)
     if case.diagnose and (found := explanations(suspects, places)):
         return found
-    fewer = np.isfinite(run.alphas).all() and all(place.one_fewer() for place in places)
-    return [Candidate((ONE_FEWER,), case.problem)] if fewer else []
+    length = places[0].other_length()
+    return [Candidate((length,), case.problem)] if length else []

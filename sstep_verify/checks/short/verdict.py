@@ -138,8 +138,8 @@ def verdict_of(
 ) -> Verdict:
     """Return one verdict on all points of a run, compared as `compared_at` does.
 
-    A failure against the exact trajectory holds the defects that reproduce it. One iteration fewer is
-    looked for though another check has told a cause. Where the run of s = 1 is `right`, the others are
+    A failure against the exact trajectory holds the defects that reproduce it. Another number of iterations
+    is looked for though another check has told a cause. Where the run of s = 1 is `right`, the others are
     between the steps of a window.
     """
     case, known = truth.case, _known_of(run, classical)

@@ -13,7 +13,7 @@ from plant import plant
 from sstep_verify.checks import sstep_equals_classical, trajectory
 from sstep_verify.checks.registry import checks_of
 from sstep_verify.checks.shared.case import Case
-from sstep_verify.checks.short.causes import ONE_FEWER
+from sstep_verify.checks.short.causes import ONE_FEWER, ONE_MORE
 from sstep_verify.checks.short.runs import WORK, short_key, short_length, short_points
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.other_problems import mistaken_problems
@@ -27,6 +27,7 @@ from sstep_verify.problems import (
     Ridge,
     SquaredHinge,
 )
+from sstep_verify.problems.streams import logged_stream
 from sstep_verify.solver import ProductionSolver, ridge_window, svm_window
 from sstep_verify.solver import windows as windows_module
 from sstep_verify.trajectory import Panel, Trajectory
@@ -242,6 +243,32 @@ def test_a_run_of_one_iteration_fewer_is_named(loss, fewer, spoiled):
     named = [one.names for one in verdict.defects]
     right = fewer == 1 and not spoiled
     assert (named, verdict.requirement) == (([(ONE_FEWER,)], "S-2.3") if right else ([], "S-4.1"))
+
+
+@pytest.mark.parametrize("loss", [Hinge(2.0), SquaredHinge(2.0), Ridge(0.05)], ids=str)
+@pytest.mark.parametrize("how", ["a step more", "two steps more", "a coordinate off", "a step more, off"])
+def test_a_run_of_one_iteration_more_is_named(loss, how):
+    """What is off by one step on a coordinate of its own; of a K-RR, whose norm tells no coordinate, nothing."""
+    case, tested = make_case(loss, 1 + isinstance(loss, Ridge), RBFKernel(0.5))
+    case = dataclasses.replace(case, s_values=(4,))
+    ((key, request),) = trajectory.runs(case).items()
+    run, points = tested.run(request), short_points(case, 4)
+    alphas, blocks = run.alphas.copy(), case.stream.blocks(0, case.iterations)
+    for place, point in enumerate(run.iterations.tolist()):
+        if point in points and how != "a coordinate off":
+            more = np.concatenate([blocks[:point], blocks[: 1 + (how == "two steps more")]])
+            longer = logged_stream(dataclasses.replace(case.stream, length=len(more)), more)
+            alphas[place] = tested.run(
+                dataclasses.replace(request, stream=longer, iterations=len(more), record=())
+            ).final
+        if point == points[-1] and how.endswith("off"):
+            alphas[place, blocks[0, 0]] *= 1 - 1e-9
+    made = dataclasses.replace(run, alphas=alphas)
+    (verdict,) = trajectory.judge(case, {key: made}, Oracle(case.problem))
+    assert verdict.status is Status.FAIL
+    right = how == "a step more" and case.problem.is_svm
+    found = [one.names for one in verdict.defects], verdict.requirement
+    assert found == (([(ONE_MORE,)], "S-2.3") if right else ([], "S-4.1"))
 
 
 def test_no_mistake_is_named_where_none_reproduces_the_run():
