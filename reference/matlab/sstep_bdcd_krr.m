@@ -6,9 +6,9 @@ function [alpha, history] = sstep_bdcd_krr(A, y, alpha, blocks, s, lambda, kerne
 %   shorter). history(:, k) is alpha after window k.
 %
 %   Source: Algorithm 4. W = V' M V is the matrix M = K / lambda + m I of all
-%   the coordinates of a window, repeated ones included; its diagonal blocks
-%   are the systems of line 14, the blocks beside them the corrections
-%   (delta is still zero from iteration j on).
+%   the coordinates of a window, repeated ones included; the blocks beside its
+%   diagonal are the corrections of line 14 (delta is still zero from
+%   iteration j on). G has m once for each draw, also of a repeated coordinate.
 
   m = numel(y);
   [H, b] = size(blocks);
@@ -22,7 +22,8 @@ function [alpha, history] = sstep_bdcd_krr(A, y, alpha, blocks, s, lambda, kerne
     delta = zeros(numel(drawn), 1);
     for j = 1:size(window, 2)
       own = (j - 1) * b + (1:b);
-      delta(own) = W(own, own) \ (stale(own) - W(own, :) * delta);   % line 14
+      G = Q(drawn(own), own) / lambda + m * eye(b);
+      delta(own) = G \ (stale(own) - W(own, :) * delta);  % line 14
     end
     alpha = alpha + accumarray(drawn, delta, [m, 1]);     % line 16
     history(:, ceil(first / s)) = alpha;

@@ -36,7 +36,8 @@ def bdcd_krr(
     initial : sequence of m numbers
         Start vector (alpha_0); not modified.
     blocks : H sequences of b integers
-        Blocks in the order drawn, from 0; the coordinates of a block are distinct.
+        Blocks in the order drawn, from 0. A block may hold a coordinate several times, if it was drawn with
+        replacement: V_k then has equal columns, and the coordinate gets the sum of its increments.
     penalty : number
         Regularisation (lambda), > 0.
     trace : list, optional
@@ -106,9 +107,13 @@ def block_system(
 ) -> list[Vector]:
     """Matrix ``G = V'U / lambda + m I`` of a block, as a list of b vectors.
 
+    I is the identity of the b draws: G is positive definite where a coordinate is drawn several times, too.
+
     Source: Algorithm 3, line 7; Algorithm 4, line 14.
     """
     return [
-        arithmetic.vector([u[i] / regularisation + (m if i == own else 0) for i in block])
-        for own, u in zip(block, panel, strict=True)
+        arithmetic.vector(
+            [u[i] / regularisation + (m if place == own else 0) for place, i in enumerate(block)]
+        )
+        for own, u in enumerate(panel)
     ]

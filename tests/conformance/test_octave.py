@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import scipy.io
 from octave_bound import KERNELS, PARAMETER, SAMPLES, Case, cases, ends, spread
-from sstep_reference import Float, Kernel, Rational, exact_fraction
+from sstep_reference import Float, Kernel, Rational, bdcd_krr, exact_fraction
 
 MATLAB = Path(__file__).parents[2] / "reference" / "matlab"
 
@@ -100,3 +100,17 @@ def test_the_bound_would_see_a_dropped_correction():
             for x, y, radius in zip(row, other, radii, strict=True)
         ]
         assert max(excess) > 0, f"{case.loss} {case.kernel} s={case.s}: the bound is vacuous"
+
+
+def test_a_block_that_holds_an_index_twice_adds_both_increments(octave):
+    # K = I, lambda = 1/2, m = 2: G = [4 2; 2 4] of the block (1, 1); every number is exact.
+    call = (
+        "k.name = 'linear'; A = eye(2); B = [1 1; 1 2]; y = [6; 3];"
+        "a = bdcd_krr(A, y, [0; 0], B, 0.5, k); b = sstep_bdcd_krr(A, y, [0; 0], B, 2, 0.5, k);"
+        "printf('%.17g ', a, b)"
+    )
+    command = [octave, "--norc", "-qf", "--path", str(MATLAB), "--eval", call]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    exact = bdcd_krr(Rational(), Kernel(Rational(), np.eye(2), "linear"), [6, 3], [0, 0],
+                     [[0, 0], [0, 1]], penalty=0.5)  # fmt: skip
+    assert [Fraction(word) for word in finished.stdout.split()] == [*map(exact_fraction, exact)] * 2

@@ -45,11 +45,14 @@ def kernels(draw, m: int):
 
 
 @st.composite
-def cases(draw, blocks_of_one: bool):
-    """A problem whose stream draws few coordinates many times."""
+def cases(draw, blocks_of_one: bool, replacement: bool = False):
+    """A problem whose stream draws few coordinates many times, `replacement` also within a block."""
     m = draw(st.integers(1, 6))
     b = 1 if blocks_of_one else draw(st.integers(1, m))
     block = st.permutations(range(m)).map(lambda order: order[:b])
+    if replacement:
+        b = draw(st.integers(2, 5))
+        block = st.lists(st.integers(0, m - 1), min_size=b, max_size=b)
     parameter = draw(positive)
     share = st.sampled_from([Fraction(0), Fraction(0), Fraction(1, 3), Fraction(1)])
     return Case(

@@ -14,7 +14,7 @@ from fractions import Fraction
 import pytest
 from exact_cases import EXACT, Case, cases
 from hypothesis import given, settings
-from sstep_reference import bdcd_krr, dcd_ksvm, exact_fraction, sstep_bdcd_krr, sstep_dcd_ksvm
+from sstep_reference import Gram, bdcd_krr, dcd_ksvm, exact_fraction, sstep_bdcd_krr, sstep_dcd_ksvm
 
 
 def count_windows(seen: Counter, case: Case, s: int) -> None:
@@ -25,6 +25,9 @@ def count_windows(seen: Counter, case: Case, s: int) -> None:
     for start in range(0, len(blocks), s):
         drawn = [i for block in blocks[start : start + s] for i in block]
         seen["overlap inside a window"] += len(set(drawn)) < len(drawn)
+        seen["coordinate twice in a block"] += any(
+            len(set(block)) < len(block) for block in blocks[start : start + s]
+        )
         earlier = {i for block in blocks[:start] for i in block}
         seen["overlap across windows"] += bool(earlier.intersection(drawn))
 
@@ -84,11 +87,12 @@ def test_sstep_dcd_equals_dcd(loss, draws):
 
 
 @MANY
-def test_sstep_bdcd_equals_bdcd(draws):
+@pytest.mark.parametrize("replacement", [False, True])
+def test_sstep_bdcd_equals_bdcd(replacement, draws):
     seen: Counter = Counter()
 
-    @settings(max_examples=draws)
-    @given(cases(blocks_of_one=False))
+    @settings(max_examples=draws // (2 if replacement else 1))
+    @given(cases(blocks_of_one=False, replacement=replacement))
     def holds(case):
         H, b = len(case.blocks), len(case.blocks[0])
         arguments = (EXACT, case.kernel, case.targets, case.initial, case.blocks)
@@ -105,6 +109,16 @@ def test_sstep_bdcd_equals_bdcd(draws):
             count_windows(seen, case, s)
 
     holds()
-    expected = {"b = 1", "1 < b < m", "b = m > 1", "short last window", "s beyond H"}
+    expected = {"1 < b < m", "b = m > 1", "short last window", "s beyond H"}
     expected |= {"overlap inside a window", "overlap across windows"}
+    expected |= {"coordinate twice in a block" if replacement else "b = 1"}
     assert {key for key in expected if seen[key]} == expected, seen
+    assert bool(seen["coordinate twice in a block"]) == replacement
+
+
+def test_the_increments_of_a_coordinate_drawn_twice_are_equal_and_added():
+    # G = [[1 + 2, 1], [1, 1 + 2]] and r = (4, 4): each draw adds 1.
+    kernel = Gram(EXACT, [[1, 0], [0, 1]])
+    log: list = []
+    end = bdcd_krr(EXACT, kernel, [4, 0], [0, 0], [[0, 0]], penalty=1, log=log)
+    assert ([*end], log) == ([2, 0], [1, 2])
