@@ -42,6 +42,8 @@ Such an A is what a step log holds. Where there is none, it is derived (`largest
   1)``; ``||a*|| <= ||y|| / m``. So they stay within ``A0 = 2 ||y|| / m + sqrt(L / m) ||a0|| + ||a0||``.
   With ``A = 2 A0`` a block step errs by at most ``t = (sqrt(b) rho + e ||D||) / m + u sqrt(b) (A + ||D||)``
   in the 2-norm, ``sqrt(L) t`` in the M-norm; if ``H sqrt(L) t <= sqrt(m) A0``, H steps stay within A.
+  Where a block holds a coordinate c times (rounding/block/repeats.py), F the product of the factors that
+  steps let an error grow by, A0 is F times that, and t counts F c times.
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ from sstep_verify.problems import Problem, SquaredHinge
 from sstep_verify.problems.kernels import parameters_of
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, largest_normal, norm, unit_roundoff
 from sstep_verify.rounding.block.factorisation import solve_bound
+from sstep_verify.rounding.block.repeats import most_often, whole_growth
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.rows import some_rows
 
@@ -94,12 +97,24 @@ def largest_number(problem: Problem, declaration: Declaration, s: int, block: in
 
 
 def largest_value(
-    problem: Problem, declaration: Declaration, s: int, block: int, iterations: int, initial: np.ndarray
+    problem: Problem,
+    declaration: Declaration,
+    s: int,
+    block: int,
+    iterations: int,
+    initial: np.ndarray,
+    draws: np.ndarray | None = None,
 ) -> float:
-    """Bound ``|a_i|`` over a whole correct run from `initial`, shape (m,), finite; or infinity."""
+    """Bound ``|a_i|`` over a whole correct run from `initial`, shape (m,), finite; or infinity.
+
+    Blocks hold distinct coordinates unless `draws`, shape (H, b), are given.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
-        size = _largest_svm if problem.is_svm else _largest_ridge
-        found = size(problem, declaration, s, block, iterations, initial)
+        if problem.is_svm:
+            found = _largest_svm(problem, declaration, s, block, iterations, initial)
+        else:
+            most = np.ones(1, dtype=np.int64) if draws is None else most_often(draws)
+            found = _largest_ridge(problem, declaration, s, block, iterations, initial, most)
         return float(found) if np.isfinite(found) else np.inf
 
 
@@ -163,13 +178,14 @@ def _largest_svm(problem, declaration, s, block, iterations, initial) -> float:
     return largest if stays_within(problem, declaration, s, iterations, largest, accumulation) else np.inf
 
 
-def _largest_ridge(problem, declaration, s, block, iterations, initial) -> float:
+def _largest_ridge(problem, declaration, s, block, iterations, initial, most) -> float:
     samples = problem.samples
     highest = samples * (_entry(problem)[0] / problem.ridge.penalty + 1)
     targets, start = norm(problem.targets), norm(initial)
-    near = 2 * targets / samples + (np.sqrt(highest / samples) + 1) * start
+    whole, times = whole_growth(most), int(most.max(initial=1))
+    near = whole * (2 * targets / samples + (np.sqrt(highest / samples) + 1) * start)
     step = _RidgeStep(problem, declaration, s, block, 2 * near)
-    moved = iterations * np.sqrt(highest) * step.local * OUTWARD
+    moved = whole * times * iterations * np.sqrt(highest) * step.local * OUTWARD
     return 2 * near if moved <= np.sqrt(samples) * near else np.inf
 
 

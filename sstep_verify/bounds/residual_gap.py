@@ -13,7 +13,8 @@ Theta follows from the objective. A w that is off by R makes a step one with its
   ``eta Theta^2 / 2 <= F + n rho' Theta``, eta the smallest curvature drawn; and ``Theta <= nu``.
 * K-RR. An exact block step is a projection in the M-norm, of norm 1, so ``||e||_M`` is at most
   ``||r|| / sqrt(m) + n (||rho'|| / sqrt(m) + ||u A||_M)``, and
-  ``Theta <= (||e||_M + ||rho'|| / sqrt(m)) / sqrt(m)``.
+  ``Theta <= (||e||_M + ||rho'|| / sqrt(m)) / sqrt(m)``. Where blocks hold a coordinate up to c times, the
+  factors of rounding/block/repeats.py enter.
 
 Where w is formed again now and then (`Declaration.weights`), the drift that a segment begins with is the
 larger of it and what forming it from an a of ``|a| + c Theta`` rounds.
@@ -38,6 +39,7 @@ from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, norm, smallest_subnormal, unit_roundoff
 from sstep_verify.rounding.block.energy import largest_energy
 from sstep_verify.rounding.block.factorisation import solve_bound
+from sstep_verify.rounding.block.repeats import most_often, whole_growth
 from sstep_verify.rounding.kernel.entries import kernel_entries
 from sstep_verify.rounding.right_hand_side import CarriedSamples, Quotient, quotients
 
@@ -229,14 +231,17 @@ class DriftBound:
         # Lambda, the quotient and the sum with m round an entry of the block system.
         given = block * off + gamma(3, self._u) * norm(system)
         solve = given + solve_bound(system, given, problem.samples, self._declaration).error
-        drawn = counts > 0
+        drawn, most = counts > 0, most_often(segment.draws)
+        whole, times = whole_growth(most), int(most.max(initial=1))
+        share = np.sqrt(times)
 
         def trial(theta: float) -> float:
             rho = self._slope_error(segment, counts, theta)[drawn]
             off_norm = min(norm(rho), float(np.sqrt(block) * np.max(rho, initial=0.0)))
             folded = (off_norm + solve * theta) / root
             rounding = self._u * (np.abs(segment.begin) + counts * theta) * drawn
-            storing = largest_energy(self._slopes.sizes, rounding)
-            return float((start + steps * (folded + storing) + folded) / root * OUTWARD)
+            storing = times * largest_energy(self._slopes.sizes, rounding)
+            energy = whole * (start + steps * (share * folded + storing))
+            return float((share * energy + folded) / root * OUTWARD)
 
         return trial

@@ -214,7 +214,7 @@ def _window(
                 increments[step] = scipy.linalg.cho_solve(factor, right, check_finite=False)
             except np.linalg.LinAlgError:
                 return now[places], np.inf
-            now[block] += increments[step]
+            np.add.at(now, block, increments[step])
     if not np.isfinite(increments).all():
         return now[places], np.inf
     steps, windows = RidgeSteps(draws, increments), -(-draws.shape[0] // s)

@@ -150,10 +150,12 @@ def suspects_of(
     block: int,
     *,
     between: bool = False,
+    replacement: bool = False,
 ) -> Suspects:
     """The candidates for runs of one s and blocks of b coordinates, whose update has this form.
 
-    Only what relates the steps of a window can be wrong `between` them.
+    Only what relates the steps of a window can be wrong `between` them. Blocks that are drawn with
+    `replacement` may lose increments of a coordinate in a single step.
     """
     known = mistakes(problem.kin, problem.quantities(update, s, block))
     if problem.is_svm and not problem.loss.labelled:
@@ -164,6 +166,7 @@ def suspects_of(
             mutation
             for mutation in mutations
             if (mutation.changes.keys() <= OF_WINDOWS if between else s > 1 or not of_correction(mutation))
+            or (replacement and mutation.assign_once)
         )
 
     of_this: list[int | Fraction] = [] if problem.is_svm else [Fraction(1, problem.samples), 0]

@@ -13,6 +13,7 @@ import numpy as np
 from sstep_verify import quantities
 from sstep_verify.problems import Problem
 from sstep_verify.recurrence.mutation import LocalWindow, Mutation, left_out, off_by
+from sstep_verify.rounding.block.repeats import redrawn
 
 DOSE = Fraction(1, 2**30)
 """Relative change of a quantity whose effect on the window's end is computed; effects are nearly linear."""
@@ -80,7 +81,7 @@ class Effects(Mapping[str, Effect]):
 def acting(problem: Problem, window: LocalWindow) -> list[str]:
     """Quantities that a window of this shape has at all; the others have no effect."""
     svm, distinct, steps = problem.is_svm, len(window.coordinates), len(window.draws)
-    repeated = distinct < sum(map(len, window.draws))
+    repeated = redrawn(window.draws)  # Within one block no increment corrects another.
     acting = {
         quantities.STALE: True,
         quantities.CURVATURE: True,

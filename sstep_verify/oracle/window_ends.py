@@ -23,6 +23,7 @@ from sstep_verify.recurrence.mutation import (
     local_window,
 )
 from sstep_verify.recurrence.steps import finisher_of, mutable_window
+from sstep_verify.rounding.block.repeats import growth, most_often
 
 
 def begun_window(
@@ -61,7 +62,8 @@ class Ends:
     block to block, so that wider ones need more bits. Over its exact kernel, where radii would grow by
     the wrapping effect, ends are points of many digits, with a proven distance from the exact one: every
     block solution is a point with a residual in balls, and since an exact block step is a projection in the
-    M-norm, the distances of the blocks simply add up. A block system that is not proven invertible is a
+    M-norm, the distances of the blocks simply add up; where a block holds a coordinate several times, with
+    the factors of rounding/block/repeats.py. A block system that is not proven invertible is a
     `SingularSystemError`.
 
     Attributes
@@ -87,11 +89,21 @@ class Ends:
         self.off = self._off() if self.refined else 0.0
 
     def _off(self) -> float:
-        try:
-            total = math.fsum(self._finisher.systems(self.window, NONE).residuals)
-        except OverflowError:  # float64 does not hold it
-            total = math.inf
+        residuals, most = self._finisher.systems(self.window, NONE).residuals, self._most
+        if max(most, default=1) > 1:
+            total = 0.0
+            for residual, times in zip(residuals, most, strict=True):
+                total = upward(growth(times) * total + math.sqrt(times) * residual)
+        else:
+            try:
+                total = math.fsum(residuals)
+            except OverflowError:  # float64 does not hold it
+                total = math.inf
         return upward(total / math.sqrt(self.problem.samples))
+
+    @property
+    def _most(self) -> list[int]:
+        return most_often(np.array(self.window.draws, dtype=np.int64)).tolist()
 
     def __call__(self, mutation: Mutation) -> Any:
         """The end with a mutation."""

@@ -112,13 +112,14 @@ def first_repeat(drawn: np.ndarray) -> tuple[int, int] | None:
     return (int(repeated[0, 0]), int(ordered[tuple(repeated[0])])) if repeated.size else None
 
 
-def blocks_from_file(path: str, samples: int, block: int) -> np.ndarray:
+def blocks_from_file(path: str, samples: int, block: int, *, replacement: bool = False) -> np.ndarray:
     """Blocks of a file, shape (count, b).
 
     Raises
     ------
     InputError
-        If it cannot be read, or holds something else than blocks of distinct coordinates in range.
+        If it cannot be read, or holds something else than blocks of coordinates in range, distinct ones
+        unless they were drawn with `replacement`.
     """
     with open_regular(path, "an index stream") as file:
         drawn = _parsed(path, file.read())
@@ -127,22 +128,26 @@ def blocks_from_file(path: str, samples: int, block: int) -> np.ndarray:
             f"{path}: holds an array of shape {drawn.shape} and type {drawn.dtype}; "
             f"needed are integers with {block} a line"
         )
-    return np.ascontiguousarray(require_blocks(drawn, samples, path), dtype=np.int64)
+    required = require_blocks(drawn, samples, path, replacement=replacement)
+    return np.ascontiguousarray(required, dtype=np.int64)
 
 
-def require_blocks(drawn: np.ndarray, samples: int, where: str) -> np.ndarray:
-    """The blocks, shape (count, b); InputError if an index is out of range or repeated in its block."""
+def require_blocks(drawn: np.ndarray, samples: int, where: str, *, replacement: bool = False) -> np.ndarray:
+    """The blocks, shape (count, b).
+
+    InputError if an index is out of range, or repeated in a block that was drawn without `replacement`.
+    """
     outside = np.argwhere((drawn < 0) | (drawn >= samples))
     if outside.size:
         row, column = outside[0]
         raise InputError(
             f"{where}: block {row} (from 0) holds index {drawn[row, column]}, outside 0..{samples - 1}"
         )
-    repeat = first_repeat(drawn)
+    repeat = None if replacement else first_repeat(drawn)
     if repeat is not None:
         raise InputError(
             f"{where}: block {repeat[0]} (from 0) holds index {repeat[1]} twice; "
-            "a block has distinct coordinates"
+            "a block drawn without replacement has distinct coordinates"
         )
     return drawn
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from sstep_verify.errors import InputError, RefusedError
+from sstep_verify.errors import InputError
 from sstep_verify.problems import draws
 
 KINDS = ("uniform", "cyclic", "epochs", "file", "logged", *draws.GENERATORS)
@@ -18,7 +18,9 @@ KINDS = ("uniform", "cyclic", "epochs", "file", "logged", *draws.GENERATORS)
 
 @dataclass(frozen=True)
 class IndexStream:
-    """A sequence of `length` blocks of `block` distinct coordinates out of `samples`.
+    """A sequence of `length` blocks of `block` coordinates out of `samples`.
+
+    Those of one block are distinct, unless they are drawn with `replacement`.
 
     Parameters
     ----------
@@ -41,8 +43,8 @@ class IndexStream:
         Seed of a renumbering of the samples: the same samples are drawn, under the numbers that
         `relabelling` gives them.
     replacement : bool
-        Of the kinds that programs draw: whether blocks are drawn with replacement. None of the stream may
-        hold a coordinate twice for all that (S-2.5 of the specification).
+        Of the kinds that programs draw, of a file and of a log: whether a block may hold a coordinate
+        several times. S-2.5 of the specification says what its step is.
     drawn : str
         For kind "logged": the blocks, once they are known, see `logged_stream`.
 
@@ -50,9 +52,8 @@ class IndexStream:
     ------
     InputError
         If the kind is unknown, b is not in 1..m, length or a seed is out of range, or the file or the
-        log cannot be read, has too few blocks, or holds an index out of range or repeated in its block.
-    RefusedError
-        If a block drawn with replacement holds a coordinate twice.
+        log cannot be read, has too few blocks, or holds an index out of range, or one repeated in its
+        block without `replacement`.
     """
 
     kind: str
@@ -79,7 +80,7 @@ class IndexStream:
         # What a file or a log holds is read once: the stream is the content that it has now.
         held = None
         if self.kind == "file":
-            held = draws.blocks_from_file(self.path, self.samples, self.block)
+            held = draws.blocks_from_file(self.path, self.samples, self.block, replacement=self.replacement)
             if len(held) < self.length:
                 raise InputError(f"{self.path}: holds {len(held)} blocks, but {self.length} are needed")
         elif self.kind == "logged" and self.drawn:
@@ -90,28 +91,23 @@ class IndexStream:
                     f"{self.block} are needed"
                 )
             held = draws.require_blocks(
-                whole.reshape(-1, self.block), self.samples, "index stream of a program"
+                whole.reshape(-1, self.block),
+                self.samples,
+                "index stream of a program",
+                replacement=self.replacement,
             )
         object.__setattr__(self, "_held", held)
 
     def _require_generator(self) -> None:
         """Raise unless seed and replacement go with a kind that programs draw."""
         if self.kind not in draws.GENERATORS:
-            if self.replacement:
+            if self.replacement and self.kind not in ("file", "logged"):
                 raise InputError(f"index stream {self.kind!r} is drawn without replacement only")
             return
         if not 0 <= self.seed < draws.SEEDS:
             raise InputError(
                 f"index stream {self.kind!r} with seed {self.seed}; it must lie in 0..{draws.SEEDS - 1}"
             )
-        if self.replacement and self.block > 1:
-            repeat = draws.first_repeat(self._generated())
-            if repeat is not None:
-                raise RefusedError(
-                    f"drawn with replacement, block {repeat[0] + 1} holds coordinate {repeat[1]} twice: "
-                    "the coordinates of one block are distinct (S-2.5), and no step from such a block is "
-                    f"defined; at most {repeat[0]} iterations can be judged"
-                )
 
     @property
     def known(self) -> bool:
@@ -190,16 +186,6 @@ def logged_stream(stream: IndexStream, drawn: np.ndarray) -> IndexStream:
     rest = np.tile(np.arange(stream.block), (stream.length - len(drawn), 1))
     content = np.concatenate([drawn, rest]).astype("<i8").tobytes().hex()
     return replace(stream, drawn=content)
-
-
-def distinct_length(
-    kind: str, seed: int, samples: int, block: int, length: int, *, replacement: bool
-) -> int:
-    """How many first blocks come before one that holds a coordinate twice; `length` if none does."""
-    if not replacement or block == 1 or kind not in draws.GENERATORS:
-        return length
-    repeat = draws.first_repeat(draws.blocks(kind, seed, samples, block, length, replacement=True))
-    return length if repeat is None else repeat[0]
 
 
 CHUNK = 1 << 14

@@ -32,7 +32,9 @@ increment theta_t^ that a correction was made with may be off from that change t
 
 * in place, a clip: the stored value is the clipped one, the increment its rounded difference: u |theta_t|;
 * added, a clip: the stored value is ``fl(value + increment)``: u |stored| + u |theta_t|;
-* solved for, in place or added: the increment itself is what was computed: u |stored|;
+* solved for, in place or added: the increment itself is what was computed: u |stored|.
+  A coordinate that its block holds c times is stored c times, or its increments are summed first: with d
+  what all of them together change, ``u (c |stored| + (c - 1) (|d| + e))`` where they are equal;
 * frozen: both stored and used values are sums of at most r + 1 numbers, r draws of the coordinate so far,
   each off by at most about ``A_r = gamma_{r+1} (|a'_i| + moved_i)`` (`accumulation_error`), and the
   increment is the difference of two of them: A_r + A_{r-1}, where a' itself is exact.
@@ -229,11 +231,12 @@ def accumulation_error(sums, draws, size):
 
 
 @compiled_borrowing
-def increment_error(sums, draws, moved, size, logged):
+def increment_error(sums, draws, moved, size, logged, times=1):
     """How far the increment that a step used may be from the logged one (e_t).
 
-    The coordinate was drawn `draws` times in the window (r), this step included; `moved` is ``|a'_i|`` and
-    the sizes of its increments before, summed, `size` that of the logged one, `logged` the value after it.
+    The coordinate was drawn `draws` times in the window (r), this step included, which may draw it several
+    `times`; `moved` is ``|a'_i|`` and the sizes of its increments before, summed, `size` that of the logged
+    one, `logged` the value after it.
     """
     if sums.form == FROZEN:
         before = accumulation_error(sums, draws - 1, moved)
@@ -243,4 +246,17 @@ def increment_error(sums, draws, moved, size, logged):
         error = sums.u * size
     if sums.form != IN_PLACE:
         error += sums.u * abs(logged)
+    if times > 1:
+        return (times * abs(logged) + (times - 1) * size) * sums.u / (1.0 - times * sums.u) * OUTWARD
     return error
+
+
+@compiled_borrowing
+def unequal_error(sums, draws, times, apart):
+    """What is added to that where the increments of `times` draws of one step are `apart` from their mean.
+
+    `apart` bounds the 2-norm of the differences.
+    """
+    if sums.form == FROZEN:
+        return 2.0 * accumulation_error(sums, draws, times * apart)
+    return times * (times - 1) * apart * sums.u / (1.0 - times * sums.u) * OUTWARD

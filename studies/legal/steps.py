@@ -196,7 +196,11 @@ class Steps:
         )
         if change is None:
             return None
-        return Step([x + step for x, step in zip(now, change, strict=True)], change)
+        values, reached = [], dict(zip(block, now, strict=True))
+        for i, step in zip(block, change, strict=True):
+            reached[i] = reached[i] + step
+            values.append(reached[i])
+        return Step(values, change)
 
 
 class Carried:

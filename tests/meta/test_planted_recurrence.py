@@ -7,22 +7,24 @@ from itertools import pairwise
 import pytest
 from mutable_runs import mutable_sstep_bdcd, mutable_sstep_dcd
 from sstep_reference.arithmetic import Float
-from test_planted_production import ITERATIONS, KERNELS, LOSSES, WIDTH, small_problem, stream_for
+from test_planted_production import ITERATIONS, KERNELS, LOSSES, SAMPLES, WIDTH, small_problem, stream_for
 from worst_ratio import Ratio, window_ends, worst_ratio
 
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
+from sstep_verify.problems import IndexStream
 from sstep_verify.recurrence.mutants import CATALOGUE
 from sstep_verify.recurrence.mutation import NONE, Mutation
+from sstep_verify.rounding.block.repeats import most_often
 
 DECLARATION = Declaration("mutable recurrence", update="frozen", rbf="difference")
 DOUBLE = Float("float64")
 SOMETIMES = ("upper-end-lost", "upper-end-halved", "lower-end-lost", "off-diagonal-dropped")
 
 
-def judged(task: str, kernel, mutation: Mutation) -> Ratio:
+def judged(task: str, kernel, mutation: Mutation, stream: IndexStream | None = None) -> Ratio:
     """Run the mutable recurrence in float64, window by window, and judge all windows."""
-    problem, stream = small_problem(task, kernel), stream_for(task)
+    problem, stream = small_problem(task, kernel), stream or stream_for(task)
     rows, ends = exact_kernel(problem, DOUBLE), window_ends(ITERATIONS, WIDTH)
     states = [DOUBLE.zeros(problem.samples)]
     for begin, end in pairwise(ends):
@@ -50,3 +52,19 @@ def test_a_catalogued_defect_is_red(task, defect):
 def test_the_recurrence_without_a_defect_is_green(task):
     for kernel in KERNELS:
         assert judged(task, kernel, NONE).green
+
+
+# Blocks hold a coordinate up to four times, so that an error may grow by three in a step.
+REPLACED = IndexStream("mt19937", SAMPLES, 5, ITERATIONS, seed=7, replacement=True)
+
+
+@pytest.mark.parametrize("defect", [d for d in CATALOGUE if "krr" in d.tasks], ids=lambda d: d.name)
+def test_with_replacement_a_catalogued_defect_is_red(defect):
+    acting = [judged("krr", kernel, defect.mutation, REPLACED).red for kernel in KERNELS]
+    assert all(acting) if defect.name not in SOMETIMES else any(acting)
+
+
+def test_with_replacement_the_recurrence_without_a_defect_is_green():
+    assert most_often(REPLACED.blocks(0, ITERATIONS)).max() == 4
+    for kernel in KERNELS:
+        assert judged("krr", kernel, NONE, REPLACED).green

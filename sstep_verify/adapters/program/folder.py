@@ -189,7 +189,8 @@ def read_exchanged(
         )
     drawn = None
     if described.stream is not None and described.stream.logged:
-        drawn = taken.order[read_draws(folder, steps, samples)]
+        repeated = described.stream.replacement
+        drawn = taken.order[read_draws(folder, steps, samples, replacement=repeated)]
     blocks, everywhere = request.blocks() if drawn is None else drawn, np.arange(samples)
     ours = {
         name: taken.ours(values, blocks)

@@ -221,11 +221,13 @@ def read_numbers(folder: Path, name: str, shape: tuple[int, ...]) -> Numbers | N
     return Numbers(np.frombuffer(found, dtype="<f8").astype(np.float64).reshape(shape), np.zeros(shape))
 
 
-def read_draws(folder: Path, shape: tuple[int, int], samples: int) -> np.ndarray:
+def read_draws(
+    folder: Path, shape: tuple[int, int], samples: int, *, replacement: bool = False
+) -> np.ndarray:
     """The coordinates that a program says it drew, from ``indices.bin`` or ``indices.txt``; int64, (H, b).
 
     ProgramError if neither or both are there, there are too few or too many, something is no integer in
-    0..m-1, or a block holds one twice.
+    0..m-1, or a block holds one twice that is not declared to be drawn with `replacement`.
     """
     found, name = _one_of(folder, "indices", math.prod(shape), "int64"), "indices.bin"
     if found is None:
@@ -238,7 +240,7 @@ def read_draws(folder: Path, shape: tuple[int, int], samples: int) -> np.ndarray
     else:
         drawn = np.frombuffer(found, dtype="<i8").astype(np.int64)
     try:
-        return require_blocks(drawn.reshape(shape), samples, name)
+        return require_blocks(drawn.reshape(shape), samples, name, replacement=replacement)
     except InputError as error:
         within = ((drawn >= 0) & (drawn < samples)).all()
         raise (RepeatedDrawError if within else NoLogError)(str(error)) from error

@@ -189,8 +189,8 @@ class Draws:
 
     The kind is a generator of `problems.draws`, with a seed from 0 to 2^32 - 1, or logged: it leaves them
     in the exchange folder, as ``indices.txt`` or ``indices.bin``. With `replacement` a block may hold a
-    coordinate twice: what comes before the first that does can be judged, and nothing else (S-2.5);
-    otherwise a number that its block has already is drawn again. Anything else is an InputError.
+    coordinate several times (S-2.5); otherwise a number that its block has already is drawn again, and a
+    log holds distinct ones. Anything else is an InputError.
     """
 
     kind: str
@@ -205,8 +205,6 @@ class Draws:
             )
         if not 0 <= self.seed < SEEDS:
             raise InputError(f"seed = {self.seed}, but it must lie in 0..{SEEDS - 1}")
-        if self.logged and self.replacement:
-            raise InputError("replacement is for a generator; logged draws are judged as they are")
 
     @property
     def logged(self) -> bool:

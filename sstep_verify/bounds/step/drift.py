@@ -16,6 +16,9 @@ what w may be off by is part of the bound. Let E bound ``|w^ - w|`` per feature.
   ``gamma_{c+3} S``. A coordinate that stays what it was counts, for ``fl(a + theta) = a`` does not make
   theta 0; only in place does a K-SVM add nothing then.
 
+A block that holds a coordinate several times makes several increments of it, of which a log tells the sum
+alone: nothing is known of the drift then, until w is formed anew.
+
 The stale product then errs by ``|x_i|'E + gamma_{n+1} |x_i|'(|w| + E)``, and by n products that underflow.
 Here w is formed by the judge in float64 in the same way, so that ``|w| <= |w_j| + E_j`` with its own E; one
 vector E for the sum of both unit roundoffs serves for both.
@@ -29,6 +32,7 @@ from sstep_verify.compiled import compiled
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, smallest_subnormal, unit_roundoff
+from sstep_verify.rounding.block.repeats import most_often
 from sstep_verify.rounding.sums import ADDED, FROZEN, IN_PLACE
 
 
@@ -92,10 +96,13 @@ class WeightsDrift:
                 log[part], found[part], product, self._u, self._underflow_error, self._moved,
                 self._solver_u, self._form_of,
             )  # fmt: skip
+            if most_often(draws[part]).max(initial=1) > 1:
+                self._error[:] = np.inf
             self._windows += 1
             if self._every and (self._either or self._windows % self._every == 0):
                 self._form()
-        return found * (self._scale * OUTWARD)
+        # An infinite drift times an entry of 0 is no number.
+        return np.nan_to_num(found, nan=np.inf, posinf=np.inf) * (self._scale * OUTWARD)
 
 
 @compiled

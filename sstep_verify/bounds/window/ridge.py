@@ -19,6 +19,7 @@ dr and dG depend on the exact increment at the solver's own iterate. What is kno
 * exact steps are those of the exact iterate. A distance T in the M-norm is at most ``T / sqrt(mu)`` in the
   2-norm of a block, before the step and, as the step is a projection, after it: an increment is off by at
   most the sum of both.
+  With a coordinate drawn c times in the block it is sqrt(c) of the first, if that is more.
 * the judge makes its own block steps in float64 from the same start. An exact block step is an affine map
   whose linear part is that projection, so the difference of the two computed runs grows in a step by no
   more than the two local errors: ``||a_s - a_j||_M <= sum_j (||l_s|| + ||l_j||)``. The judge's increment
@@ -46,6 +47,10 @@ The oracle's run is not exact either: its own errors, proven step by step, are a
 Underflow of a product or quotient is part of l_w. Where a size overflows float64, or a factorisation may
 break down, the bound is infinite from that window on.
 
+A block that holds a coordinate c times (rounding/block/repeats.py) makes no projection: its step lets an
+error in the M-norm grow by ``max(1, c - 1)``, which is 1 for c = 2, and its local error is sqrt(c) times
+what stands above. All sums over steps and windows are taken with these factors.
+
 Bound B per coordinate is sharper than the M-norm where few coordinates carry an error: the same local
 errors are propagated as signed combinations of symbols. With e the error of the iterate on the window's
 coordinates, an exact step on block B makes ``e_B <- -G^{-1} (K_{B,rest} / lambda) e_rest``, and a computed
@@ -56,6 +61,10 @@ The float64 inverse X of G is off by ``(I - X G) G^{-1}``, so, with ``||G^{-1}||
 ``rho / mu`` per entry, ``rho = ||I - X G||_F`` bounded from its computed value. What is lost in forming the
 combinations in float64 enters the symbol of the stored value; so does what underflow may take off the
 coefficients (a sum of c, then of b products each) and off the radius (a product for each symbol).
+
+Of a block that holds a coordinate c times the same is done with its distinct ones: G is N there, of which
+no eigenvalue is below mu / c, the error e of such a coordinate adds ``m (1 - 1/c) e`` to what
+``K_{B,rest}`` brings, and one symbol stands for the mean of ``dr - dG D^`` over its draws.
 
 A panel of other rows is perhaps not symmetric and not positive semidefinite, so nothing is known of its
 M-norm and this is its only bound. What elsewhere follows from the M-norm follows there from the radii r of
@@ -84,8 +93,8 @@ from sstep_verify.rounding.arithmetic import (
     smallest_subnormal,
     unit_roundoff,
 )
-from sstep_verify.rounding.block.energy import largest_energy
 from sstep_verify.rounding.block.local import RidgeLocalErrors, StepErrors
+from sstep_verify.rounding.block.repeats import growth, most_often, repeats_of, whole_growth
 from sstep_verify.rounding.kernel.entries import KernelEntries
 from sstep_verify.rounding.right_hand_side import CarriedTerms
 
@@ -137,21 +146,23 @@ def ridge_window_errors(
     exact = replace(entries, solver_error=entries.judge_error, factored=None)
     judge = RidgeLocalErrors(exact, *arguments, JUDGE) if judged else None
     total, errors, samples = 0.0, list[StepErrors](), float(start.size)
-    for draws in steps.draws:
+    whole = 1.0
+    for draws, most in zip(steps.draws, solver.most.tolist(), strict=True):
         modulus = solver.modulus(draws, samples)
-        root = np.sqrt(modulus)
+        root, share, grown = np.sqrt(modulus), np.sqrt(most), growth(most)
         made = judge.advance(modulus, 0.0) if judge else None
         # An exact step errs by nothing; where the judge's may break down, nothing is known of it.
         unknown = np.inf if judge else 0.0
         length, rounding = (made.length, made.rounding) if made else (unknown, unknown)
-        step = solver.advance(modulus, 2 * total / root + length)
+        step = solver.advance(modulus, max(2, share) * total / root + length)
         if step is None:
             return RidgeWindowErrors(np.inf, errors, np.zeros(places.size))
-        stored = largest_energy(solver.system(draws), rounding + step.rounding)
-        total = rounded_up(total + root * (length + step.length) + stored)
+        stored = solver.energy(draws, rounding + step.rounding)
+        total = rounded_up(grown * total + share * root * (length + step.length) + stored)
+        whole *= grown
         errors.append(step)
     accumulation_error = solver.accumulation_error()
-    total += windows * largest_energy(solver.system(np.arange(places.size)), accumulation_error)
+    total += whole * windows * solver.energy(np.arange(places.size), accumulation_error)
     return RidgeWindowErrors(float(total * OUTWARD), errors, accumulation_error)
 
 
@@ -178,16 +189,23 @@ def ridge_trajectory_bound(
     size = magnitudes(start)
     reached, moved = start[places].astype(np.float64), size[places]
     total, bounds = 0.0, {end: TrajectoryBound(np.array([np.inf])) for end in ends}
+    most = most_often(steps.draws)
+    proven, amplification = 0.0, 1.0
     for begin in range(0, max(ends, default=0), s):
         end = min(begin + s, steps.draws.shape[0])
-        proven = float(np.sum(errors[:end]))
+        for error, times in zip(errors[begin:end].tolist(), most[begin:end].tolist(), strict=True):
+            proven = (growth(times) * proven + error) * OUTWARD
+        whole, share = whole_growth(most[begin:end]), float(np.sqrt(most[begin:end].max()))
+        amplification *= whole
         # A coordinate that is 0 costs no rounding.
         near = float(rounded_up((total + proven) / root)) if total + proven > 0.0 else 0.0
         # `reached` is a sum of float64 increments, each rounded; `moved` is the sum of their sizes.
         size[places] = (np.abs(reached) + gamma(begin + 2, u64) * moved + near) * OUTWARD
         blocks, increments = steps.draws[begin:end], steps.increments[begin:end]
         rows, drawn = np.unique(blocks, return_inverse=True)
-        window = RidgeSteps(drawn.reshape(blocks.shape), (np.abs(increments) + near) * OUTWARD)
+        # An error grows by `whole` at most on its way to a step.
+        changed = (np.abs(increments) + whole * share * near) * OUTWARD
+        window = RidgeSteps(drawn.reshape(blocks.shape), changed)
         terms = None
         if carried is not None:
             carried.restart(size)
@@ -198,13 +216,13 @@ def ridge_trajectory_bound(
         local = ridge_window_errors(
             entries.at(rows), places[rows], size, targets, window, penalty, declaration, terms
         ).norm
-        total = rounded_up(total + local)
+        total = rounded_up(whole * total + local)
         if not total < np.inf:
             break
         np.add.at(reached, blocks, increments)
         np.add.at(moved, blocks, np.abs(increments))
         if end in bounds:
-            bounds[end] = TrajectoryBound(np.array([(total + proven) * OUTWARD]))
+            bounds[end] = TrajectoryBound(np.array([(total + proven) * OUTWARD]), amplification)
     return bounds
 
 
@@ -266,27 +284,31 @@ class RidgePropagation:
 
     def advance(self, step: StepErrors) -> None:
         """Propagate the errors through one block step."""
-        draws, block, used, u = step.draws, step.draws.size, self._symbols.size, self._u
-        system = self._values[np.ix_(draws, draws)] + self._samples * np.eye(block)
-        system_errors = self._errors[np.ix_(draws, draws)] + u * np.abs(system)
+        repeats, used, u = repeats_of(step.draws), self._symbols.size, self._u
+        draws, counts, block = repeats.distinct, repeats.counts, repeats.distinct.size
+        # Of a coordinate that is drawn several times m is divided, which rounds.
+        divided = float(step.most > 1)
+        system = self._values[np.ix_(draws, draws)] + np.diag(self._samples / counts)
+        system_errors = self._errors[np.ix_(draws, draws)] + (1 + divided) * u * np.abs(system)
         inverse = np.linalg.inv(system)
         defect = np.abs(np.eye(block) - inverse @ system)
         defect += gamma(block + 1, u) * (np.abs(inverse) @ np.abs(system) + np.eye(block))
         rho = norm(defect + np.abs(inverse) @ system_errors) * OUTWARD
-        spread = rho / step.modulus if rho < 1.0 else np.inf
+        spread = rho * step.most / step.modulus if rho < 1.0 else np.inf
         inverse_size = np.abs(inverse) + spread
         coupling = self._values[draws].copy()
-        coupling[:, draws] = 0.0
+        coupling[:, draws] = np.diag(self._samples * (counts - 1) / counts)
         rest = self.radius.copy()
-        rest[draws] = 0.0
+        rest[draws] *= counts > 1
         # Each stage of -X (K e) loses a relative gamma of its terms' sizes, X and K their own errors: sums
         # of at most c and b products, then of the symbols used so far; the quotient, the sign's copy and
         # the two products before them are the 4.
         pushed = np.abs(coupling) @ rest
-        rounding_error = gamma(rest.size + used + block + 4, u) * (np.abs(inverse) @ pushed)
+        rounding_error = gamma(rest.size + used + block + 4 + divided, u) * (np.abs(inverse) @ pushed)
         rounding_error += spread * pushed.sum() + inverse_size @ (self._errors[draws] @ rest)
         sources = step.residual + step.entries @ step.size + step.solve * norm(step.size)
-        rounding_error += spread * sources.sum() + step.rounding
+        sources, stored = repeats.summed(sources) / counts, repeats.summed(step.rounding)
+        rounding_error += spread * sources.sum() + stored
         underflow = (rest.size * inverse_size.sum() + block + 1) * smallest_subnormal("float64")
         rounding_error += underflow * (self._symbols.sum() + sources.sum())
         # The block's combinations; its 2 b new symbols are the sources and what was lost.

@@ -26,6 +26,7 @@ from sstep_verify.problems.losses import Dual
 from sstep_verify.quantities import RidgeSteps, SvmSteps
 from sstep_verify.rounding.arithmetic import norm
 from sstep_verify.rounding.block.local import StepErrors
+from sstep_verify.rounding.block.repeats import growth
 from sstep_verify.rounding.kernel.entries import KernelEntries
 
 CHANGE = 2.0**-20
@@ -114,9 +115,10 @@ def _norm_split(errors: RidgeWindowErrors) -> dict[str, float]:
     parts = dict.fromkeys((RESIDUAL, SYSTEM, SOLVE), 0.0)
     for step in errors.steps:
         residual, given = norm(step.residual), norm(step.entries)
-        changed = given + step.solve
-        whole = step.length * np.sqrt(step.modulus)
-        of_residual = residual / (np.sqrt(step.modulus) * (1.0 - changed / step.modulus))
+        changed, share = given + step.solve, np.sqrt(step.most)
+        parts = {source: growth(step.most) * part for source, part in parts.items()}
+        whole = share * step.length * np.sqrt(step.modulus)
+        of_residual = share * residual / (np.sqrt(step.modulus) * (1.0 - changed / step.modulus))
         parts[RESIDUAL] += of_residual
         parts[SYSTEM] += (whole - of_residual) * (given / changed if changed else 0.0)
         parts[SOLVE] += (whole - of_residual) * (step.solve / changed if changed else 0.0)

@@ -30,7 +30,6 @@ from sstep_verify.oracle.choice import ORACLES
 from sstep_verify.oracle.evaluated import refuse_samples
 from sstep_verify.problems import IndexStream, Problem, loss_from
 from sstep_verify.problems.data.datasets import DataSet
-from sstep_verify.problems.streams import distinct_length
 from sstep_verify.problems.transforms import with_constant_feature
 from sstep_verify.rounding.arithmetic import norm
 
@@ -125,17 +124,9 @@ def _run(spec: CaseSpec, samples: int) -> tuple[IndexStream, int, int]:
             f"iterations, more than {LONGEST_UNIT}; ask for one s at a time (--s)"
         )
     wanted = max(family.iterations // unit, 1) * unit
-    drawn = (family.stream, family.seed, samples, block)
-    most = distinct_length(*drawn, family.start + wanted, replacement=family.replacement) - family.start
-    iterations = min(wanted, most // unit * unit)
-    if iterations < 1:
-        raise InputError(
-            f"{spec.id}: drawn with replacement, block {most + family.start + 1} holds a coordinate twice "
-            "(S-2.5), so that no run can be judged; take another seed, or b = 1"
-        )
-    length = family.start + iterations
+    length = family.start + wanted
     stream = IndexStream(family.stream, samples, block, length, family.seed, replacement=family.replacement)
-    return stream, iterations, unit
+    return stream, wanted, unit
 
 
 def _claims(family: Family, problem: Problem) -> dict[str, float]:

@@ -243,9 +243,9 @@ def _judgeable(check: Check, case: Case) -> list[int]:
 def _stream_words(case: Case) -> str:
     stream = case.stream
     if stream.kind == "logged":
-        return "what the program says it drew"
+        return "what the program says it drew" + ", with replacement" * stream.replacement
     if stream.kind in GENERATORS:
-        told = f", with replacement: {case.iterations} iterations before a repeat" * stream.replacement
+        told = ", with replacement" * stream.replacement
         return f"{stream.kind}, seed {stream.seed}: {GENERATORS[stream.kind]}{told}"
     return f"{stream.kind}, PCG64 seed {stream.seed}"
 

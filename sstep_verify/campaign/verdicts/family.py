@@ -80,10 +80,10 @@ class FamilyTable(SolverTable):
 class Family(FamilyTable):
     """The same, and what no campaign file says.
 
-    A program may draw the coordinates of a block with `replacement`, so that its runs end before the first
-    block that holds one twice, and all its runs are whole numbers of what it `counts` (iterations, windows,
-    epochs); those `from_zero` begin with a = 0 at the beginning of the stream. `further` are its s drawn
-    from a seed. `given` is the program or solver under test, where `solver` is but a name for it. With
+    A program may draw the coordinates of a block with `replacement`, and all its runs are whole numbers of
+    what it `counts` (iterations, windows, epochs); those `from_zero` begin with a = 0 at the beginning of
+    the stream. `further` are its s drawn from a seed. `given` is the program or solver under test, where
+    `solver` is but a name for it. With
     `stability` runs are compared with those of s = 1 against the exact trajectory (`verdicts.measured`).
     `oracle` is the name of that which judges (`oracle.choice`). `recorded` is what solver and variants
     declared whose kept runs are judged: none is loaded or started.

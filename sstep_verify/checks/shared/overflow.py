@@ -24,5 +24,7 @@ def finite_promised(case: Case, trajectory: Trajectory) -> bool:
         before = np.concatenate([asked.initial, logged[:first]])
         largest = float(np.abs(before).max(initial=0.0))
     else:
-        largest = largest_value(*drawn, asked.iterations, asked.initial)
+        known = case.stream.known and case.stream.replacement
+        draws = case.stream.blocks(asked.start, asked.start + asked.iterations) if known else None
+        largest = largest_value(*drawn, asked.iterations, asked.initial, draws)
     return largest_number(*drawn, largest) < float(np.finfo(TYPES[case.formulas.precision]).max)

@@ -217,7 +217,14 @@ def causes_of(
     if first < short_length(case):
         shorter = ShortTruth(replace(case, short=first, s_values=(s,)), truth.oracle)
         places.append(ShortRun(shorter, s, run))
-    suspects = suspects_of(case.problem, case.formulas.update, s, case.stream.block, between=between)
+    suspects = suspects_of(
+        case.problem,
+        case.formulas.update,
+        s,
+        case.stream.block,
+        between=between,
+        replacement=case.stream.replacement,
+    )
     if case.diagnose and (found := explanations(suspects, places)):
         return found
     length = places[0].other_length()

@@ -23,6 +23,7 @@ from sstep_verify.quantities import STALE, TAIL, SvmSteps
 from sstep_verify.recurrence.mutation import NONE, TERMS
 from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.block.energy import energy_norm, energy_reach, without_kernel
+from sstep_verify.rounding.block.repeats import redrawn
 from sstep_verify.rounding.kernel.entries import KernelEntries, kernel_entries
 
 WORK = 1 << 19
@@ -224,7 +225,7 @@ class ShortTruth:
         if any(len(window) > 1 and np.unique(window).size > 1 for window in windows):
             terms.append("kernel-correction")
         frozen = self.case.formulas.update == "frozen"
-        if frozen and any(np.unique(window).size < window.size for window in windows):
+        if frozen and any(map(redrawn, windows)):
             terms.append("overlap")
         if self._problem.is_svm and self._problem.boxed.shift:
             terms.append("omega")

@@ -174,10 +174,14 @@ class StepJudge:
         return tested
 
     def logged(self, trajectory: Trajectory, begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates drawn in iterations begin..end-1, and logged values, shape (steps, b) each."""
+        """Coordinates drawn in iterations begin..end-1, and logged values, shape (steps, b) each.
+
+        All draws of a coordinate in one step have the value that the last of them has in the log.
+        """
         assert trajectory.log is not None
         draws = self.case.stream.blocks(trajectory.start + begin, trajectory.start + end)
-        return draws, np.ascontiguousarray(trajectory.log[begin:end], dtype=np.float64)
+        log = np.ascontiguousarray(trajectory.log[begin:end], dtype=np.float64)
+        return draws, with_last_values(draws, log) if self.case.stream.replacement else log
 
     def alpha_before(self, trajectory: Trajectory, iteration: int) -> np.ndarray:
         """The run's own a before a step, shape (m,)."""
@@ -222,6 +226,8 @@ class StepJudge:
             # Of a repeated coordinate the last value stays.
             state.alpha[draws[:-1].ravel()] = log[:-1].ravel()
             state.last[:], state.step[:] = draws[-1], log[-1] - state.alpha[draws[-1]]
+            if self.case.stream.replacement:
+                state.step[:] *= last_draws(draws[-1:])[0] == np.arange(draws.shape[1])
             state.alpha[draws[-1]] = log[-1]
         if end > begin:
             state.bounded[:] = state.moved[:] = np.abs(state.alpha)
@@ -299,3 +305,17 @@ def _errors(passed: Passed) -> np.ndarray:
     """Bounds on what judged steps are compared by, shape (steps, b), which hold the judge's own errors."""
     steps, kept = len(passed.stretch.draws), passed.kept
     return (kept.left if passed.clip is None else kept.table[:, :1, UNCLIPPED])[:steps].copy()
+
+
+def last_draws(draws: np.ndarray) -> np.ndarray:
+    """The place of the last draw of each coordinate in its step; shapes (steps, b)."""
+    last = np.tile(np.arange(draws.shape[1]), (draws.shape[0], 1))
+    for place in range(1, draws.shape[1]):
+        earlier = draws[:, :place] == draws[:, place, None]
+        last[:, :place][earlier] = place
+    return last
+
+
+def with_last_values(draws: np.ndarray, log: np.ndarray) -> np.ndarray:
+    """The log with the value of the last draw of each coordinate in its step at all of its draws."""
+    return np.take_along_axis(log, last_draws(draws), axis=1)

@@ -14,7 +14,7 @@ from sstep_verify.checks.steps.solve import judge_solved_step
 from sstep_verify.checks.steps.tally import REPEATED, TAIL_STEP, THRICE, event
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.problems import Problem
-from sstep_verify.rounding.sums import increment_error
+from sstep_verify.rounding.sums import increment_error, unequal_error
 
 
 class State(NamedTuple):
@@ -127,7 +127,7 @@ def judge_steps(rows, state, stretch, sums, clip, solve, block, kept, tally):
                     judge_solved_step(rows, state, block, stretch, step, solve, progress, kept, tally)
             else:
                 judge_clipped_step(rows, state, stretch, step, clip, progress, kept, tally)
-            progress = follow_step(state, sums, stretch, step, progress)
+            progress = follow_step(state, sums, stretch, step, progress, block)
         held = progress.held
         end_window(state, stretch.draws[begin:end])
 
@@ -151,18 +151,24 @@ def begin_step(state, drawn, tally, iteration, tail):
 
 
 @compiled_borrowing
-def follow_step(state, sums, stretch, step, progress):
+def follow_step(state, sums, stretch, step, progress, block):
     """Take the log's word for a step: a after it, and what the window did with it."""
     drawn, logged = stretch.draws[step], stretch.log[step]
     held, most, moves = progress.held, progress.most, progress.moves
     for place in range(drawn.size):
-        i, value = drawn[place], logged[place]
+        i, value, times = drawn[place], logged[place], block.times[place]
+        if block.final[place] != place:  # The last draw has the value that all of them left.
+            state.last[place], state.step[place] = i, 0.0
+            continue
         increment = value - state.alpha[i]
         size = abs(increment)
-        error = increment_error(sums, state.drawn[i], state.moved[i], size, value)
+        error = increment_error(sums, state.drawn[i], state.moved[i], size, value, times)
+        if times > 1:
+            error += unequal_error(sums, state.drawn[i], times, block.apart[0])
+            size += times * block.apart[0]
         held += int(value != 0.0) - int(state.alpha[i] != 0.0)
         most = max(most, state.drawn[i])
-        moves = moves or size > 0.0
+        moves = moves or abs(increment) > 0.0
         state.alpha[i] = value
         state.signed[i] = state.signs[i] * value
         state.moved[i] += size

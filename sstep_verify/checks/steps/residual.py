@@ -12,7 +12,7 @@ from sstep_verify.checks.steps.rows import ENTRIES, ERRORS, keep_row, right_hand
 from sstep_verify.compiled import compiled_borrowing
 from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.block.factorisation import LU, solve_error, solve_numbers
-from sstep_verify.rounding.sums import increment_error
+from sstep_verify.rounding.sums import increment_error, unequal_error
 
 SQUARE_ROOT_OF_SMALLEST = 2.0**-537
 """Root of the smallest float64 number."""
@@ -33,6 +33,10 @@ class Block(NamedTuple):
         Bounds on the errors of G times the increment.
     system, factor : ndarray, shape (b, b)
         The block system G, and its Cholesky factor.
+    times, final : ndarray of int64, shape (b,)
+        How often the block holds each coordinate, and the place of its last draw.
+    apart : ndarray, shape (1,)
+        Bound on the 2-norm of what the increments of equal coordinates differ by from their means.
     """
 
     right: np.ndarray
@@ -43,11 +47,15 @@ class Block(NamedTuple):
     applied_error: np.ndarray
     system: np.ndarray
     factor: np.ndarray
+    times: np.ndarray
+    final: np.ndarray
+    apart: np.ndarray
 
 
 def block_of(block: int) -> Block:
     """Scratch for steps of b coordinates."""
-    return Block._make((*np.zeros((6, block)), *np.zeros((2, block, block))))
+    counts = np.ones(block, dtype=np.int64), np.arange(block), np.zeros(1)
+    return Block._make((*np.zeros((6, block)), *np.zeros((2, block, block)), *counts))
 
 
 @compiled_borrowing
@@ -93,7 +101,8 @@ def judged_residual(rows, state, block, stretch, step, constants, progress, kept
     left, increment = kept.left[step], kept.increment[step]
     for place in range(count):
         left[place] = np.inf
-    spread = _increment(state, block, increment, drawn, logged, constants.sums)
+    spread, most_often = _increment(state, block, increment, drawn, logged, constants.sums)
+    block.apart[0] = largest if most_often > 1 else 0.0
     system = _equations(rows, state, block, drawn, step, constants, progress, kept)
     known, within, trace, given, doubt = system
     if not (known and trace <= largest and constants.penalty * largest >= 1.0):
@@ -111,7 +120,12 @@ def judged_residual(rows, state, block, stretch, step, constants, progress, kept
         return np.inf, 0.0, False
     if most < largest and not length <= most:
         return most, length, False
-    shared = np.inf
+    unequal, shared = 0.0, np.inf
+    if most_often > 1:
+        if not change < constants.factors.modulus:
+            return np.inf, 0.0, False
+        wrong = norm(block.error) + underflow_error + drift + change * norm(block.reach)
+        unequal = _unequal(state, block, drawn, constants, wrong, change, trace)
     if within and backward < np.inf:
         for place in range(count):
             left[place] = block.error[place] + block.applied_error[place]
@@ -120,7 +134,12 @@ def judged_residual(rows, state, block, stretch, step, constants, progress, kept
             shared = solve_errors(constants, block.factor, block.reach, doubt, trace, left)
         shared = min(shared, backward) * norm(block.reach)
     for place in range(count):
-        left[place] = (left[place] + shared + underflow_error + drift) * OUTWARD
+        left[place] = (left[place] + shared + underflow_error + drift + unequal) * OUTWARD
+    for place in range(count):
+        # What is left is the mean over the draws of a coordinate.
+        left[block.final[place]] = max(left[block.final[place]], left[place])
+    for place in range(count):
+        left[place] = left[block.final[place]]
     residual = kept.residual[step]
     worst = _worst_entry(residual, left)
     return left[worst], abs(residual[worst]), True
@@ -128,18 +147,48 @@ def judged_residual(rows, state, block, stretch, step, constants, progress, kept
 
 @compiled_borrowing
 def _increment(state, block, increment, drawn, logged, sums):
-    """Set the logged increment, its e_t and both sizes together; returns what an entry of a is at most."""
-    spread = 0.0
+    """Set the logged increment, its e_t and both sizes together, as shares of each draw.
+
+    Returns what an entry of a is at most, and how often the block holds one of its coordinates at most.
+    """
+    spread, most, before = 0.0, 1, 1
     for place in range(drawn.size):
-        i = drawn[place]
+        i, times = drawn[place], 0
+        for other in range(drawn.size):
+            if drawn[other] == i:
+                block.final[place] = other
+                times += 1
+            before = max(before, 2 if other != place and state.last[other] == state.last[place] else 1)
+        block.times[place], most = times, max(most, times)
         spread = max(spread, state.bounded[i])
-        increment[place] = logged[place] - state.alpha[i]
-        size = abs(increment[place])
-        error = increment_error(sums, state.drawn[i], state.moved[i], size, logged[place])
-        block.rounding[place], block.reach[place] = error, size + error
-        j = state.last[place]
-        block.again[place] = logged[place] - state.alpha[j] if j >= 0 else 0.0
-    return spread
+        change = logged[place] - state.alpha[i]
+        increment[place], size = change / times, abs(change)
+        error = increment_error(sums, state.drawn[i], state.moved[i], size, logged[place], times)
+        block.rounding[place], block.reach[place] = error / times, (size + error) / times
+    for place in range(drawn.size):
+        j = state.last[block.final[place]]
+        # A step on a block that holds a coordinate twice, taken again, moves a again.
+        known = j >= 0 and before == 1
+        block.again[place] = (logged[place] - state.alpha[j]) / block.times[place] if known else 0.0
+    return spread, most
+
+
+@compiled_borrowing
+def _unequal(state, block, drawn, constants, wrong, change, trace):
+    """What is left of each right-hand side more where increments of equal coordinates are not equal.
+
+    `wrong` bounds the norm of all that a solver's equations are off by if they are, `change` that of the
+    error of its system, below m.
+    """
+    apart = wrong / (constants.factors.modulus - change) * OUTWARD
+    block.apart[0], stored = apart, 0.0
+    for place in range(drawn.size):
+        times = block.times[place]
+        if times > 1:
+            error = unequal_error(constants.sums, state.drawn[drawn[place]], times, apart)
+            stored = max(stored, error / times)
+    # No entry of G, and no norm of its error, exceeds its trace.
+    return change * apart + 2.0 * drawn.size * trace * stored
 
 
 @compiled_borrowing

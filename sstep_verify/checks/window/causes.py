@@ -115,7 +115,14 @@ def causes_of(case: Case, s: int, findings: Sequence[Finding], *, between: bool)
     ended = [finding for finding in findings if finding.end is not None]
     places = [WindowEnd(*one.end) for one in ended if one.status is Status.FAIL]
     right = [WindowEnd(*one.end) for one in ended if one.status is Status.PASS]
-    suspects = suspects_of(case.problem, case.formulas.update, s, case.stream.block, between=between)
+    suspects = suspects_of(
+        case.problem,
+        case.formulas.update,
+        s,
+        case.stream.block,
+        between=between,
+        replacement=case.stream.replacement,
+    )
     causes = explanations(suspects, places, right)
     # No step moves what its window does not draw: only other draws explain windows in which that happened.
     moved = any(STREAM in finding.signs and finding.status is Status.FAIL for finding in findings)

@@ -60,7 +60,8 @@ class RefinedBlocks:
     ----------
     residuals : list of float
         Upper bound on the Euclidean norm of each solution's residual. Since the exact system is
-        ``>= m I``, a solution is within ``residual / sqrt(m)`` of the exact one in the M-norm.
+        ``>= m I``, a solution is within ``residual / sqrt(m)`` of the exact one in the norm of that system,
+        which is the M-norm where the coordinates of the block are distinct.
     """
 
     def __init__(

@@ -6,6 +6,7 @@ What it finds in balls is told as float64 intervals, every end of which is round
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import singledispatch
@@ -47,8 +48,9 @@ def step_error(
     """Enclose what is wrong about one stored step, coordinate by coordinate; 0 of an exact one.
 
     K-SVM: the distance of the new value from that of the classical reference (Algorithm 1). K-RR: what the
-    increment leaves of its right-hand side, ``|y - m a - K a / lambda|`` at the a after the step. Over the
-    exact kernel in `Balls`; stored vectors (a), shape (m,), are finite, and b coordinates drawn. Returns
+    increment leaves of its right-hand side, ``|y - m a - K a / lambda|`` at the a after the step; of a
+    coordinate that the block holds c times m meets the c-th part of the increment only. Over the exact
+    kernel in `Balls`; stored vectors (a), shape (m,), are finite, and b coordinates drawn. Returns
     the ends of float64 intervals, shape (b,) each.
     """
     arithmetic, drawn = cast(Any, kernel.arithmetic), draws.tolist()
@@ -62,6 +64,12 @@ def step_error(
         values = [vector[i] for i in drawn]
         penalty = arithmetic.number(problem.ridge.penalty)
         left = ridge_residual(penalty, problem.samples, targets, values, images)
+        if len(set(drawn)) < len(drawn):
+            earlier, counts = arithmetic.vector(before), Counter(drawn)
+            left = [
+                one + (problem.samples * (counts[i] - 1)) * (vector[i] - earlier[i]) / counts[i]
+                for one, i in zip(left, drawn, strict=True)
+            ]
     return distances(arithmetic, left, arithmetic.zeros(len(left)))
 
 

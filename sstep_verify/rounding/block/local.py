@@ -10,12 +10,14 @@ and the residual r at the solver's own iterate.
     ||dG||_2 <= ||delta_BB||_F / lambda + gamma_3 ||G||_F + backward error of the declared factorisation
 
 (rounding/block/factorisation.py). With eigenvalues of G at least mu and an exact increment known up to a
-distance t in norm (what errors made before do to it), the increment errs by at most
+distance t in norm (what errors made before do to it), the b increments err by at most
 
     ||D^ - D|| <= (||dr|| + ||dG|| (||D|| + t)) / (mu - ||dG||).
 
 What products with K and their corrections are summed from, how often they round, what products formed from
-the samples and underflow change: rounding/right_hand_side.py.
+the samples and underflow change: rounding/right_hand_side.py. A coordinate that the block holds several
+times (rounding/block/repeats.py) is stored as often, or its increments are summed first: no number on the
+way is larger than its value and all of its increments together.
 
 Where w is maintained, its terms take the place of ``|K||a|`` and ``delta |a|``, an entry of it rounds b
 products, b sums and a quotient in each of the j steps, one more to spare, and it does not know of the
@@ -44,8 +46,9 @@ from sstep_verify.rounding.arithmetic import (
     smallest_subnormal,
     unit_roundoff,
 )
-from sstep_verify.rounding.block.energy import smallest_eigenvalue
+from sstep_verify.rounding.block.energy import largest_energy, smallest_eigenvalue
 from sstep_verify.rounding.block.factorisation import solve_bound
+from sstep_verify.rounding.block.repeats import most_often, repeats_of
 from sstep_verify.rounding.right_hand_side import Quotient, right_hand_sides
 
 
@@ -56,7 +59,7 @@ class StepErrors:
     Parameters
     ----------
     draws : ndarray of int, shape (b,)
-        The block, as places among the distinct coordinates.
+        The block, as places among the distinct coordinates of its window.
     residual, entries : ndarray, shape (b,) and (b, b)
         Errors of the right-hand side, and of the block system's entries.
     solve : float
@@ -67,6 +70,8 @@ class StepErrors:
         Norm of the increment's error.
     modulus : float
         A number that no eigenvalue of the block system's symmetric part is below (mu).
+    most : int
+        How often the coordinate is drawn that the block holds most often (c).
     """
 
     draws: np.ndarray
@@ -77,6 +82,7 @@ class StepErrors:
     rounding: np.ndarray
     length: float
     modulus: float
+    most: int = 1
 
 
 class RidgeLocalErrors:
@@ -106,10 +112,16 @@ class RidgeLocalErrors:
         # how many; and the steps so far.
         self._moved, self._rounded = np.zeros(places.size), np.zeros(places.size)
         self._drawn, self._step = np.zeros(places.size, dtype=np.int64), 0
+        self.most = most_often(steps.draws)
 
     def system(self, draws: np.ndarray) -> np.ndarray:
-        """Bounds on the absolute values of M's entries on some of the coordinates, shape (b, b)."""
+        """Bounds on the absolute values of the entries of a block system, shape (b, b)."""
         return self._right.entries[np.ix_(draws, draws)] + self._samples * np.eye(draws.size)
+
+    def energy(self, draws: np.ndarray, sizes: np.ndarray) -> float:
+        """Largest M-norm of an error at most as large as `sizes`, shape (b,), added up by coordinate."""
+        same = draws[:, None] == draws
+        return largest_energy(self._right.entries[np.ix_(draws, draws)] + self._samples * same, sizes)
 
     def modulus(self, draws: np.ndarray, known: float) -> float:
         """A number that no eigenvalue of a block system's symmetric part is below; at least `known`."""
@@ -146,13 +158,17 @@ class RidgeLocalErrors:
         weights = self._right.weights + float(self._right.heights @ self._moved)
         if not max(numbers, self._scale * float(np.max(terms)), weights) <= self._limit:
             return None
-        rounding = rounded_up(self._u * (self._start[draws] + self._moved[draws] + size))
-        self._moved[draws] += size
-        self._rounded[draws] += rounding
-        self._drawn[draws] += 1
+        most, together = int(self.most[self._step]), size
+        if most > 1:
+            repeats = repeats_of(draws)
+            together = rounded_up(repeats.summed(size)[repeats.place], draws.size)
+        rounding = rounded_up(self._u * (self._start[draws] + self._moved[draws] + together))
+        np.add.at(self._moved, draws, size)
+        np.add.at(self._rounded, draws, rounding)
+        np.add.at(self._drawn, draws, 1)
         self._step += 1
         entries = errors + gamma(3, self._u) * system
-        return StepErrors(draws, residual, entries, solve.error, size, rounding, distance, modulus)
+        return StepErrors(draws, residual, entries, solve.error, size, rounding, distance, modulus, most)
 
     def _residual(self, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Bounds on the terms of a block's right-hand side and on its error, each of shape (b,)."""

@@ -23,7 +23,7 @@ from sstep_verify.checks.registry import CHECKS, cases_to_judge, verdicts_of
 from sstep_verify.errors import RefusedError
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
-from sstep_verify.problems.streams import distinct_length
+from sstep_verify.problems.draws import first_repeat
 from sstep_verify.protocol import RunRequest
 from sstep_verify.runs import make_run
 from sstep_verify.verdict import Hint, HintKind, Note, NoteKind, Status, Why
@@ -205,36 +205,46 @@ def test_draws_of_the_program_are_those_declared(tmp_path):
         assert judged(path, "krr").status is status
 
 
-def test_with_replacement_what_comes_before_the_first_repeat_is_judged(tmp_path):
-    drawn = PRINTED + '[stream]\nkind = "mt19937"\nseed = 1\nreplacement = true\n'
-    right = judged(file(tmp_path, drawn, DRAWS="mt19937", SEED="1", REPEATS="1"), "krr", short=600)
-    length = distinct_length("mt19937", 1, 32, 3, 53, replacement=True)
-    assert 10 < length < 53
-    assert right.status is Status.PASS
-    assert right.evidence["iterations"] == [length, length]
-    with pytest.raises(RefusedError, match=rf"block {length + 1} .* twice.*S-2.5.*at most {length} iter"):
-        IndexStream("mt19937", 32, 3, 53, seed=1, replacement=True)
-
-
-def test_an_s_of_which_no_window_was_complete_is_not_right(tmp_path):
-    seed = 2
-    drawn = PRINTED + f'[stream]\nkind = "mt19937"\nseed = {seed}\nreplacement = true\n'
-    path = file(tmp_path, drawn, DRAWS="mt19937", SEED=str(seed), REPEATS="1")
-    length = distinct_length("mt19937", seed, 32, 3, 53, replacement=True)
-    assert 2 < length < 40
-    report = verify(path, "smoke", tasks=["krr"], s=[1, length, length + 1])
-    assert report.results.summary.right_at == {report.results.cases[0].id: [1, length]}
-    assert report.results.summary.sentence.startswith(
-        f"judged by final vectors only: correct wherever judged: s = 1 and {length} (1 problem)"
-    )
-    # What the run made is right, and it ended before the window did.
-    (short,) = (
-        one for one in report.results.verdicts if (one["check"], one["s"]) == ("trajectory", length + 1)
-    )
-    assert (short["status"], short["evidence"]["iterations"]) == ("PASS", [length, length])
-
-
 LOGGED = '[stream]\nkind = "logged"\n'
+REPLACED = '[stream]\nkind = "mt19937"\nseed = 8\nreplacement = true\n'
+OWN = {"DRAWS": "mt19937", "SEED": "8", "REPEATS": "1"}
+
+
+def test_with_replacement_the_whole_run_is_judged(tmp_path):
+    drawn = IndexStream("mt19937", 32, 3, 53, seed=8, replacement=True).blocks(0, 53)
+    assert first_repeat(drawn) == (2, 8)
+    right = judged(file(tmp_path, PRINTED + REPLACED, **OWN), "krr", short=53)
+    assert (right.status, right.evidence["iterations"]) == (Status.PASS, [53, 53])
+    wrong = judged(file(tmp_path, PRINTED + REPLACED, **OWN | {"REPEATS": "last"}), "krr", short=53)
+    assert wrong.status is Status.FAIL
+
+
+@pytest.mark.parametrize("stream", [REPLACED, LOGGED + "replacement = true\n"])
+def test_with_replacement_every_step_is_judged(tmp_path, stream):
+    own = OWN | ({"LOGS": "1"} if stream != REPLACED else {})
+    for s in (1, 7):
+        right = judged(file(tmp_path, stream, "log", **own), "krr", "step-replay", s=s)
+        assert (right.status, right.executed) == (Status.PASS, right.planned), right.reason
+        assert right.planned == 53
+    wrong = file(tmp_path, stream, "log", **own | {"REPEATS": "last"})
+    verdict = judged(wrong, "krr", "step-replay", s=1, hinted=True)
+    assert verdict.status is Status.FAIL
+    assert ("assigned-once",) in [one.names for one in verdict.defects]
+
+
+def test_logged_draws_that_repeat_without_replacement_are_no_steps(tmp_path):
+    path = file(tmp_path, LOGGED, "log", **OWN | {"LOGS": "1"})
+    report = verify(path, "smoke", tasks=["krr"], s=[1])
+    (told,) = (one for one in report.results.verdicts if one["check"] == "contract")
+    assert (told["status"], told["requirement"]) == ("FAIL", "S-2.5")
+
+
+def test_with_replacement_a_problem_counts_for_every_s(tmp_path):
+    report = verify(file(tmp_path, REPLACED, "log", **OWN), "smoke", tasks=["krr"], s=[1, 7, 26])
+    assert report.results.summary.right_at == {report.results.cases[0].id: [1, 7, 26]}
+    assert report.results.summary.sentence.startswith(
+        "correct wherever judged: s = 1, 7 and 26 (1 problem)"
+    )
 
 
 def test_steps_are_judged_on_the_draws_that_a_program_logs(tmp_path):

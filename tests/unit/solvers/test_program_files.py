@@ -154,7 +154,6 @@ def test_a_program_with_draws_of_its_own_is_asked_for_nothing_else(tmp_path):
         ('writes = "final"\n[final]\nafter = "a"\nfirst = -3\n', "first = -3"),
         ('writes = "final"\n[final]\nafter = "a"\nfirst = 1.5\n', "first"),
         ('writes = "final"\n[stream]\nkind = "logged"\n', "writes must be 'log'"),
-        ('[stream]\nkind = "logged"\nreplacement = true\n', "replacement is for a generator"),
         ('[stream]\nkind = "mt19937"\nseed = 4294967296\n', "must lie in 0..4294967295"),
         ('[stream]\nkind = "mt19937"\n[conventions]\norder = "by-class"\n', "let the program log them"),
         ("[conventions]\nscale = 0\n", "scale = 0, but it must lie between"),

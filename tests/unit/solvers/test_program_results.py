@@ -246,6 +246,8 @@ def test_a_coordinate_twice_in_a_block_is_another_thing_than_no_draws(tmp_path, 
     (tmp_path / "indices.txt").write_text(indices)
     with pytest.raises(kind):
         read_draws(tmp_path, (2, 2), 6)
+    if kind is RepeatedDrawError:
+        assert read_draws(tmp_path, (2, 2), 6, replacement=True).tolist() == [[0, 1], [1, 1]]
 
 
 def test_of_what_is_recorded_beside_a_log_the_rounding_is_that_of_what_is_recorded(tmp_path):

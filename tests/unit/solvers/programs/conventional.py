@@ -1,7 +1,8 @@
 """A solver with words of its own for a: conventional.py TASK DATA m PENALTY KERNEL PARAMETER OFFSET s b H.
 
 Variables say which: SCALE (its a times this is ours), SIGN, ORDER, COUNTS, DRAWS (the folder to take the indices
-from, mt19937, or none: a permutation that is logged), SEED, FOLDER, WRITES, FILE, FIRST, FORM.
+from, mt19937, or none: a permutation that is logged), LOGS (those of mt19937 are logged), REPEATS (these are drawn
+with replacement; last: of the increments of a coordinate the last counts), SEED, FOLDER, WRITES, FILE, FIRST, FORM.
 """
 
 import math
@@ -43,7 +44,8 @@ f = {"m": m, "C": penalty, "1/lambda": 1 / penalty}.get(told.get("SCALE", "1")) 
 omega = 1 / (2 * penalty) if task == "svm-l2" else 0.0
 upper = penalty / f if task == "svm-l1" else math.inf
 if task == "krr":
-    M = [[f * (k(i, j) / penalty) + (f * m if i == j else 0.0) for j in range(m)] for i in range(m)]
+    K = [[f * (k(i, j) / penalty) for j in range(m)] for i in range(m)]
+    M = [[K[i][j] + (f * m if i == j else 0.0) for j in range(m)] for i in range(m)]
 else:
     M = [[f * y[i] * y[j] * k(i, j) + (f * omega if i == j else 0.0) for j in range(m)] for i in range(m)]
 
@@ -101,13 +103,17 @@ H *= {"windows": s, "epochs": m // b}.get(told.get("COUNTS"), 1)
 v, log, taken = [0.0] * m, [], []
 for _, block in zip(range(H), drawn(), strict=False):
     products = [sum(q * x for q, x in zip(M[i], v, strict=False)) for i in block]
+    held = list(v)
     if task == "krr":
         steps = solve(
-            [[M[i][j] for j in block] for i in block],
+            [
+                [K[i][j] + (f * m if p == q else 0.0) for q, j in enumerate(block)]
+                for p, i in enumerate(block)
+            ],
             [y[i] - p for i, p in zip(block, products, strict=False)],
         )
         for i, step in zip(block, steps, strict=False):
-            v[i] += step
+            v[i] = (held[i] if told.get("REPEATS") == "last" else v[i]) + step
     else:
         (i,) = block
         v[i] = min(max(v[i] - (products[0] - 1) / M[i][i], 0.0), upper) if M[i][i] else upper
@@ -127,7 +133,7 @@ v = [signed(i, value) for i, value in enumerate(v)]
 if told.get("WRITES") == "log":
     folder = Path(told["FOLDER"])
     (folder / "log.bin").write_bytes(b"".join(struct.pack(f"<{b}d", *row) for row in log))
-    if told.get("DRAWS") == "logged":
+    if told.get("DRAWS") == "logged" or told.get("LOGS"):
         (folder / "indices.txt").write_text("\n".join(" ".join(map(str, row)) for row in taken))
 else:
     form = told.get("FORM", "hex")
