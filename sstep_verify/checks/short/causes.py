@@ -12,6 +12,7 @@ from sstep_reference import SingularSystemError
 from sstep_verify.bounds.window import TrajectoryBound
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
+from sstep_verify.checks.window.compare import undrawn_apart
 from sstep_verify.diagnosis.candidates import Candidate, suspects_of
 from sstep_verify.diagnosis.factors import at_end
 from sstep_verify.diagnosis.kernel_rows import rows_of
@@ -80,16 +81,20 @@ class ShortRun:
 
     def other_length(self) -> str:
         """Which other number of iterations leads to every point; empty if none does, or the right one."""
-        truth, problem = self.truth, self.truth.case.problem
-        right = truth.exact.states
-        others = {ONE_FEWER: self._one_fewer, ONE_MORE: self._one_more}
-        found = ""
-        if np.isfinite(self.run.alphas).all() and not self._passes(problem, truth, truth.entries, right):
-            for name, states_of in others.items():
-                states = states_of()
-                if not found and states and self._passes(problem, truth, truth.entries, states):
-                    found = name
-        return found
+        truth, problem, start = (
+            self.truth,
+            self.truth.case.problem,
+            np.zeros(self.truth.case.problem.samples),
+        )
+        moved = [undrawn_apart(start, self.run.at(point), truth.places) for point in self._points(truth)]
+        if not np.isfinite(self.run.alphas).all() or any(one is not None for one in moved):
+            return ""
+        if self._passes(problem, truth, truth.entries, truth.exact.states):
+            return ""
+        for name, states_of in ((ONE_FEWER, self._one_fewer), (ONE_MORE, self._one_more)):
+            if (states := states_of()) and self._passes(problem, truth, truth.entries, states):
+                return name
+        return ""
 
     def _one_fewer(self) -> States:
         """The exact alpha of one iteration before each point."""

@@ -245,11 +245,15 @@ def test_a_run_of_one_iteration_fewer_is_named(loss, fewer, spoiled):
     assert (named, verdict.requirement) == (([(ONE_FEWER,)], "S-2.3") if right else ([], "S-4.1"))
 
 
+MORE = ["a step more", "two steps more", "a step more, off"]
+
+
 @pytest.mark.parametrize("loss", [Hinge(2.0), SquaredHinge(2.0), Ridge(0.05)], ids=str)
-@pytest.mark.parametrize("how", ["a step more", "two steps more", "a coordinate off", "a step more, off"])
+@pytest.mark.parametrize("how", [*MORE, "a coordinate off", "a step more, undrawn moved"])
 def test_a_run_of_one_iteration_more_is_named(loss, how):
-    """What is off by one step on a coordinate of its own; of a K-RR, whose norm tells no coordinate, nothing."""
-    case, tested = make_case(loss, 1 + isinstance(loss, Ridge), RBFKernel(0.5))
+    """Off by one step on a coordinate of its own; of a K-RR the norm tells no coordinate."""
+    moved = how.endswith("moved")
+    case, tested = make_case(loss, 1 + isinstance(loss, Ridge), RBFKernel(0.5), samples=12 + 48 * moved)
     case = dataclasses.replace(case, s_values=(4,))
     ((key, request),) = trajectory.runs(case).items()
     run, points = tested.run(request), short_points(case, 4)
@@ -263,6 +267,8 @@ def test_a_run_of_one_iteration_more_is_named(loss, how):
             ).final
         if point == points[-1] and how.endswith("off"):
             alphas[place, blocks[0, 0]] *= 1 - 1e-9
+        if point == points[-1] and how.endswith("moved"):
+            alphas[place, np.setdiff1d(np.arange(case.problem.samples), blocks)[0]] = 0.25
     made = dataclasses.replace(run, alphas=alphas)
     (verdict,) = trajectory.judge(case, {key: made}, Oracle(case.problem))
     assert verdict.status is Status.FAIL
