@@ -123,6 +123,40 @@ def test_other_draws_than_those_stated_fail(solvers, tmp_path):
     assert {one["check"] for one in report.failures} == {"trajectory"}
 
 
+REDRAWN = "if (k < j) j--; /* it is there already */"
+ADDED = "double old = alpha[drawn[r]];"
+LAST = """static double first[4096];
+        double old = first[r] = alpha[drawn[r]];
+        for (int t = r - 1; t >= j; t--) if (drawn[t] == drawn[r]) old = first[r] = first[t];"""
+ENTRY = "row(j)[i] = kernel(row(j)[i], i, drawn[j]);"
+OFF = f"{ENTRY} if (i == 5) row(j)[i] *= 1 + 1e-9;"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param((), id="right"),
+        pytest.param((ADDED, LAST), id="the last increment counts", marks=pytest.mark.nightly),
+        pytest.param((ENTRY, OFF), id="a kernel column off by 1e-9", marks=pytest.mark.nightly),
+    ],
+)
+def test_a_program_that_draws_with_replacement_is_judged_over_its_whole_run(solvers, tmp_path, wrong):
+    source = (solvers["plain"].parent / "plain_solver.c").read_text("utf-8")
+    for text, other in ((REDRAWN, "(void)k;"), ('"%.12e', '"%.17g'), *([wrong] if wrong else [])):
+        assert source.count(text) == 1
+        source = source.replace(text, other)
+    (tmp_path / "replaced.c").write_text(source)
+    program = tmp_path / "replaced"
+    made = call(wrapper(), "-O2", "-DOFFSET=1.0", "-o", program, tmp_path / "replaced.c", "-lm")
+    assert made.returncode == 0, made.stderr
+    path = Path(plain_file(tmp_path, program))
+    path.write_text(path.read_text() + "replacement = true\n[declaration]\nfactorisation = 'lu'\n")
+    report = verify(str(path), "smoke", tasks=["krr"], s=[7])
+    (told,) = (one for one in report.results.verdicts if one["check"] == "trajectory")
+    assert told["status"] == ("FAIL" if wrong else "PASS"), told["reason"]
+    assert told["evidence"]["iterations"] == [53, 53]
+
+
 HANGS = """
 #include <mpi.h>
 #include <unistd.h>

@@ -242,8 +242,10 @@ def read_draws(
     try:
         return require_blocks(drawn.reshape(shape), samples, name, replacement=replacement)
     except InputError as error:
-        within = ((drawn >= 0) & (drawn < samples)).all()
-        raise (RepeatedDrawError if within else NoLogError)(str(error)) from error
+        if ((drawn >= 0) & (drawn < samples)).all():
+            way = "if it draws with replacement, declare [stream] replacement = true"
+            raise RepeatedDrawError(f"{error}; {way}") from error
+        raise NoLogError(str(error)) from error
 
 
 def read_ranks(folder: Path, ranks: int, samples: int) -> list[np.ndarray]:
