@@ -96,6 +96,15 @@ def largest_number(problem: Problem, declaration: Declaration, s: int, block: in
         return float(found) if np.isfinite(found) else np.inf
 
 
+def increments_error(
+    problem: Problem, declaration: Declaration, s: int, block: int, largest: float
+) -> float:
+    """Bound the 2-norm of what the increments of a correct K-RR step are off by; see `largest_number`."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = _RidgeStep(problem, declaration, s, block, largest).local * OUTWARD
+        return float(found) if np.isfinite(found) else np.inf
+
+
 def largest_value(
     problem: Problem,
     declaration: Declaration,

@@ -96,6 +96,19 @@ def test_correct_runs_pass_at_every_block_size(block):
         assert found["step-replay", 4].executed == 30
 
 
+@pytest.mark.parametrize("weights", [0, 2])
+@pytest.mark.parametrize("block", [2, 4, 7])
+def test_every_step_from_maintained_weights_is_judged(block, weights):
+    update = "frozen" if block == 4 else "in-place"
+    solver = LegalSolver(Declaration("w", update=update, weights=weights, log=True), "sequential")
+    case = case_of(block, solver)
+    case = replace(case, problem=replace(case.problem, kernel=LinearKernel()))
+    assert most_often(case.stream.blocks(0, 30)).max() > 1
+    for one in verdicts_of(case, solver, ["step-replay", "residual-gap"])[0]:
+        assert one.status is Status.PASS, one.reason
+        assert one.check == "residual-gap" or one.executed == 30
+
+
 PLANTED = STALE, CURVATURE, KERNEL, SAME
 
 

@@ -16,8 +16,11 @@ what w may be off by is part of the bound. Let E bound ``|w^ - w|`` per feature.
   ``gamma_{c+3} S``. A coordinate that stays what it was counts, for ``fl(a + theta) = a`` does not make
   theta 0; only in place does a K-SVM add nothing then.
 
-A block that holds a coordinate several times makes several increments of it, of which a log tells the sum
-alone: nothing is known of the drift then, until w is formed anew.
+A block that holds a coordinate c times makes c increments of it, of which a log tells the sum d. They are
+within `apart` of d / c: increments of a right step are equal, and those computed are off by no more than
+what bounds/largest_number.py says of any step, twice for the roundings of w, and ``2 |X_B E| / (lambda m)``
+for its drift, half of m being left of the system. So all of them are of size ``|d| + c apart`` together,
+and what is stored differs from them as in rounding/sums.py.
 
 The stale product then errs by ``|x_i|'E + gamma_{n+1} |x_i|'(|w| + E)``, and by n products that underflow.
 Here w is formed by the judge in float64 in the same way, so that ``|w| <= |w_j| + E_j`` with its own E; one
@@ -28,11 +31,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from sstep_verify.bounds.largest_number import increments_error
 from sstep_verify.compiled import compiled
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
 from sstep_verify.rounding.arithmetic import OUTWARD, gamma, smallest_subnormal, unit_roundoff
-from sstep_verify.rounding.block.repeats import most_often
+from sstep_verify.rounding.block.repeats import last_draws, most_often
 from sstep_verify.rounding.sums import ADDED, FROZEN, IN_PLACE
 
 
@@ -59,7 +63,7 @@ class WeightsDrift:
         precision = declaration.precision
         data = problem.dense
         self._data, self._size = np.ascontiguousarray(data), np.abs(data) * OUTWARD
-        self._labels = problem.signs
+        self._labels, self._problem, self._declaration = problem.signs, problem, declaration
         self._scale = 1.0 if problem.is_svm else 1.0 / problem.ridge.penalty
         self._u = unit_roundoff(precision) + unit_roundoff("float64")
         self._underflow_error = (problem.features + problem.samples + 4) * smallest_subnormal(precision)
@@ -87,22 +91,32 @@ class WeightsDrift:
         Of coordinates drawn and the values they were left with, both of shape (steps, b); per step the
         error of the gradient (K-SVM), or of the right-hand side in the 2-norm (K-RR).
         """
-        found = np.empty(draws.shape[0])
+        found, places = np.empty(draws.shape[0]), np.tile(np.arange(draws.shape[1]), (self._width, 1))
         product = gamma(self._weights.size + 1, self._u)
         for begin in range(0, draws.shape[0], self._width):
             part = slice(begin, begin + self._width)
+            times, last, apart = most_often(draws[part]).max(initial=1), places, (0.0, 0.0)
+            if times > 1:
+                last, apart = last_draws(draws[part]), self._apart(draws[part], log[part])
             _window(
                 self._data, self._size, self._labels, self._alpha, self._weights, self._error, draws[part],
                 log[part], found[part], product, self._u, self._underflow_error, self._moved,
-                self._solver_u, self._form_of,
+                self._solver_u, self._form_of, last, times, *apart, 2.0 * self._scale / self._alpha.size,
             )  # fmt: skip
-            if most_often(draws[part]).max(initial=1) > 1:
-                self._error[:] = np.inf
             self._windows += 1
             if self._every and (self._either or self._windows % self._every == 0):
                 self._form()
         # An infinite drift times an entry of 0 is no number.
         return np.nan_to_num(found, nan=np.inf, posinf=np.inf) * (self._scale * OUTWARD)
+
+    def _apart(self, draws: np.ndarray, log: np.ndarray) -> tuple[float, float]:
+        """How far apart equal increments of a window may be, but for the drift; to where that is known."""
+        largest = 2.0 * max(float(np.abs(part).max(initial=0.0)) for part in (self._alpha, log))
+        if not largest < np.inf:
+            return np.inf, 0.0
+        steps, block = draws.shape
+        found = 2.0 * increments_error(self._problem, self._declaration, steps, block, largest)
+        return found, largest
 
 
 @compiled
@@ -122,6 +136,11 @@ def _window(
     moved,
     solver_u,
     form,
+    last,
+    most,
+    apart,
+    largest,
+    per_drift,
 ):
     """Errors of the stale products of one window, then the drift of its updates."""
     reach = np.abs(weights) + error
@@ -133,21 +152,33 @@ def _window(
             total += wrong * wrong
         found[step] = np.sqrt(total)
     changes = 0
+    if most > 1:
+        apart += per_drift * np.max(found)
+        # Increments are taken to be no larger than twice the largest number.
+        apart = apart if apart <= largest else np.inf
     for step in range(draws.shape[0]):
         for place in range(draws.shape[1]):
-            i = draws[step, place]
-            change, increment_error = log[step, place] - alpha[i], 0.0
+            if last[step, place] != place:
+                continue
+            i, times = draws[step, place], 0
+            for other in range(place + 1):
+                times += last[step, other] == place
+            change, increment_error, unequal = log[step, place] - alpha[i], 0.0, 0.0
+            if times > 1:
+                unequal = times * apart
             if form == FROZEN:
                 if moved[i] == 0.0:
                     moved[i] = abs(alpha[i])
-                moved[i] += abs(change)
-                k = (draws.shape[0] + 2) * solver_u
+                moved[i] += abs(change) + unequal
+                k = (most * draws.shape[0] + 2) * solver_u
                 increment_error = 2.0 * k / (1.0 - k) * moved[i]
             elif form == ADDED:
-                increment_error = solver_u * (abs(log[step, place]) + abs(change))
+                increment_error = times * solver_u * (abs(log[step, place]) + abs(change) + unequal)
+                if times > 1:
+                    increment_error /= 1.0 - times * solver_u
             error += size[i] * increment_error
-            reach += size[i] * increment_error
-            changes += form != IN_PLACE or change != 0.0
+            reach += size[i] * (increment_error + unequal)
+            changes += times * (form != IN_PLACE or change != 0.0)
             if change != 0.0:
                 weights += labels[i] * change * data[i]
                 reach += abs(change) * size[i]

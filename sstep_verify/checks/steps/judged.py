@@ -21,6 +21,7 @@ from sstep_verify.checks.steps.rows import JudgeRows
 from sstep_verify.checks.steps.tally import Tally, empty_tally
 from sstep_verify.checks.steps.tested import Tested, note_clipped_steps, note_solved_steps
 from sstep_verify.oracle.facade import Oracle
+from sstep_verify.rounding.block.repeats import last_draws
 from sstep_verify.trajectory import Trajectory
 
 STRETCH = 1 << 12
@@ -305,15 +306,6 @@ def _errors(passed: Passed) -> np.ndarray:
     """Bounds on what judged steps are compared by, shape (steps, b), which hold the judge's own errors."""
     steps, kept = len(passed.stretch.draws), passed.kept
     return (kept.left if passed.clip is None else kept.table[:, :1, UNCLIPPED])[:steps].copy()
-
-
-def last_draws(draws: np.ndarray) -> np.ndarray:
-    """The place of the last draw of each coordinate in its step; shapes (steps, b)."""
-    last = np.tile(np.arange(draws.shape[1]), (draws.shape[0], 1))
-    for place in range(1, draws.shape[1]):
-        earlier = draws[:, :place] == draws[:, place, None]
-        last[:, :place][earlier] = place
-    return last
 
 
 def with_last_values(draws: np.ndarray, log: np.ndarray) -> np.ndarray:

@@ -74,6 +74,15 @@ def most_often(draws: np.ndarray) -> np.ndarray:
     return most
 
 
+def last_draws(draws: np.ndarray) -> np.ndarray:
+    """The place of the last draw of each coordinate in its step; shapes (steps, b)."""
+    last = np.tile(np.arange(draws.shape[1]), (draws.shape[0], 1))
+    for place in range(1, draws.shape[1]):
+        earlier = draws[:, :place] == draws[:, place, None]
+        last[:, :place][earlier] = place
+    return last
+
+
 def growth(most: int) -> float:
     """Factor that the M-norm of an error grows by in an exact step, at most."""
     return max(1.0, most - 1.0)
