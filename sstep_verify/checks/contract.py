@@ -158,7 +158,8 @@ def _faults(case: Case, key: str, trajectory: Trajectory, asked: Asked) -> list[
     scaled = asked.problem != case.problem.digest
     # A variant need not carry what the tested solver does.
     faults = list(faults_of(case.variants.get(asked.variant, case.formulas), trajectory, asked))
-    if key == run_key(asked.s) and all(one.item != STOP for one in faults):
+    # An observer that was told the same tolerance may end a run where its own rule does.
+    if key == run_key(asked.s) and asked.ended is None and all(one.item != STOP for one in faults):
         faults += _end(case, trajectory)
     return [replace(one, run=key) for one in faults if not (scaled and one.item == FINITE)]
 

@@ -341,6 +341,9 @@ def test_a_plain_run_ends_for_a_reason_for_which_it_may(stopped):
         (verdict,) = contract.judge(told, {run_key(S): run}, None)
         assert verdict.status is Status(status)
         assert [one.item for one in verdict.violations] == [contract.STOP] * (status == "FAIL")
-        # A shorter run of another check may end otherwise.
+        # An observer may end any run, and a shorter run of another check may end otherwise.
+        watched = replace(run, stopped="observer", asked=replace(run.asked, ended=run.length))
+        (verdict,) = contract.judge(told, {run_key(S): watched}, None)
+        assert verdict.status is Status.PASS
         (other,) = contract.judge(told, {"determinism/first/s=4": run}, None)
         assert other.status is Status.PASS
