@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from legal_runs import LONGEST, OWN, by_all_checks, by_window_and_steps
 
+from sstep_verify import judge
 from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.declaration import Declaration
@@ -114,18 +115,32 @@ PLANTED = STALE, CURVATURE, KERNEL, SAME
 
 @pytest.mark.parametrize("block", [2, 3, 6])
 @pytest.mark.parametrize("quantity", PLANTED)
-def test_an_error_beyond_the_limit_of_its_quantity_fails(quantity, block):
-    right = LegalSolver(Declaration("mine", log=True), "sequential")
-    case = case_of(block, right)
-    (first, second), _ = verdicts_of(case, right, ["step-replay"])
+@pytest.mark.parametrize("check", OWN)
+def test_an_error_beyond_the_limit_of_its_quantity_fails(check, quantity, block):
+    update = "frozen" if block == 3 else "in-place"
+    declared = Declaration("mine", update=update, log=check == "step-replay")
+    right = LegalSolver(declared, "sequential")
+    case = replace(case_of(block, right), diagnose=False)
+    (first, second), _ = verdicts_of(case, right, [check])
     limit = next(one.detection_limit for one in second.terms if one.name == quantity)
     assert (first.s, second.s) == (1, 4)
-    assert 0.0 < limit < 1e-9
+    assert 0.0 < limit < 1e-11
     for sign in (1, -1):
         planted = NONE.scaled(TERMS[quantity], 1 + sign * 3 * limit, "dosed")
-        wrong = LegalSolver(Declaration("mine", log=True), "sequential", planted=planted)
-        told = verdicts_of(case, wrong, ["step-replay"])[0]
+        told = verdicts_of(case, LegalSolver(declared, "sequential", planted=planted), [check])[0]
         assert told[1].status is Status.FAIL
+
+
+@pytest.mark.parametrize("oracle", ["arb", "mpmath"])
+@pytest.mark.parametrize("factor", [1, 2])
+def test_both_oracles_judge_them_alike(oracle, factor):
+    checks = ("step-replay", "window-replay", "trajectory")
+    planted = replace(NONE, curvature=factor)
+    solver = LegalSolver(Declaration("mine", log=True), "sequential", planted=planted)
+    case = case_of(4, solver, s=3)
+    told = judge(solver, case.problem, case.stream, 3, checks=checks, oracle=oracle)
+    wanted = Status.PASS if factor == 1 else Status.FAIL
+    assert {one.check: one.status for one in told if one.check in checks} == dict.fromkeys(checks, wanted)
 
 
 def test_a_step_on_draws_is_one_on_their_coordinates():

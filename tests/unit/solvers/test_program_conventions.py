@@ -269,13 +269,16 @@ def test_runs_that_draw_anew_are_judged_one_by_one_and_never_compared(tmp_path):
         assert found[check, s]["why"] == Why.DRAWS_DIFFER
 
 
-def test_an_artefact_of_logged_draws_is_judged_again_as_it_was(tmp_path):
-    path = file(tmp_path, LOGGED + "[conventions]\nsign = -1\n", "log", DRAWS="logged", SEED="3")
-    case, runs, _ = ran(path, "svm-l1", "step-replay")
+@pytest.mark.parametrize("task", ["svm-l1", "krr"])
+def test_an_artefact_of_logged_draws_is_judged_again_as_it_was(tmp_path, task):
+    own = {"DRAWS": "logged", "SEED": "3"} if task == "svm-l1" else OWN | {"LOGS": "1"}
+    stream = LOGGED if task == "svm-l1" else LOGGED + "replacement = true\n"
+    path = file(tmp_path, stream + "[conventions]\nsign = -1\n", "log", **own)
+    case, runs, _ = ran(path, task, "step-replay")
     check = CHECKS["step-replay"]
     found = verdicts_of(check, case, runs, Oracle(case.problem))
     kept = read_artefact(write_artefact(artefact_of(check, case, 7, runs, found), tmp_path))
-    assert kept.case.stream.kind == "file"
+    assert (kept.case.stream.kind, kept.case.stream.replacement) == ("file", task == "krr")
     again = rejudge(kept)
     assert [one.status for one in again.verdicts] == [Status.FAIL]
     assert not again.differences
