@@ -31,6 +31,7 @@ PARTIAL = (
 
 SMALL = "small steps left out"
 OLD_A, OLD_ROWS = "a of the window before", "kernel rows of the window before"
+SOLVED_ONCE = "a coordinate drawn twice in a block solved for once"
 
 SELDOM = (
     Mutation("of own increments the first alone seen", repeats=(None, 1)),
@@ -154,8 +155,8 @@ def suspects_of(
 ) -> Suspects:
     """The candidates for runs of one s and blocks of b coordinates, whose update has this form.
 
-    Only what relates the steps of a window can be wrong `between` them. Blocks that are drawn with
-    `replacement` may lose increments of a coordinate in a single step.
+    Only what relates the steps of a window can be wrong `between` them. Of blocks that are drawn with
+    `replacement` a single step may lose increments of a coordinate, or solve for it once.
     """
     known = mistakes(problem.kin, problem.quantities(update, s, block))
     if problem.is_svm and not problem.loss.labelled:
@@ -171,4 +172,5 @@ def suspects_of(
 
     of_this: list[int | Fraction] = [] if problem.is_svm else [Fraction(1, problem.samples), 0]
     diagonals = [Mutation(M_ON_DIAGONAL, diagonal=factor) for factor in of_this]
-    return Suspects(problem, possible([*known, *SELDOM, *diagonals]), between)
+    once = [Mutation(SOLVED_ONCE, once=True)] if replacement else []
+    return Suspects(problem, possible([*known, *SELDOM, *diagonals, *once]), between)

@@ -71,6 +71,8 @@ class Mutation:
         the start, or its rows, of `K` or with labels of `Q`, where it has as many; empty is right.
     diagonal : Factor
         K-RR: m on the diagonal of the block systems alone.
+    once : bool
+        A coordinate that a block holds several times is solved for once.
     threshold : float
         Increments whose absolute value is smaller are left out.
     """
@@ -99,6 +101,7 @@ class Mutation:
     repeats: tuple[int | None, int | None] = (None, None)
     late: Literal["", "A", "K", "Q"] = ""
     diagonal: Factor = 1
+    once: bool = False
     threshold: float = 0.0
 
     @property

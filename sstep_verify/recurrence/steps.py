@@ -209,6 +209,7 @@ def system_part(mutation: Mutation) -> Mutation:
         penalty=mutation.penalty,
         off_diagonal=mutation.off_diagonal,
         diagonal=mutation.diagonal,
+        once=mutation.once,
     )
 
 
@@ -223,6 +224,8 @@ def mutable_window(
 
     A list gets what the finisher keeps of every step.
     """
+    if mutation.once:
+        window = replace(window, draws=[list(dict.fromkeys(block)) for block in window.draws])
     with arithmetic.working():
         number, count = arithmetic.number, len(window.coordinates)
         stale, kernel = number(mutation.stale), number(mutation.kernel)

@@ -6,6 +6,7 @@ Rational arithmetic throughout, so "equal" and "different" need no tolerance.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -147,3 +148,18 @@ def test_a_mutation_that_changes_nothing_is_told_apart():
         assert run(case, "krr", s, same) == run(case, "krr", s)
 
     holds()
+
+
+def test_repeated_draws_solved_for_once_are_a_run_on_distinct_blocks():
+    once, seen = Mutation("once", once=True), Counter()
+
+    @settings(max_examples=50)
+    @given(cases(blocks_of_one=False, replacement=True), widths)
+    def holds(case, s):
+        distinct = replace(case, blocks=[list(dict.fromkeys(block)) for block in case.blocks])
+        ended = run(case, "krr", s, once)
+        assert ended == run(distinct, "krr", s)
+        seen["changed"] += ended != run(case, "krr", s)
+
+    holds()
+    assert seen["changed"]

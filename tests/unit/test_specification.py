@@ -17,7 +17,7 @@ from sstep_verify.checks.short.causes import ONE_FEWER, ONE_MORE
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.diagnosis import exponents, other_problems
 from sstep_verify.diagnosis import kernel_rows as panel
-from sstep_verify.diagnosis.candidates import PARTIAL, SELDOM
+from sstep_verify.diagnosis.candidates import PARTIAL, SELDOM, SOLVED_ONCE
 from sstep_verify.diagnosis.factors import M_ON_DIAGONAL, ROWS
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.recurrence.mutants import CATALOGUE
@@ -124,6 +124,7 @@ def test_no_sentence_names_what_does_not_exist():
         *(defect.name for defect in CATALOGUE),
         *(mutation.name for mutation in (*PARTIAL, *SELDOM)),
         M_ON_DIAGONAL,
+        SOLVED_ONCE,
         ROWS[0],
         *PANEL_MISTAKES,
         *EXPONENTS,

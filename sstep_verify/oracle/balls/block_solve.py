@@ -109,7 +109,7 @@ class RefinedBlocks:
     def _matrix(self, step: int):
         """Matrix of a step; of a mutation from the right one, which is much faster than entry by entry."""
         penalty, samples, mutation = self._system_of
-        if self._right is None:
+        if self._right is None or mutation.once:  # Its blocks are other ones.
             return self._arithmetic.matrix(
                 block_system(self._arithmetic, self._window, step, penalty, samples, mutation)
             )

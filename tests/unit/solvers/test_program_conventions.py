@@ -20,6 +20,7 @@ from sstep_verify.campaign.verdicts.family import expand
 from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 from sstep_verify.checks import contract
 from sstep_verify.checks.registry import CHECKS, cases_to_judge, verdicts_of
+from sstep_verify.diagnosis.candidates import SOLVED_ONCE
 from sstep_verify.errors import RefusedError
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
@@ -226,10 +227,14 @@ def test_with_replacement_every_step_is_judged(tmp_path, stream):
         right = judged(file(tmp_path, stream, "log", **own), "krr", "step-replay", s=s)
         assert (right.status, right.executed) == (Status.PASS, right.planned), right.reason
         assert right.planned == 53
-    wrong = file(tmp_path, stream, "log", **own | {"REPEATS": "last"})
-    verdict = judged(wrong, "krr", "step-replay", s=1, hinted=True)
-    assert verdict.status is Status.FAIL
-    assert ("assigned-once",) in [one.names for one in verdict.defects]
+    wrongs = ("last", "assigned-once", "S-3.6", 1), ("once", SOLVED_ONCE, "S-2.5", 7)
+    for repeats, name, number, most in wrongs:
+        wrong = file(tmp_path, stream, "log", **own | {"REPEATS": repeats})
+        for s in {1, most}:
+            verdict = judged(wrong, "krr", "step-replay", s=s, hinted=True)
+            assert verdict.status is Status.FAIL
+            assert (name,) in [one.names for one in verdict.defects]
+            assert number in verdict.requirements
 
 
 def test_logged_draws_that_repeat_without_replacement_are_no_steps(tmp_path):

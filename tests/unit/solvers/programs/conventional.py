@@ -2,7 +2,7 @@
 
 Variables say which: SCALE (its a times this is ours), SIGN, ORDER, COUNTS, DRAWS (the folder to take the indices
 from, mt19937, or none: a permutation that is logged), LOGS (those of mt19937 are logged), REPEATS (these are drawn
-with replacement; last: of the increments of a coordinate the last counts), SEED, FOLDER, WRITES, FILE, FIRST, FORM.
+with replacement; last: of the increments of a coordinate the last counts; once: it is solved for once), SEED, FOLDER, WRITES, FILE, FIRST, FORM.
 """
 
 import math
@@ -103,7 +103,12 @@ H *= {"windows": s, "epochs": m // b}.get(told.get("COUNTS"), 1)
 v, log, taken = [0.0] * m, [], []
 for _, block in zip(range(H), drawn(), strict=False):
     products = [sum(q * x for q, x in zip(M[i], v, strict=False)) for i in block]
-    held = list(v)
+    held, whole = list(v), block
+    if told.get("REPEATS") == "once":
+        products, block = (
+            [products[whole.index(i)] for i in dict.fromkeys(whole)],
+            list(dict.fromkeys(whole)),
+        )
     if task == "krr":
         steps = solve(
             [
@@ -117,6 +122,7 @@ for _, block in zip(range(H), drawn(), strict=False):
     else:
         (i,) = block
         v[i] = min(max(v[i] - (products[0] - 1) / M[i][i], 0.0), upper) if M[i][i] else upper
+    block = whole
     taken.append(block)
     log.append([v[i] for i in block])
 
