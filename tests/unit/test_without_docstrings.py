@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -22,21 +23,30 @@ for loss, block in ((Hinge(0.5), 1), (SquaredHinge(2.0), 1), (Ridge(0.1), 2)):
     for solver in (ReferenceSolver("float64"), ProductionSolver()):
         problem = Problem("small", data, labels, RBFKernel(0.5), loss)
         stream = IndexStream("uniform", 12, block, 40, seed=4)
-        for check in ("step-replay", "window-replay", "determinism", "sstep-equals-classical"):
-            found += [(one.check, str(one.status), one.ratio) for one in judge(solver, problem, stream, 4, checks=[check])]
+        checks = ["step-replay", "window-replay", "determinism", "sstep-equals-classical"]
+        found += [(one.check, str(one.status), one.ratio) for one in judge(solver, problem, stream, 4, checks=checks)]
 print(found)
 """
 
 
-def said(*words: str) -> str:
+def said(*words: str, **variables: str) -> str:
     """What a Python prints."""
-    return subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True).stdout
+    environment = os.environ | variables
+    command = [sys.executable, *words]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
 
-def test_a_judgement_is_the_same():
-    text = said("-OO", "-c", PROGRAM)
+@pytest.mark.parametrize("disabled", ["1", pytest.param("0", marks=pytest.mark.nightly)])
+def test_a_judgement_is_the_same(disabled):
+    """Interpreted: this Python finds no compiled loop in the cache, and compiles them for half a minute."""
+    text = said("-OO", "-c", PROGRAM, NUMBA_DISABLE_JIT=disabled)
     assert "PASS" in text
-    assert text == said("-c", PROGRAM.replace("assert False\n", ""))
+    assert text == said("-c", PROGRAM.replace("assert False\n", ""), NUMBA_DISABLE_JIT=disabled)
+
+
+def test_what_is_compiled_is_the_same():
+    program = "from sstep_verify.compiled import _add_one, compiled; print(compiled(_add_one)(1))"
+    assert said("-OO", "-c", program) == "2\n"
 
 
 @pytest.mark.parametrize("name", CHECKS)
