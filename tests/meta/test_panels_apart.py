@@ -70,9 +70,9 @@ class Apart:
         return Trajectory(request.s, request.start, np.array(iterations), np.array(alphas), panels=panels)
 
 
-def problem_of(kind: str) -> tuple[Problem, IndexStream]:
+def problem_of(kind: str, features: int) -> tuple[Problem, IndexStream]:
     generator = np.random.default_rng(0)
-    m, n = (24, 20) if kind == "rbf" else (16, 20_000)
+    m, n = (24, 20) if kind == "rbf" else (16, features)
     data = generator.standard_normal((m, n)) + 30.0 * (kind == "rbf")
     labels = np.where(generator.random(m) < 0.5, -1.0, 1.0)
     kernel = RBFKernel(0.02) if kind == "rbf" else LinearKernel()
@@ -84,7 +84,8 @@ def problem_of(kind: str) -> tuple[Problem, IndexStream]:
 
 @pytest.mark.parametrize("kind", ["rbf", "norms", "block"])
 def test_rows_that_are_not_the_only_source_of_the_kernel_fail_no_correct_solver(kind):
-    problem, stream = problem_of(kind)
+    """Products of many features differ by far more than rounding errors of a window over one panel."""
+    problem, stream = problem_of(kind, 20_000)
     solver = Apart()
     verdicts = {one.check: one for one in judge(solver, problem, stream, s=5, checks=CHECKS)}
     assert solver.differ  # The panel alone is not what the steps are made from.
@@ -92,9 +93,10 @@ def test_rows_that_are_not_the_only_source_of_the_kernel_fail_no_correct_solver(
         assert verdicts[check].status is Status.PASS, verdicts[check].reason
 
 
+@pytest.mark.usefixtures("unexplained")
 @pytest.mark.parametrize("kind", ["rbf", "norms", "block"])
 def test_what_is_wrong_beside_the_rows_fails_from_the_data(kind):
-    problem, stream = problem_of(kind)
+    problem, stream = problem_of(kind, 200)
     verdicts = {one.check: one for one in judge(Apart(1e-6), problem, stream, s=5, checks=CHECKS)}
     assert verdicts["kernel-entries"].status is Status.PASS
     assert verdicts["window-replay"].status is Status.FAIL

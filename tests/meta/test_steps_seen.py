@@ -35,6 +35,7 @@ def quantities(verdict):
     return {term.name: term for term in verdict.terms}
 
 
+@pytest.mark.usefixtures("unexplained")
 @pytest.mark.parametrize("frozen", [False, True])
 @pytest.mark.parametrize("name", CASES)
 def test_every_quantity_that_was_seen_is_missed_when_left_out(name, frozen):
@@ -51,6 +52,7 @@ def test_every_quantity_that_was_seen_is_missed_when_left_out(name, frozen):
         assert wrong.ratio > 1.0
 
 
+@pytest.mark.usefixtures("unexplained")
 @pytest.mark.parametrize("name", CASES)
 def test_an_error_of_the_detection_limit_size_is_seen_and_a_hundredth_of_it_is_not(name):
     right = verdict_of(name, False)
