@@ -24,16 +24,21 @@ LARGE = "breast_cancer_scale"
 """A data set that comes with the package, of 569 samples."""
 
 
+POINTS = "".join(f"{k % 5 - 2} 1:{k % 3 - 1} 2:{k * k % 7 / 4} 3:{k / 8}\n" for k in range(9))
+"""Few samples, whose kernel rows are soon evaluated."""
+
+
 @pytest.fixture(name="here", autouse=True)
 def _here(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    Path("points").write_text(POINTS)
     return tmp_path
 
 
 def check(*words: str, mistake: str = "") -> tuple[int, str, str]:
     line = shlex.join([sys.executable, str(PROGRAM), "{dir}", *([mistake] if mistake else [])])
-    small = ["--profile", "smoke", "--task", "krr", "--s", "7", "--set", "factorisation=lu", "--jobs", "1"]
-    return command("check", "--exec", line, *small, *words)
+    small = ["--profile", "smoke", "--on", "points", "--task", "krr", "--s", "4", "--jobs", "1"]
+    return command("check", "--exec", line, *small, "--set", "factorisation=lu", *words)
 
 
 def document(folder: str) -> dict:
