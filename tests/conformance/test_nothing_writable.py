@@ -42,11 +42,10 @@ def test_commands_work_and_say_once_that_nothing_is_kept(package, tmp_path, home
     if home == "read-only":
         (tmp_path / "home").mkdir(mode=0o555)
         variables["HOME"] = str(tmp_path / "home")
-    for words, notes in (
-        (["explain"], 1),
-        (["solve", "data", "--task", "svm-l1", "--out", "r.npz"], 1),
-        (["oracle", "data", "--task", "svm-l1", "--digits", "8"], 0),
-    ):
+    told = [(["explain"], 1), (["oracle", "data", "--task", "svm-l1", "--digits", "8"], 0)]
+    if home == "none":  # Once, since it compiles for seconds.
+        told.append((["solve", "data", "--task", "svm-l1", "--out", "r.npz"], 1))
+    for words, notes in told:
         command = [sys.executable, "-m", "sstep_verify", *words]
         ended = as_nobody(command, env=variables, cwd=work, text=True)
         assert ended.returncode == 0, ended.stderr
@@ -54,4 +53,5 @@ def test_commands_work_and_say_once_that_nothing_is_kept(package, tmp_path, home
         assert ended.stderr.count("$NUMBA_CACHE_DIR") == notes
         assert "Traceback" not in ended.stderr
     assert "later runs find them" not in ended.stdout + ended.stderr
-    assert sorted(path.name for path in work.iterdir()) == ["data", "r.npz", "r.npz.checkpoint"]
+    made = ["r.npz", "r.npz.checkpoint"] if home == "none" else []
+    assert sorted(path.name for path in work.iterdir()) == ["data", *made]
