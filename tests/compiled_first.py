@@ -13,7 +13,8 @@ def compile_part(place: int) -> None:
     """Have runs of K-SVM (worker 0) or of K-RR (worker 1) made and judged, and with them all that they call.
 
     What is read from a file may not be written to, which is a type of its own: runs on such data are made too,
-    or all ranks of a job would compile them at the same time.
+    or all ranks of a job would compile them at the same time. The workers go through the options in opposite
+    orders, so that what both of them need, each finds compiled by the other for a part.
     """
     from sstep_verify import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, Ridge, judge
     from sstep_verify.compiled import AVAILABLE
@@ -28,7 +29,8 @@ def compile_part(place: int) -> None:
     read.flags.writeable = of_file.flags.writeable = False
     block, loss = (3, Ridge(1.0)) if place else (1, Hinge(1.0))
     stream = IndexStream("uniform", 12, block, 24, seed=0)
-    for options in ({}, {"exchange": "gram"}, {"keep_gram": True}, {"update": "frozen"}, {"cache": 144}):
+    choices = [{}, {"exchange": "gram"}, {"keep_gram": True}, {"update": "frozen"}, {"cache": 144}]
+    for options in choices[:: -1 if place else 1]:
         for values in (data, sp.csr_array(data)):
             kernel = LinearKernel() if "exchange" in options else RBFKernel(0.3)
             problem = Problem("compiled", values, targets, kernel, loss)
