@@ -53,7 +53,7 @@ def judge(
     checks : sequence of str, optional
         Ids of checks, as ``sstep-verify explain`` lists them. If absent: step-replay for a solver that
         logs its steps, where these can be judged in float64, trajectory for one of level 0, window-replay
-        otherwise. The check contract always comes first.
+        otherwise, with residual-gap where weights are declared. The check contract always comes first.
     oracle : {"arb", "mpmath"}
         What computes exact values: balls of Arb, which enclose them, or mpmath, which evaluates them at
         two precisions (docs/verdicts.md), of at most 200 samples.
@@ -77,7 +77,7 @@ def judge(
     # Constants of what is imported here are computed on the way.
     restore_with_warning("before a judgement")
     from sstep_verify.checks.contract import ID as CONTRACT
-    from sstep_verify.checks.registry import checks_of
+    from sstep_verify.checks.registry import CHECKS, checks_of
     from sstep_verify.checks.shared.case import Case, loggable, told_by
     from sstep_verify.checks.step_replay import ID as STEPS
     from sstep_verify.checks.trajectory import ID as ENDS
@@ -101,7 +101,9 @@ def judge(
     ends = WINDOWS if declared.level else ENDS
     length = stream.length if iterations is None else iterations
     case = Case(problem.name, problem, stream, (s,), length, declared, oracle=oracle, **told_by(solver))
-    wanted = listed("checks", checks) or (STEPS if loggable(case) else ends,)
+    usual = STEPS if loggable(case) else ends
+    trusted = [one for one in CHECKS[usual].rests_on if CHECKS[one].applies(case, case.s_values[0])]
+    wanted = listed("checks", checks) or (usual, *trusted)
     chosen = checks_of(tuple(dict.fromkeys((CONTRACT, *wanted))))
     verdicts = judged_by({"": foreign}, case, *chosen)
     warn_if_unkept()
@@ -115,6 +117,7 @@ def judged_by(solvers: Mapping[str, Solver], case: Case, first: Check, *others: 
     """
     from sstep_verify.checks.registry import APART, verdicts_of, with_draws
     from sstep_verify.checks.shared.case import merge_requests
+    from sstep_verify.checks.together import settled
     from sstep_verify.oracle.choice import oracle_named
     from sstep_verify.runs import make_run
 
@@ -137,7 +140,7 @@ def judged_by(solvers: Mapping[str, Solver], case: Case, first: Check, *others: 
         return verdicts
     for check in others:
         verdicts += verdicts_of(check, case, runs, oracle) or [_nothing_judged(check, case)]
-    return verdicts
+    return settled(case, verdicts)
 
 
 def _ended(runs: Mapping[str, Trajectory], verdicts: Sequence[Verdict]) -> bool:

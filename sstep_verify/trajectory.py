@@ -16,6 +16,9 @@ OWN_RULE = ("tolerance", "stagnation", "precision")
 STOPS = ("iterations", "observer", *OWN_RULE)
 """Every reason for which a run ends that made what it was asked for, see `Trajectory.stopped`."""
 
+FILLED = ("length", "start", "s", "recorded iterations", "first a")
+"""`Trajectory.filled` of a solver that returns its final a and nothing else."""
+
 RAISED = "raised"
 """`Trajectory.stopped` of a run whose solver raised an error, which is `Trajectory.raised`."""
 
@@ -173,6 +176,12 @@ class Trajectory:
         for the first a. All are known if absent.
     drawn : ndarray of int64, shape (H, b), optional
         Coordinates that the run says it drew, of a solver that does not take them.
+    filled : tuple of str
+        Items of the check contract, such as length, that whoever recorded the run took from the request:
+        the solver states none of them, so they are no evidence on it.
+    returned : str
+        Type of the numbers in which the solver returned its a, where that was converted for `alphas`; empty
+        if these are as they came.
     altered : tuple of str
         What it left of the floating-point environment that is not as IEEE arithmetic has it by default, on
         any of its ranks, in the words of `sstep_verify.floating_point`; read again by whoever had it
@@ -198,6 +207,8 @@ class Trajectory:
     received: np.ndarray | None = None
     known: np.ndarray | None = None
     drawn: np.ndarray | None = None
+    filled: tuple[str, ...] = ()
+    returned: str = ""
     asked: Asked | None = None
     altered: tuple[str, ...] = ()
     raised: Raised | None = None

@@ -75,6 +75,12 @@ class Why(StrEnum):
     """The run, or the judgement, was made in another arithmetic than that of IEEE 754."""
     UNKNOWN_CLAIM = "unknown_claim"
     """The run reports a value of a name that the check does not know."""
+    FILLED_IN = "filled_in"
+    """What is compared was taken from the request, not from the solver."""
+    ON_TRUST = "on_trust"
+    """What the run recorded was taken as given, and the check that judges it did not pass."""
+    OWN_DRAWS = "own_draws"
+    """The steps are compared with the draws that the run itself logged."""
     NEEDS_BALLS = "needs_ball_oracle"
     """The chosen oracle cannot certify it."""
 
@@ -98,6 +104,8 @@ class NoteKind(StrEnum):
     RELATIVE = "relative"
     """Of a vector that was handed over. Detail: what was measured over the optimal value or the norm of the
     optimum, at most, and the tolerance."""
+    FILLED = "filled_in"
+    """Items of the request that the solver does not state. Detail: their names."""
     OTHER_RUN = "other_run"
     """The run made again for the float64 screen had another alpha. Detail: the first such iteration."""
     EVALUATED = "evaluated"

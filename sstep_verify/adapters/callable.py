@@ -13,7 +13,7 @@ import numpy as np
 
 from sstep_verify.errors import InputError, RefusedError, ResultError
 from sstep_verify.protocol import Declaration, Observer, RunRequest, adapter, called
-from sstep_verify.trajectory import Trajectory
+from sstep_verify.trajectory import FILLED, Trajectory
 
 PRECISIONS = ("float32", "float64")
 
@@ -48,27 +48,37 @@ def record(
 
     `initial` (m,) is the state at iteration 0; ``advance(a, begin, end)`` returns the state at
     iteration `end`, given the one at `begin`. `observe` is called at every recorded iteration;
-    returning True ends the run there.
+    returning True ends the run there. All items of the record but the states are those of the request.
     """
     states, stops, seconds, stopped = [initial], request.stops, 0.0, "iterations"
+    types: list[np.dtype] = []
     for place, stop in enumerate(stops):
         if place:
             clock = perf_counter()
-            states.append(kept(advance(states[-1], stops[place - 1], stop)))
+            made = advance(states[-1], stops[place - 1], stop)
             seconds += perf_counter() - clock
+            types.append(made.dtype)
+            states.append(kept(made))
         if observe is not None and observe(stop, states[-1]):
             stopped = "observer"
             break
-    made = stops[: len(states)]
+    reached = stops[: len(states)]
     return Trajectory(
         s=request.s,
         start=request.start,
-        iterations=np.array(made, dtype=np.int64),
+        iterations=np.array(reached, dtype=np.int64),
         alphas=np.array(states),
-        counters={"windows": -(-made[-1] // request.s)},
+        counters={"windows": -(-reached[-1] // request.s)},
         timers={"run": seconds},
         stopped=stopped,
+        filled=FILLED,
+        returned=str(min(types, key=_digits)) if types else "",
     )
+
+
+def _digits(held: np.dtype) -> int:
+    """Binary digits of the numbers of a type; of whole numbers none is a fraction's."""
+    return np.finfo(held).nmant if held.kind == "f" else 0
 
 
 def observed(

@@ -5,10 +5,12 @@ iterations made are those asked for, unless its observer or its own rule ended i
 index stream are those asked for; a is recorded exactly where it was to be, in ascending order; the first a
 is a0 as the declared precision holds it; a has the shape (k, m) and no narrower type than declared; all
 values are finite; no input array was changed; the reason given for stopping is the true one, and of a plain
-run one for which it may end, where these are known; declared weights are recorded, in their shape; panels
-have the shapes they must have. A declared panel or count that a run does not give is said to be unproved,
-and so are weights that are said to be formed again: within their rounding those carried on cannot be told
-from them. The bound is 0.
+run one for which it may end, where these are known; declared weights are recorded, in their shape; counts
+are whole numbers; panels have the shapes they must have. Items that an adapter took from the request, since
+a function or program states none of them, are no evidence: they are named, and not counted. The type is
+that in which a came back. A declared panel or count that a run does not give is said to be unproved, and so
+are weights that are said to be formed again: within their rounding those carried on cannot be told from
+them. The bound is 0.
 
 A value that is not finite is a FAIL wherever no correct run can form a number beyond the largest of the
 declared precision, and so is an error that a solver of K-RR raises wherever no factorisation of a correct
@@ -52,7 +54,7 @@ FINITE = "finite"
 LENGTH, RECORDED, STOP = "length", "recorded iterations", "stop reason"
 ITEMS = (
     LENGTH, "start", "s", RECORDED, "first a", "shape", "type", FINITE, "inputs", STOP, "weights",
-    "panels",
+    "counts", "panels",
 )  # fmt: skip
 """Items held against the request."""
 
@@ -110,7 +112,15 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
     beyond = bool(broken) and all(one.item == FINITE or one.run in ended for one in violations)
     promised = not beyond or any(finite_promised(case, runs[key][0]) for key in broken)
     planned, count = len(runs) * len(ITEMS), len(violations)
+    filled = tuple(dict.fromkeys(name for run, _ in runs.values() for name in run.filled))
+    executed = planned - sum(len(run.filled) for run, _ in runs.values())
     steps = sum(asked.iterations for _, asked in runs.values())
+    stated = sum(asked.iterations for run, asked in runs.values() if LENGTH not in run.filled)
+    why = Why.FILLED_IN if steps else Why.NO_STEPS
+    terms = (
+        planted_term("a stated length that is short", stated, 0.0, planned, executed, why),
+        planted_term("a value that is not finite", steps, 0.0, planned, executed, Why.NO_STEPS),
+    )
     first = next((runs[one.run][0] for one in violations if one.item == FINITE), None)
     step = _step_not_finite(case, first) if first is not None else None
     finding = Finding(
@@ -129,8 +139,9 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
         units="violations",
         bound_origin="" if promised else "bounds/largest_number",
         planned=planned,
-        executed=planned,
-        terms=(planted_term("a stated length that is short", steps, 0.0, planned, planned, Why.NO_STEPS),),
+        executed=executed,
+        terms=terms,
+        required=terms[1:],
         signs=[_sign(runs, one) for one in violations][:1],
         claimed=False,
         violations=tuple(violations),
@@ -138,7 +149,11 @@ def _judge(case: Case, s: int, runs: dict[str, tuple[Trajectory, Asked]]) -> Ver
             RunError(key, error.kind, error.message, error.kind in QUOTED, error.frames, error.said)
             for key, error in raised
         ),
-        notes=(Note(NoteKind.UNPROVED, unproved),) if unproved else (),
+        notes=tuple(
+            Note(kind, names)
+            for kind, names in ((NoteKind.UNPROVED, unproved), (NoteKind.FILLED, filled))
+            if names
+        ),
         coverage=Coverage("run", len(runs), len(runs)),
     )
     if step is None or not verdict.requirement or violations[0].item != FINITE:
@@ -188,6 +203,10 @@ def faults_of(declaration: Declaration, trajectory: Trajectory, asked: Asked) ->
         if weights is None or np.shape(weights) != wanted:
             found = "none" if weights is None else str(np.shape(weights))
             yield Violation("", "weights", found, str(wanted))
+    for name, made in trajectory.counters.items():
+        if isinstance(made, bool) or not isinstance(made, int | np.integer):
+            yield Violation("", "counts", f"{made} ({type(made).__name__})", "a whole number", name)
+            break
     for begin, panel in trajectory.panels.items():
         columns, among = np.asarray(panel.columns), panel.among
         wanted = (columns.size, asked.initial.size if among is None else np.size(among))
@@ -237,7 +256,8 @@ def _of_values(declaration: Declaration, trajectory: Trajectory, asked: Asked) -
     wanted = (len(trajectory.iterations), asked.initial.size)
     if alphas.shape != wanted:
         yield Violation("", "shape", str(alphas.shape), str(wanted))
-    held_in, needed = alphas.dtype, TYPES[declaration.precision]
+    held_in = np.dtype(trajectory.returned) if trajectory.returned else alphas.dtype
+    needed = TYPES[declaration.precision]
     if isinstance(trajectory.alphas, np.ma.MaskedArray):
         yield Violation("", "type", "a masked array", "a plain array")
     elif held_in.kind != "f" or np.finfo(held_in).nmant < np.finfo(needed).nmant:

@@ -221,11 +221,13 @@ def gates_of(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
 def deciders(case: Case) -> tuple[str, ...]:
     """Ids of the checks that decide whether an s of a case is right, the sharpest that its solver allows.
 
-    That a program writes down rounded results, which its ends alone are judged by, is known after its runs.
+    With them go those that the sharpest rests on. That a program writes down rounded results, of which the
+    ends are judged and no steps, is known after its runs.
     """
     if loggable(case):
         return (STEPS,)
-    return (WINDOWS, ENDS) if case.formulas.level else (ENDS,)
+    trusted = CHECKS[WINDOWS].rests_on
+    return (WINDOWS, *trusted, ENDS) if case.formulas.level else (ENDS,)
 
 
 def case_of(check: Check, case: Case) -> Case:

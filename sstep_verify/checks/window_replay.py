@@ -16,7 +16,8 @@ too. A solver that is run anew for every length gives windows between the result
 fails only where the longer run is beyond its bound from its own start as well
 (sstep_verify/checks/window/ends_apart.py). The kernel is that of the data; kernel-entries judges rows that
 a solver exposes. The steps of a solver that makes them from maintained weights are replayed from alpha and
-these weights, which residual-gap judges.
+these weights, which residual-gap judges: unless that passed the run, stale product and window boundary
+are not tested.
 
 The status of a verdict is found in three places. `Finding.status` compares one value with its bound,
 `verdict_from` turns a PASS that could have shown nothing into VACUOUS, and `joined` adds the continued run.
@@ -43,6 +44,7 @@ from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.checks.window.screen import SCREEN, Screen, requests, screen
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
+from sstep_verify.quantities import BOUNDARY, STALE
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Coverage, Hint, HintKind, Note, NoteKind, Place, Status, Verdict, Why
 
@@ -206,6 +208,7 @@ CHECK = Check(
     runs=runs,
     continued=continued,
     judge=judge,
+    rests_on={"residual-gap": (STALE, BOUNDARY)},
     bounds=("bounds/window/svm", "bounds/window/ridge", "bounds/screen"),
     level=1,
     affordable=replayable,

@@ -77,6 +77,9 @@ WHY = {
     Why.DRAWS_DIFFER: "Not judged: the runs drew different coordinates, so they cannot be compared.",
     Why.ALTERED: "Not decided: the arithmetic was not that of IEEE 754 in round-to-nearest.",
     Why.UNKNOWN_CLAIM: "Not decided: the run reports a value whose name is unknown.",
+    Why.FILLED_IN: "Nothing was compared: the solver states none of it.",
+    Why.ON_TRUST: "Not tested: what the run recorded was taken as given.",
+    Why.OWN_DRAWS: "Nothing was compared: the run itself logged the draws that it is compared with.",
     Why.NEEDS_BALLS: "Not decided: the chosen oracle cannot certify it; use the ball oracle.",
 }
 """Why a verdict decides nothing, by `Why`."""
@@ -90,6 +93,9 @@ TERM_WHY = {
     Why.NOT_APPLICABLE: "does not apply here",
     Why.OUT_OF_RANGE: "numbers would leave the range",
     Why.NO_BOUND: "no finite bound",
+    Why.FILLED_IN: "the solver does not state it",
+    Why.ON_TRUST: "made from recorded values that no check passed",
+    Why.OWN_DRAWS: "compared with the draws that the run itself logged",
 }
 """Why a quantity was not tested, by `Why`."""
 
@@ -108,6 +114,7 @@ ITEMS = {
     "inputs": "it changed what it was given or shares: {found}",
     "stop reason": "it stopped by {found}, expected {asked}",
     "weights": "the declared weights have the shape {found}, expected {asked}",
+    "counts": "the count of {detail} is {found}, expected {asked}",
     "panels": "the panel of iteration {detail} has {found}, expected {asked}",
 }
 """What is said of each violated item of the contract."""
@@ -124,6 +131,9 @@ NOTES: dict[NoteKind, Callable[..., str]] = {
     NoteKind.OWN_WORD: lambda: "The solver counted its messages itself; nothing else observed them.",
     NoteKind.RELATIVE: lambda over, tolerance: (
         f"Relative to the optimum it is at most {over:.2g}; the tolerance is {tolerance:g}."
+    ),
+    NoteKind.FILLED: lambda *names: (
+        f"Taken from the request, not stated by the solver: {', '.join(names)}."
     ),
     NoteKind.OTHER_RUN: lambda iteration: (
         f"Made again for the float64 screen, the run has another alpha after iteration {iteration:.0f}."
@@ -281,7 +291,9 @@ def first_line(verdict: Verdict) -> str:
     if verdict.why is not None:
         return " ".join([WHY[verdict.why], *_undecided(verdict)])
     if verdict.check == "contract":
-        return f"{counted(verdict.coverage.of if verdict.coverage else 0, 'run')} made as requested."
+        runs = counted(verdict.coverage.of if verdict.coverage else 0, "run")
+        filled = any(note.kind is NoteKind.FILLED for note in verdict.notes)
+        return f"{runs} made as requested{', as far as the solver states it' * filled}."
     if verdict.place is not None and verdict.place.item in CONTRADICTIONS:
         words = CONTRADICTIONS[verdict.place.item](verdict, verdict.place)
         return f"{words[:1].upper()}{words[1:]}."

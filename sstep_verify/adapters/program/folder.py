@@ -29,7 +29,10 @@ from sstep_verify.adapters.program.translate import Translation
 from sstep_verify.errors import NoResultError, RefusedError, counted
 from sstep_verify.files.paths import kind_of
 from sstep_verify.protocol import RunRequest
-from sstep_verify.trajectory import Trajectory
+from sstep_verify.trajectory import FILLED, Trajectory
+
+BESIDE = {"log": FILLED[1:], "trace": FILLED[1:4], "final": FILLED}
+"""Items of a run that a program's result does not state, by what it writes: a log has a row a step."""
 
 SHOWN = 5
 """Names of files that a message lists."""
@@ -146,6 +149,7 @@ def read_printed(
         alphas=final[None],
         rounding=rounding[None],
         known=known if printed.first else None,
+        filled=FILLED,
     )
 
 
@@ -218,6 +222,7 @@ def read_exchanged(
         log=ours["log"][0] if request.log and "log" in ours and not described.rounded else None,
         rounding=rounding if described.rounded else None,
         drawn=drawn,
+        filled=BESIDE[kind],
     )
 
 

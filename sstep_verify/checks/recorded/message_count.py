@@ -78,14 +78,15 @@ def _judge(
     is, stands in both. A single window has no verdict: nothing tells it from the set-up. A solver that
     counts nothing is INCONCLUSIVE.
     """
-    counts, steps, windows = whole.counters, whole.length, _windows(whole.length, s)
+    counts, steps, windows = _whole_numbers(whole), whole.length, _windows(whole.length, s)
     due: tuple[str, ...] = COUNTED
     if _declared(case).kind != PER_WINDOW:
         expected = expected_counts(case, s, whole)
     elif half is None:
         return
     else:
-        counts = {name: counts[name] - half.counters[name] for name in counts.keys() & half.counters.keys()}
+        earlier = _whole_numbers(half)
+        counts = {name: counts[name] - earlier[name] for name in counts.keys() & earlier.keys()}
         steps, windows = steps - half.length, windows - _windows(half.length, s)
         due, expected = ("collectives",), [{"collectives": windows}]
     known = [name for name in due if name in counts and name in expected[0]]
@@ -123,6 +124,11 @@ def _judge(
         ][:1],
         notes=() if seen else (Note(NoteKind.OWN_WORD),),
     )
+
+
+def _whole_numbers(run: Trajectory) -> dict[str, int]:
+    """The counts of a run without a limit of size: numbers of a narrow type wrap, or round, in a sum."""
+    return {name: int(count) for name, count in run.counters.items()}
 
 
 def _others(case: Case, trajectory: Trajectory) -> list[Finding]:

@@ -217,6 +217,9 @@ class Check:
         one judges on the problem as it is held, in IEEE arithmetic (`held`, `registry`).
     continued : callable
         ``continued(case, trajectories)`` gives the runs that begin from what those recorded, by key.
+    rests_on : mapping of str to tuple of str
+        Ids of checks that judge what this one takes as recorded, where they apply, each with the quantities
+        of a step that this hides: they are not tested until that check has passed the same run.
     bounds : tuple of str
         Modules that derive its bound, by their paths; none where what is compared must agree exactly.
     vacuous : str
@@ -250,6 +253,7 @@ class Check:
     runs: Callable[[Case], dict[str, RunRequest]]
     judge: Callable[[Case, Mapping[str, Trajectory], Oracle], list[Verdict]]
     continued: Callable[[Case, Mapping[str, Trajectory]], dict[str, RunRequest]] = no_continued_runs
+    rests_on: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
     bounds: tuple[str, ...] = ()
     vacuous: str = (
         "every comparison holds, but on this very input it would have held with the planted defect too, so "

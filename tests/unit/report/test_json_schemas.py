@@ -12,8 +12,8 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 4": "afda648d2aeb73d0eea5f68abf450de1bd85d56b86d9433a1d26b32ea042ee17",
-    "results 4": "0b7d59804ff66ddd8607ec64633c07807c42f2ec500a53e6b9edc2914edf39e3",
+    "artefact 4": "3854215788765cfbd5c637daac6997c28ed494e603918c7dfe6f0d55a22c054a",
+    "results 4": "bcf4393b1eff03da48121a7c64af371fc6b13afceab2b61e27026ceaa9e54800",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }

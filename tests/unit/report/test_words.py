@@ -136,6 +136,19 @@ KINDS = {
         "contract", PASS, 0.0, 0.0, coverage=Coverage("run", 8, 8),
         notes=(Note(NoteKind.UNPROVED, ("count of words",)),),
     ),
+    "contract, of a function": verdict(
+        "contract", PASS, 0.0, 0.0, coverage=Coverage("run", 8, 8),
+        notes=(Note(NoteKind.FILLED, ("length", "s")),),
+        terms=(Term("a stated length that is short", VACUOUS, math.inf, 5, 3, 0, why=Why.FILLED_IN),),
+    ),
+    "taken on trust": verdict(
+        "window-replay", PASS, place=Place(8, 16, 3), coverage=Coverage("window", 38, 38),
+        terms=(Term("stream", VACUOUS, math.inf, 5, 5, 0, why=Why.OWN_DRAWS),),
+    ),
+    "weights taken on trust": verdict(
+        "window-replay", VACUOUS, why=Why.ON_TRUST,
+        terms=(Term("stale-product", VACUOUS, math.inf, 5, 5, 0, why=Why.ON_TRUST),),
+    ),
     "conventions": verdict(
         "window-replay", FAIL, 1.0, 0.1, place=Place(0, 8),
         hints=(Hint(HintKind.CONVENTION, ('scale = "m"',)), Hint(HintKind.DRAWS, ("cyclic",)), Hint(HintKind.DRAWS)),
