@@ -39,8 +39,16 @@ from sstep_verify.verdict import Place, Status, Term, Verdict, Why
 
 ID = "metamorphic-exact"
 
+FAILED = "failed"
+"""Key of the evidence: names of the relations whose runs differ."""
+
 ROWS_LOOKED_AT = 64
 """Drawn samples among which the RBF kernel is searched for an entry off the diagonal."""
+
+
+def of_one_s(s: int) -> tuple[int, ...]:
+    """The s of the runs that are compared."""
+    return (s,)
 
 
 def applies(case: Case, s: int) -> bool:
@@ -130,7 +138,7 @@ def _judge_run(
         planned=sum(term.planned for term in terms),
         executed=sum(term.decided for term in terms),
         terms=ordered,
-        evidence={"relations": claims, "failed": list(failed)},
+        evidence={"relations": claims, FAILED: list(failed)},
         signs=list(failed)[:1],
     )
 
@@ -182,4 +190,5 @@ CHECK = Check(
     given=True,
     level=1,
     applies=applies,
+    relates=of_one_s,
 )

@@ -3,8 +3,10 @@
 In exact arithmetic the two methods have the same iterates. Each run may leave them by bound C, so the
 difference of the two is at most the sum: this is the check trajectory at s, with the run of s = 1 and its
 bound in the place of the exact one. No oracle enters the measured value: both sides come from the solver.
-The bound is nevertheless that of either form against the exact trajectory, so a mistake that both runs
-share is left to the check trajectory.
+The bound is that of either form against the exact trajectory. Where the classical run certainly left that,
+both share a mistake, which is left to other checks; a clip of the exact run is then perhaps none of these,
+and the bound is what steps on the values of these runs may round (sstep_verify/checks/short/runs.py). Runs
+of which the check of the steps failed are not decided.
 """
 
 from __future__ import annotations
@@ -46,6 +48,11 @@ def applies(case: Case, s: int) -> bool:
     return s > 1
 
 
+def with_classical(s: int) -> tuple[int, ...]:
+    """The s of the runs that are compared."""
+    return (s, 1)
+
+
 def runs(case: Case) -> dict[str, RunRequest]:
     """The runs of every s that is judged, by key."""
     return runs_of_every_s(case, _requests)
@@ -68,4 +75,5 @@ CHECK = Check(
     level=0,
     applies=applies,
     bounded=has_bound,
+    relates=with_classical,
 )

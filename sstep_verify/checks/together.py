@@ -1,9 +1,13 @@
-"""Verdicts on a case, looked at together: what one takes as given is not tested until another passed it.
+"""Verdicts on a case, looked at together: what one takes as given, and what two runs say of each other.
 
 A check that starts from something that the run recorded, and does not judge it, names the check that does
 (`Check.rests_on`). Until that has passed on the same run, the quantities that the record hides are not
 tested. Nor is the index stream where the run itself logged what it drew, for then its steps are compared
 with its own word.
+
+A relation between runs (`Check.relates`) is decided for runs that are correct by themselves only. Where the
+check of their steps failed, the relation is not decided, and what it found is evidence of that failure.
+Where no such check decided, the relation does, and says so.
 """
 
 from __future__ import annotations
@@ -12,15 +16,66 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from sstep_verify.checks.registry import CHECKS
+from sstep_verify.checks.metamorphic_exact import FAILED
+from sstep_verify.checks.registry import CHECKS, gates_of
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.quantities import STREAM, required_quantities
-from sstep_verify.verdict import Status, Term, Verdict, Why
+from sstep_verify.verdict import (
+    PLACE,
+    Hint,
+    HintKind,
+    Note,
+    NoteKind,
+    Status,
+    Term,
+    Verdict,
+    Why,
+)
+
+
+def related(found: Sequence[Verdict], verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """The verdicts that a check found, relations among them seen with all verdicts on the same runs."""
+    known = list(verdicts)
+    return [_related(one, known) for one in found]
+
+
+def _related(verdict: Verdict, verdicts: Sequence[Verdict]) -> Verdict:
+    relates = CHECKS[verdict.check].relates
+    if relates is None or not verdict.executed:
+        return verdict
+    gates, compared = gates_of(verdicts), relates(verdict.s)
+    of_steps = [one for one in verdicts if one.check in gates and one.s in compared]
+    failed = next((one for one in of_steps if one.status is Status.FAIL), None)
+    if failed is not None:
+        return replace(
+            verdict,
+            status=Status.VACUOUS,
+            why=Why.WRONG_BY_ITSELF,
+            place=None,
+            defects=(),
+            diagnosed=False,
+            requirement="",
+            hints=(),
+            evidence={key: value for key, value in verdict.evidence.items() if key != PLACE},
+            notes=(*verdict.notes, Note(NoteKind.SEE, (failed.check, failed.s))),
+        )
+    passed = {one.s for one in of_steps if one.status is Status.PASS}
+    if passed.issuperset(compared):
+        return verdict
+    return replace(verdict, notes=(*verdict.notes, Note(NoteKind.DECIDES)))
 
 
 def settled(case: Case, verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """The verdicts on a case without the quantities that they take on trust, in their order."""
-    return [_without_trust(case, one, verdicts) for one in verdicts]
+    """All verdicts on a case, in their order, without what is taken on trust, with hints of each other."""
+    found = [_without_trust(case, one, verdicts) for one in verdicts]
+    for one in verdicts:
+        differ = one.evidence.get(FAILED)
+        if one.why is Why.WRONG_BY_ITSELF and differ:
+            check, s = next(note.detail for note in one.notes if note.kind is NoteKind.SEE)
+            hint = Hint(HintKind.SCALED_RUNS, tuple(map(str, differ)))  # type: ignore[call-overload]
+            first = next(k for k, other in enumerate(found) if (other.check, other.s) == (check, s))
+            found[first] = replace(found[first], hints=(*found[first].hints, hint))
+    return found
 
 
 def _without_trust(case: Case, verdict: Verdict, verdicts: Iterable[Verdict]) -> Verdict:

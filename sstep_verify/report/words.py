@@ -78,6 +78,7 @@ WHY = {
     Why.ALTERED: "Not decided: the arithmetic was not that of IEEE 754 in round-to-nearest.",
     Why.UNKNOWN_CLAIM: "Not decided: the run reports a value whose name is unknown.",
     Why.FILLED_IN: "Nothing was compared: the solver states none of it.",
+    Why.WRONG_BY_ITSELF: "Not decided: wrong by itself.",
     Why.ON_TRUST: "Not tested: what the run recorded was taken as given.",
     Why.OWN_DRAWS: "Nothing was compared: the run itself logged the draws that it is compared with.",
     Why.NEEDS_BALLS: "Not decided: the chosen oracle cannot certify it; use the ball oracle.",
@@ -134,6 +135,13 @@ NOTES: dict[NoteKind, Callable[..., str]] = {
     ),
     NoteKind.FILLED: lambda *names: (
         f"Taken from the request, not stated by the solver: {', '.join(names)}."
+    ),
+    NoteKind.SEE: lambda check, s: "",  # The first line says it.
+    NoteKind.DECIDES: lambda: (
+        "No check of the steps decided on all of these runs, so this comparison decides."
+    ),
+    NoteKind.THESE_RUNS: lambda: (
+        "Both runs leave the exact trajectory; the bound is what steps on their own values may round."
     ),
     NoteKind.OTHER_RUN: lambda iteration: (
         f"Made again for the float64 screen, the run has another alpha after iteration {iteration:.0f}."
@@ -235,6 +243,9 @@ HINTS: dict[HintKind, Callable[..., str]] = {
         else "If the program draws its coordinates itself, declare that under [stream]."
     ),
     HintKind.VALUE_OF_EARLIER: lambda of: f"The wrong values are those of alpha at iteration {of:.0f}.",
+    HintKind.SCALED_RUNS: lambda *relations: (
+        f"Runs of scaled problems differ too ({', '.join(relations)}): an absolute constant may act."
+    ),
     HintKind.SMALL_PROBLEMS: lambda most: f"Defects are looked for up to m = {most:.0f} only.",
 }
 """What each hint says."""
@@ -288,6 +299,8 @@ def first_line(verdict: Verdict) -> str:
         hidden = [term for term in verdict.terms if not term.seen]
         decisive = [term for term in hidden if term.name in required_quantities(verdict.s)] or hidden[:1]
         return f"The run could not have shown an error in: {not_tested(decisive)}."
+    if see := next((one.detail for one in verdict.notes if one.kind is NoteKind.SEE), None):
+        return f"Not decided: wrong by itself, see {see[0]} of s = {see[1]}."
     if verdict.why is not None:
         return " ".join([WHY[verdict.why], *_undecided(verdict)])
     if verdict.check == "contract":

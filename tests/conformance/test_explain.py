@@ -133,7 +133,7 @@ def _after(output: str, words: str) -> str:
 
 def test_json_is_one_object_that_says_what_the_lines_say(report, monkeypatch):
     monkeypatch.chdir(report)
-    verdict = next(one for one in verdicts_of(report, "FAIL") if one["check"] == "sstep-equals-classical")
+    verdict = next(one for one in verdicts_of(report, "FAIL") if one["check"] == "trajectory")
     path = verdict["replay"].split()[-1]
     code, output, _ = command("explain", "--again", path, "--json")
     replayed = json.loads(output)
@@ -145,7 +145,7 @@ def test_json_is_one_object_that_says_what_the_lines_say(report, monkeypatch):
     assert code == 0
     assert explained["verdicts"] == replayed["stored"]
     assert explained["again"] == f"sstep-verify explain --again {path}"
-    assert explained["explanation"]["check"] == "sstep-equals-classical"
+    assert explained["explanation"]["check"] == "trajectory"
     _, output, _ = command("explain", "--json")
     assert set(json.loads(output)) == set(CHECKS)
     _, output, _ = command("explain", "box", "--json")

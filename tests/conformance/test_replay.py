@@ -17,7 +17,11 @@ from sstep_verify.report.write import write_report
 def test_every_failure_leaves_an_artefact_and_no_other_verdict_does(report):
     failed = verdicts_of(report, "FAIL", "INCONCLUSIVE")
     assert {(verdict["check"], verdict["s"]) for verdict in failed} == {
-        (check, s) for check in ("window-replay", "trajectory", "sstep-equals-classical") for s in (4, 16)
+        (check, s) for check in ("window-replay", "trajectory") for s in (4, 16)
+    }
+    undecided = verdicts_of(report, "VACUOUS")
+    assert {(one["check"], one["s"], one["why"]) for one in undecided} == {
+        ("sstep-equals-classical", s, "wrong_by_itself") for s in (4, 16)
     }
     named = [
         verdict["replay"].removeprefix("sstep-verify explain --again artefacts/") for verdict in failed

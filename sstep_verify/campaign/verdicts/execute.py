@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -39,7 +39,7 @@ from sstep_verify.checks.metamorphic_exact import ID as SAME_BITS
 from sstep_verify.checks.registry import case_of, cases_to_judge, verdicts_of, with_draws
 from sstep_verify.checks.shared.case import Case, Check, told_by
 from sstep_verify.checks.shared.outcome import nothing_compared
-from sstep_verify.checks.together import settled
+from sstep_verify.checks.together import related, settled
 from sstep_verify.oracle.choice import oracle_named
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.draws import GENERATORS
@@ -143,7 +143,7 @@ class _Judged:
             # What an earlier check has named, or found nothing for, is not looked for again.
             asked = replace(case_of(check, case), diagnose=case.diagnose and not _told(verdicts))
             begin = time.perf_counter()
-            verdicts += self._checked(check, asked, made)
+            verdicts += self._checked(check, asked, made, verdicts)
             seconds[check.id] = round(time.perf_counter() - begin, 6)
         verdicts += left_out(case, ids, family.minimum_windows)
         verdicts += not_kept(case, ids, solver.declaration)
@@ -188,8 +188,10 @@ class _Judged:
         hold_draws(kept, self.case)
         return Again(kept), kept.remarks
 
-    def _checked(self, check: Check, case: Case, made: RunsMade) -> list[Verdict]:
-        """The verdicts of a check, with artefacts and hints."""
+    def _checked(
+        self, check: Check, case: Case, made: RunsMade, earlier: Sequence[Verdict]
+    ) -> list[Verdict]:
+        """The verdicts of a check, seen with those of the checks before, with artefacts and hints."""
         verdicts: list[Verdict] = []
         oracle, runs = self.shared.oracle, made.trajectories
         for drawn, same in cases_to_judge(check, case, runs):
@@ -198,7 +200,7 @@ class _Judged:
             if message.outcome is None:
                 self.failures.append(message)
                 continue
-            found = message.outcome
+            found = related(message.outcome, [*earlier, *message.outcome])
             if any(one.status in UNSETTLED for one in found):
                 from sstep_verify.campaign.verdicts.other_conventions import name_conventions
 

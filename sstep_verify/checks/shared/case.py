@@ -234,6 +234,8 @@ class Check:
     bounded : callable
         Of (case, s): whether runs of the declared form have a bound at all; where they have none nothing
         need have been compared.
+    relates : callable, optional
+        Of s: the s of the runs that it compares with each other, which must be correct by themselves.
     primary : bool
         Whether it judges the steps of a run: an s is right only if a primary check passed it.
     by_windows : bool
@@ -263,6 +265,7 @@ class Check:
     applies: Callable[[Case, int], bool] = every_run
     affordable: Callable[[Case, int], bool] = every_run
     bounded: Callable[[Case, int], bool] = every_run
+    relates: Callable[[int], tuple[int, ...]] | None = None
     primary: bool = False
     by_windows: bool = False
     all_runs: bool = False

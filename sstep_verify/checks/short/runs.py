@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -180,6 +181,33 @@ class ShortTruth:
             norm = self._norm_entries(known), self.places, sizes, problem.samples, problem.ridge.penalty
             sizes = np.array([energy_reach(*norm)])
         return replace(bound, radius=(radius + sizes) * OUTWARD, written=sizes)
+
+    def of_these_runs(self, bound: TrajectoryBound, runs: Sequence[np.ndarray], s: int) -> TrajectoryBound:
+        """A bound of the difference of two runs that leave the exact trajectory, from their states, (k, m).
+
+        That of correct runs is 0 where these are clipped, as others need not be. What all steps may round
+        that are made from values of this size is allowed besides. No mistake is known to keep it, so it is
+        no proved bound: a recurrence that amplifies a rounding by more than its own values grow may exceed
+        it.
+        """
+        from sstep_verify.diagnosis.search import mistaken_reach
+
+        problem, steps = self._problem, short_length(self.case)
+        with np.errstate(over="ignore"):
+            largest = np.max([np.abs(states).max(axis=0) for states in runs], axis=0).astype(np.float64)
+        if problem.is_svm:
+            formulas = self.case.formulas
+            reach = mistaken_reach(problem, formulas, self.entries, self.places, largest, steps, s)
+            return replace(bound, radius=np.maximum(bound.radius, 2 * reach))
+        usual = max(float(np.abs([float(one) for one in state]).max()) for state in self._states)
+        return replace(
+            bound, radius=bound.radius * max(float(largest.max()) / usual if usual else 1.0, 1.0)
+        )
+
+    @cached_property
+    def _states(self) -> list[Any]:
+        """The exact states that are known."""
+        return list(self.exact.states.values())
 
     def effects(self, s: int, known: np.ndarray | None = None) -> dict[int, dict[str, Effect]]:
         """What leaving out and scaling each term of the s-step recurrence does, by point and term."""

@@ -20,6 +20,9 @@ from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, TAIL,
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Defect, Note, NoteKind, Place, Status, Verdict, Why
 
+THESE = "bound_of_these_runs"
+"""Key of whether the bound at a point is that of runs which leave the exact trajectory."""
+
 WRITTEN = "rounding_of_printed_digits"
 """Key of the largest rounding that exceeds all of the run's own at a point; for how many values, of all."""
 
@@ -43,6 +46,7 @@ def compared_at(
             for steps, recorded in runs.items()
         ]
     )
+    these = False
     states, window = [recorded.at(iteration) for recorded in runs.values()], Window(0, iteration)
     for state in reversed(states):  # what is not finite in the classical run is told before what differs
         unfit = _unfit(truth, iteration, state, states[1] if classical else None)
@@ -53,9 +57,11 @@ def compared_at(
             if promised:
                 return replace(unfit, window=window, details=details)
             return unbounded(unfit.lower, window=window, details=details, why=Why.OVERFLOW)
+    if classical and _left(truth, iteration, states[1], classical, known):
+        bound, these = truth.of_these_runs(bound, [one.alphas for one in runs.values()], s), True
     other = truth.vector(states[1]) if classical else None
     distance = truth.distance(iteration, states[0], known, other)
-    details = _details(iteration, float(np.max(distance[1], initial=0.0)), bound)
+    details = _details(iteration, float(np.max(distance[1], initial=0.0)), bound) | {THESE: these}
     if not truth.seen(known).any():
         return unbounded(window=window, details=details, why=Why.NOT_RECORDED)
     exact = truth.exact
@@ -67,6 +73,14 @@ def compared_at(
         # Nothing is promised, however wide the enclosure of what overflowed.
         finding = unbounded(finding.lower, window=window)
     return replace(finding, details=details)
+
+
+def _left(
+    truth: ShortTruth, iteration: int, state: np.ndarray, run: Trajectory, known: np.ndarray | None
+) -> bool:
+    """Whether a classical run certainly left the exact trajectory by more than its bound."""
+    bound = truth.widened(truth.bounds(1)[iteration], run.rounding_at(iteration), known)
+    return bool((truth.distance(iteration, state, known)[0] > bound.radius).any())
 
 
 def _known_of(run: Trajectory, classical: Trajectory | None) -> np.ndarray | None:
@@ -162,6 +176,8 @@ def verdict_of(
     # with a rounding that is most of the bound, the run must have shown the stale product left out.
     planted = [term for term in terms if term.name == (KERNEL if s > 1 else STALE)]
     required = planted if s > 1 or written else []
+    if any(point.details.get(THESE) for point in points):
+        notes.append(Note(NoteKind.THESE_RUNS))
     if count:
         notes.append(Note(NoteKind.ROUNDED, (written, count, of)))
     failed = classical is None and finding.status is Status.FAIL

@@ -12,8 +12,8 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 4": "3854215788765cfbd5c637daac6997c28ed494e603918c7dfe6f0d55a22c054a",
-    "results 4": "bcf4393b1eff03da48121a7c64af371fc6b13afceab2b61e27026ceaa9e54800",
+    "artefact 4": "4adaf2c950460143a2d5d5aeeea15455ac662f4fdbc4973ac09c4e3e76479a5d",
+    "results 4": "3e2b0b99137860b8804cb02f5332ae2e32ab0c2812a9c156bd7c98c117d9c61d",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }

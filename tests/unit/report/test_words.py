@@ -141,6 +141,18 @@ KINDS = {
         notes=(Note(NoteKind.FILLED, ("length", "s")),),
         terms=(Term("a stated length that is short", VACUOUS, math.inf, 5, 3, 0, why=Why.FILLED_IN),),
     ),
+    "wrong by itself": verdict(
+        "sstep-equals-classical", VACUOUS, why=Why.WRONG_BY_ITSELF,
+        notes=(Note(NoteKind.SEE, ("step-replay", 8)),),
+    ),
+    "the relation decides": verdict(
+        "sstep-equals-classical", FAIL, 2.0, 1.0, place=Place(0, 64, 3, found=0.5, expected=0.0),
+        requirement="S-4.2", notes=(Note(NoteKind.THESE_RUNS), Note(NoteKind.DECIDES)),
+    ),
+    "scaled runs differ too": verdict(
+        "step-replay", FAIL, 6e-10, 2e-14, place=STEP, diagnosed=True, requirement="S-3.1",
+        hints=(Hint(HintKind.SCALED_RUNS, ("data-up", "targets-down")),),
+    ),
     "taken on trust": verdict(
         "window-replay", PASS, place=Place(8, 16, 3), coverage=Coverage("window", 38, 38),
         terms=(Term("stream", VACUOUS, math.inf, 5, 5, 0, why=Why.OWN_DRAWS),),
