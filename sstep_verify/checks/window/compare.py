@@ -183,9 +183,11 @@ def compare(
             limits[name] = max(SEEN / shown, LEAST) if shown else math.inf
     row = place if isinstance(replay.steps, SvmSteps) else place - 1  # The M-norm comes before coordinates.
     coordinate = int(replay.places[row]) if row >= 0 else None
+    # Where nothing is promised it does not matter how wide an enclosure is that overflowed.
+    upper = replay.upper if bound[place] < math.inf else replay.lower
     return Finding(
         float(replay.lower[place]),
-        float(replay.upper[place]),
+        float(upper[place]),
         float(bound[place]),
         window,
         place=Place(window.begin, window.end, coordinate),
