@@ -22,7 +22,7 @@ def my_solver(correction: float = 1.0):
     """s-step DCD for K-SVM-L1 with an RBF kernel; the kernel correction is multiplied by `correction`."""
 
     def solve(problem, blocks, s, a0, log):
-        data, labels, sigma, upper = problem.data, problem.targets, problem.kernel.sigma, problem.loss.C
+        data, labels, sigma, upper = problem.dense, problem.targets, problem.kernel.sigma, problem.loss.C
         alpha, norms = a0.copy(), np.einsum("ij,ij->i", data, data)
         for begin in range(0, len(blocks), s):
             drawn = blocks[begin : begin + s, 0]

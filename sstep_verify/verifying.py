@@ -114,8 +114,8 @@ def verify(
         run that takes longer, or ends that process, is not judged, but one that crashes or raises is a
         FAIL. A script calls this under ``if __name__ == "__main__":`` then, as that process imports it.
     profile : {"smoke", "ci", "nightly", "deep"}
-        Problems: one K-SVM and one K-RR; every task and kernel on 32 samples, some on 12; campaign
-        embedded; 100 problems of six shapes.
+        Problems: every task and kernel once; every task and kernel on 24 problems of 11 to 30 samples;
+        campaign embedded; 100 problems of six shapes.
     s : sequence of int
         Iterations per window; those of the profile if empty.
     ranks : sequence of int
@@ -129,8 +129,8 @@ def verify(
     only : str
         Run only the cases whose id this selects, as ``--only`` does.
     seed : int, optional
-        Seed from which one or two further s a problem are drawn, where `s` is empty; drawn anew if absent.
-        The replay commands of the report hold it.
+        Seed from which one or two further s a problem are drawn, where `s` is empty. Of smoke and ci any
+        but 0, the default, also draws sizes and parameters anew. The replay commands of the report hold it.
     oracle : {"arb", "mpmath"}
         What computes exact values, as of `judge`; mpmath judges problems of at most 200 samples.
     out : str or Path, optional
@@ -147,7 +147,7 @@ def verify(
     InputError
         If nothing of the profile is left, or the solver, a name or the folder cannot be used.
     """
-    from sstep_verify.campaign.profile import Selection, new_seed, with_oracle
+    from sstep_verify.campaign.profile import SEED, Selection, with_oracle
     from sstep_verify.report.write import check_destination
 
     of_type("data", data, str | Path | None, "the name of a data set, or the path of a LIBSVM file")
@@ -155,9 +155,9 @@ def verify(
     of_type("oracle", oracle, str, "the name of one: 'arb' or 'mpmath'")
     of_type("out", out, str | Path | None, "the path of a folder")
     if seed is not None:
-        seed = integer("verify", "seed", seed, 0, 2**63 - 1, "further s are drawn from it")
+        seed = integer("verify", "seed", seed, 0, 2**63 - 1, "values and further s are drawn from it")
     windows = _whole("s", s)
-    drawn = None if windows else new_seed() if seed is None else seed
+    drawn = seed if seed is not None or windows else SEED
     names = listed("tasks", tasks), listed("kernels", kernels)
     chosen = Selection(_whole("ranks", ranks), windows, data, *names, drawn)
     definition = with_oracle(_definition(solver, profile, chosen), oracle)
@@ -223,13 +223,13 @@ def parametrize_with_checks(
     kernels : sequence of {"linear", "polynomial", "rbf"}
         Kernels that the solvers are for; all of the profile if empty.
     seed : int
-        Seed from which further s are drawn: a test is the same whenever it is run.
+        Seed from which values and further s are drawn, as of `verify`.
     """
     import pytest
 
     from sstep_verify.campaign.profile import Selection
 
-    chosen = Selection(tasks=listed("tasks", tasks), kernels=listed("kernels", kernels))
+    chosen = Selection(tasks=listed("tasks", tasks), kernels=listed("kernels", kernels), seed=seed)
     parameters = []
     for solver in listed("solvers", solvers):
         for unit in cases_of(_definition(solver, profile, chosen)):

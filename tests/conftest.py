@@ -128,7 +128,7 @@ def pytest_report_header(config):
 @pytest.fixture(autouse=True)
 def no_seed_drawn(monkeypatch):
     """Runs that are given no seed draw no further s: tests are the same whenever they are run."""
-    monkeypatch.setattr("sstep_verify.campaign.profile.new_seed", lambda: None)
+    monkeypatch.setattr("sstep_verify.campaign.profile.SEED", None)
 
 
 @pytest.fixture

@@ -132,7 +132,8 @@ class CallableSolver:
         writes the value of a that iteration k, counted from 0 in every call, left in coordinate
         ``blocks[k, j]``, for each of the H iterations from the first, also where the value did not
         change. It is the new value and not the increment, exactly as a then holds it. `blocks`, `a0` and
-        `log` are arrays of its own in every call.
+        `log` are arrays of its own in every call. ``problem.data`` may be a `csr_array`; ``problem.dense``
+        is an array of all values in any case.
     declaration : Declaration
         What the function is; the bounds are computed for exactly this. Its level is lowered to 1.
 

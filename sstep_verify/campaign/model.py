@@ -61,7 +61,7 @@ class Definition(Head):
 
     `families` are its tables as the kind reads them, all of one `kind`, which is a name of `read.KINDS`;
     `source` is the name or path that it was read from, `command` what runs it, as a shell takes it, where
-    that is not ``sstep-verify run SOURCE``. `seed` is that from which further s were drawn
+    that is not ``sstep-verify run SOURCE``. `seed` is that from which values or further s were drawn
     (`campaign.profile`), None if there are none; `expected` are failures that are known
     (`campaign.summary`); `cut` says of a profile what was asked for (`campaign.profile.Chosen`).
     """

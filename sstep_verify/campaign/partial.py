@@ -144,14 +144,6 @@ class Partial:
             self._say(f"{key} will not be read back by --resume: {error}")
             return outcome
 
-    def seed(self) -> int | None:
-        """The seed of the run whose finished problems are taken; None if there is none."""
-        for path in _files(self.folder):
-            with contextlib.suppress(*UNREADABLE):
-                seed = json.loads(_content(path))["identity"][SEED]
-                return seed if isinstance(seed, int) and seed >= 0 else None
-        return None
-
     def reported(self, tried: bool = False) -> None:
         """Remove the problems of a report that was written, if it has all that were asked for.
 
@@ -240,6 +232,15 @@ class Partial:
             for entry in folder.glob("*"):
                 if entry.name not in names:
                     remove(entry)
+
+
+def kept_seed(folder: Path) -> int | None:
+    """The seed of the run whose finished problems a folder holds; None if there is none."""
+    for path in _files(folder):
+        with contextlib.suppress(*UNREADABLE):
+            seed = json.loads(_content(path))["identity"][SEED]
+            return seed if isinstance(seed, int) and seed >= 0 else None
+    return None
 
 
 def _files(folder: Path) -> list[Path]:

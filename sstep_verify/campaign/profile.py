@@ -1,15 +1,15 @@
 """Profile: a shipped campaign with somebody's solver in the place of ours, cut to what it is for.
 
-And further s of a run, drawn from its seed: a solver that is right at the s of a file alone is not right.
-What a campaign file names stays as it is; each of its families gets one or two more, which are judged by
-those checks alone that decide whether an s is right.
+And what is drawn from the seed of a run. Further s: a solver that is right at the s of a file alone is not
+right; each family gets one or two more, which are judged by those checks alone that decide whether an s is
+right. Of the profiles smoke and ci another seed than the usual one also draws the other values anew
+(`campaign.anew`).
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-import secrets
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -20,6 +20,7 @@ import numpy as np
 
 from sstep_verify.adapters.program import ProgramFile, read_program
 from sstep_verify.campaign import PROFILES
+from sstep_verify.campaign.anew import drawn_anew
 from sstep_verify.campaign.cases import OneOf, command_for, load_data, refuse_beyond
 from sstep_verify.campaign.model import Definition
 from sstep_verify.campaign.read import read_definition
@@ -37,11 +38,11 @@ SHORT = 64
 WHOLE = 256
 """Longest run that may be one window."""
 
-EVERY = "ci"
-"""Profile that has every task with every kernel."""
+USUAL = 0
+"""The seed with which the values of a profile are those of its file."""
 
-SEEDS = 10**6
-"""Seeds that are drawn lie below."""
+SEED: int | None = USUAL
+"""Seed of a run that was given none, always the same, so that reports compare; None for no further s."""
 
 
 def _primes(most: int) -> list[int]:
@@ -59,26 +60,26 @@ SHARED: dict[str, Callable[[int], Iterable[int]]] = {
 LONG: Callable[[int], Iterable[int]] = lambda most: range(most // 2 + 1, most + 1)  # noqa: E731
 
 
-def new_seed() -> int | None:
-    """A seed for a run that was given none; None for no further s."""
-    return secrets.randbelow(SEEDS)
+def seeded(definition: Definition, seed: int | None) -> Definition:
+    """A campaign with what is drawn from a seed, which its command names.
 
-
-def with_further_s(definition: Definition, seed: int | None) -> Definition:
-    """A campaign whose families have further s, drawn from a seed, which its command names.
-
-    The seed is of PCG64; None leaves the campaign as it is, as does one of another kind than verdicts.
+    Its families have further s, unless some s were asked for; those of the profiles smoke and ci have other
+    values where it is not the usual seed. The seed is of PCG64; None leaves the campaign as it is, as does
+    one of another kind than verdicts.
     """
     if seed is None or definition.kind != "family":
         return definition
     cut, again = definition.cut, definition.again
+    families = definition.families if seed == USUAL else drawn_anew(definition, seed)
+    asked = cut is not None and bool(cut.selection.s)
+    if asked and families == definition.families:
+        return definition
     if cut is not None:
-        if cut.selection.s:
-            return definition
         cut = replace(cut, selection=replace(cut.selection, seed=seed))
     told = ("--seed", str(seed)) in itertools.pairwise(again.split())
     named = again if told else command_for(again, seed, "seed")
-    families = tuple(replace(one, further=further_s(one, seed)) for one in definition.families)
+    if not asked:
+        families = tuple(replace(one, further=further_s(one, seed)) for one in families)
     return replace(definition, families=families, seed=seed, cut=cut, command=named)
 
 
@@ -143,8 +144,8 @@ class Selection:
     """What a solver is for.
 
     Numbers of `ranks`, ascending; `s`, `data` (a data set or file), `tasks` and `kernels` by name, each as
-    the profile has them if empty; and the `seed` from which further s are drawn where `s` is empty, None
-    for none.
+    the profile has them if empty; and the `seed` from which values are drawn, and further s where `s` is
+    empty, None for neither.
     """
 
     ranks: tuple[int, ...] = (1,)
@@ -207,10 +208,9 @@ def profile_of(
         asked = " and ".join(
             filter(None, (", ".join(chosen.tasks), ", ".join(chosen.kernels), chosen.data))
         )
-        ways = "" if profile == EVERY else f"; profile {EVERY} has every task with every kernel"
         raise InputError(
             f"profile {profile}: no problem of it goes with {asked or 'this solver'}. It has {has}"
-            f"{', and labels are for a K-SVM, other targets for krr' * bool(chosen.data)}{ways}"
+            f"{', and labels are for a K-SVM, other targets for krr' * bool(chosen.data)}"
         )
     for family in families:
         refuse_unusable(family, f"profile {profile}")
@@ -223,7 +223,7 @@ def profile_of(
         command=command,
         cut=Chosen(profile, chosen),
     )
-    return with_further_s(made, chosen.seed)
+    return seeded(made, chosen.seed)
 
 
 def _part(chosen: Selection) -> str:

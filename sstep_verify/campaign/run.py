@@ -35,7 +35,7 @@ CAMPAIGN = "content or path of the campaign file, or options that choose problem
 """Words of a message for what decides which problems there are, and how each is run."""
 
 
-SEED = "seed of further s (--seed)"
+SEED = "seed of values and further s (--seed)"
 
 
 def identity(

@@ -57,13 +57,13 @@ def campaign_options(folder: str, seed: str) -> Callable[[Callable], Callable]:
 def run_and_report(definition, given, *, draws: bool = False, keeps: bool = True) -> None:
     """Run a campaign, write its report, say what it showed, and end with its exit code.
 
-    `given` are the options of a command by name, of which ``sstep-verify run`` has the most. A seed is
-    drawn where none is given and it `draws`; an interrupted run that `keeps` leaves what it finished, for
-    --resume. InputError if options, data or parameters cannot be used.
+    `given` are the options of a command by name, of which ``sstep-verify run`` has the most. Where it
+    `draws`, the seed is the usual one unless one is given; an interrupted run that `keeps` leaves what it
+    finished, for --resume. InputError if options, data or parameters cannot be used.
     """
     from sstep_verify.campaign.kept import keep_campaign
     from sstep_verify.campaign.model import Plan
-    from sstep_verify.campaign.partial import Partial
+    from sstep_verify.campaign.partial import Partial, kept_seed
     from sstep_verify.campaign.pool import ending
     from sstep_verify.campaign.profile import with_oracle
     from sstep_verify.campaign.read import units_of
@@ -86,6 +86,11 @@ def run_and_report(definition, given, *, draws: bool = False, keeps: bool = True
     if out is not None:
         check(Output("--out", out, replace=True, folder=True))
     definition = with_oracle(definition, given.get("oracle", "arb"))
+    name = f"{definition.name}-part" if only else definition.name
+    beside = functools.partial(_beside, keeps=keeps)
+    place = Path(out or Path("sstep-verify-out") / name)
+    kept = kept_seed(beside(place)) if resume and draws else None
+    definition, seed = _seeded(definition, given.get("seed"), kept, draws)
     units = units_of(definition, only)
     if given.get("list_cases"):
         for case in dict.fromkeys(case for unit in units for case in unit.cases or unit.keys):
@@ -95,21 +100,18 @@ def run_and_report(definition, given, *, draws: bool = False, keeps: bool = True
         definition = _expecting(definition, given["xfails"], units)
     # One MPI job at a time: ranks that wait keep a core busy.
     jobs = 1 if any(unit.ranks > 1 for unit in units) else given.get("jobs") or processors()
-    command = ("sstep-verify", *sys.argv[1:])
+    command = ("sstep-verify", *sys.argv[1:], *([] if seed is None else ["--seed", str(seed)]))
+    remark = "" if seed is None else f"seed {seed}, of values and further s; another --seed draws others"
     plan = Plan(definition, given.get("directory"), only, jobs, command, say=_say, announce=click.echo)
-    name = f"{definition.name}-part" if only else definition.name
+    plan = replace(plan, remark=remark)
     written: Path | None = None
-    folder = check_destination(out or Path("sstep-verify-out") / name)
+    folder = check_destination(place)
     keep = bool(given.get("keep_runs"))
     if keep and definition.kind != "family":
         raise InputError("--keep-runs is for campaigns with verdicts on runs; leave it out")
-    beside = folder.with_name(f"{folder.name}.partial" if keeps else f".{folder.name}.judged")
-    partial = Partial(beside, resume, _say, force=force or not keeps, keeps=keeps)
+    partial = Partial(beside(folder), resume, _say, force=force or not keeps, keeps=keeps)
     hung_up = [signal.SIGHUP] if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN else []
     try:
-        kept = partial.seed() if resume and draws else None
-        plan = _seeded(plan, given.get("seed"), kept, draws)
-        definition = plan.definition
         with ended_by(ending, signal.SIGTERM, *hung_up), of_problems() as progress:
             plan = replace(plan, partial=partial, artefacts=partial.artefacts)
             plan = replace(plan, keep=partial.runs) if keep else plan
@@ -124,7 +126,7 @@ def run_and_report(definition, given, *, draws: bool = False, keeps: bool = True
             partial.reported(tried=not results.summary.interrupted and results.summary.exit_code != 4)
     finally:
         partial.close()
-    there = beside if keeps and beside.is_dir() else None
+    there = beside(folder) if keeps and beside(folder).is_dir() else None
     finish(results, written, out or folder, there, unwritten)
 
 
@@ -141,19 +143,23 @@ def _expecting(definition, listed, units):
     return replace(definition, expected=tuple(one for one in known if one.id in planned))
 
 
-def _seeded(plan, given, kept, draws: bool):
-    """The plan with further s: from the seed given, that of the run which is resumed, or one drawn anew."""
-    seed = kept if given is None else given
-    if seed is None and not draws:
-        return plan
+def _beside(folder: Path, *, keeps: bool) -> Path:
+    """Where finished problems are kept until the report in a folder is complete."""
+    return folder.with_name(f"{folder.name}.partial" if keeps else f".{folder.name}.judged")
+
+
+def _seeded(definition, given, kept, draws: bool):
+    """The campaign with what is drawn from a seed, and the seed if the command did not name it.
+
+    It is the one given, that of the run which is resumed, or where it `draws` the usual one.
+    """
     from sstep_verify.campaign import profile
 
-    seed = profile.new_seed() if seed is None else seed
-    plan = replace(plan, definition=profile.with_further_s(plan.definition, seed))
-    if plan.definition.seed is None or given is not None:
-        return plan
-    remark = f"seed {seed}, from which further s are drawn: --seed {seed} draws the same"
-    return replace(plan, command=(*plan.command, "--seed", str(seed)), remark=remark)
+    seed = kept if given is None else given
+    if seed is None and draws:
+        seed = profile.SEED
+    made = profile.seeded(definition, seed)
+    return made, made.seed if given is None else None
 
 
 def _say(line: str) -> None:

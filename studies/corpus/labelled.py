@@ -61,7 +61,7 @@ class Labelled:
 
     @property
     def campaign(self) -> str:
-        """The campaign that judges it: profile smoke, or ci where that has no problem for it."""
+        """The campaign that judges it: profile smoke for three kinds of solvers, ci for the others."""
         return "smoke" if self.on in ("", "svm-l1 rbf", "krr polynomial") else "ci"
 
 

@@ -104,7 +104,7 @@ def measure_limits(unit: LimitUnit) -> LimitOutcome:
         if not looked:
             break
         drawn = draw_balanced_scenario(generator, unit.task, unit.kernel, samples, s, ("zero",))
-        # As campaign ci has them: what a solver's own integration can afford.
+        # As the longest of campaign ci: what a solver's own integration can afford.
         scenario = replace(drawn, iterations=103 if unit.task == "krr" else 203)
         acting = acting_in(scenario, looked)
         draws.update(looked)

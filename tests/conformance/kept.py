@@ -41,7 +41,7 @@ class Crashing(ProductionSolver):
         return super().run(request, observe)
 """
 
-SMALL = ("--profile", "smoke", "--task", "svm-l1", "--s", "1,7", "--jobs", "1")
+SMALL = ("--profile", "smoke", "--task", "svm-l1", "--kernel", "rbf", "--s", "1,7", "--jobs", "1")
 
 
 def kept_report(folder: Path, solver: str, code: int, *, alone: bool = True) -> Path:

@@ -60,6 +60,6 @@ def test_the_commands_are_taken_as_they_stand(path, tmp_path, monkeypatch, capsy
         monkeypatch.setattr(sys, "argv", ["sstep-verify", name, *words, "--list"])
         main()
         listed = capsys.readouterr().out.split()
-        assert len(listed) == 22
-        assert "small/linear/svm-l1/C=2/my_solver" in listed
+        assert len(listed) == 24
+        assert "sized-28x5/linear/svm-l1/C=0.3/my_solver" in listed
     assert list(tmp_path.iterdir()) == []

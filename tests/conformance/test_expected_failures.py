@@ -21,7 +21,19 @@ PROGRAM = Path(__file__).with_name("plain_program.py")
 
 def check(monkeypatch, capsys, mistake: str, *words: str) -> tuple[int, str, str]:
     line = shlex.join([sys.executable, "-I", "-S", str(PROGRAM), "{dir}", mistake])
-    given = ["--profile", "smoke", "--task", "svm-l1", "--s", "7", "--out", "report", *words]
+    given = [
+        "--profile",
+        "smoke",
+        "--task",
+        "svm-l1",
+        "--kernel",
+        "rbf",
+        "--s",
+        "7",
+        "--out",
+        "report",
+        *words,
+    ]
     monkeypatch.setattr(sys, "argv", ["sstep-verify", "check", "--exec", line, *given])
     with pytest.raises(SystemExit) as ended:
         main()

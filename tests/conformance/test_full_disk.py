@@ -14,7 +14,7 @@ COMMAND = f"{sys.executable} -m sstep_verify"
 PROGRAM = Path(__file__).with_name("plain_program.py")
 CHECK = (
     f"{COMMAND} check --exec '{sys.executable} {PROGRAM} {{{{dir}}}}' --profile smoke --s 4 --seed 1 "
-    "--task svm-l1 --force --out {{out}}"
+    "--task svm-l1 --kernel rbf --force --out {{out}}"
 )
 SOLVE = f"{COMMAND} solve data --task svm-l1 --force --out {{out}}"
 DATA = "".join(f"{2 * (k % 2) - 1} 1:{k} 2:{k * k % 7} 3:{1 / (k + 1)!r}\n" for k in range(40))

@@ -12,20 +12,23 @@ from command import command
 
 from sstep_verify import CallableSolver, Declaration, verify
 from sstep_verify.campaign import PROFILES, profile
+from sstep_verify.campaign.anew import ANCHORED
 from sstep_verify.campaign.model import Plan
 from sstep_verify.campaign.partial import Partial
-from sstep_verify.campaign.profile import SHARED, further_s, with_further_s
+from sstep_verify.campaign.profile import SHARED, further_s, seeded
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.run import run_campaign
 
 SMOKE, CI = read_definition("smoke").families, read_definition("ci").families
+(RBF,) = (one for one in SMOKE if one.task == ("svm-l1",) and one.kernel[0].name == "rbf")
+ASKED = {"tasks": ["svm-l1"], "kernels": ["rbf"]}
 
 
 def _right_at(known: set[int]) -> CallableSolver:
     """A K-SVM-L1 with RBF kernel that leaves the correction out at every s that it does not know."""
 
     def run(problem, blocks, s, a0, log):
-        A, y, C = np.asarray(problem.data), problem.targets, problem.loss.C
+        A, y, C = problem.dense, problem.targets, problem.loss.C
         K = np.exp(-problem.kernel.sigma * ((A[:, None] - A[None]) ** 2).sum(axis=2))
         Q, a = K * y[:, None] * y, a0.copy()
         for begin in range(0, len(blocks), s):
@@ -43,25 +46,28 @@ def _right_at(known: set[int]) -> CallableSolver:
 
 @pytest.mark.parametrize("seed", [pytest.param(3, marks=pytest.mark.nightly), 592_653])
 def test_a_solver_that_is_right_at_the_s_of_the_profile_alone_is_refused(seed):
-    some = _right_at(set(SMOKE[0].s))
-    found = verify(some, "smoke", tasks=["svm-l1"], seed=seed)
-    drawn = set(found.results.cases[0].s) - set(SMOKE[0].s)
+    some = _right_at(set(RBF.s))
+    found = verify(some, "smoke", **ASKED, seed=seed)
+    drawn = set(found.results.cases[0].s) - set(RBF.s)
     wrong = {one["s"] for one in found.failures}
     assert found.results.summary.exit_code == 1
     assert wrong == drawn
     assert len(drawn) == 1
     assert f"seed={seed}" in found.failures[0]["replay"]
     # And it is the correction that is refused: with it, the same solver is right at the same s.
-    alike = verify(_right_at(set(range(1, 206))), "smoke", tasks=["svm-l1"], seed=seed)
+    alike = verify(_right_at(set(range(1, 206))), "smoke", **ASKED, seed=seed)
     (right,) = alike.results.summary.right_at.values()
-    assert set(right) == {*SMOKE[0].s, *drawn}
+    assert set(right) == {*RBF.s, *drawn}
 
 
-def test_a_run_without_a_seed_draws_one(monkeypatch):
+def test_a_run_without_a_seed_has_the_values_of_the_file_and_the_same_further_s(monkeypatch):
     monkeypatch.undo()
-    seeds = {profile.new_seed() for _ in range(8)}
-    assert len(seeds) > 1
-    assert all(0 <= seed < profile.SEEDS for seed in seeds)
+    assert profile.SEED == profile.USUAL
+    for name in ("smoke", "ci"):
+        given = read_definition(name)
+        usual = seeded(given, profile.SEED)
+        assert tuple(replace(one, further=()) for one in usual.families) == given.families
+        assert all(one.further for one in usual.families)
 
 
 @pytest.mark.parametrize("name", sorted({*PROFILES.values(), "varied", "parallel"}))
@@ -70,14 +76,18 @@ def test_every_family_gets_one_or_two_that_it_can_have(name):
     known = {kind: set(values(700)) for kind, values in SHARED.items()}
     given = read_definition(name)
     for seed in range(12):
-        drawn = with_further_s(given, seed)
+        drawn = seeded(given, seed)
         assert drawn.seed == seed
-        assert with_further_s(given, seed) == drawn
+        assert seeded(given, seed) == drawn
         for before, after in zip(given.families, drawn.families, strict=True):
-            assert replace(after, further=()) == before, "what the file says stays as it is"
+            values = {**vars(before), "further": after.further}
+            if name in ANCHORED and seed != profile.USUAL:
+                moved = ("data", "kernel", "parameter", "iterations", "seed")
+                values |= {field: getattr(after, field) for field in moved}
+            assert vars(after) == values, "what the file says stays as it is"
             assert len(after.further) == (0 if before.interval else 1 + (len(before.s) > 2))
             assert not set(after.further) & set(before.s)
-            most = max(before.s) if before.cache else before.iterations
+            most = max(before.s) if before.cache else after.iterations
             assert all(2 <= s <= most for s in after.further)
             for kind, values in known.items():
                 met[kind] += any(s in values for s in after.further)
@@ -85,13 +95,14 @@ def test_every_family_gets_one_or_two_that_it_can_have(name):
 
 
 def test_s_beyond_the_samples_and_whole_runs_are_among_those_of_profile_ci():
-    drawn = [set(further_s(family, seed)) for family in CI for seed in range(100)]
-    assert sum(any(s > 32 for s in one) for one in drawn) > 20, "the data have 32 samples"
-    assert sum(bool(one & {203, 103}) for one in drawn) > 10, "whole runs"
+    drawn = [(family, set(further_s(family, seed))) for family in CI for seed in range(50)]
+    assert sum(any(s > 32 for s in one) for _, one in drawn) > 20, "no set has more than 30 samples"
+    assert sum(family.iterations in one for family, one in drawn) > 10, "whole runs"
 
 
 def test_runs_of_whole_windows_get_s_that_divide_them():
     family = replace(CI[0], counts="windows")
+    assert family.s == (1, 7, 64)
     drawn = {s for seed in range(50) for s in further_s(family, seed)}
     assert drawn
     assert all(448 % s == 0 for s in drawn), "448 = lcm(1, 7, 64)"
@@ -110,46 +121,71 @@ def module(tmp_path, monkeypatch):
 
 
 def test_the_seed_is_printed_and_stands_in_report_and_commands(module, monkeypatch):
-    monkeypatch.setattr(profile, "new_seed", lambda: 271_828)
-    small = ("check", "mine:right", "--profile", "smoke", "--task", "svm-l1", "--jobs", "1")
+    monkeypatch.setattr(profile, "SEED", 271_828)
+    small = (
+        "check",
+        "mine:right",
+        "--profile",
+        "smoke",
+        "--task",
+        "svm-l1",
+        "--kernel",
+        "rbf",
+        "--jobs",
+        "1",
+    )
     code, out, err = command(*small, "--out", "first")
     assert code == 0, out + err
-    assert "seed 271828, from which further s are drawn: --seed 271828" in err
+    assert "seed 271828, of values and further s" in err
     first = json.loads((module / "first/results.json").read_text("utf-8"))
-    assert first["provenance"]["seeds"]["further s"] == 271_828
+    assert first["provenance"]["seeds"]["values and further s"] == 271_828
     assert "--seed 271828" in first["provenance"]["command"]
     assert all("--seed 271828" in one["replay"] for one in first["verdicts"])
     # Who asks for some s gets these.
     code, out, err = command(*small, "--s", "3", "--out", "asked")
     assert (code, "seed" in err) == (0, False)
-    assert json.loads((module / "asked/results.json").read_text("utf-8"))["cases"][0]["s"] == [3]
+    asked = json.loads((module / "asked/results.json").read_text("utf-8"))["cases"][0]
+    assert (asked["s"], asked["dataset"]) == ([3], RBF.data[0])
 
 
 @pytest.mark.nightly
 def test_a_run_that_is_resumed_keeps_its_seed(module, monkeypatch):
-    monkeypatch.setattr(profile, "new_seed", lambda: 31)
+    monkeypatch.setattr(profile, "SEED", 31)
     keep = Partial.keep
 
     def interrupted(self, key, outcome):
         keep(self, key, outcome)
         raise KeyboardInterrupt
 
-    small = ("check", "mine:right", "--profile", "smoke", "--jobs", "1", "--out", "report")
+    small = (
+        "check",
+        "mine:right",
+        "--profile",
+        "smoke",
+        "--kernel",
+        "rbf",
+        "--jobs",
+        "1",
+        "--out",
+        "report",
+    )
     with monkeypatch.context() as patch:
         patch.setattr(Partial, "keep", interrupted)
         command(*small)
-    monkeypatch.setattr(profile, "new_seed", lambda: 32)
+    monkeypatch.setattr(profile, "SEED", 32)
     code, out, err = command(*small, "--resume")
     assert code == 0, out + err
     assert "seed 31" in err
     found = json.loads((module / "report/results.json").read_text("utf-8"))
-    assert found["provenance"]["seeds"]["further s"] == 31
-    expected = with_further_s(read_definition("smoke"), 31).families
+    assert found["provenance"]["seeds"]["values and further s"] == 31
+    families = seeded(read_definition("smoke"), 31).families
+    expected = [one for one in families if one.kernel[0].name == "rbf"]
     assert [one["s"] for one in found["cases"]] == [sorted({*one.s, *one.further}) for one in expected]
 
 
 def test_only_what_decides_an_s_is_asked_of_further_ones():
-    definition = with_further_s(read_definition("smoke"), 8)
+    definition = seeded(read_definition("smoke"), 8)
+    definition = replace(definition, families=definition.families[2::3])
     results = run_campaign(Plan(definition))
     for case, family in zip(results.cases, definition.families, strict=True):
         (s,) = family.further

@@ -15,6 +15,7 @@ def test_the_last_lines_of_a_program_are_in_every_form_of_its_report(tmp_path, m
     words = json.dumps([sys.executable, "-S", "-c", PROGRAM])
     (tmp_path / "p.toml").write_text(f'[program]\nname = "p"\ncommand = {words}\n', "utf-8")
     options = ("--profile", "smoke", "--task", "svm-l1", "--s", "4", "--jobs", "1", "--out", "report")
+    options += ("--kernel", "rbf")
     code, out, err = command("check", "p.toml", *options)
     assert code == 1, out + err
     results = json.loads((tmp_path / "report" / "results.json").read_text("utf-8"))

@@ -37,7 +37,20 @@ def _here(tmp_path, monkeypatch) -> Path:
 
 def check(*words: str, mistake: str = "") -> tuple[int, str, str]:
     line = shlex.join([sys.executable, str(PROGRAM), "{dir}", *([mistake] if mistake else [])])
-    small = ["--profile", "smoke", "--on", "points", "--task", "krr", "--s", "4", "--jobs", "1"]
+    small = [
+        "--profile",
+        "smoke",
+        "--on",
+        "points",
+        "--task",
+        "krr",
+        "--kernel",
+        "rbf",
+        "--s",
+        "4",
+        "--jobs",
+        "1",
+    ]
     return command("check", "--exec", line, *small, "--set", "factorisation=lu", *words)
 
 
@@ -91,7 +104,15 @@ def test_what_failed_is_judged_again_by_the_same_oracle(monkeypatch):
 
 
 def test_verify_names_its_oracle(here):
-    report = verify(ReferenceSolver(), "smoke", tasks=["krr"], s=[4], oracle="mpmath", out=here / "report")
+    report = verify(
+        ReferenceSolver(),
+        "smoke",
+        tasks=["krr"],
+        kernels=["rbf"],
+        s=[4],
+        oracle="mpmath",
+        out=here / "report",
+    )
     assert report.passed
     assert judged_by(document("report")) == "mpmath"
     assert all("oracle='mpmath'" in one["replay"] for one in report.results.verdicts)
@@ -103,7 +124,16 @@ def test_verify_names_its_oracle(here):
 
 def test_run_takes_it_for_campaigns_with_verdicts():
     code, out, err = command(
-        "run", "smoke", "--only", "krr", "--oracle", "mpmath", "--out", "report", "--jobs", "1"
+        "run",
+        "smoke",
+        "--only",
+        "rbf,sigma=0.2/krr",
+        "--oracle",
+        "mpmath",
+        "--out",
+        "report",
+        "--jobs",
+        "1",
     )
     assert code == 0, out + err
     results = document("report")

@@ -24,7 +24,7 @@ from sstep_verify.verdict import Hint, HintKind, Status, Verdict
 
 pytestmark = pytest.mark.pool_only
 
-SMOKE = ("--profile", "smoke", "--s", "7", "--jobs", "1", "--out")
+SMOKE = ("--profile", "smoke", "--kernel", "rbf", "--s", "7", "--jobs", "1", "--out")
 
 
 @pytest.mark.parametrize("form", ["%.17g", "%.17e", "%.4f"])
@@ -106,7 +106,7 @@ def test_the_convention_that_would_have_been_right_reaches_the_terminal_with_the
         '[final]\nafter = "alpha:"\n[conventions]\nstart = "zero"\n[fixed]\ntask = "svm-l1"\n'
         '[declaration]\nrbf = "difference"\n'
     )
-    code, out, _ = command("check", str(path), *SMOKE, str(tmp_path / "out"))
+    code, out, _ = command("check", str(path), "--on", "small", *SMOKE, str(tmp_path / "out"))
     assert code == 1
     assert 'scale = "1/m" (or, as a power of two, scale = 0.03125 with that' in out
 

@@ -67,7 +67,8 @@ def test_a_run_that_ended_its_process_is_kept_as_one_that_did(tmp_path, process_
 
 
 @pytest.mark.parametrize(
-    "words", [("check", "mine.toml", "--profile", "smoke", "--s", "7"), ("run", "file.toml")]
+    "words",
+    [("check", "mine.toml", "--profile", "smoke", "--kernel", "rbf", "--s", "7"), ("run", "file.toml")],
 )
 def test_a_report_of_a_program_is_made_again_without_the_program(tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
@@ -112,7 +113,9 @@ iterations = 40
 
 def test_a_report_judged_by_final_vectors_says_so_everywhere_and_is_made_again(tmp_path):
     folder = tmp_path / "report"
-    report = verify(Last(), "smoke", tasks=("svm-l1",), s=(7,), out=folder, keep_runs=True)
+    report = verify(
+        Last(), "smoke", tasks=("svm-l1",), kernels=("rbf",), s=(7,), out=folder, keep_runs=True
+    )
     results, words = report.results, "judged by final vectors only"
     assert results.summary.sentence.startswith(f"{words}: correct wherever judged: s = 7 (1 problem)")
     assert results.campaign.title.endswith(f", {words}")
@@ -165,11 +168,13 @@ def test_what_would_take_too_much_is_refused_before_the_first_run(tmp_path, monk
         def run(self, request, observe=None):
             raise AssertionError("a run was made")
 
-    monkeypatch.setattr(runs, "LIMIT", 10_000)
-    definition = profile_of("smoke", NeverRun(), Selection(s=(7,), tasks=("svm-l1",)), "again")
+    monkeypatch.setattr(runs, "LIMIT", 2_000)
+    definition = profile_of(
+        "smoke", NeverRun(), Selection(s=(7,), tasks=("svm-l1",), kernels=("rbf",)), "again"
+    )
     with pytest.raises(TooLargeError, match="leave it out, or ask for fewer problems by --only") as refusal:
         run_campaign(Plan(definition, keep=tmp_path / "kept"))
-    assert refusal.value.estimate > refusal.value.limit == 10_000
+    assert refusal.value.estimate > refusal.value.limit == 2_000
     assert str(refusal.value).count("GB") == 2
     assert not (tmp_path / "kept").exists()
 
@@ -279,7 +284,9 @@ def test_a_campaign_without_verdicts_keeps_no_runs(tmp_path, monkeypatch):
 
 
 def test_an_outcome_that_was_kept_without_its_runs_is_made_again(tmp_path):
-    definition = profile_of("smoke", ProductionSolver(), Selection(s=(7,), tasks=("svm-l1",)), "again")
+    definition = profile_of(
+        "smoke", ProductionSolver(), Selection(s=(7,), tasks=("svm-l1",), kernels=("rbf",)), "again"
+    )
     found = []
     for place, keeps in enumerate((False, True, True)):
         partial = Partial(tmp_path / "kept", resume=place > 0)

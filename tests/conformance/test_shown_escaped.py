@@ -65,7 +65,19 @@ def test_the_words_of_a_program_are_shown(tmp_path, monkeypatch):
     )
     line = f"{sys.executable} -I -S says.py {{dir}}"
     code, out, err = command(
-        "check", "--exec", line, "--profile", "smoke", "--task", "krr", "--s", "7", "--out", "rep"
+        "check",
+        "--exec",
+        line,
+        "--profile",
+        "smoke",
+        "--task",
+        "krr",
+        "--kernel",
+        "rbf",
+        "--s",
+        "7",
+        "--out",
+        "rep",
     )
     assert code == 1, err
     assert "exit code 3" in out

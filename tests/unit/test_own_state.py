@@ -28,7 +28,7 @@ def solve(problem, blocks, s, a0, log):
         return computed(problem, blocks, s, a0, log)
 
 def computed(problem, blocks, s, a0, log):
-    X, y = problem.data, problem.targets
+    X, y = problem.dense, problem.targets
     if problem.kernel.name == "linear":
         K = X @ X.T
     else:

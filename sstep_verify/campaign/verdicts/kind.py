@@ -6,9 +6,9 @@ Families are read, fitted to a program, compared with what can be run, then run 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import cast
+from typing import Any, cast
 
 from sstep_verify.adapters.program import ProgramFile, ProgramSolver, digests, read_program, set_up
 from sstep_verify.adapters.python import digest_of_code
@@ -25,7 +25,7 @@ from sstep_verify.campaign.verdicts.runs import announce_starts, minimum_table, 
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.choice import ORACLES
 from sstep_verify.power import power_statement
-from sstep_verify.problems.data.embedded import EDGES, REGRESSION, SHAPES, sized
+from sstep_verify.problems.data.embedded import REGRESSION, SHAPES, Size, is_edges, size_in
 from sstep_verify.problems.transforms import require_usable
 from sstep_verify.protocol import is_foreign, is_program
 from sstep_verify.report.case import Case
@@ -77,7 +77,7 @@ def fitted(family: Family, described: ProgramFile) -> Family:
 
 def edges(family: Family) -> bool:
     """Whether its data are made for what they hold, and so may be no others."""
-    return set(family.data) <= set(EDGES)
+    return all(map(is_edges, family.data))
 
 
 def made_for(family: Family, described: ProgramFile) -> Family:
@@ -97,10 +97,10 @@ def made_for(family: Family, described: ProgramFile) -> Family:
     block = int(fixed.get("b", 0))
     data = family.data
     if {"m", "n"} & set(fixed):
-        usual = SHAPES["small"]
-        name = sized(fixed.get("m", usual.samples), fixed.get("n", usual.features))
-        data = (name + REGRESSION if "krr" in family.task else name,)
-    if (block > 1 and "krr" not in tasks) or (edges(family) and data != family.data):
+        data = tuple(_of_size(name, fixed, "krr" in family.task) for name in data)
+    whole = block or max(family.block)
+    too_many = any((size := size_in(name)) and whole > size.samples for name in data)
+    if (block > 1 and "krr" not in tasks) or (edges(family) and data != family.data) or too_many:
         tasks = ()
     return replace(
         family,
@@ -111,6 +111,17 @@ def made_for(family: Family, described: ProgramFile) -> Family:
         block=(block,) if block and "krr" in tasks else family.block,
         iterations=int(fixed.get("H", family.iterations)),
     )
+
+
+def _of_size(name: str, fixed: Mapping[str, Any], regression: bool) -> str:
+    """The name of a set with the samples (m) and features (n) that a program has fixed.
+
+    It is like the set of this name where that is generated to a size, and like small elsewhere.
+    """
+    small = SHAPES["small"]
+    size = size_in(name) or Size("sized", small.samples, small.features, REGRESSION * regression)
+    samples, features = fixed.get("m", size.samples), fixed.get("n", size.features)
+    return size._replace(samples=int(samples), features=int(features)).name
 
 
 def read_family(table: dict, where: str) -> Family:
@@ -244,7 +255,7 @@ class Verdicts(Kind):
                 "minimum_executed": minimum_table(min(family.minimum_windows for family in families)),
             },
             documents={"against_classical": beside_classical(cases, compared)},
-            seeds=({} if definition.seed is None else {"further s": definition.seed})
+            seeds=({} if definition.seed is None else {"values and further s": definition.seed})
             | {f"streams, seed {seed}": seed for seed in sorted({one.seed for one in under_test})},
         )
 

@@ -55,7 +55,7 @@ from sstep_verify.errors import InputError
     "--stability", is_flag=True,
     help="Also report the error of s-step runs over that of s = 1: figures and a table, no verdict.",
 )  # fmt: skip
-@campaign_options("NAME-PROFILE", "Judge further s, drawn from N  [default: drawn anew, and printed]")
+@campaign_options("NAME-PROFILE", "Draw values and further s from N  [default: 0, the profile's own]")
 def command(solver, command_line, settings, **given):
     """Judge a solver of your own: a program of any language, or a Python object.
 

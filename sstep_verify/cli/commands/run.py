@@ -45,7 +45,7 @@ def _help() -> str:
     "campaign", default="embedded", metavar="[NAME|FILE.toml]", shell_complete=complete(shipped)
 )
 @folder_option
-@campaign_options("NAME", "Judge further s, drawn from N.")
+@campaign_options("NAME", "Judge further s, drawn from N; of smoke and ci also other values.")
 def command(campaign, **options):
     """Run a campaign."""
     from sstep_verify.campaign.read import read_definition

@@ -15,7 +15,7 @@ from sstep_verify.errors import DataError, InputError, MissingExtraError, closes
 from sstep_verify.files import shortened
 from sstep_verify.files.homes import user_cache
 from sstep_verify.problems.data import embedded
-from sstep_verify.problems.data.embedded import ONE_CLASS
+from sstep_verify.problems.data.embedded import has_one_label
 from sstep_verify.problems.data.labels import CLASSES, describe_mapping, two_classes
 from sstep_verify.problems.data.registry import Pinned, registry, values_digest
 from sstep_verify.problems.data.svmlight import CUT, SUFFIXES, cut_looks_alike, read_svmlight
@@ -266,7 +266,7 @@ def _data_set(
     classes: tuple[float, ...] = (),
 ) -> DataSet:
     """Map the labels, choose dense or CSR, and freeze."""
-    if task == "classification" and name != ONE_CLASS:
+    if task == "classification" and not has_one_label(name):
         where = source if Path(source).name == name else f"{name} ({source})"
         targets, notes, mapped = labelled(targets, where, notes)
         classes = classes or mapped

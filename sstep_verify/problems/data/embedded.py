@@ -77,8 +77,11 @@ EDGES = ("edges", "edges" + REGRESSION, ONE_CLASS)
 GENERATED = (*map("".join, product(SHAPES, ("", REGRESSION))), ONE_CLASS)
 """Names of the generated ones, beside those of a size that is named."""
 
-SIZED = re.compile(r"sized-(\d{1,9})x(\d{1,9})")
-"""Name of a set like small with as many samples and features as it says."""
+LIKE = {"sized": SHAPES["small"], "edges": SHAPES["edges"], "dense": SHAPES["tall"]}
+"""What a set of a size that is named is like, by the word before the size."""
+
+SIZED = re.compile(rf"({'|'.join(LIKE)})-(\d{{1,9}})x(\d{{1,9}})({REGRESSION}|{ONE_LABEL})?")
+"""Name of a set with as many samples and features as it says; one label throughout is of edges alone."""
 
 MOST_SIZED = 1 << 22
 """Most values of such a set."""
@@ -90,15 +93,45 @@ NAMES = (*REAL, *GENERATED)
 """Names `read` knows."""
 
 
-def sized(samples: int, features: int) -> str:
-    """Name of the set like small of a given size; with ``_regression`` appended, of its regression."""
-    return f"sized-{samples}x{features}"
+class Size(NamedTuple):
+    """A name of a generated set with its size: what it is `like`, samples (m), features (n), what ends it.
+
+    That is what it may be followed by: ``_regression``, ``_one_label`` or nothing.
+    """
+
+    like: str
+    samples: int
+    features: int
+    end: str
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return f"{self.like}-{self.samples}x{self.features}{self.end}"
+
+
+def size_in(name: str) -> Size | None:
+    """The parts of a name that says a size; None of another."""
+    found = SIZED.fullmatch(name)
+    if found is None or (found[4] == ONE_LABEL and found[1] != "edges"):
+        return None
+    return Size(found[1], int(found[2]), int(found[3]), found[4] or "")
+
+
+def is_edges(name: str) -> bool:
+    """Whether a set is made for what it holds, so that no other can stand for it."""
+    size = size_in(name)
+    return name in EDGES or (size is not None and size.like == EDGES[0])
+
+
+def has_one_label(name: str) -> bool:
+    """Whether a set has one label throughout, and is meant to."""
+    return is_edges(name) and name.endswith(ONE_LABEL)
 
 
 def knows(name: object) -> bool:
     """Whether `read` knows a name."""
-    named = isinstance(name, str) and SIZED.fullmatch(name.removesuffix(REGRESSION))
-    return name in NAMES or bool(named)
+    return isinstance(name, str) and (name in NAMES or size_in(name) is not None)
 
 
 def read(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
@@ -109,9 +142,9 @@ def read(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
     name : str
         breast_cancer (569 x 30, two classes), diabetes_regression (442 x 10, disease progression), or
         either with ``_scale`` appended: each feature to [-1, 1] by `scale_to_unit_box`; wide (150 x 301),
-        tall (1200 x 40), small (32 x 9) or edges (12 x 9), or ``sized-MxN`` (M x N, else like small),
-        classification; with ``_regression`` appended, the same data with real targets; edges_one_label,
-        where all labels are +1.
+        tall (1200 x 40), small (32 x 9) or edges (12 x 9), or ``sized-MxN``, ``dense-MxN`` or
+        ``edges-MxN`` (M x N, else like small, tall or edges), classification; with ``_regression``
+        appended, the same data with real targets; edges with ``_one_label``, where all labels are +1.
 
     Returns
     -------
@@ -177,20 +210,20 @@ def _tables(name: str, folder: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _shape(name: str) -> Shape:
-    size = SIZED.fullmatch(name)
+    size = size_in(name)
     if size is None:
         return SHAPES[name]
-    samples, features = int(size[1]), int(size[2])
+    like, samples, features, _ = size
     if samples < 4 or not features > 0 or samples * features > MOST_SIZED:
         raise InputError(
             f"{name}: needs 4 samples or more, a feature or more, and at most {MOST_SIZED} values"
         )
-    return SHAPES["small"]._replace(samples=samples, features=features)
+    return LIKE[like]._replace(samples=samples, features=features)
 
 
 def _generated(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
     """A generated set: values in [-1, 1); except in tall the last sample and features of number 7 modulo 50
-    are zero.
+    are zero. Of edges one of 8 samples stands twice, at least one.
     """
     kind = name.removesuffix(REGRESSION).removesuffix(ONE_LABEL)
     shape = _shape(kind)
@@ -202,8 +235,9 @@ def _generated(name: str) -> tuple[np.ndarray, np.ndarray, str, str]:
     if shape.density < 1.0:
         stored[-1], stored[:, 7::50] = False, False
     data[~stored] = 0.0
-    if kind == EDGES[0]:
-        data[1] = data[0]
+    if is_edges(kind):
+        twins = 2 * max(samples // 8, 1)
+        data[1:twins:2] = data[0:twins:2]
     slopes, targets = _signed(bits, features), NOISE * _signed(bits, samples)
     # Feature by feature, so that no library chooses the order of the sums.
     for feature in range(features):

@@ -9,7 +9,7 @@ from sstep_verify.adapters.program import Program, ProgramFile
 from sstep_verify.campaign.cases import load_data
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.errors import InputError
-from sstep_verify.problems.data.embedded import read
+from sstep_verify.problems.data.embedded import is_edges, read
 
 
 def families(profile: str = "ci", data: str = "", **fixed: object):
@@ -17,22 +17,23 @@ def families(profile: str = "ci", data: str = "", **fixed: object):
     return profile_of(profile, described, Selection(data=data), "").families
 
 
-@pytest.mark.parametrize(
-    ("fixed", "shape"), [({"m": 24, "n": 5}, (24, 5)), ({"m": 24}, (24, 9)), ({"n": 5}, (32, 5))]
-)
-def test_fixed_sizes_are_those_of_the_data(fixed, shape):
-    found = families(**fixed)
+@pytest.mark.parametrize("profile", ["ci", "deep"])
+@pytest.mark.parametrize("fixed", [{"m": 24, "n": 5}, {"m": 24}, {"n": 5}])
+def test_fixed_sizes_are_those_of_the_data(profile, fixed):
+    found = families(profile, **fixed)
     assert {task for one in found for task in one.task} == {"svm-l1", "svm-l2", "krr"}
     for family in found:
         (name,) = family.data
+        assert not is_edges(name)
         data = load_data(name, None)
-        assert data.data.shape == shape
+        shape = dict(zip("mn", data.data.shape, strict=True))
+        assert shape == shape | fixed
         assert data.task == ("regression" if "krr" in family.task else "classification")
 
 
 def test_the_other_fixed_values_are_those_of_the_problems():
     found = families(task="krr", kernel="polynomial", degree=4, b=2, H=50, **{"lambda": 0.5})
-    assert [family.data for family in found] == [("small_regression",), ("edges_regression",)]
+    assert len(found) == 3
     for family in found:
         assert (family.task, family.parameter, family.block) == (("krr",), (0.5,), (2,))
         assert family.iterations == 50
@@ -46,10 +47,32 @@ def test_data_of_another_size_are_refused(fixed, told):
     assert families(data="small", m=32, n=9)
 
 
-@pytest.mark.parametrize("name", ["sized-3x2", "sized-4x0", "sized-99999x99999"])
+def test_a_problem_that_holds_fewer_samples_than_a_block_is_left_out():
+    found = families(m=4)
+    assert {family.block for family in found if "krr" in family.task} == {(3,), (4,)}
+    assert families(m=4, b=4)[-1].block == (4,)
+
+
+@pytest.mark.parametrize("name", ["sized-3x2", "dense-4x0", "edges-99999x99999"])
 def test_a_size_that_cannot_be_generated_is_refused(name):
     with pytest.raises(InputError, match="needs 4 samples or more"):
         load_data(name, None)
+
+
+@pytest.mark.parametrize("name", ["dense-8x3_one_label", "sized-8x3_one_label", "edges-8", "flat-8x3"])
+def test_a_name_that_no_set_has_is_refused(name):
+    with pytest.raises(InputError):
+        read(name)
+
+
+@pytest.mark.parametrize("end", ["", "_regression", "_one_label"])
+def test_edges_of_a_size_hold_what_edges_hold_and_dense_sets_no_zero(end):
+    found = load_data(f"edges-13x10{end}", None)
+    assert np.flatnonzero((found.data == 0).all(axis=1)).tolist() == [12]
+    assert np.flatnonzero((found.data == 0).all(axis=0)).tolist() == [7]
+    assert (found.data[0] == found.data[1]).all()
+    assert (len(set(found.targets.tolist())) == 1) == (end == "_one_label")
+    assert (load_data(f"dense-13x10{end.replace('_one_label', '')}", None).data != 0).all()
 
 
 def test_small_is_a_sized_set_and_both_classes_are_always_there():

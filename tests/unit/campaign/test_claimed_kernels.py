@@ -11,7 +11,7 @@ from sstep_verify.campaign.cases import load_data
 from sstep_verify.campaign.profile import Selection, profile_of
 from sstep_verify.campaign.read import read_definition
 from sstep_verify.campaign.verdicts.family import expand
-from sstep_verify.problems.data.embedded import EDGES
+from sstep_verify.problems.data.embedded import is_edges
 from sstep_verify.solver import ProductionSolver
 
 CLAIMS = ("ci", "deep", "embedded")
@@ -19,7 +19,7 @@ CLAIMS = ("ci", "deep", "embedded")
 
 OTHERS = {
     "varied": "claims options of the solver, on other parameters than the other campaigns have",
-    "smoke": "a first answer on two problems; ci is what claims a kernel",
+    "smoke": "a first answer, each task and kernel once; ci is what claims a kernel",
     "parallel": "claims exchanges between ranks, on the kernels that the others judge",
     "paper": "the problems of the paper, on its data",
     "paper-reference": "the same",
@@ -63,7 +63,7 @@ def test_a_campaign_that_claims_a_kernel_has_both_parities_offsets_and_what_data
 
 def _labels_inside(problem, blocks, s, a0, log):
     """A K-SVM-L1 of the kernel of diag(y) A, where the labels belong outside."""
-    A, kernel, C, a = np.asarray(problem.data), problem.kernel, problem.loss.C, a0.copy()
+    A, kernel, C, a = problem.dense, problem.kernel, problem.loss.C, a0.copy()
     signed = A * problem.targets[:, None]
     base = signed @ signed.T + kernel.offset
     Q = base.copy()
@@ -90,4 +90,4 @@ def test_labels_inside_the_kernel_are_refused_by_ci():
 def test_data_of_a_users_own_take_the_place_of_every_set_but_those_made_for_what_they_hold():
     given = profile_of("ci", ProductionSolver(), Selection(data="wide"), "check")
     assert {family.data for family in given.families} == {("wide",)}
-    assert not set(EDGES) & {spec.data for unit in expand(given) for spec in unit.work}
+    assert not any(is_edges(spec.data) for unit in expand(given) for spec in unit.work)

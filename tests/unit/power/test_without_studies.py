@@ -90,6 +90,7 @@ def test_another_folder_of_that_name_is_none_of_ours(tmp_path):
 
 def test_the_stability_report_of_a_solver_needs_no_studies(tmp_path):
     words = ["x", "check", "reference", "--profile", "smoke", "--task", "krr", "--s", "8", "--stability"]
+    words += ["--kernel", "polynomial"]
     words += ["--jobs", "1", "--out", str(tmp_path / "report")]
     done = without(f"from sstep_verify.cli.main import main; sys.argv = {words}; main()")
     assert done.returncode == 0, done.stderr

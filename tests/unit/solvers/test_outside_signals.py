@@ -141,7 +141,8 @@ def hang(problem, blocks, s, a0, log):
     while True:
         pass
 
-@parametrize_with_checks([CallableSolver(hang, Declaration("hang", log=True))], "smoke", tasks=["krr"])
+@parametrize_with_checks([CallableSolver(hang, Declaration("hang", log=True))], "smoke", tasks=["krr"],
+                         kernels=["rbf"])
 def test_hang(solver, check):
     check(solver)
 """
