@@ -13,6 +13,12 @@ GIVEN = "given"
 OWN_RULE = ("tolerance", "stagnation", "precision")
 """`Trajectory.stopped` of runs that their solver ended by a rule of its own."""
 
+RELATIVE = "relative value after {} iterations"
+"""Claim of a gap over the dual value (K-SVM), or a residual over ||y|| (K-RR), at a recorded iteration."""
+
+AT_MOST, AT_LEAST = " at most", " at least"
+"""End the names of claims that are limits of a value, such as ``gap at most``."""
+
 STOPS = ("iterations", "observer", *OWN_RULE)
 """Every reason for which a run ends that made what it was asked for, see `Trajectory.stopped`."""
 
@@ -157,7 +163,8 @@ class Trajectory:
         ``RunRequest.expose_panels``.
     claims : mapping of str to Claim
         What the solver reports about its last a: objective (what is minimised), primal, dual, gap,
-        residual (2-norm of ``y - M a``), iterations.
+        residual (2-norm of ``y - M a``), iterations; limits of a value, see `AT_MOST`; and what it measured
+        at recorded iterations, see `RELATIVE`.
     weights : ndarray, shape (k, n), optional
         The weights that the solver maintains beside a, at the recorded iterations (linear kernel:
         ``A'(y a)`` of a K-SVM, ``A'a`` of a K-RR); of a solver that declares them.

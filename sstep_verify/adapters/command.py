@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from sstep_verify.adapters.callable import observed
 from sstep_verify.adapters.training import TrainingSolver, tuned_sequence
+from sstep_verify.adapters.written import given_options, history_of, require_agreement, require_score
 from sstep_verify.costs.messages import Counts
 from sstep_verify.errors import RunError
 from sstep_verify.exchange import write_samples
@@ -27,13 +28,16 @@ from sstep_verify.protocol import Observer, RunRequest
 from sstep_verify.ranks.environment import launch_variables, launcher
 from sstep_verify.solver.settings import OR
 from sstep_verify.solver.training.schedule import Stretch, numbers_of, windows_of
-from sstep_verify.trajectory import Claim, Trajectory
+from sstep_verify.trajectory import AT_LEAST, AT_MOST, RELATIVE, Claim, Trajectory
 
 LIMIT = 300.0
 """Seconds that the command may take."""
 
 VALUES = ("gap", "primal", "dual", "residual")
 """Numbers of the last measurement in a result file, which are claims of it; NaN where there is none."""
+
+STATED = ("gap", "residual", "relative")
+"""Numbers of which a result file has an upper and a lower limit."""
 
 ENDED = (0, 3)
 """Exit codes of a training that was made, the second where its tolerance is below what float64 can show."""
@@ -48,11 +52,13 @@ class CommandSolver(TrainingSolver):
     """Runs ``sstep-verify solve`` in a process of its own, or under the launcher, on a file of the samples.
 
     A trajectory holds the first a, and the last as the result file has it; its claims are what that file
-    says of it, and the predictions for the training samples, by number; its counters are what the command
-    prints. Its step log is that of the same training in this process, which ends in the same bits; there is
-    none where the command tunes s. It takes no a0.
+    says of it and of the way there, and the predictions for the training samples, by number; its counters
+    are what the command prints. Its step log, and the a of iterations between, are those of the same
+    training in this process, which ends in the same bits; there are none where the command tunes s. It
+    takes no a0. What the files, and the lines that are printed, say twice must agree (`written`).
 
-    `resumed` ends the first half early, and goes on from its checkpoint. `auto` leaves exchange, cache and,
+    `resumed` ends the first half early, and goes on from its checkpoint; not `predicts`, it predicts no
+    samples. `auto` leaves exchange, cache and,
     where s is tuned, the largest s to the command, which is to choose those of the options; the samples are
     those that it has under the problem's name. `bias` is the constant that is the last feature of the
     samples, which is left to the command; 0 for none. Where s is tuned, the command is given the windows of
@@ -65,19 +71,21 @@ class CommandSolver(TrainingSolver):
         ranks: int = 1,
         *,
         resumed: bool = False,
+        predicts: bool = True,
         auto: bool = False,
         bias: float = 0.0,
         **options: Any,
     ):
         super().__init__(ranks, **options)
-        self._resumed, self._auto, self._bias = resumed, auto, bias
+        self._resumed, self._predicts, self._auto, self._bias = resumed, predicts, auto, bias
         self.sequences: dict[tuple[str, int], bytes] = {}
         self.declaration = self.declared("solve", log=not (self._settings.tuned and auto))
 
     def run(self, request: RunRequest, observe: Observer | None = None) -> Trajectory:
         """Run the command; `observe` looks at the result.
 
-        RunError if it does not end with exit code 0 or 3 in time, or its files do not fit together.
+        RunError if it does not end with exit code 0 or 3 in time, or what it wrote and printed does not fit
+        together, or not what it was given.
         """
         interval, last = self._interval * request.s, request.iterations
         ends = [last // 2 // interval * interval, last] if self._resumed else [last]
@@ -96,17 +104,21 @@ class CommandSolver(TrainingSolver):
                 words += ["--s", f"{room / 'sequence'}{most}"]
             for end in ends:
                 more = ["--iterations", str(end), *(["--resume"] if self._resumed else [])]
-                if end == last:
+                if end == last and self._predicts:
                     predicted = room / "predictions"
                     more += ["--test", str(room / "samples"), "--predictions", str(predicted)]
-                said = self._call([*words, *more])
+                code, said = self._call([*words, *more])
             if self._settings.tuned:
                 _require_same_windows(sequence, result := (room / "result").read_bytes())
                 self.sequences.setdefault(key, result)
-            made = _trajectory(request, room, interval, said)
-        if request.log:
-            made = replace(made, log=super().run(replace(request, record=())).log)
-        return observed(made, request, observe, self.run)
+            made = _trajectory(request, room, interval, said, self._predicts)
+            given = given_options(request, self.settings(request), self._ranks, self._auto, self._bias)
+            require_agreement(request.problem, room, given, said, code)
+            history = history_of(room / "result")
+        if request.log or (self.declaration.log and len(request.stops) > 2):
+            made = _with_inside(made, super().run(request))
+        passed = {RELATIVE.format(k): Claim(history[k]) for k in made.iterations.tolist()}
+        return observed(replace(made, claims={**made.claims, **passed}), request, observe, self.run)
 
     def _given(self, request: RunRequest) -> bytes:
         """A file with the windows of `tuned_sequence`, as the command writes those of its own."""
@@ -136,8 +148,8 @@ class CommandSolver(TrainingSolver):
         launched = [launcher(), "-n", self._ranks] if self._ranks > 1 else []
         return [str(word) for word in (*launched, *words)]
 
-    def _call(self, words: Sequence[str]) -> str:
-        """What the command prints."""
+    def _call(self, words: Sequence[str]) -> tuple[int, str]:
+        """Exit code of the command, and what it prints."""
         variables = launch_variables()
         try:
             done = subprocess.run(words, env=variables, timeout=LIMIT, capture_output=True, check=False)
@@ -146,7 +158,15 @@ class CommandSolver(TrainingSolver):
         if done.returncode not in ENDED:
             said = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines() or [""]
             raise RunError(f"{' '.join(words)}: exit code {done.returncode}: {said[-1]}")
-        return done.stdout.decode(errors="replace")
+        return done.returncode, done.stdout.decode(errors="replace")
+
+
+def _with_inside(made: Trajectory, whole: Trajectory) -> Trajectory:
+    """A run with the step log, and the a of recorded iterations between its ends, of another run."""
+    between = [k for k in whole.iterations.tolist() if 0 < k < made.length]
+    alphas = [made.alphas[0], *map(whole.at, between), *made.alphas[1:]]
+    iterations = np.array([0, *between, *made.iterations[1:]], dtype=np.int64)
+    return replace(made, iterations=iterations, alphas=np.array(alphas), log=whole.log)
 
 
 def _require_same_windows(given: bytes | None, result: bytes) -> None:
@@ -168,7 +188,9 @@ def _windows(file: Mapping[str, np.ndarray]) -> list[tuple[int, int, str]]:
     return list(windows_of([Stretch(*row) for row in file["sequence"].tolist()], 1 << 62))
 
 
-def _trajectory(request: RunRequest, room: Path, interval: int, said: str) -> Trajectory:
+def _trajectory(
+    request: RunRequest, room: Path, interval: int, said: str, predicts: bool = True
+) -> Trajectory:
     """What the files say; RunError where the result lacks measurements, or the last is not its value."""
     with np.load(room / "result", allow_pickle=False) as file:
         found = dict(file)
@@ -181,11 +203,11 @@ def _trajectory(request: RunRequest, room: Path, interval: int, said: str) -> Tr
             f"intervals of {interval} have {len(due)}, the last {found['last_relative']}"
         )
     claims = {name: float(found[f"last_{name}"]) for name in VALUES}
-    values = _predictions(request.problem, room)
-    claims |= {f"prediction {place}": value for place, value in enumerate(values)}
-    right = f"({np.sum((np.array(values) > 0) == (request.problem.targets > 0))} of {len(values)})"
-    if request.problem.is_svm and right not in said:
-        raise RunError(f"{right} predictions are right, and the command does not say so: {said[-300:]}")
+    claims |= {f"{name}{AT_MOST}": float(found[name]) for name in ("gap", "primal", "residual", "relative")}
+    claims |= {f"{name}{AT_LEAST}": float(found[f"{name}_at_least"]) for name in STATED}
+    claims[f"dual{AT_LEAST}"] = float(found["dual"])
+    if predicts:
+        claims |= _predicted(request.problem, _predictions(request.problem, room), said)
     told = {name: Claim(value) for name, value in claims.items() if not np.isnan(value)}
     first, counted = np.zeros(request.problem.samples), COUNTED.search(said)
     return Trajectory(
@@ -197,6 +219,17 @@ def _trajectory(request: RunRequest, room: Path, interval: int, said: str) -> Tr
         stopped=str(found["stopped"]),
         claims=told | {"iterations": Claim(made)},
     )
+
+
+def _predicted(problem: Problem, values: list[float], said: str) -> dict[str, float]:
+    """Claims of predicted values; RunError where the score that is printed is not theirs."""
+    if not problem.is_svm:
+        require_score(np.array(values), problem.targets, said)
+    else:
+        right = f"({np.sum((np.array(values) > 0) == (problem.targets > 0))} of {len(values)})"
+        if right not in said:
+            raise RunError(f"{right} predictions are right, and the command does not say so: {said[-300:]}")
+    return {f"prediction {place}": value for place, value in enumerate(values)}
 
 
 def _predictions(problem: Problem, room: Path) -> list[float]:

@@ -21,7 +21,7 @@ from sstep_verify.solver.packet import TRAILER
 from sstep_verify.solver.settings import Settings
 from sstep_verify.solver.training.intervals import Place, Training
 from sstep_verify.solver.training.schedule import Schedule, Stretch
-from sstep_verify.trajectory import Trajectory
+from sstep_verify.trajectory import RELATIVE, Claim, Trajectory
 
 
 class TrainingSolver:
@@ -130,8 +130,11 @@ def train_on_rank(comm: Any, request: RunRequest, settings: Settings) -> Traject
     made = training.trajectory
     kept |= dict(zip(made.iterations.tolist(), made.alphas, strict=True))
     iterations = sorted(kept)
+    history = {found.iteration - begin: found.values.relative for found in training.history}
+    passed = {RELATIVE.format(k): Claim(history[k]) for k in iterations}
     return replace(
         made,
+        claims={**made.claims, **passed},
         iterations=np.array(iterations, dtype=np.int64),
         alphas=np.array([kept[iteration] for iteration in iterations]),
     )

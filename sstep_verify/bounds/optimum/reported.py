@@ -20,6 +20,11 @@ rounded on input:
 
 The labels are +1 and -1 and multiply exactly.
 
+*A relative value* ``r^ = g^ / d^`` of two computed values with errors e and f rounds once, and may
+underflow by the smallest number t. As ``r^ d - g = r^ (d - d^) + (g^ - g) + (r^ d^ - g^)``,
+
+    |r^ d - g| <= |r^| f + e + (2 u |r^| + t) (|d| + f).
+
 *A K-SVM vector that was written down with rounding*: how far its gap may be from its own. Shown is v, and
 the solver's own a is somewhere in ``|a - v| <= r``. The box is convex and a clip moves no two numbers
 apart, so both are taken as clipped. With ``e = |Q| r``, ``h_i = max(0, 1 - (Qv)_i)`` and
@@ -42,7 +47,13 @@ from sstep_verify.bounds.optimum.ridge import ridge_inputs
 from sstep_verify.bounds.optimum.svm import FLOAT64, Evaluated, SvmValues
 from sstep_verify.declaration import Declaration
 from sstep_verify.problems import Problem
-from sstep_verify.rounding.arithmetic import OUTWARD, gamma, largest_normal, unit_roundoff
+from sstep_verify.rounding.arithmetic import (
+    OUTWARD,
+    gamma,
+    largest_normal,
+    smallest_subnormal,
+    unit_roundoff,
+)
 from sstep_verify.rounding.kernel.products import kernel_products
 
 
@@ -77,6 +88,16 @@ def predictions(problem: Problem, declaration: Declaration, alpha: np.ndarray) -
         judge_error, solver_error = np.nan_to_num((judge_error, solver_error), nan=np.inf, posinf=np.inf)
     rows = zip(values.tolist(), judge_error.tolist(), solver_error.tolist(), strict=True)
     return [Evaluated(*row) for row in rows]
+
+
+def relative_error(ratio: float, whole: float, error: float, whole_error: float, precision: str) -> float:
+    """Bound on ``|r d - g|`` of a reported ratio r = g / d, in units of g.
+
+    `whole` is at least ``|d|``, `error` and `whole_error` bound what evaluating g and d may be off by.
+    """
+    size = abs(ratio)
+    own = (2 * unit_roundoff(precision) * size + smallest_subnormal(precision)) * (whole + whole_error)
+    return (size * whole_error + error + own) * OUTWARD
 
 
 def written_gap(problem: Problem, alpha: np.ndarray, rounding: np.ndarray, values: SvmValues) -> float:

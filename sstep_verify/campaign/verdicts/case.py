@@ -69,11 +69,12 @@ def make_case(
         refuse_samples(spec.id, problem.samples)
     stream, iterations, unit = _run(spec, problem.samples)
     values = tuple(sorted({*family.s, *family.further}))
-    # Training keeps a at the ends of its intervals only, the command its last one. Of a program judged
-    # by its ends alone, each point would be a run of its own.
+    # Training keeps a at the ends of its intervals only, a command that tunes s its last one. Of a program
+    # judged by its ends alone, each point would be a run of its own.
+    tunes = family.solver == "solve" and family.tuned and family.auto
     points = {
         s: (iterations,)
-        if family.solver == "solve" or (family.is_program and not set(PRIMARY) & set(family.checks))
+        if tunes or (family.is_program and not set(PRIMARY) & set(family.checks))
         else _points(iterations, s * max(family.interval, 1), unit)
         for s in values
     }

@@ -134,12 +134,18 @@ def make_solvers(asked: SolverTable) -> dict[str, Solver]:
             return {"": trained, "as-used": trained}
         from sstep_verify.adapters.command import CommandSolver
 
-        command, again = (
-            CommandSolver(ranks, resumed=resumed, auto=asked.auto, bias=asked.bias, **given)
-            for resumed in (False, True)
-        )
-        again.sequences = command.sequences  # Who makes a tuned run again follows the first.
-        return {"": command, "as-used": command, "resumed": again}
+        ways: dict[str, dict[str, bool]] = {
+            "": {},
+            "as-used": {"predicts": False},
+            "resumed": {"resumed": True},
+        }
+        commands = {
+            way: CommandSolver(ranks, auto=asked.auto, bias=asked.bias, **given, **how)
+            for way, how in ways.items()
+        }
+        for again in commands.values():
+            again.sequences = commands[""].sequences  # Who makes a tuned run again follows the first.
+        return {**commands}
     if asked.tuned:
         raise InputError(
             f"tuned is for {' and '.join(TRAINING)}: solver {name!r} has the s that it is given"

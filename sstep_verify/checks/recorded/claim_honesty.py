@@ -9,7 +9,9 @@ overflow in its precision (sstep_verify/bounds/optimum/reported.py).
 
 The reason for which a run ended is such a report, too. One that says that it reached the tolerance that it
 was told has the exact relative gap (K-RR: residual) of that tolerance at most: no error of evaluation is
-allowed for, as reached is what an upper limit proves.
+allowed for, as reached is what an upper limit proves. Nor is any for a limit that it states, such as ``gap
+at most``; one that balls cannot decide is left out. Relative values that it measured on its way are
+compared with those of the alpha recorded there.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ import numpy as np
 from sstep_verify.bounds.optimum.reported import may_overflow, predictions
 from sstep_verify.bounds.optimum.ridge import ridge_values
 from sstep_verify.bounds.optimum.svm import Evaluated, svm_values
+from sstep_verify.checks.recorded.ratios import Interval, limited, of_limit, of_ratio, relative
 from sstep_verify.checks.shared.case import Case, Check, plain_run
 from sstep_verify.checks.shared.every_s import judge_every_s, runs_of_every_s
 from sstep_verify.checks.shared.finding import Finding, decisive, executed, unknown
@@ -34,7 +37,7 @@ from sstep_verify.oracle.balls.objectives import MOST_SAMPLES
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.rounding.arithmetic import unit_roundoff
-from sstep_verify.trajectory import Claim, Trajectory
+from sstep_verify.trajectory import RELATIVE, Claim, Trajectory
 from sstep_verify.verdict import Coverage, Hint, HintKind, Place, Status, Verdict, Why
 
 ID = "claim-honesty"
@@ -55,26 +58,41 @@ EARLIER = 64
 def _judge(case: Case, s: int, oracle: Oracle, trajectory: Trajectory) -> Iterator[Verdict]:
     """Compare what a run reports with the truth.
 
-    Known are objective, primal, dual, gap, residual (K-RR), iterations, and "prediction N" of training
-    sample N; a claim of another name is INCONCLUSIVE. A run that reports nothing has no verdict.
+    Known are objective, primal, dual, gap, residual (K-RR), iterations, limits of these and of the relative
+    value, relative values at recorded iterations, and "prediction N" of training sample N; a claim of
+    another name is INCONCLUSIVE. A run that reports nothing has no verdict.
     """
     if not trajectory.claims:
         return
-    true = _True(case, trajectory, oracle)
+    # Balls of all vectors are made together: most of their cost is the kernel matrix.
+    passed = {RELATIVE.format(k): trajectory.at(k) for k in trajectory.iterations.tolist()}
+    passed = {name: vector for name, vector in passed.items() if name in trajectory.claims}
+    balls = _Balls(case, [trajectory.final, *passed.values()], oracle)
+    predicted = PREDICTION.format(0) in trajectory.claims
+    true = _True(case, trajectory.final, balls, 0, predicted)
+    start = _True(case, trajectory.alphas[0], balls, 0, predicted)
+    at = {name: _True(case, vector, balls, k + 1) for k, (name, vector) in enumerate(passed.items())}
+    names: list[str] = []
     findings, effects = [], []
     for name, claim in trajectory.claims.items():
         if name == ITERATIONS:
             length = float(trajectory.length)
             finding = _finding(name, claim, Evaluated(length, 0.0, 0.0), (length, length))
+        elif name in at and at[name].floats:
+            finding = at[name].decided(partial(of_ratio, case, claim, at[name].floats, item=name))
+        elif (value := limited(name)) in (*true.floats, "relative"):
+            finding = true.decided(partial(_of_limit, case, name, value, claim))
+            if not finding.decided:
+                continue  # Nothing is nearer to 0 than a limit may be.
         else:
             finding = _finding(name, claim, true.floats.get(name), true.roughly(name))
             # Nothing is decided, or the ratio would be that of the enclosure's width, not of the claim.
             undecided = finding.status is Status.INCONCLUSIVE
             if name in true.floats and (undecided or finding.upper - finding.lower > finding.bound / 2):
                 finding = _finding(name, claim, true.floats[name], true.exactly(name))
-            effects.append((true.change(name), finding.bound))
+            effects.append((true.change(start, name), finding.bound))
+        names.append(name)
         findings.append(finding)
-    names = list(trajectory.claims)
     if (reached := _reached(case, trajectory, true)) is not None:
         names.append(CONVERGENCE)
         findings.append(reached)
@@ -157,37 +175,49 @@ def _finding_of(name: str, claim: Claim, known: Evaluated) -> Finding:
     return _finding(name, claim, known, (known.lower, known.upper))
 
 
-class _True:
-    """True values at the end of a run: in float64 with an error, in balls where that is too wide."""
+class _Balls:
+    """Exact values at some dual vectors, made when they are first asked for."""
 
-    def __init__(self, case: Case, trajectory: Trajectory, oracle: Oracle):
-        self._problem, self._final, self._oracle = case.problem, trajectory.final, oracle
-        predicted = PREDICTION.format(0) in trajectory.claims
-        self.floats, self._start = (
-            _evaluated(case, vector, predicted) for vector in (trajectory.final, trajectory.alphas[0])
-        )
+    def __init__(self, case: Case, vectors: list[np.ndarray], oracle: Oracle):
+        self._problem, self._vectors, self._oracle = case.problem, vectors, oracle
 
     @cached_property
-    def _balls(self) -> dict[str, tuple[float, float]]:
-        return self._oracle.values(self._problem, [self._final])[0]
+    def values(self) -> list[dict[str, Interval]]:
+        """Enclosures by name, of each vector."""
+        return self._oracle.values(self._problem, self._vectors)
+
+
+class _True:
+    """True values at a dual vector: in float64 with an error, in balls where that is too wide."""
+
+    def __init__(self, case: Case, vector: np.ndarray, balls: _Balls, place: int, predicted: bool = False):
+        self._problem, self._vector, self._balls, self._place = case.problem, vector, balls, place
+        self.floats = _evaluated(case, vector, predicted)
 
     def roughly(self, name: str) -> tuple[float, float]:
         """Enclosure in float64; of a longdouble vector, which float64 does not hold, there is none."""
         known = self.floats.get(name)
-        if known is None or not np.array_equal(self._final.astype(np.float64), self._final):
+        if known is None or not np.array_equal(self._vector.astype(np.float64), self._vector):
             return -math.inf, math.inf
         return known.lower, known.upper
 
     def exactly(self, name: str) -> tuple[float, float]:
         """Enclosure in balls, where m is small enough."""
-        return self.roughly(name) if self._problem.samples > MOST_SAMPLES else self._balls[name]
+        if self._problem.samples > MOST_SAMPLES:
+            return self.roughly(name)
+        return self._balls.values[self._place][name]
 
-    def change(self, name: str) -> float:
-        """Lower bound on the difference between the value at the start and at the end."""
-        if name not in self.floats or name not in self._start:
+    def decided(self, compare: Callable[[Callable[[str], Interval]], Finding]) -> Finding:
+        """A comparison by the enclosures in float64, or in balls where these are too wide to decide it."""
+        found = compare(self.roughly)
+        return found if found.decided else compare(self.exactly)
+
+    def change(self, start: _True, name: str) -> float:
+        """Lower bound on the difference between the value at the start and here."""
+        if name not in self.floats or name not in start.floats:
             return 0.0
-        end, start = self.floats[name], self._start[name]
-        return max(abs(end.value - start.value) - end.judge_error - start.judge_error, 0.0)
+        end, begin = self.floats[name], start.floats[name]
+        return max(abs(end.value - begin.value) - end.judge_error - begin.judge_error, 0.0)
 
 
 def _reached(case: Case, trajectory: Trajectory, true: _True) -> Finding | None:
@@ -198,22 +228,25 @@ def _reached(case: Case, trajectory: Trajectory, true: _True) -> Finding | None:
     name = "tolerance" if case.problem.is_svm else "residual"
     if trajectory.stopped != "tolerance" or not (case.told and name in case.claims and true.floats):
         return None
-    found = _of_tolerance(case, true.roughly)
-    if found.decided:
-        return found
-    found = _of_tolerance(case, true.exactly)
+    found = true.decided(partial(_of_tolerance, case))
     return found if found.decided or case.problem.samples <= MOST_SAMPLES else None
 
 
-def _of_tolerance(case: Case, enclosed: Callable[[str], tuple[float, float]]) -> Finding:
+def _of_tolerance(case: Case, enclosed: Callable[[str], Interval]) -> Finding:
     """The relative gap (K-RR: the residual) and what the run was told to reach, by enclosures of values."""
-    place, less, more = Place(item=CONVERGENCE), 1 - 2.0**-52, 1 + 2.0**-52
+    place = Place(item=CONVERGENCE)
     if not case.problem.is_svm:
         return Finding(*enclosed("residual"), case.claims["residual"], place=place)
-    gap, dual = enclosed("gap"), enclosed("dual")
-    lower = max(gap[0], 0.0) / dual[1] * less if dual[1] > 0 else math.inf
-    upper = gap[1] / dual[0] * more if dual[0] > 0 else math.inf
-    return Finding(lower, upper, case.claims["tolerance"], place=place)
+    return Finding(*relative(case.problem, enclosed), case.claims["tolerance"], place=place)
+
+
+def _of_limit(
+    case: Case, name: str, value: str, claim: Claim, enclosed: Callable[[str], Interval]
+) -> Finding:
+    """A limit of a value, or of the relative one."""
+    return of_limit(
+        name, claim, relative(case.problem, enclosed) if value == "relative" else enclosed(value)
+    )
 
 
 def _evaluated(case: Case, vector: np.ndarray, predicted: bool) -> dict[str, Evaluated]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -13,12 +14,14 @@ import scipy.sparse as sp
 from sstep_verify.adapters import command
 from sstep_verify.adapters.command import CommandSolver
 from sstep_verify.adapters.training import TrainingSolver
+from sstep_verify.adapters.written import require_agreement, require_score
 from sstep_verify.checks import contract
-from sstep_verify.checks.recorded import message_count
+from sstep_verify.checks.recorded import claim_honesty, message_count
 from sstep_verify.checks.shared.case import Case, plain_request, run_key
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.errors import RunError
 from sstep_verify.exchange import write_samples
+from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems import (
     Hinge,
     IndexStream,
@@ -31,6 +34,7 @@ from sstep_verify.problems import (
 from sstep_verify.problems.data.datasets import load
 from sstep_verify.protocol import RunRequest
 from sstep_verify.runs import make_run
+from sstep_verify.trajectory import RELATIVE, Claim
 from sstep_verify.verdict import Status
 
 
@@ -81,6 +85,12 @@ def test_the_command_ends_as_training_in_this_process_also_gone_on_with(kernel, 
         assert {name: made.claims[name] for name in whole.claims} == dict(whole.claims)
         assert sum(name.startswith("prediction") for name in made.claims) == 9
 
+
+VALUES = (
+    *(f"last_{name}" for name in command.VALUES), *command.VALUES, "relative",
+    *(f"{name}_at_least" for name in command.STATED),
+)  # fmt: skip
+"""Names of numbers in a result."""
 
 CUT = [(7, 3, 0), (8, 3, 0), (16, 8, 0)]
 
@@ -162,19 +172,18 @@ def test_a_class_must_be_the_sign_of_its_value(tmp_path):
 @pytest.mark.parametrize("name", ["measured_iterations", "measured_relative"])
 def test_a_result_must_have_all_measurements(tmp_path, name):
     request = asked(drawn(LinearKernel(), Ridge(0.2)), block=2)
-    (tmp_path / "predictions").write_text("0.5\n" * 9)
-    parts = {f"last_{name}": 0.5 for name in command.VALUES} | {
+    parts = dict.fromkeys(VALUES, 0.5) | {
         "alpha": np.ones(9), "iterations": 30, "stopped": "tolerance", "last_relative": 0.1,
         "measured_iterations": np.array([0, 12, 24, 30]), "measured_relative": np.array([1.0, 0.4, 0.2, 0.1]),
     }  # fmt: skip
     with (tmp_path / "result").open("wb") as file:
         np.savez(file, **parts)
-    assert command._trajectory(request, tmp_path, 12, "").length == 30
+    assert command._trajectory(request, tmp_path, 12, "", predicts=False).length == 30
     parts[name] = parts[name][1:] if name == "measured_iterations" else parts[name] / 2
     with (tmp_path / "result").open("wb") as file:
         np.savez(file, **parts)
     with pytest.raises(RunError, match="the result has measurements at"):
-        command._trajectory(request, tmp_path, 12, "")
+        command._trajectory(request, tmp_path, 12, "", predicts=False)
 
 
 def test_the_share_of_right_predictions_is_told(tmp_path):
@@ -184,8 +193,118 @@ def test_the_share_of_right_predictions_is_told(tmp_path):
     with (tmp_path / "result").open("wb") as file:
         np.savez(
             file, alpha=np.ones(9), iterations=0, stopped="tolerance", last_relative=0.1, measured_relative=[0.1],
-            measured_iterations=[0], **{f"last_{name}": 0.5 for name in command.VALUES},
+            measured_iterations=[0], **dict.fromkeys(VALUES, 0.5),
         )  # fmt: skip
     assert command._trajectory(request, tmp_path, 12, "accuracy 100.00% (9 of 9)").length == 0
     with pytest.raises(RunError, match="does not say so"):
         command._trajectory(request, tmp_path, 12, "accuracy 88.89% (8 of 9)")
+
+
+REAL = {
+    "svm": (LinearKernel(), Hinge(0.7), {}),
+    "krr": (PolynomialKernel(3, 0.5), Ridge(0.2), {"block": 2, "kind": "epochs"}),
+}
+
+
+@pytest.fixture(scope="module", params=REAL)
+def written(request):
+    """Files and lines of one run of the command, with what must be in them."""
+    kernel, loss, more = REAL[request.param]
+    asked_for, kept = asked(drawn(kernel, loss), **more), {}
+
+    def keep(problem, room, given, said, code):
+        files = {name: dict(np.load(room / name)) for name in ("result", "result.checkpoint")}
+        kept.update(files=files, given=given, said=said, code=code, problem=problem)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "require_agreement", keep)
+        CommandSolver(interval=4, tolerance=1e-14).run(asked_for)
+    return kept
+
+
+def rounded(values):
+    """The same numbers as float32 holds them."""
+    return values.astype(np.float32).astype(np.float64)
+
+
+def other_option(name, value):
+    def change(file):
+        file["options"] = json.dumps({**json.loads(str(file["options"])), name: value})
+
+    return change
+
+
+def replaced(name, change):
+    return lambda file: file.update({name: change(file[name])})
+
+
+SPOILT = {
+    "no file is": (None, None, None),
+    "block": ("result", other_option("block", 7), "option block"),
+    "seed": ("result.checkpoint", other_option("seed", 8), "option seed"),
+    "cache": ("result", other_option("cache", 60), "option cache"),
+    "an option that nobody gave": ("result", other_option("bias", "1"), "option bias"),
+    "float32 history": ("result.checkpoint", replaced("values", rounded), "relative values"),
+    "float32 alpha": ("result", replaced("alpha", rounded), "same alpha"),
+    "history one place early": (
+        "result", replaced("measured_relative", lambda v: np.append(v[1:], v[-1])), "relative values",
+    ),
+    "iterations of a checkpoint": ("result.checkpoint", replaced("iterations", lambda v: v + 1), "iterations measured"),
+    "gap that is not printed": ("result", replaced("gap", lambda v: v * 1.2), "gap of at most"),
+    "reason": ("result", replaced("stopped", lambda v: np.array("tolerance")), "has the reason"),
+    "reason without its exit code": ("result", replaced("stopped", lambda v: np.array("precision")), "exit code"),
+    "length": ("result", replaced("iterations", lambda v: v + 3), "iterations, but printed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_files_and_lines_of_the_command_must_agree(name, written, tmp_path):
+    spoilt, change, words = SPOILT[name]
+    for file, parts in written["files"].items():
+        parts = dict(parts)
+        if file == spoilt:
+            change(parts)
+        with (tmp_path / file).open("wb") as opened:
+            np.savez(opened, **parts)
+    told = written["problem"], tmp_path, written["given"], written["said"], written["code"]
+    with pytest.raises(RunError, match=words) if words else nullcontext():
+        require_agreement(*told)
+
+
+def test_the_error_of_predictions_is_the_printed_one():
+    generator = np.random.Generator(np.random.PCG64(5))
+    for scale in np.ldexp(1.0, np.arange(-30, 30, 3)):
+        values, targets = generator.standard_normal((2, 40)) * scale
+        error = np.sqrt(np.mean((values - targets) ** 2))
+        require_score(values, targets, f"predictions: root mean square error {error:.6g}, in p")
+        for wrong in (error * (1 + 1e-5), error**2 if abs(error - 1) > 0.1 else 0.0, np.nan):
+            with pytest.raises(RunError, match="printed is"):
+                require_score(values, targets, f"predictions: root mean square error {wrong:.8g}, in p")
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_what_the_command_measured_on_its_way_is_judged(name):
+    kernel, loss, more = REAL[name]
+    request = replace(asked(drawn(kernel, loss), **more), record=(24, 36), log=True)
+    tested = CommandSolver(interval=4)
+    run = tested.run(request)
+    assert run.iterations.tolist() == [0, 24, 36, 60]
+    case = Case(
+        "drawn", request.problem, request.stream, (3,), 60, tested.declaration, points={3: (24, 36, 60)}
+    )
+    told = {RELATIVE.format(k): run.claims[RELATIVE.format(k)] for k in (0, 24, 36, 60)}
+    early = dict(zip(told, [*told.values()][1:], strict=False))
+    for claims, status in ((run.claims, "PASS"), ({**run.claims, **early}, "FAIL")):
+        changed = {run_key(3): replace(run, claims=claims)}
+        (verdict,) = claim_honesty.CHECK.judge(case, changed, Oracle(request.problem))
+        assert verdict.status is Status(status), verdict.reason
+    # Limits are compared without an allowance.
+    for limit, factor in (
+        ("gap at most", 1 - 1e-7),
+        ("dual at least", 1 + 1e-7),
+        ("relative at most", 0.5),
+    ):
+        lie = {limit: Claim(run.claims[limit].value * factor)}
+        changed = {run_key(3): replace(run, claims={**run.claims, **lie})}
+        (verdict,) = claim_honesty.CHECK.judge(case, changed, Oracle(request.problem))
+        assert (verdict.status, verdict.place.item) == (Status.FAIL, limit)

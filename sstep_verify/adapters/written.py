@@ -1,0 +1,163 @@
+"""Files and lines of `sstep-verify solve`: what they say twice, and of what they were given, must agree.
+
+Values are compared by checks, as claims of a run. Here only what is to be the same is: of checkpoint and
+result, of what is printed and what is written, of options and what was asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sstep_verify import __version__
+from sstep_verify.errors import RunError
+from sstep_verify.problems import Problem
+from sstep_verify.problems.kernels import shortest
+from sstep_verify.protocol import RunRequest
+from sstep_verify.solver.settings import Settings
+
+ENDING = re.compile(
+    r"^(tolerance reached|cap reached|no progress any more|tolerance \S+ is below)\b.*, "
+    r"relative (?:gap|residual) at most (.+), gap at most (.+?)(?:, residual at most (.+))?, "
+    r"after (\d+) iterations?$",
+    re.MULTILINE,
+)
+"""The line that says how training ended: why, limits of relative value, gap and residual, iterations."""
+
+REASONS = {
+    "tolerance": "tolerance reached",
+    "iterations": "cap reached",
+    "stagnation": "no progress any more",
+}
+"""How it is printed why training ended; by "precision" the tolerance stands in the words."""
+
+TOO_SMALL = 3
+"""Exit code of a training whose tolerance is below what float64 can show."""
+
+SCORE = re.compile(r"^predictions: root mean square error (\S+), in ", re.MULTILINE)
+
+DIGITS = {"ending": 3, "score": 6}
+"""Digits of printed numbers: limits are rounded up, a score to nearest."""
+
+RELATIVE_COLUMN = 4
+"""Place of the relative value among those of a measurement in a checkpoint."""
+
+
+def given_options(
+    request: RunRequest, settings: Settings, ranks: int, auto: bool, bias: float
+) -> dict[str, Any]:
+    """Options that a result and a checkpoint must name; what the command chooses itself is left out."""
+    problem, tuned = request.problem, settings.tuned
+    given: dict[str, Any] = {
+        "ranks": ranks,
+        "kernel": repr(problem.kernel),
+        "loss": repr(problem.loss),
+        "block": request.stream.block,
+        "s": "auto" if tuned else request.s,
+        "seed": request.stream.seed,
+        "interval": settings.interval,
+        "timers": "separate" if settings.separate_timers else "joined",
+        "version": __version__,
+        "tolerance": settings.tolerance,
+        "tolerance since": 0,
+    }
+    if not (tuned and auto):
+        given["cache"] = "all kernel rows" if settings.keep_gram else settings.cache or 0
+        given |= {"exchange": settings.exchange} if not tuned else {"largest s": request.s}
+    if request.stream.kind != "uniform":
+        given["stream"] = request.stream.kind
+    if ranks > 1:
+        given["partition"] = settings.partition
+    return given | ({"bias": shortest(bias)} if bias else {})
+
+
+def history_of(path: Path) -> dict[int, float]:
+    """Measured relative values of a result file, by iteration."""
+    with np.load(path, allow_pickle=False) as file:
+        rows = zip(file["measured_iterations"].tolist(), file["measured_relative"].tolist(), strict=True)
+        return dict(rows)
+
+
+def require_agreement(problem: Problem, room: Path, given: Mapping[str, Any], said: str, code: int) -> None:
+    """RunError where result, checkpoint, printed lines and exit code say different things."""
+    with np.load(room / "result", allow_pickle=False) as file:
+        result = dict(file)
+    with np.load(room / "result.checkpoint", allow_pickle=False) as file:
+        checkpoint = dict(file)
+    for name, options in (("result", result), ("checkpoint", checkpoint)):
+        _require_options(name, json.loads(str(options["options"])), given)
+    _require_history(result, checkpoint)
+    _require_ending(problem, result, said, code)
+
+
+def _require_options(name: str, options: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    known = {*given, "cache", "exchange", "largest s", "inner loops", "machine"}
+    differ = [key for key in given if options.get(key) != given[key]] + sorted(options.keys() - known)
+    if differ:
+        found, wanted = options.get(differ[0], "not set"), given.get(differ[0], "not set")
+        raise RunError(f"the {name} has the option {differ[0]} = {found!r}, and given was {wanted!r}")
+
+
+def _require_history(result: Mapping[str, np.ndarray], checkpoint: Mapping[str, np.ndarray]) -> None:
+    """What a checkpoint holds is the beginning of the result, or the whole of it, to the last bit."""
+    count = checkpoint["iterations"].size
+    pairs = {
+        "iterations measured": (checkpoint["iterations"], result["measured_iterations"][:count]),
+        "relative values": (checkpoint["values"][:, RELATIVE_COLUMN], result["measured_relative"][:count]),
+        "digest of the data": (checkpoint["data"], result["data_digest"]),
+    }
+    if checkpoint["iterations"][-1] == result["iterations"]:
+        names = ("gap", "primal", "dual", "residual", "relative")
+        last = np.array([result[f"last_{name}"] for name in names])
+        pairs |= {
+            "alpha": (checkpoint["alpha"], result["alpha"]),
+            "last values": (checkpoint["values"][-1], last),
+        }
+    for what, (kept, written) in pairs.items():
+        if (
+            kept.dtype != written.dtype
+            or kept.shape != written.shape
+            or kept.tobytes() != written.tobytes()
+        ):
+            raise RunError(f"checkpoint and result do not have the same {what}")
+
+
+def _require_ending(problem: Problem, result: Mapping[str, np.ndarray], said: str, code: int) -> None:
+    """The line that says how training ended has the reason, the limits and the iterations of the result."""
+    found, stopped = ENDING.search(said), str(result["stopped"])
+    if found is None:
+        raise RunError(f"the command does not say how it ended: {said[-300:]}")
+    reason, relative, gap, residual, iterations = found.groups()
+    same = reason == REASONS[stopped] if stopped in REASONS else reason.endswith(" is below")
+    if not same or (stopped == "precision") != (code == TOO_SMALL):
+        raise RunError(
+            f"the result has the reason {stopped!r}, exit code {code}, but printed is {reason!r}"
+        )
+    if int(iterations) != int(result["iterations"]):
+        raise RunError(f"the result has {result['iterations']} iterations, but printed are {iterations}")
+    printed = {"relative": relative, "gap": gap} | ({} if problem.is_svm else {"residual": residual})
+    for name, text in printed.items():
+        value = float(result[name])
+        shown = math.inf if text == "no number" else float(text or "nan")
+        # Three digits, rounded up: at most a hundredth more.
+        above = value <= shown <= max(value, 1e-300) * (1 + 10.0 ** (1 - DIGITS["ending"])) * (1 + 2.0**-50)
+        if not above and not (value == shown):
+            raise RunError(f"the result has a {name} of at most {value!r}, but printed is {text}")
+
+
+def require_score(values: np.ndarray, targets: np.ndarray, said: str) -> None:
+    """RunError where the printed error of predictions is not the one of the values that were written."""
+    found = SCORE.search(said)
+    error = math.sqrt(math.fsum((values - targets) ** 2) / targets.size)
+    # Half a unit of the last digit, and some roundings.
+    allowed = error * (0.5 * 10.0 ** (1 - DIGITS["score"]) + (targets.size + 8) * 2.0**-52)
+    if found is None or not abs(float(found[1]) - error) <= allowed:
+        raise RunError(
+            f"the predictions are off by {error!r} (root mean square), but printed is {found and found[1]}"
+        )
