@@ -350,10 +350,10 @@ class Term:
     status : Status
         PASS if leaving the quantity out would have been seen in at least one comparison, else VACUOUS.
     detection_limit : float
-        Smallest relative error of the quantity that some decided comparison was certain to show. Of steps
-        it is of either sign, and every larger one shows too: from it on the effect is twice the bound
-        (`SEEN`). Of windows: twice the bound over the effect of a relative change. Infinite if the
-        quantity never acts.
+        Relative error of the quantity that was certain to show, whether too large or too small by it. Of
+        steps also every larger one: from it on the effect is twice the bound (`SEEN`). Of windows it was
+        tried with both signs, and no other was. Of a check's own planted defect: twice the bound over the
+        effect. Infinite where no error was certain to show, or none was tried but leaving it out.
     planned, decided, seen : int
         Comparisons in which the quantity was to be looked at, those of them made with a finite bound, and
         those that would have shown it left out: its exact effect exceeds twice the bound.

@@ -144,7 +144,7 @@ def _tested(verdicts: Sequence[Verdict], noun: str) -> list[str]:
     words = []
     if found := sorted(best.values()):
         words.append(
-            "relative errors in the kernel correction that would have shown: "
+            "relative errors in the kernel correction, of either sign, that would have shown: "
             f"{promised(found[len(found) // 2])} (median over the runs), {promised(found[-1])} (worst)"
         )
     unseen = grouped((key for key, shown in seen.items() if not shown), lambda key: key[0])

@@ -42,6 +42,7 @@ from sstep_verify.checks.window.ends_apart import EndsApart
 from sstep_verify.checks.window.many_windows import count_failed, findings_on_windows, replay_bridge
 from sstep_verify.checks.window.one_window import WindowReplays
 from sstep_verify.checks.window.screen import SCREEN, Screen, requests, screen
+from sstep_verify.checks.window.tries import with_limits
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import BOUNDARY, STALE
@@ -123,8 +124,12 @@ def _judge_run(
     replayed = sum(finding.bits > 0 for finding in findings[len(chosen) :])
     findings += replay_bridge(case, trajectory, screened.bridge, replays, right=not screened.flagged)
     judged = {one.window.begin for one in findings if one.decided and one.bits} | screened.judged
-    showing = [started] if started is not None and case.formulas.level < 2 else []
-    terms = quantity_terms(names, findings + showing)
+    if started is not None and case.formulas.level < 2:
+        *findings, started = with_limits([*findings, started], names)
+        terms = quantity_terms(names, [*findings, started])
+    else:
+        findings = with_limits(findings, names)
+        terms = quantity_terms(names, findings)
     if tried < len(screened.flagged) and not count_failed(findings):
         # Beyond a bound that decides nothing: that is neither right nor wrong.
         findings.append(screened.flagged[tried][1])

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 
 from sstep_verify.report.words import term_why
 
+STEPS, WINDOWS = "step-replay", "window-replay"
+"""Checks that try errors of either sign; commands do not load checks before they need them."""
+
 WIDTH = 100
 
 MEANS = {
@@ -38,7 +41,8 @@ WORDS = {
     "clip": "a new value outside the box is put on its nearest end: 0, or C for svm-l1",
     "bound": "how far from the truth rounding can take a correct implementation, proved for this very run",
     "ratio": "the error measured over the bound; a FAIL is a ratio above 1",
-    "detection_limit": "smallest relative error in a quantity of the step that this run would have shown",
+    "detection_limit": "a relative error in a quantity of the step that this run would have shown, whether "
+    "too large or too small by it; of steps every larger one too, of windows the error that was tried",
 }
 
 
@@ -88,17 +92,22 @@ def in_short(verdict: dict, claim: str) -> Iterator[str]:
     if verdict["terms"]:
         yield f"Errors that this {one}"
     for term in verdict["terms"]:
-        yield filled(f"{term['name']}: {_visible(term)}", "    ")
+        yield filled(f"{term['name']}: {_visible(term, verdict['check'])}", "    ")
 
 
-def _visible(term: dict) -> str:
+def _visible(term: dict, check: str) -> str:
     if not term["seen"]:
         why = term_why(term["why"], term["largest"])
         return f"none{': ' * bool(why)}{why}"
     counts = f"{term['seen']} of {term['decided']} comparisons"
     if term["detection_limit"] is None:  # A quantity that is there or is not, such as the index stream.
         return f"would show if left out, in {counts}"
-    return f"relative errors down to {number(term['detection_limit'])}, in {counts}"
+    size = number(term["detection_limit"])
+    if check == WINDOWS:
+        return f"errors of +{size} and -{size} were tried and would have shown; left out, in {counts}"
+    if check == STEPS:
+        return f"relative errors from {size} on, of either sign; left out, in {counts}"
+    return f"relative errors down to {size}, in {counts}"
 
 
 def glossary() -> Iterator[str]:

@@ -1,69 +1,26 @@
-"""What a change of one quantity of the recurrence does to a at a window's end."""
+"""What leaving out one quantity of the recurrence does to a at a window's end."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
 
 import numpy as np
 
 from sstep_verify import quantities
 from sstep_verify.problems import Problem
-from sstep_verify.recurrence.mutation import LocalWindow, Mutation, left_out, off_by
+from sstep_verify.recurrence.mutation import LocalWindow
 from sstep_verify.rounding.block.repeats import redrawn
 
-DOSE = Fraction(1, 2**30)
-"""Relative change of a quantity whose effect on the window's end is computed; effects are nearly linear."""
 
-
-@dataclass(frozen=True)
-class Effect:
-    """What a change of one quantity does to a at the window's end.
-
-    Parameters
-    ----------
-    dropped : ndarray, shape (k,)
-        Lower bound on the change if the quantity is left out: per distinct coordinate (K-SVM, k = c) or
-        in the M-norm (K-RR, k = 1).
-    relative : ndarray, shape (k,)
-        Lower bound on the change per unit relative change of the quantity, from a change of `DOSE`; that of
-        leaving it out where it is a switch or a is linear in it.
-    """
-
-    dropped: np.ndarray
-    relative: np.ndarray
-
-    def joined(self, other: Effect) -> Effect:
-        """The effect followed by another that is measured differently (K-RR: per coordinate)."""
-        return Effect(
-            np.concatenate([self.dropped, other.dropped]), np.concatenate([self.relative, other.relative])
-        )
-
-
-def effect_of(name: str, change: Callable[[Mutation], np.ndarray], *, secant: bool = False) -> Effect:
-    """The effect of a quantity, from the change that a mutation makes.
-
-    As a `secant` the change of leaving it out, by all of it, stands for that per unit relative change too:
-    in a recurrence without a clip the window's end is smooth in every quantity.
-    """
-    dropped, slightly_off = change(left_out(name)), off_by(name, DOSE)
-    if secant or slightly_off is None:
-        return Effect(dropped, dropped)
-    # What is nearly the largest number is infinite per unit.
-    with np.errstate(over="ignore"):
-        return Effect(dropped, change(slightly_off) / float(DOSE))
-
-
-class Effects(Mapping[str, Effect]):
+class Effects(Mapping[str, np.ndarray]):
     """Effects of the quantities that can act, by name: each is computed when it is first asked for."""
 
-    def __init__(self, names: Iterable[str], effect: Callable[[str], Effect]):
+    def __init__(self, names: Iterable[str], effect: Callable[[str], np.ndarray]):
         self._names, self._effect = list(names), cache(effect)
 
-    def __getitem__(self, name: str) -> Effect:
+    def __getitem__(self, name: str) -> np.ndarray:
         if name not in self._names:
             raise KeyError(name)
         return self._effect(name)

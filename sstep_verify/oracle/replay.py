@@ -19,17 +19,17 @@ from sstep_verify.oracle.balls.exact_kernel import (
     root_interval,
     upward,
 )
-from sstep_verify.oracle.effects import Effect, Effects, acting, effect_of
+from sstep_verify.oracle.effects import Effects, acting
 from sstep_verify.oracle.window_ends import Ends, begun_window, float_steps
 from sstep_verify.problems import Problem
-from sstep_verify.quantities import KERNEL, RidgeSteps, SvmSteps
-from sstep_verify.recurrence.mutation import Before, LocalWindow, Mutation
-
-LONG = 1 << 14
-"""Products in a window of K-RR above which most effects are read off one mutant."""
+from sstep_verify.quantities import RidgeSteps, SvmSteps
+from sstep_verify.recurrence.mutation import Before, LocalWindow, Mutation, left_out
 
 Interval = tuple[np.ndarray, np.ndarray]
 """Lower and upper ends of k float64 intervals."""
+
+Tried = tuple[np.ndarray, SvmSteps | RidgeSteps]
+"""What a mutation changes, and its steps."""
 
 Measure = Callable[[Any, Any, int], Interval]
 """Enclosure, two arrays of shape (k,), of the distance of two ends; so many of them are those of `Ends`."""
@@ -47,10 +47,13 @@ class Replay:
         Enclosure of the solver's error: per distinct coordinate (K-SVM) or in the M-norm (K-RR).
     steps : SvmSteps or RidgeSteps
         The exact steps, for the bound.
-    effects : mapping of str to Effect
-        Per quantity of a step that can act in this window.
+    effects : mapping of str to ndarray, shape (k,)
+        Per quantity of a step that can act in this window: lower bound on what leaving it out changes.
     bits : int
         Precision of the balls.
+    tried : callable, optional
+        Maps a mutation to a lower bound on what it changes, as `lower`, of a K-RR followed by that per
+        coordinate, and to its steps; to None where it has no end.
     distance : callable, optional
         Maps a mutation to the distance of the solver's end from its own, as `lower` and `upper`.
     components : Replay, optional
@@ -61,8 +64,9 @@ class Replay:
     lower: np.ndarray
     upper: np.ndarray
     steps: SvmSteps | RidgeSteps
-    effects: Mapping[str, Effect]
+    effects: Mapping[str, np.ndarray]
     bits: int
+    tried: Callable[[Mutation], Tried | None] | None = None
     distance: Callable[[Mutation], Interval] | None = None
     components: Replay | None = None
 
@@ -75,7 +79,9 @@ class Replay:
             self,
             lower=np.concatenate([whole.lower, single.lower]),
             upper=np.concatenate([whole.upper, single.upper]),
-            effects=Effects(whole.effects, lambda name: whole.effects[name].joined(single.effects[name])),
+            effects=Effects(
+                whole.effects, lambda name: np.concatenate([whole.effects[name], single.effects[name]])
+            ),
         )
 
 
@@ -121,23 +127,16 @@ def replay_window(
         measures = [energy, _per_coordinate(arithmetic, reach)]
     places = np.array(window.coordinates, dtype=np.int64)
     reached = arithmetic.vector(end[places])
-    names, drawn = acting(problem, window), sum(map(len, window.draws))
-    # So long a window of K-RR that only the kernel correction is worth two mutants.
-    long = not problem.is_svm and drawn * len(window.coordinates) > LONG
-
-    steps = float_steps(problem, window.draws, ends.log)
+    names, steps = acting(problem, window), float_steps(problem, window.draws, ends.log)
 
     def measured(measure: Measure) -> Replay:
         lower, upper = measure(reached, exact, 1)
 
-        def change(mutation: Mutation) -> np.ndarray:
+        def effect(name: str) -> np.ndarray:
             try:
-                return measure(ends(mutation), ends.unmutated, 2)[0]
+                return measure(ends(left_out(name)), ends.unmutated, 2)[0]
             except SingularSystemError:  # a mutant without an end has no known effect
                 return np.zeros_like(lower)
-
-        def effect(name: str) -> Effect:
-            return effect_of(name, change, secant=long and name != KERNEL)
 
         return Replay(places, lower, upper, steps, Effects(names, effect), arithmetic.bits)
 
@@ -145,8 +144,16 @@ def replay_window(
         low, high = zip(*(measure(reached, ends(mutation), 1) for measure in measures), strict=True)
         return np.concatenate(low), np.concatenate(high)
 
+    def tried(mutation: Mutation) -> Tried | None:
+        try:
+            end, made = ends.tried(mutation)
+        except SingularSystemError:
+            return None
+        return np.concatenate([measure(end, ends.unmutated, 2)[0] for measure in measures]), made
+
     replay, *components = map(measured, measures)
-    return replace(replay, distance=distance, components=components[0] if components else None)
+    single = components[0] if components else None
+    return replace(replay, tried=tried, distance=distance, components=single)
 
 
 def _per_coordinate(arithmetic: Any, off: float | None = None) -> Measure:

@@ -111,6 +111,12 @@ class Ends:
             self._ends[mutation] = mutable_window(self.arithmetic, self.window, self._finisher, mutation)
         return self._ends[mutation]
 
+    def tried(self, mutation: Mutation) -> tuple[Any, SvmSteps | RidgeSteps]:
+        """The end with a mutation, and its steps; neither is kept."""
+        log: list = []
+        end = mutable_window(self.arithmetic, self.window, self._finisher, mutation, log)
+        return end, float_steps(self.problem, self.window.draws, log)
+
     def by_reference(self, kernel: Columns, alpha: Any) -> list:
         """The end by the classical reference, which the right recurrence must enclose.
 

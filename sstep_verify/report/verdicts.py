@@ -166,9 +166,12 @@ def visibility(verdicts: list[dict]) -> str:
     """How many quantities every run tested that has them, the worst detection limit, and the others."""
     worst: dict[str, float] = {}
     hidden: dict[str, None] = {}
+    unlimited: dict[str, None] = {}
     for term in (term for verdict in verdicts for term in verdict["terms"]):
         if not term["seen"]:
             hidden[term["name"]] = None
+        elif term["detection_limit"] is None:
+            unlimited[term["name"]] = None
         worst[term["name"]] = max(worst.get(term["name"], 0.0), term["detection_limit"] or 0.0)
     if not worst:
         return "–"
@@ -179,7 +182,9 @@ def visibility(verdicts: list[dict]) -> str:
     known = {name: value for name, value in worst.items() if value and name not in hidden}
     if known:  # checks that compare bits or counts have none
         name = max(known, key=known.__getitem__)
-        words += f", worst detection limit {known[name]:.2g} ({name})"
+        words += f", worst detection limit {known[name]:.3g} ({name})"
+        if some := [name for name in unlimited if name in known]:
+            words += f"; no detection limit in some: {', '.join(some)}"
     return words + (f"; not tested by some: {', '.join(hidden)}" if hidden else "")
 
 

@@ -24,7 +24,6 @@ from sstep_reference.arithmetic import Float
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.window.one_window import WindowReplays
-from sstep_verify.oracle import effects
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.protocol import Declaration, RunRequest
@@ -32,7 +31,7 @@ from sstep_verify.recurrence.mutation import NONE, TERMS
 from sstep_verify.scenarios.scenario import Scenario
 from sstep_verify.solver import ProductionSolver, ridge_window, svm_window
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import SEEN, Status
+from sstep_verify.verdict import Status
 
 DOUBLE = Float("float64")
 FROZEN = Declaration("mutable recurrence", update="frozen", rbf="difference")
@@ -90,15 +89,12 @@ def start_of(scenario: Scenario) -> np.ndarray:
     return np.zeros(scenario.samples) if initial is None else initial
 
 
-def found(scenario: Scenario, oracle: Oracle, declaration: Declaration, run, term, dose) -> Finding:
-    """What window-replay finds, its effects those of the dose itself."""
+def found(scenario: Scenario, oracle: Oracle, declaration: Declaration, run, term) -> Finding:
+    """What window-replay finds."""
     s = scenario.s
     case = Case(scenario.id, scenario.problem(), scenario.stream(), (s,), s, declaration)
-    exact = abs(dose)  # dropped terms have effects of their own
-    with mock.patch.object(effects, "DOSE", exact):
-        return WindowReplays(case, oracle).replay_and_compare(
-            run, Window(0, s, ()), names=[term], diagnose=False
-        )
+    replays = WindowReplays(case, oracle)
+    return replays.replay_and_compare(run, Window(0, s, ()), names=[term], diagnose=False)
 
 
 def judge_mutants(task: str, term: str, make, declaration: Declaration) -> Counter:
@@ -109,15 +105,11 @@ def judge_mutants(task: str, term: str, make, declaration: Declaration) -> Count
         oracle = Oracle(scenario.problem())
         for dose in DOSES:
             run = make(scenario, term, dose)
-            finding = found(scenario, oracle, declaration, run, term, dose)
+            finding = found(scenario, oracle, declaration, run, term)
             if term not in finding.dropped:
                 continue  # the first window alone may have no overlap
             # Effect over bound.
-            effect = (
-                finding.dropped[term]
-                if dose == DROPPED
-                else SEEN * float(dose) / finding.detection_limit[term]
-            )
+            effect = finding.tried.effect(NONE.scaled(TERMS[term], 1 + dose, term))
             flagged = finding.status is Status.FAIL
             assert flagged or effect <= 2, (scenario.id, term, dose, effect, finding)
             kind = "dropped" if dose == DROPPED else "scaled"

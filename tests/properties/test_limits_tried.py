@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import os
 import runpy
+import sys
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -21,8 +22,9 @@ import pytest
 from sstep_reference import SingularSystemError
 
 from sstep_verify import IndexStream, judge, quantities
-from sstep_verify.checks import step_replay
+from sstep_verify.checks import step_replay, window_replay
 from sstep_verify.checks.steps import seen
+from sstep_verify.checks.window import tries
 from sstep_verify.problems import (
     Hinge,
     LinearKernel,
@@ -49,7 +51,7 @@ DOSES = max(int(os.environ.get("SSTEP_VERIFY_DRAWS", "0")) * 2 // 3 // len(LOSSE
 EACH = 10
 """Doses a problem, drawn from all."""
 
-CHECKS = (step_replay.ID,)
+CHECKS = (step_replay.ID, window_replay.ID)
 
 
 def drawn(rng: np.random.Generator, task: str) -> tuple[Problem, IndexStream, int]:
@@ -122,10 +124,13 @@ def planned_doses(right: dict, problem: Problem, rng: np.random.Generator):
                     yield from ((check, term.name, limit, dose) for dose in doses(limit, term.name, times))
 
 
-def judged_doses(task: str, most: int, seed: int = 46) -> tuple[Counter, list[str]]:
-    """What dosed runs of drawn problems came to, and those of which something false is said."""
+def judged_doses(task: str, most: int, seed: int = 46, *, first: bool = False) -> tuple[Counter, list[str]]:
+    """What dosed runs of drawn problems came to, and those of which something false is said.
+
+    They end with the `first` of these, if so asked.
+    """
     rng, count, false = np.random.Generator(np.random.PCG64(seed)), Counter[str](), list[str]()
-    while count["doses"] < most:
+    while count["doses"] < most and not (first and false):
         problem, stream, s = drawn(rng, task)
         solver = DosedSolver(problem, "float64")
         planned = list(planned_doses(verdicts_of(solver, problem, stream, s), problem, rng))
@@ -160,4 +165,11 @@ def test_no_run_passes_with_an_error_that_its_verdict_says_would_have_shown(task
 def test_with_the_better_sign_alone_false_limits_are_printed(monkeypatch):
     """Limits of steps that hold for one sign of an error: the smaller of both instead of the larger."""
     monkeypatch.setattr(seen, "max", min, raising=False)
-    assert judged_doses("svm-l1", 200)[1]
+    assert judged_doses("svm-l1", 200, first=True)[1]
+
+
+def test_with_the_effect_of_one_small_error_false_limits_of_windows_are_printed(monkeypatch):
+    """Limits of windows by the effect of an error of one size and sign, which is not what they try."""
+    monkeypatch.setattr(tries, "_limit", lambda name, windows: min(one.guess(name) for one in windows))
+    monkeypatch.setattr(sys.modules[__name__], "CHECKS", (window_replay.ID,))
+    assert judged_doses("svm-l1", 400, first=True)[1]

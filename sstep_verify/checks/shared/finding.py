@@ -48,7 +48,9 @@ class Finding:
     dropped : dict of str to float
         Per quantity that can act: effect that leaving it out is certain to have, over the bound.
     detection_limit : dict of str to float
-        Per quantity that can act: smallest relative error that was certain to show.
+        Per quantity: relative error that was certain to show, whether too large or too small by it.
+    tried : object, optional
+        Of a window, what tries errors in it (`window.tries.Tries`), as long as that may be wanted.
     least : dict of str to (float, float)
         Of a step, per quantity that it shows best: smallest relative errors that were certain to show, too
         large and too small.
@@ -76,6 +78,7 @@ class Finding:
     window: Window = Window(0, 0)
     dropped: dict[str, float] = field(default_factory=dict)
     detection_limit: dict[str, float] = field(default_factory=dict)
+    tried: Any = None
     least: dict[str, tuple[float, float]] = field(default_factory=dict)
     bits: int = 0
     source: str = "data"

@@ -16,12 +16,11 @@ from sstep_verify.bounds.window.ridge import ridge_trajectory_bound
 from sstep_verify.bounds.window.svm import svm_trajectory_bound
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.oracle.balls.exact_kernel import magnitude_interval
-from sstep_verify.oracle.effects import DOSE, Effect
 from sstep_verify.oracle.facade import FIRST_BITS, Oracle
 from sstep_verify.oracle.trajectories import EnclosedTrajectory
 from sstep_verify.protocol import RunRequest
 from sstep_verify.quantities import STALE, TAIL, SvmSteps
-from sstep_verify.recurrence.mutation import NONE, TERMS
+from sstep_verify.recurrence.mutation import NONE, left_out
 from sstep_verify.rounding.arithmetic import OUTWARD
 from sstep_verify.rounding.block.energy import energy_norm, energy_reach, without_kernel
 from sstep_verify.rounding.block.repeats import redrawn
@@ -78,7 +77,7 @@ class ShortTruth:
         self.case, self.oracle, self._problem = replace(case), oracle, case.problem
         self._draws = case.stream.blocks(0, short_length(case))
         self._bounds: dict[int, dict[int, TrajectoryBound]] = {}
-        self._effects: dict[tuple[int, bytes], dict[int, dict[str, Effect]]] = {}
+        self._effects: dict[tuple[int, bytes], dict[int, dict[str, np.ndarray]]] = {}
 
     @property
     def places(self) -> np.ndarray:
@@ -209,35 +208,27 @@ class ShortTruth:
         """The exact states that are known."""
         return list(self.exact.states.values())
 
-    def effects(self, s: int, known: np.ndarray | None = None) -> dict[int, dict[str, Effect]]:
-        """What leaving out and scaling each term of the s-step recurrence does, by point and term."""
+    def effects(self, s: int, known: np.ndarray | None = None) -> dict[int, dict[str, np.ndarray]]:
+        """What leaving out each term of the s-step recurrence changes, by point and term."""
         key = s, b"" if known is None else known.tobytes()
         if key not in self._effects:
             terms, points = self._acting_terms(s), short_points(self.case, s)
-            mutations = [
-                NONE.scaled(TERMS[term], factor, term) for term in terms for factor in (0, 1 + DOSE)
-            ]
+            mutations = [left_out(term) for term in terms]
             start, length = np.zeros(self._problem.samples), self._draws.shape[0]
             whole = length // s * s
             if whole < length:  # A last, short window that is not made leaves what the one before it left.
                 mutations.append(NONE)
             states = self.oracle.mutated(self._problem, start, self._draws, s, {*points, whole}, mutations)
-            # What is nearly the largest number is infinite per unit.
-            with np.errstate(over="ignore"):
-                self._effects[key] = {
-                    point: {
-                        term: Effect(
-                            self._change(point, states[2 * place][point], known),
-                            self._change(point, states[2 * place + 1][point], known) / float(DOSE),
-                        )
-                        for place, term in enumerate(terms)
-                    }
-                    for point in points
+            self._effects[key] = {
+                point: {
+                    term: self._change(point, state[point], known)
+                    for term, state in zip(terms, states, strict=False)
                 }
+                for point in points
+            }
             if whole < length:
                 left = states[-1].get(whole, self.vector(start))
-                change = self._change(length, left, known)
-                self._effects[key][length][TAIL] = Effect(change, change)
+                self._effects[key][length][TAIL] = self._change(length, left, known)
         return self._effects[key]
 
     def _change(self, point: int, mutated, known: np.ndarray | None) -> np.ndarray:

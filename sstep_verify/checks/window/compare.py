@@ -16,19 +16,17 @@ from sstep_verify.checks.shared.finding import Finding, Window, ratios, wrong
 from sstep_verify.checks.shared.signs import FIRST_ALPHA
 from sstep_verify.declaration import Declaration
 from sstep_verify.oracle.replay import Replay
+from sstep_verify.problems.losses import Dual
 from sstep_verify.quantities import STREAM, WRITE_BACK, SvmSteps
 from sstep_verify.rounding.arithmetic import unit_roundoff
 from sstep_verify.rounding.kernel.entries import kernel_entries
-from sstep_verify.rounding.right_hand_side import carried_terms
-from sstep_verify.rounding.rows import panel_entries
+from sstep_verify.rounding.right_hand_side import CarriedTerms, carried_terms
+from sstep_verify.rounding.rows import KernelEntries, panel_entries
 from sstep_verify.trajectory import Panel
-from sstep_verify.verdict import SEEN, Place
+from sstep_verify.verdict import Place
 
 SMALL = 2.0**-10
 """Width of an enclosure, over the bound, up to which a ratio is that of the error and not of the width."""
-
-LEAST = unit_roundoff("float64")
-"""Least relative error that is told as certain to show: no factor is off by less than a rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,36 +69,59 @@ class RunWindow:
         return self.draws.shape[0] < self.s
 
 
+@dataclass(frozen=True, eq=False)
+class Rounding:
+    """What the bound of a window is made from, whatever its steps are.
+
+    Parameters
+    ----------
+    rows : KernelEntries
+        Kernel rows of its distinct coordinates, with what they are off by.
+    panel : bool
+        Whether these are rows that a solver exposed.
+    carried : CarriedTerms or None
+        What first gradients are made of that come from maintained weights.
+    """
+
+    rows: KernelEntries
+    panel: bool
+    carried: CarriedTerms | None
+
+
+def rounding_of(case: Case, places: np.ndarray, window: RunWindow, panel: Panel | None = None) -> Rounding:
+    """What the bound of a window on some distinct coordinates is made from."""
+    problem, declaration = case.problem, case.formulas
+    if panel is None:
+        rows = kernel_entries(problem, declaration, places)
+    else:
+        rows = panel_entries(_rows_of(panel, places), places)
+    carried, drawn = None, window.draws.size
+    if window.weights is not None:
+        carried = carried_terms(problem, declaration, places, drawn, window.weights)
+    elif (formed := carried_weights(problem, declaration, places, window.begin)) is not None:
+        carried = formed.begin(np.abs(window.begin), drawn)
+    return Rounding(rows, panel is not None, carried)
+
+
 def bounded(
-    case: Case,
-    replay: Replay,
-    window: RunWindow,
-    panel: Panel | None = None,
+    case: Case, replay: Replay, window: RunWindow, rounding: Rounding, dual: Dual | None = None
 ) -> tuple[Replay, np.ndarray]:
-    """The replay with its bound, shape (k,).
+    """The replay with its bound, shape (k,); by the box of another dual, if one is given.
 
     K-SVM, and K-RR from a panel: per distinct coordinate. K-RR from the data: the M-norm, followed by
     the coordinates where the window is small enough to propagate its errors one by one.
     """
     problem, declaration, places = case.problem, case.formulas, replay.places
-    if panel is None:
-        rows = kernel_entries(problem, declaration, places)
-    else:
-        rows = panel_entries(_rows_of(panel, places), places)
     start, steps, windows = window.begin, replay.steps, window.windows
-    carried, drawn = None, window.draws.size
-    if window.weights is not None:
-        carried = carried_terms(problem, declaration, places, drawn, window.weights)
-    elif (formed := carried_weights(problem, declaration, places, start)) is not None:
-        carried = formed.begin(np.abs(start), drawn)
+    rows, carried = rounding.rows, rounding.carried
     if isinstance(steps, SvmSteps):
         bound = svm_window_bound(
-            rows, places, start, steps, problem.dual, declaration, carried, windows=windows
+            rows, places, start, steps, dual or problem.dual, declaration, carried, windows=windows
         )
         return replay, bound.radius
     penalty = problem.ridge.penalty
     arguments = rows, places, start, problem.targets, steps, penalty, declaration, carried
-    if panel is not None:
+    if rounding.panel:
         return replay, ridge_panel_bound(*arguments[:-1])
     errors = ridge_window_errors(*arguments, windows=windows)
     stored = windows > 1 and declaration.update == "frozen"
@@ -166,21 +187,17 @@ def compare(
     """The finding on a window, where measured / bound is largest; on an infinite bound, where there is one.
 
     Each measured value comes with its bound and its `resolution`; effects are those of the quantities
-    named, of all if none are.
+    named, of all if none are, left out.
     """
     low, high = ratios(replay.lower, bound), ratios(replay.upper, bound)
     if not np.isfinite(bound).all():
         place = int(np.argmin(np.isfinite(bound)))
     else:
         place = int(np.argmax(low if low.max() > 1.0 else high))
-    visible = np.maximum(bound, resolved)
-    dropped, limits = {}, {}
-    for name in replay.effects if quantities is None else quantities:
-        if name in replay.effects:
-            effect = replay.effects[name]
-            dropped[name] = float(ratios(effect.dropped, bound).max())
-            shown = float(ratios(effect.relative, visible).max())
-            limits[name] = max(SEEN / shown, LEAST) if shown else math.inf
+    visible, names = np.maximum(bound, resolved), replay.effects if quantities is None else quantities
+    dropped = {
+        name: float(ratios(replay.effects[name], visible).max()) for name in names if name in replay.effects
+    }
     row = place if isinstance(replay.steps, SvmSteps) else place - 1  # The M-norm comes before coordinates.
     coordinate = int(replay.places[row]) if row >= 0 else None
     # Where nothing is promised it does not matter how wide an enclosure is that overflowed.
@@ -192,7 +209,6 @@ def compare(
         window,
         place=Place(window.begin, window.end, coordinate),
         dropped=dropped,
-        detection_limit=limits,
         bits=replay.bits,
     )
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.window.one_window import WindowReplays
+from sstep_verify.checks.window.tries import kept_telling
 from sstep_verify.quantities import KERNEL
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import Hint, HintKind, Status
@@ -69,7 +70,7 @@ def findings_on_windows(
             names=again | unseen,
             diagnose=case.diagnose and count_failed(findings) < MOST_DIAGNOSED,
         )
-        findings.append(confirm(trajectory, finding))
+        findings = kept_telling([*findings, confirm(trajectory, finding)], names)
         unseen = {name for name in unseen if not finding.shows(name)}
     return findings
 

@@ -25,9 +25,11 @@ from sstep_verify.checks.window.compare import (
     compare,
     moved_undrawn,
     resolution,
+    rounding_of,
     settled,
     wide,
 )
+from sstep_verify.checks.window.tries import Tries
 from sstep_verify.oracle.facade import FIRST_BITS, MOST_BITS, Oracle
 from sstep_verify.oracle.replay import Replay
 from sstep_verify.quantities import TAIL, WRITE_BACK, SvmSteps
@@ -127,8 +129,10 @@ class WindowReplays:
             place = Place(stretch.begin, stretch.end, first, found=float(recorded.end[first]))
         # The end does not enter the exact steps that the bound is made of.
         replay = self._replay(replace(recorded, end=recorded.begin), FIRST_BITS)
-        if replay is not None and np.isfinite(bounded(self.case, replay, recorded)[1]).all():
-            return wrong(window=recorded.window, place=place)
+        if replay is not None:
+            rounding = rounding_of(self.case, replay.places, recorded)
+            if np.isfinite(bounded(self.case, replay, recorded, rounding)[1]).all():
+                return wrong(window=recorded.window, place=place)
         return unbounded(math.inf, window=recorded.window, place=place, why=Why.OVERFLOW)
 
     def _compared(self, recorded: RunWindow, names: Collection[str] | None, *, diagnose: bool) -> Finding:
@@ -141,9 +145,9 @@ class WindowReplays:
         if recorded.tail and WRITE_BACK in finding.dropped:
             # A tail that is not made leaves a as it was, as one whose new values are not stored does.
             finding.dropped[TAIL] = finding.dropped[WRITE_BACK]
-            finding.detection_limit[TAIL] = finding.detection_limit[WRITE_BACK]
         place = _with_values(finding.place, replay, recorded)
-        return replace(finding, place=place, end=(self, recorded) if diagnose else None)
+        tried = Tries(self.case, recorded, replay, bound, resolved) if finding.dropped else None
+        return replace(finding, place=place, tried=tried, end=(self, recorded) if diagnose else None)
 
     def replayed(self, recorded: RunWindow, panel: Panel | None = None) -> tuple[Replay, np.ndarray] | None:
         """Replay at rising precision until the enclosure is narrow beside its bound, or surely beyond.
@@ -151,11 +155,12 @@ class WindowReplays:
         The kernel is that of the data, or a panel of mistaken rows; None where of these a block system
         cannot be proven invertible.
         """
-        bits, before = FIRST_BITS, None
+        bits, before, rounding = FIRST_BITS, None, None
         while True:
             replay, bound = self._replay(recorded, bits, panel), np.empty(0)
             if replay is not None:
-                replay, bound = bounded(self.case, replay, recorded, panel)
+                rounding = rounding or rounding_of(self.case, replay.places, recorded, panel)
+                replay, bound = bounded(self.case, replay, recorded, rounding)
                 if not wide(replay, bound) or (before and settled(replay, bound, before)):
                     break
                 before = replay
