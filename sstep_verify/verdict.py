@@ -114,6 +114,8 @@ class NoteKind(StrEnum):
     """No check of the steps decided on the runs that are compared with each other."""
     THESE_RUNS = "these_runs"
     """The bound is what steps on the values of the runs themselves may round."""
+    UNOBSERVED = "windows_unobserved"
+    """Steps are correct, and nothing distinguished windows of s from single steps."""
     OTHER_RUN = "other_run"
     """The run made again for the float64 screen had another alpha. Detail: the first such iteration."""
     EVALUATED = "evaluated"

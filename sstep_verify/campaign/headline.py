@@ -20,10 +20,10 @@ from sstep_verify.errors import counted
 from sstep_verify.quantities import KERNEL
 from sstep_verify.report.case import Case, noun_of
 from sstep_verify.report.plain import enclosed, grouped, promised
-from sstep_verify.report.words import brief_of
+from sstep_verify.report.words import UNOBSERVED, brief_of
 from sstep_verify.specification import names_a_part
 from sstep_verify.trajectory import RAISED
-from sstep_verify.verdict import UNSETTLED, HintKind, Status, Verdict, worst
+from sstep_verify.verdict import UNSETTLED, HintKind, NoteKind, Status, Verdict, worst
 
 MOST_GROUPS = 8
 """Numbers of problems that one sentence distinguishes, by the s that are correct on them."""
@@ -46,7 +46,10 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     statuses = {*(case.status for case in cases), *(one.status for one in verdicts)}
     unsettled = not statuses.isdisjoint(UNSETTLED)
     noun = noun_of(cases)
-    words = right_in_words({case.id: right_at(case, verdicts) for case in cases}, not unsettled, noun)
+    right = {case.id: right_at(case, verdicts) for case in cases}
+    unseen = {name: _unobserved(name, values, verdicts) for name, values in right.items()}
+    made = {name: [s for s in values if s not in unseen[name]] for name, values in right.items()}
+    words = right_in_words(made, not unsettled, noun)
     ends = by_final_vectors(cases, verdicts)
     if failed := [case.id for case in cases if case.status == Status.FAIL]:
         wrong = [one.s for one in verdicts if one.case in failed and one.status is Status.FAIL]
@@ -58,9 +61,20 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     words += _vacuous(cases, verdicts, noun)
     if 0 < len(ends) < len(cases):
         words.append(f"{counted(len(ends), noun)} {FINAL_ONLY}")
-    words = words or [f"correct on none of {counted(len(cases), noun)}"]
+    hidden = [f"{UNOBSERVED}: {', '.join(found)}"] if (found := _groups(unseen, noun)) else []
+    words = words or hidden[:1] or [f"correct on none of {counted(len(cases), noun)}"]
     level = f"{FINAL_ONLY}: " * (len(ends) == len(cases) > 0)
-    return level + "; ".join([", ".join(words), *_tested(verdicts, noun)])
+    return level + "; ".join(dict.fromkeys([", ".join(words), *hidden, *_tested(verdicts, noun)]))
+
+
+def _unobserved(name: str, right: Sequence[int], verdicts: Sequence[Verdict]) -> list[int]:
+    """Those s of a case, whose steps are correct, of which no windows were observed."""
+    noted = {one.s for one in verdicts if one.case == name and _has_note(one, NoteKind.UNOBSERVED)}
+    return [s for s in right if s in noted]
+
+
+def _has_note(verdict: Verdict, kind: NoteKind) -> bool:
+    return any(note.kind is kind for note in verdict.notes)
 
 
 def by_final_vectors(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[str]:
@@ -136,8 +150,9 @@ def _tested(verdicts: Sequence[Verdict], noun: str) -> list[str]:
     best: dict[tuple[str, int], float] = {}
     seen: dict[tuple[str, str, int], bool] = {}
     for one in (one for one in verdicts if one.check in PRIMARY and one.status is Status.PASS):
+        made = not _has_note(one, NoteKind.UNOBSERVED)  # No correction was made for certain.
         for term in one.terms:
-            if term.name == KERNEL:
+            if term.name == KERNEL and made:
                 best[one.case, one.s] = min(best.get((one.case, one.s), math.inf), term.detection_limit)
             key = term.name, one.case, one.s
             seen[key] = seen.get(key, False) or term.status is Status.PASS
@@ -186,6 +201,8 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
         ("no window was complete, so nothing is said,", short),
     )
     reason = "; ".join(f"{word} for {s_in_words(tuple(values))}" for word, values in parts if values)
+    if hidden := {one.s for one in primary if one.s in right and _has_note(one, NoteKind.UNOBSERVED)}:
+        reason += f"; {UNOBSERVED}: {s_in_words(tuple(hidden))}"
     return Status.PASS if any(passes(verdict) for verdict in stepped) else Status.VACUOUS, reason
 
 
@@ -269,6 +286,20 @@ def right_in_words(
     told = sorted(groups.items(), key=lambda item: (-len(item[0]), item[1]))
     if not told:
         return []
+    words = _in_groups(told, noun)
+    words[0] = f"correct{' wherever judged' * wherever}: {words[0]}"
+    left = sum(len(same) for _, same in told[MOST_GROUPS:])
+    return words + ([f"{counted(left, 'other value')} of s on fewer"] if left else [])
+
+
+def _groups(right: Mapping[str, Sequence[int]], noun: str) -> list[str]:
+    """Values of s on how many problems, without a word before; nothing where there is none."""
+    values = sorted({s for found in right.values() for s in found})
+    groups = grouped(values, lambda s: frozenset(name for name, found in right.items() if s in found))
+    return _in_groups(sorted(groups.items(), key=lambda item: (-len(item[0]), item[1])), noun)
+
+
+def _in_groups(told: Sequence[tuple[Any, Any]], noun: str) -> list[str]:
     words: list[str] = []
     equal = False
     for names, same in told[:MOST_GROUPS]:
@@ -278,6 +309,4 @@ def right_in_words(
             listed = "s = " * (not equal) + (f"{', '.join(most)} and {last}" if most else last)
         equal = listed[:3] != "s <"
         words.append(f"{listed} ({len(names) if words else counted(len(names), noun)})")
-    words[0] = f"correct{' wherever judged' * wherever}: {words[0]}"
-    left = sum(len(same) for _, same in told[MOST_GROUPS:])
-    return words + ([f"{counted(left, 'other value')} of s on fewer"] if left else [])
+    return words

@@ -8,18 +8,26 @@ with its own word.
 A relation between runs (`Check.relates`) is decided for runs that are correct by themselves only. Where the
 check of their steps failed, the relation is not decided, and what it found is evidence of that failure.
 Where no such check decided, the relation does, and says so.
+
+That every step of a run is correct does not show that windows of s were made. What shows it is a count of
+collectives that passed, or a number that differs, in its last bits, from that of a run of another s.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from sstep_verify.checks.metamorphic_exact import FAILED
+from sstep_verify.checks.recorded.message_count import EVERY_STEP
+from sstep_verify.checks.recorded.message_count import ID as MESSAGES
 from sstep_verify.checks.registry import CHECKS, gates_of
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.quantities import STREAM, required_quantities
+from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import (
     PLACE,
     Hint,
@@ -76,6 +84,46 @@ def settled(case: Case, verdicts: Sequence[Verdict]) -> list[Verdict]:
             first = next(k for k, other in enumerate(found) if (other.check, other.s) == (check, s))
             found[first] = replace(found[first], hints=(*found[first].hints, hint))
     return found
+
+
+def observed(case: Case, verdicts: Sequence[Verdict], runs: Mapping[str, Trajectory]) -> list[Verdict]:
+    """The verdicts on a case; those that passed steps of an s > 1 say where no windows were observed.
+
+    `runs` are all that were made, by key.
+    """
+    gates, shown = gates_of(verdicts), {s for s in case.s_values if _shows_windows(s, verdicts, runs)}
+    return [
+        replace(one, notes=(*one.notes, Note(NoteKind.UNOBSERVED)))
+        if one.check in gates and one.status is Status.PASS and one.s > 1 and one.s not in shown
+        else one
+        for one in verdicts
+    ]
+
+
+def _shows_windows(s: int, verdicts: Iterable[Verdict], runs: Mapping[str, Trajectory]) -> bool:
+    """Whether a count passed that communication in every step would have failed, or a number differs."""
+    counted = (one for one in verdicts if one.check == MESSAGES and one.s == s)
+    passed = (one for one in counted if one.status is Status.PASS)
+    if any(term.name == EVERY_STEP and term.seen for one in passed for term in one.terms):
+        return True
+    return any(
+        _differ(run, other)
+        for key, run in runs.items()
+        if run.asked is not None and run.asked.s == s
+        for other in (runs.get(key.replace(f"s={s}", "s=1")),)
+        if other is not None and other is not run
+    )
+
+
+def _differ(run: Trajectory, other: Trajectory) -> bool:
+    """Whether two runs of the same steps hold a number that differs."""
+    if run.raised or other.raised or run.start != other.start:
+        return False
+    if run.log is not None and other.log is not None:
+        count = min(len(run.log), len(other.log))
+        return not np.array_equal(run.log[:count], other.log[:count], equal_nan=True)
+    shared, ours, others = np.intersect1d(run.iterations, other.iterations, return_indices=True)
+    return bool(shared.size) and not np.array_equal(run.alphas[ours], other.alphas[others], equal_nan=True)
 
 
 def _without_trust(case: Case, verdict: Verdict, verdicts: Iterable[Verdict]) -> Verdict:

@@ -120,6 +120,9 @@ ITEMS = {
 }
 """What is said of each violated item of the contract."""
 
+UNOBSERVED = "every step is correct; that windows of s were made was not observed"
+"""Said of runs whose windows could not be distinguished from single steps."""
+
 NOTES: dict[NoteKind, Callable[..., str]] = {
     NoteKind.ALTERED: lambda *left: f"The run left its process in another arithmetic: {', '.join(left)}.",
     NoteKind.ROUNDED: lambda largest, count, of: (
@@ -143,6 +146,7 @@ NOTES: dict[NoteKind, Callable[..., str]] = {
     NoteKind.THESE_RUNS: lambda: (
         "Both runs leave the exact trajectory; the bound is what steps on their own values may round."
     ),
+    NoteKind.UNOBSERVED: lambda: f"{UNOBSERVED[:1].upper()}{UNOBSERVED[1:]}.",
     NoteKind.OTHER_RUN: lambda iteration: (
         f"Made again for the float64 screen, the run has another alpha after iteration {iteration:.0f}."
     ),

@@ -40,6 +40,8 @@ def kernel_of(problem):
     data = np.asarray(problem.data)
     if problem.kernel.linear:
         return data @ data.T
+    if problem.kernel.name == "polynomial":
+        return (problem.kernel.offset + data @ data.T) ** problem.kernel.degree
     return np.exp(-problem.kernel.sigma * np.square(data[:, None] - data[None]).sum(axis=2))
 
 

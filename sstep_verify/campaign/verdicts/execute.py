@@ -39,7 +39,7 @@ from sstep_verify.checks.metamorphic_exact import ID as SAME_BITS
 from sstep_verify.checks.registry import case_of, cases_to_judge, verdicts_of, with_draws
 from sstep_verify.checks.shared.case import Case, Check, told_by
 from sstep_verify.checks.shared.outcome import nothing_compared
-from sstep_verify.checks.together import related, settled
+from sstep_verify.checks.together import observed, related, settled
 from sstep_verify.oracle.choice import oracle_named
 from sstep_verify.oracle.facade import Oracle
 from sstep_verify.problems.draws import GENERATORS
@@ -147,7 +147,7 @@ class _Judged:
             seconds[check.id] = round(time.perf_counter() - begin, 6)
         verdicts += left_out(case, ids, family.minimum_windows)
         verdicts += not_kept(case, ids, solver.declaration)
-        verdicts = settled(case, verdicts)
+        verdicts = observed(case, settled(case, verdicts), made.trajectories)
         status, reason = roll_up(verdicts)
         if status is Status.PASS and judges_ends(verdicts, case.declaration.level):
             reason = f"{FINAL_ONLY}: {reason}"

@@ -43,6 +43,9 @@ from sstep_verify.verdict import Note, NoteKind, Place, Term, Verdict, Why
 
 ID = "message-count"
 
+EVERY_STEP = "communication in every iteration"
+"""The planted defect: what the classical method does."""
+
 SUPPORT = "support"
 """Exchange whose words depend on a, and so on the log of a run."""
 
@@ -146,9 +149,7 @@ def _terms(case: Case, s: int, steps: int, windows: int, whole: Trajectory) -> t
     exchange = _declared(case).kind
     if exchange in (KEPT_GRAM, COLUMN_CACHE) or s == 1:
         return ()
-    often = planted_term(
-        "communication in every iteration", steps - windows, 0.0, windows, windows, Why.NO_EFFECT
-    )
+    often = planted_term(EVERY_STEP, steps - windows, 0.0, windows, windows, Why.NO_EFFECT)
     if exchange == PER_WINDOW:
         return (often,)
     repeated = steps * case.stream.block - distinct_columns(case, s, whole).total

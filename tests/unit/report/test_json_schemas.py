@@ -12,8 +12,8 @@ import pytest
 from sstep_verify.cli.schemas import FORMS, schema_of
 
 DIGESTS = {
-    "artefact 4": "4adaf2c950460143a2d5d5aeeea15455ac662f4fdbc4973ac09c4e3e76479a5d",
-    "results 4": "3e2b0b99137860b8804cb02f5332ae2e32ab0c2812a9c156bd7c98c117d9c61d",
+    "artefact 4": "9cd98a295db6f1d44b80ff1ac968763cf18f1f64de65f565ce640c990bb92f66",
+    "results 4": "56fb0f718352a5d904807dc76627f85e129b8159984832cc9bad52b23816d46b",
     "vector 1": "82193c0f918e63e606089fbc83f97bae250834ac19b709601553057eceaef40a",
     "vectors 1": "02bd9b73ce0547afb6f967ea69f155fc76145554d339ba491cfb45344577c1af",
 }

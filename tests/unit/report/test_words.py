@@ -153,6 +153,9 @@ KINDS = {
         "step-replay", FAIL, 6e-10, 2e-14, place=STEP, diagnosed=True, requirement="S-3.1",
         hints=(Hint(HintKind.SCALED_RUNS, ("data-up", "targets-down")),),
     ),
+    "no windows observed": verdict(
+        "window-replay", PASS, place=Place(8, 16, 3), notes=(Note(NoteKind.UNOBSERVED),),
+    ),
     "taken on trust": verdict(
         "window-replay", PASS, place=Place(8, 16, 3), coverage=Coverage("window", 38, 38),
         terms=(Term("stream", VACUOUS, math.inf, 5, 5, 0, why=Why.OWN_DRAWS),),
