@@ -37,7 +37,7 @@ def drawn(seed, task="svm-l1", kernel=None, length=60):
 
 def kernel_of(problem):
     """The kernel matrix, by differences."""
-    data = np.asarray(problem.data)
+    data = problem.dense
     if problem.kernel.linear:
         return data @ data.T
     if problem.kernel.name == "polynomial":
@@ -66,7 +66,11 @@ def descend(problem, blocks, s, a0, log=None, *, correction=1.0, upper=True, own
             gradient = stale[place].copy()
             for earlier, increment in zip(window, increments, strict=False):
                 gradient += correction * matrix[np.ix_(block, earlier)] @ increment
-            increment = -np.linalg.solve(matrix[np.ix_(block, block)], gradient)
+            system = matrix[np.ix_(block, block)]
+            if system.any():
+                increment = -np.linalg.solve(system, gradient)
+            else:  # Of a row of zeros the gradient is -1, and the step ends at the upper limit.
+                increment = problem.hinge.C - alpha[block]
             if problem.is_svm:
                 limit = problem.hinge.C if upper else np.inf
                 increment = np.clip(alpha[block] + increment, 0.0, limit) - alpha[block]
