@@ -43,6 +43,9 @@ from sstep_verify.verdict import Coverage, Hint, HintKind, Place, Verdict, Why
 
 ID = "step-replay"
 
+STEP_LOG = "step log"
+"""Sign of a log that does not lead to what was recorded, whichever of the two is wrong."""
+
 
 def applies(case: Case, s: int) -> bool:
     """Whether the solver logs its steps, and the log is of a size to be kept."""
@@ -162,9 +165,11 @@ def _contradicted(
         coverage=Coverage("step", 0, trajectory.length),
         **fields,
     )
-    if found.defects or NO_LOG not in broken.signs:
+    if found.defects or FIRST_ALPHA in broken.signs:
         return verdict
-    (number,) = requirements_of(case.problem.loss.task, (NO_LOG,))
+    (number,) = requirements_of(
+        case.problem.loss.task, (NO_LOG if broken.signs == (NO_LOG,) else STEP_LOG,)
+    )
     return replace(verdict, requirement=number)
 
 
@@ -221,7 +226,7 @@ def _broken_at(
     places = np.flatnonzero((alpha != recorded) & ~(np.isnan(alpha) & np.isnan(recorded)))
     undrawn = places[~np.isin(places, draws)]
     place = int((undrawn if undrawn.size else places)[0])
-    signs, hints = ["step log", STREAM, NO_LOG], list[Hint]()
+    signs, hints = [STEP_LOG, STREAM, NO_LOG], list[Hint]()
     if np.array_equal(alpha.astype(np.float64), recorded.astype(np.float64), equal_nan=True):
         signs, hints = [NO_LOG], [Hint(HintKind.LOG_IN_FLOAT64, (str(recorded.dtype),))]
     elif undrawn.size:

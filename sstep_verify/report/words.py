@@ -390,7 +390,8 @@ def _run(at: Place) -> str:
 
 def _log_elsewhere(verdict: Verdict, at: Place) -> str:
     led = f"recorded as {at.found!r}, but the log leads to {at.expected!r}"
-    return f"{_run(at)}after {counted(at.end, 'iteration')}: alpha[{at.coordinate}] is {led}"
+    place = f"{_run(at)}after {counted(at.end, 'iteration')}: alpha[{at.coordinate}] is {led}"
+    return f"{place}. Either may be wrong"
 
 
 def _log_shape(verdict: Verdict, at: Place) -> str:

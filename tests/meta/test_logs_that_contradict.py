@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import cycle
 
 import numpy as np
 import pytest
+from judged import hinted, judged, named, named_case
 
 from sstep_verify import (
     CallableSolver,
@@ -20,6 +22,8 @@ from sstep_verify import (
     Status,
     judge,
 )
+from sstep_verify.checks import step_replay
+from sstep_verify.verdict import HintKind
 
 LOSSES = (Hinge(1.0), SquaredHinge(2.0), Ridge(0.3))
 DEPARTURES = {
@@ -110,3 +114,45 @@ def test_the_recorded_ends_tell_what_a_log_of_values_does_not():
     assert (verdict.status, verdict.requirements) == (Status.FAIL, ("S-3.6",))
     assert (verdict.place.item, verdict.requirement) == ("log", "S-3.6")
     assert [one.names for one in verdict.defects] == [("overlap left out",)]
+
+
+def with_log_changed(change):
+    """Production runs of a small problem, every window recorded, with something changed; their verdict."""
+    case, tested = named_case(SquaredHinge(0.5), RBFKernel(0.3), s_values=(5,))
+    return judged(step_replay, case, tested, lambda run: change(case, run))[5]
+
+
+def test_draws_that_are_one_place_behind_from_a_window_on_are_named():
+    case, tested = named_case(SquaredHinge(0.5), RBFKernel(0.3), s_values=(5,))
+    run = tested.run(step_replay.CHECK.runs(case)["s=5"])
+    alphas, alpha, position = [run.alphas[0]], np.array(run.alphas[0]), 0
+    for iteration in run.iterations[1:].tolist():
+        for step in range(position, iteration):
+            alpha[case.stream.blocks(step - (step >= 40), step + 1 - (step >= 40))[0]] = run.log[step]
+        position = iteration
+        alphas.append(alpha.copy())
+    verdict = judged(step_replay, case, tested, lambda run: replace(run, alphas=np.array(alphas)))[5]
+    assert (verdict.status, verdict.requirement) == (Status.FAIL, "S-2.2")
+    assert named(verdict) == ["draws one place behind"]
+
+
+def test_a_log_and_a_record_that_differ_break_what_holds_of_both():
+    def stored(case, run):
+        alphas = run.alphas.copy()
+        alphas[1:, case.stream.blocks(0, 1)[0, 0]] *= 1.0 + 1e-6
+        return replace(run, alphas=alphas)
+
+    verdict = with_log_changed(stored)
+    assert (verdict.status, verdict.requirement, verdict.defects) == (Status.FAIL, "S-3.12", ())
+
+
+def test_no_defect_explains_a_coordinate_that_moved_though_no_step_drew_it():
+    def moved(case, run):
+        drawn = set(case.stream.blocks(0, int(run.iterations[1])).ravel().tolist())
+        alphas = run.alphas.copy()
+        alphas[1:, next(i for i in range(12) if i not in drawn)] += 1.0
+        return replace(run, alphas=alphas)
+
+    verdict = with_log_changed(moved)
+    assert (verdict.status, verdict.requirement, verdict.defects) == (Status.FAIL, "S-3.12", ())
+    assert HintKind.UNDRAWN_MOVED in hinted(verdict)

@@ -13,6 +13,7 @@ from sstep_verify.checks.shared.signs import NO_LOG
 from sstep_verify.checks.steps.explain import explained
 from sstep_verify.checks.steps.judged import JudgedRun
 from sstep_verify.checks.steps.place import placed
+from sstep_verify.checks.steps.other_draws import draws_elsewhere
 from sstep_verify.checks.steps.tally import NAMES
 from sstep_verify.checks.window.causes import causes_of
 from sstep_verify.checks.window.one_window import WindowReplays
@@ -21,6 +22,7 @@ from sstep_verify.diagnosis.defects import Diagnosis, diagnosis_of
 from sstep_verify.diagnosis.factors import off_by_a_factor
 from sstep_verify.diagnosis.search import RIGHT
 from sstep_verify.recurrence.mutation import left_out
+from sstep_verify.quantities import STREAM, WRITE_BACK
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import HintKind, Status
 
@@ -91,7 +93,11 @@ def of_recorded(
     `between`.
     """
     windows, width = trajectory.windows(), min(trajectory.s, trajectory.length)
-    if broken.signs == (NO_LOG,) or not (case.diagnose and affordable(case, width)):
+    if broken.signs == (NO_LOG,):
+        return Diagnosis()
+    if defects := draws_elsewhere(case, trajectory):
+        return Diagnosis(defects)
+    if not (case.diagnose and affordable(case, width)):
         return Diagnosis()
     chosen = [Window(*windows[place]) for place in _spread(np.arange(len(windows)), WRONG)]
     findings = [replays.replay_and_compare(trajectory, window, names=()) for window in chosen]
@@ -101,6 +107,7 @@ def of_recorded(
     return diagnosis_of(case.problem.loss.task, causes)
 
 
+    Draws that are one place off are told by the log itself. Otherwise:
 def affordable(case: Case, width: int) -> bool:
     """Whether mistakes are tried in windows of so many steps."""
     return width * case.stream.block * case.problem.samples <= WORK
@@ -113,6 +120,8 @@ def wrong_windows(judged: JudgedRun) -> list[Finding]:
     It tells no weights that are maintained beside a; where there are any there is nothing to replay.
     """
     case, trajectory = judged.case, judged.trajectory
+    if {STREAM, WRITE_BACK} <= set(broken.signs):  # No step moves what no step draws, but of other draws.
+        causes = [cause for cause in causes if cause.mutation.early]
     if case.formulas.weights is not None or not affordable(
         case, min(trajectory.s, max(trajectory.length, 1))
     ):
