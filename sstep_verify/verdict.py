@@ -27,6 +27,9 @@ from the right one.
 PLACE = "place"
 """Key of a FAIL's evidence: iterations between which it names a step that is wrong; none of a whole run."""
 
+WORST_STEP = "worst_step"
+"""Key of a FAIL's evidence: the step, counted from 1, that its measured value and bound are of."""
+
 MAINTAINED_WEIGHTS = "the maintained weights"
 """Item of the place where the weights that a window is made from are not finite, or are missing."""
 

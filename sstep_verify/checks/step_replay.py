@@ -39,7 +39,7 @@ from sstep_verify.quantities import STREAM, WRITE_BACK
 from sstep_verify.rounding.arithmetic import gamma, unit_roundoff
 from sstep_verify.specification import requirements_of
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Coverage, Hint, HintKind, Place, Verdict, Why
+from sstep_verify.verdict import WORST_STEP, Coverage, Hint, HintKind, Place, Verdict, Why
 
 ID = "step-replay"
 
@@ -123,6 +123,7 @@ def _judge_run(
     if judged.wrong.size:
         from sstep_verify.checks.steps.causes import diagnosed
 
+        worst = finding.window.end
         finding, found = diagnosed(finding, judged, between=between)
         other = hints_of_factorisation(judged, step_judge.oracle)
         fields |= {"defects": found.defects, "hints": (*finding.hints, *found.hints, *other)}
@@ -135,6 +136,8 @@ def _judge_run(
         for step in exact
     ]
     evidence = _evidence(judged) | {"exact_steps": repeated}
+    if judged.wrong.size:
+        evidence[WORST_STEP] = worst
     return verdict_from(ID, case, s, replace(finding, signs=()), evidence=evidence, **fields)
 
 

@@ -16,6 +16,7 @@ from sstep_verify.quantities import required_quantities
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import (
     MAINTAINED_WEIGHTS,
+    WORST_STEP,
     Coverage,
     Defect,
     Hint,
@@ -327,11 +328,19 @@ def first_line(verdict: Verdict) -> str:
         return f"{where[:1].upper()}{where[1:]} agrees exactly." if where else "Agrees exactly."
     off = f"{verdict.measured:.3g}, allowed {verdict.bound:.3g}"
     if _is_of_another_value(verdict):
-        what = (
-            "The worst residual entry of a step" if verdict.bound_origin == RESIDUAL else "The worst error"
-        )
-        return f"{where[:1].upper()}{where[1:]}. {what} is {off}."
+        return f"{where[:1].upper()}{where[1:]}. {_worst(verdict)} is {off}."
     return f"{where[:1].upper()}{where[1:]} is off by {off}." if where else f"Off by {off}."
+
+
+def _worst(verdict: Verdict) -> str:
+    """What was measured where it is not the difference of both values, and in which step."""
+    entry = verdict.bound_origin == RESIDUAL
+    step, at = verdict.evidence.get(WORST_STEP), verdict.place
+    if step is None or at is None:
+        return "The worst residual entry of a step" if entry else "The worst error"
+    if step == at.begin + 1:
+        return "Its worst residual entry" if entry else "Its worst error"
+    return f"The worst {'residual entry' if entry else 'error'} of all steps, in step {step},"
 
 
 def _is_of_another_value(verdict: Verdict) -> bool:
