@@ -127,7 +127,7 @@ def _judge_run(
         finding, found = diagnosed(finding, judged, between=between)
         other = hints_of_factorisation(judged, step_judge.oracle)
         fields |= {"defects": found.defects, "hints": (*finding.hints, *found.hints, *other)}
-        fields |= {"diagnosed": case.diagnose}
+        fields |= {"diagnosed": case.diagnose, "signs": found.signs}
     else:
         finding = placed(judged, finding)
     fields["required"] = core_terms(terms, min(s, length))

@@ -21,10 +21,13 @@ class Diagnosis:
         The defects.
     hints : tuple of Hint
         Why the defects may not be what was done.
+    signs : tuple of str
+        Names of facts that are plain whichever of the defects was made.
     """
 
     defects: tuple[Defect, ...] = ()
     hints: tuple[Hint, ...] = ()
+    signs: tuple[str, ...] = ()
 
 
 def diagnosis_of(task: str, causes: Sequence[Candidate], factors: Iterable[Factor] = ()) -> Diagnosis:

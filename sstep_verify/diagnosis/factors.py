@@ -31,6 +31,15 @@ ROW = DIAGONAL = BOTH + 1
 K-RR: of m on the diagonal of the block system, where the right-hand side has it right.
 """
 
+(
+    UPPER_END, SHIFT_IN_CURVATURE, ENTRY_IN_CURVATURE, SYSTEM_DIAGONAL, SYSTEM_LAMBDA, SIDE_LAMBDA, SIDE_M,
+    M_EVERYWHERE,
+) = range(ROW + 1, ROW + 9)  # fmt: skip
+"""Numbers of the parts of a step that `PARTS` names."""
+
+COUNT = M_EVERYWHERE + 1
+"""Quantities and parts of which a factor is looked for."""
+
 CORRECTIONS, M_ON_DIAGONAL = "correction for all coordinates", "m wrong on the diagonal alone"
 
 OF_DIAGONAL = M_ON_DIAGONAL, "m on the diagonal alone"
@@ -41,8 +50,48 @@ ROWS_OR_ONE = (
 )
 """Names and words of factors that are none on a quantity alone."""
 
+
+class Part(NamedTuple):
+    """A part of a quantity, which a solver may have wrong by itself.
+
+    Parameters
+    ----------
+    name : str
+        What it is; the specification names its requirement.
+    covered : tuple of str
+        Names of other factors that say no less: where one of them explains the steps, this says nothing.
+    certain : float, optional
+        The one relative change of it that is a known defect, where no factor of it is.
+    """
+
+    name: str
+    covered: tuple[str, ...] = ()
+    certain: float | None = None
+
+
+PARTS: dict[int, Part] = {
+    UPPER_END: Part(quantities.UPPER),
+    SHIFT_IN_CURVATURE: Part("omega in the curvature", (quantities.CURVATURE,)),
+    ENTRY_IN_CURVATURE: Part("kernel entry in the curvature", (quantities.CURVATURE,)),
+    SYSTEM_DIAGONAL: Part("diagonal of the block system", (quantities.CURVATURE, M_ON_DIAGONAL)),
+    SYSTEM_LAMBDA: Part(
+        "lambda in the block system",
+        (quantities.CURVATURE, M_ON_DIAGONAL, "diagonal of the block system", quantities.OFF_DIAGONAL),
+    ),
+    SIDE_LAMBDA: Part("lambda in the right-hand side"),
+    SIDE_M: Part("m in the right-hand side"),
+    M_EVERYWHERE: Part("m in every entry of a block system", (quantities.OFF_DIAGONAL,), 1.0),
+}
+"""Parts by number."""
+
+LAMBDAS = (PENALTY, SYSTEM_LAMBDA, SIDE_LAMBDA)
+"""Numbers of what kernel entries are divided by."""
+
 ENOUGH = 3
 """Wrong steps that an explanation needs: with fewer, many quantities have a factor that explains them."""
+
+WHOLE = (M_ON_DIAGONAL, PARTS[M_EVERYWHERE].name)
+"""Names that say by themselves what is wrong."""
 
 MOST = 3
 """Quantities that may each explain them; where more do, the steps tell too little."""
@@ -72,7 +121,7 @@ class Factor(NamedTuple):
     @property
     def cause(self) -> str:
         """The mistake in words, without its size."""
-        return self.name if self.name == M_ON_DIAGONAL else self.name + OFF
+        return self.name if self.name in WHOLE else self.name + OFF
 
     @property
     def size(self) -> float:
@@ -135,35 +184,56 @@ def off_by_a_factor(
     """Quantities of which a factor, alone, explains all wrong steps; none if there are more than `MOST`.
 
     Per quantity an interval of its factor explains them, empty if there is none, and so many comparisons
-    told of it; shapes (quantities + 2,), the last two `BOTH` and `ROW`. Steps of a K-SVM were judged by
-    their values, else by residuals, which move the other way. Where nothing is `shifted` (omega = 0), a
-    factor on a K-SVM's kernel rows makes the very steps of one on the 1 of its gradient.
+    told of it; shapes (COUNT,), those after the quantities of `BOTH`, `ROW` and `PARTS`. Steps of a K-SVM
+    were judged by their values, else by residuals, which move the other way. Where nothing is `shifted`
+    (omega = 0), a factor on a K-SVM's kernel rows makes the very steps of one on the 1 of its gradient.
     """
     factors = []
     for number in range(ROW + 1):
-        lowest, highest = float(low[number]), float(high[number])
-        if fits[number] < ENOUGH or not lowest <= highest or not math.isfinite(highest - lowest):
+        if not (interval := _interval(number, low, high, fits, of_svm=of_svm)):
             continue
-        if of_svm and number == CURVATURE and not highest < 1.0:
-            continue  # No curvature is so large that a step is not made at all.
-        lowest, highest = _delta(number, lowest, highest, of_svm=of_svm)
         if number < BOTH:
-            factors.append(Factor(NAMES[number], NAMES[number], lowest, highest))
+            factors.append(Factor(NAMES[number], NAMES[number], *interval))
         elif number == ROW:
             words = (ROWS if shifted else ROWS_OR_ONE) if of_svm else OF_DIAGONAL
-            factors.append(Factor(*words, lowest, highest))
+            factors.append(Factor(*words, *interval))
         # Where no coordinate is drawn again, the correction for all is that for others.
         elif NAMES[KERNEL] not in {factor.name for factor in factors}:
-            factors.append(Factor(NAMES[KERNEL], CORRECTIONS, lowest, highest))
+            factors.append(Factor(NAMES[KERNEL], CORRECTIONS, *interval))
+    for number, part in PARTS.items():
+        if not (interval := _interval(number, low, high, fits, of_svm=of_svm)):
+            continue
+        known = part.certain
+        if not {*part.covered} & {factor.name for factor in factors} and (
+            not interval[0] <= 0.0 <= interval[1] if known is None else interval[0] <= known <= interval[1]
+        ):
+            factors.append(Factor(part.name, part.name, *interval))
+    # With one product a step, entries over another lambda and a stale product off by a factor are the same.
+    factors.sort(key=lambda factor: factor.name != PARTS[SIDE_LAMBDA].name)
     return factors if len(factors) <= MOST else []
+
+
+def _interval(
+    number: int, low: np.ndarray, high: np.ndarray, fits: np.ndarray, *, of_svm: bool
+) -> tuple[float, float] | None:
+    """The interval of delta that explains all wrong steps; None where there is none, or it is too wide."""
+    lowest, highest = float(low[number]), float(high[number])
+    if fits[number] < ENOUGH or not lowest <= highest or not math.isfinite(highest - lowest):
+        return None
+    if of_svm and number == CURVATURE and not highest < 1.0:
+        return None  # No curvature is so large that a step is not made at all.
+    interval = _delta(number, lowest, highest, of_svm=of_svm)
+    # An end at 0 is none: there all values stay as they are.
+    return None if number == UPPER_END and not interval[0] > -1.0 else interval
 
 
 def _delta(number: int, low: float, high: float, *, of_svm: bool) -> tuple[float, float]:
     """The interval of delta that stands for one of t, by which effects are multiplied."""
-    if of_svm and number == ROW:  # told of the step that was made, so that it is delta itself
+    # Told of the step that was made, so that it is delta itself.
+    if of_svm and number in (ROW, SHIFT_IN_CURVATURE, ENTRY_IN_CURVATURE):
         return low, high
     if of_svm and number == CURVATURE:  # a step over 1 + delta: t = delta / (1 + delta)
         return low / (1.0 - low), high / (1.0 - high)
-    if number == PENALTY and low > -1.0:  # kernel entries over 1 + delta
+    if number in LAMBDAS and low > -1.0:  # kernel entries over 1 + delta
         return -high / (1.0 + high), -low / (1.0 + low)
     return (-high, -low) if of_svm else (low, high)

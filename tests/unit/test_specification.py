@@ -14,11 +14,14 @@ from sstep_verify.checks.recorded.claim_honesty import CONVERGENCE
 from sstep_verify.checks.registry import CHECKS
 from sstep_verify.checks.shared.continued import CONTINUED
 from sstep_verify.checks.short.causes import ONE_FEWER, ONE_MORE
+from sstep_verify.checks.steps.causes import SIDES
+from sstep_verify.checks.steps.formulas import FORMULAS
+from sstep_verify.checks.steps.other_draws import PLACES
 from sstep_verify.costs.messages import COUNTED
 from sstep_verify.diagnosis import exponents, other_problems
 from sstep_verify.diagnosis import kernel_rows as panel
 from sstep_verify.diagnosis.candidates import PARTIAL, SELDOM, SOLVED_ONCE
-from sstep_verify.diagnosis.factors import M_ON_DIAGONAL, ROWS
+from sstep_verify.diagnosis.factors import M_ON_DIAGONAL, PARTS, ROWS
 from sstep_verify.quantities import QUANTITIES
 from sstep_verify.recurrence.mutants import CATALOGUE
 from sstep_verify.recurrence.mutation import TERMS, left_out
@@ -126,6 +129,10 @@ def test_no_sentence_names_what_does_not_exist():
         M_ON_DIAGONAL,
         SOLVED_ONCE,
         ROWS[0],
+        *(part.name for part in PARTS.values()),
+        *FORMULAS,
+        *PLACES,
+        SIDES,
         *PANEL_MISTAKES,
         *EXPONENTS,
         ONE_FEWER,

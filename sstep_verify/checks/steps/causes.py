@@ -11,9 +11,10 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding, Window
 from sstep_verify.checks.shared.signs import NO_LOG
 from sstep_verify.checks.steps.explain import explained
+from sstep_verify.checks.steps.formulas import formulas_of
 from sstep_verify.checks.steps.judged import JudgedRun
-from sstep_verify.checks.steps.place import placed
 from sstep_verify.checks.steps.other_draws import draws_elsewhere
+from sstep_verify.checks.steps.place import placed
 from sstep_verify.checks.steps.tally import NAMES
 from sstep_verify.checks.window.causes import causes_of
 from sstep_verify.checks.window.one_window import WindowReplays
@@ -21,13 +22,15 @@ from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.diagnosis.defects import Diagnosis, diagnosis_of
 from sstep_verify.diagnosis.factors import off_by_a_factor
 from sstep_verify.diagnosis.search import RIGHT
-from sstep_verify.recurrence.mutation import left_out
 from sstep_verify.quantities import STREAM, WRITE_BACK
+from sstep_verify.recurrence.mutation import left_out
 from sstep_verify.trajectory import Trajectory
 from sstep_verify.verdict import HintKind, Status
 
 SHARE = 0.9
 """Share of the wrong steps that a mistake must reproduce to be named."""
+
+SIDES = "steps from one limit of the box to the other left out"
 
 WORK = 1 << 18
 """Products of increments, and kernel entries, of a window up to which mistakes are tried in it."""
@@ -68,13 +71,25 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     sized = [one for one in factors if not (names or any(one.holds(cause.mutation) for cause in ending))]
     mutations = [left_out(name) for name in names]
     missing = [Candidate((one.name,), case.problem, mutation=one) for one in mutations]
-    if not found.over[0]:  # All are at ends of the box; what is in the log is less than what follows of it.
+    # A step that was left out has its coordinate as it was.
+    if svm and not found.none_moved:
+        ending = [cause for cause in ending if not cause.mutation.threshold]
+    if found.sides_left_out and found.others_moved:
+        causes, sized = [Candidate((SIDES,), case.problem)], []
+    elif not found.over[
+        0
+    ]:  # All are at ends of the box; what is in the log is less than what follows of it.
         both = [*missing, *(cause for cause in ending if cause.names not in {one.names for one in missing})]
         causes = [replace(cause, doubt=HintKind.AT_LIMITS) for cause in both]
     else:
         sure = [cause for cause in ending if not cause.doubt and cause.mutation.name not in _named(missing)]
-        causes = [*missing, *sure] or ([] if sized else ending)
+        causes = [*missing, *sure]
+        if not causes and case.diagnose and (formulas := formulas_of(judged)):
+            causes, sized = [Candidate((name,), case.problem) for name in formulas], []
+        causes = causes or ([] if sized else ending)
     diagnosis = diagnosis_of(case.problem.loss.task, causes, sized)
+    if found.sides_left_out:
+        diagnosis = replace(diagnosis, signs=(SIDES,))
     at = placed(judged, replace(finding, window=Window(first, first + 1), signs=tuple(names)))
     return at, diagnosis
 
@@ -88,6 +103,7 @@ def of_recorded(
 ) -> Diagnosis:
     """Diagnose a log that does not lead to what was recorded, by the recorded alpha alone.
 
+    Draws that are one place off are told by the log itself. Otherwise:
     Windows of which both ends were recorded are replayed as those of a run without a log are. What ends all
     wrong ones where the run did is named. Only what relates the steps of a window can be wrong if
     `between`.
@@ -104,10 +120,11 @@ def of_recorded(
     if not any(finding.status is Status.FAIL for finding in findings):
         return Diagnosis()
     causes = causes_of(case, width, findings, between=between)
+    if {STREAM, WRITE_BACK} <= set(broken.signs):  # No step moves what no step draws, but of other draws.
+        causes = [cause for cause in causes if cause.mutation.early]
     return diagnosis_of(case.problem.loss.task, causes)
 
 
-    Draws that are one place off are told by the log itself. Otherwise:
 def affordable(case: Case, width: int) -> bool:
     """Whether mistakes are tried in windows of so many steps."""
     return width * case.stream.block * case.problem.samples <= WORK
@@ -120,8 +137,6 @@ def wrong_windows(judged: JudgedRun) -> list[Finding]:
     It tells no weights that are maintained beside a; where there are any there is nothing to replay.
     """
     case, trajectory = judged.case, judged.trajectory
-    if {STREAM, WRITE_BACK} <= set(broken.signs):  # No step moves what no step draws, but of other draws.
-        causes = [cause for cause in causes if cause.mutation.early]
     if case.formulas.weights is not None or not affordable(
         case, min(trajectory.s, max(trajectory.length, 1))
     ):

@@ -17,7 +17,7 @@ from sstep_verify.checks.steps.effects import (
     solved_effects,
     tail_of,
 )
-from sstep_verify.checks.steps.kept import BEFORE, OLD_PRODUCT, OWN_ENTRY, PRODUCT, UNCLIPPED
+from sstep_verify.checks.steps.kept import BEFORE, NEW, OLD_PRODUCT, OWN_ENTRY, PRODUCT, UNCLIPPED
 from sstep_verify.checks.steps.tally import (
     BOUNDARY,
     CURVATURE,
@@ -37,7 +37,24 @@ from sstep_verify.checks.steps.tally import (
 )
 from sstep_verify.checks.steps.tested import SOLVED
 from sstep_verify.compiled import compiled_borrowing
-from sstep_verify.diagnosis.factors import BOTH, DIAGONAL, ROW, explain, explain_end, step_at_end
+from sstep_verify.diagnosis.factors import (
+    BOTH,
+    COUNT,
+    DIAGONAL,
+    ENOUGH,
+    ENTRY_IN_CURVATURE,
+    M_EVERYWHERE,
+    ROW,
+    SHIFT_IN_CURVATURE,
+    SIDE_LAMBDA,
+    SIDE_M,
+    SYSTEM_DIAGONAL,
+    SYSTEM_LAMBDA,
+    UPPER_END,
+    explain,
+    explain_end,
+    step_at_end,
+)
 from sstep_verify.rounding.box import finish, soft
 from sstep_verify.rounding.sums import FROZEN
 from sstep_verify.verdict import SEEN
@@ -55,11 +72,18 @@ class Explained(NamedTuple):
         Steps over their bound: those that ended elsewhere, and those that ended at an end of the box.
     reproduced : ndarray of int64, shape (2, quantities)
         Those of them that leaving the quantity out explains.
-    low, high : ndarray, shape (quantities + 2,)
-        Interval of the factor on a quantity that explains all of them, empty if there is none; the last two
-        are of all corrections together, and of the kernel row.
-    fits : ndarray of int64, shape (quantities + 2,)
+    low, high : ndarray, shape (COUNT,)
+        Interval of the factor on a quantity that explains all of them, empty if there is none; those after
+        the quantities are of all corrections together, of the kernel row, and of parts of a step.
+    fits : ndarray of int64, shape (COUNT,)
         Comparisons that told of it.
+    still : ndarray of int64, shape (1,)
+        K-SVM: the wrong steps that left their coordinate as it was.
+    sides : ndarray of int64, shape (2, 2)
+        K-SVM: steps that lead from one end of the box to the other, upwards and downwards: those that left
+        their coordinate as it was, and those that were made.
+    moves : ndarray of int64, shape (1,)
+        K-SVM: correct steps that moved their coordinate.
     """
 
     over: np.ndarray
@@ -67,14 +91,36 @@ class Explained(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     fits: np.ndarray
+    still: np.ndarray
+    sides: np.ndarray
+    moves: np.ndarray
 
     @classmethod
     def nothing(cls) -> Explained:
         """Before the first step."""
-        count = len(NAMES)
-        over, reproduced = np.zeros(2, dtype=np.int64), np.zeros((2, count), dtype=np.int64)
-        high, fits = np.full(count + 2, np.inf), np.zeros(count + 2, dtype=np.int64)
-        return cls(over, reproduced, -high, high, fits)
+        over, reproduced = np.zeros(2, dtype=np.int64), np.zeros((2, len(NAMES)), dtype=np.int64)
+        high, fits = np.full(COUNT, np.inf), np.zeros(COUNT, dtype=np.int64)
+        still, moves = np.zeros((2, 1), dtype=np.int64)
+        return cls(over, reproduced, -high, high, fits, still, np.zeros((2, 2), dtype=np.int64), moves)
+
+    @property
+    def none_moved(self) -> bool:
+        """Whether every wrong step left its coordinate as it was."""
+        return bool(self.still[0] == self.over.sum())
+
+    @property
+    def sides_left_out(self) -> bool:
+        """Whether the steps from one end of the box to the other are wrong, no others, and were not made.
+
+        Those that lead upwards are looked at by themselves, and so are those that lead downwards.
+        """
+        left_out, made = self.sides
+        return bool(0 < left_out.sum() == self.over.sum() and not made[left_out > 0].any())
+
+    @property
+    def others_moved(self) -> bool:
+        """Whether enough correct steps moved to show that gradients are correct."""
+        return bool(self.moves[0] >= ENOUGH)
 
 
 def explained(judged: JudgedRun) -> Explained:
@@ -95,6 +141,7 @@ def explained(judged: JudgedRun) -> Explained:
 def explain_clipped_steps(kept, stretch, tally, constants, effects, found):
     """Note what explains the wrong steps of a stretch of a K-SVM; see `Passed`."""
     for step in range(stretch.draws.shape[0]):
+        _note_moves(kept, stretch, tally, step, constants, found)
         if is_over(tally, step):
             logged, bound = stretch.log[step, 0], tally.bound[step]
             at_end = int(step_at_end(constants.box, logged, bound))
@@ -102,6 +149,27 @@ def explain_clipped_steps(kept, stretch, tally, constants, effects, found):
             if kept.table[step, 0, UNCLIPPED] < np.inf:
                 end = clipped_effects(effects, kept, step, constants, bound, 0.0)
                 _clipped_step(kept, step, constants, effects, end, logged, found, at_end)
+
+
+@compiled_borrowing
+def _note_moves(kept, stretch, tally, step, constants, found):
+    """Note whether a step moved, and should have led to the other end; and where the upper end is."""
+    entry, box, logged = kept.table[step, 0], constants.box, stretch.log[step, 0]
+    before, bound, over = entry[BEFORE], tally.bound[step], is_over(tally, step)
+    if over:
+        found.still[0] += int(abs(logged - before) <= bound)
+    else:
+        found.moves[0] += int(logged != before)
+        if 0.0 < box.upper < np.inf and bound < np.inf:
+            # A correct step that ended above an end says that this is no end.
+            found.high[UPPER_END] = min(found.high[UPPER_END], (box.upper - logged + bound) / box.upper)
+    if box.upper < np.inf and entry[UNCLIPPED] < np.inf:
+        knot = box.threshold / (entry[OWN_ENTRY] + constants.shift) if box.threshold > 0.0 else 0.0
+        value = finish(box, entry[NEW], knot)
+        if before == box.lower and value == box.upper:
+            found.sides[int(logged != before), 0] += 1
+        elif before == box.upper and value == box.lower:
+            found.sides[int(logged != before), 1] += 1
 
 
 @compiled_borrowing
@@ -144,6 +212,14 @@ def _clipped_step(kept, step, constants, effects, end, logged, found, at_end):
     # made solves ``(1 + delta) (K_ii theta + product) + omega theta = ...``, linear in delta.
     made = (logged - entry[BEFORE]) * row + product
     _explain_clipped(found, ROW, -made * unit, end, logged)
+    moved = (logged - entry[BEFORE]) * unit
+    _explain_clipped(found, ENTRY_IN_CURVATURE, -moved * row, end, logged)
+    _explain_clipped(found, SHIFT_IN_CURVATURE, -moved * constants.shift, end, logged)
+    if 0.0 < box.upper < np.inf:
+        if logged < free - bound:
+            explain(found, UPPER_END, logged - box.upper, -box.upper, bound)
+        else:
+            found.low[UPPER_END] = np.inf
 
 
 @compiled_borrowing
@@ -172,12 +248,23 @@ def _solved_step(kept, step, constants, effects, found):
                 _without(residual, left, effect, -change), _without(residual, left, effect, change)
             )
             _reproduce(found, quantity, 0, sure, 1.0, without)
+    whole = 0.0
+    for value in kept.increment[step]:
+        whole += value
     for place in range(left.size):
         moved, bound = residual[place], left[place]
+        increment, applied = kept.increment[step, place], kept.applied[step, place]
+        entry = kept.table[step, place]
         for quantity in (STALE, CURVATURE, PENALTY, OFF_DIAGONAL, KERNEL, SAME, OVERLAP):
             explain(found, quantity, moved, effects[quantity, place], bound)
         explain(found, BOTH, moved, effects[KERNEL, place] + effects[SAME, place], bound)
-        explain(found, DIAGONAL, moved, samples * kept.increment[step, place], bound)
+        explain(found, DIAGONAL, moved, samples * increment, bound)
+        own = entry[OWN_ENTRY] / constants.penalty
+        explain(found, SYSTEM_DIAGONAL, moved, (own + samples) * increment, bound)
+        explain(found, SYSTEM_LAMBDA, moved, applied - samples * increment, bound)
+        explain(found, SIDE_LAMBDA, moved, entry[PRODUCT], bound)
+        explain(found, SIDE_M, moved, samples * entry[BEFORE], bound)
+        explain(found, M_EVERYWHERE, moved, samples * (whole - increment), bound)
 
 
 @compiled_borrowing

@@ -145,11 +145,16 @@ class StepJudge:
 
     def step_bounds(self, trajectory: Trajectory, iteration: int) -> np.ndarray:
         """The bounds of one step again, from the start of its window: one (K-SVM), or one an entry (b,)."""
-        begin = iteration // trajectory.s * trajectory.s
-        *_, last = self._judge_again(trajectory, begin, iteration + 1)
+        last = self.passed(trajectory, iteration)
         if self.case.problem.is_svm:
             return last.tally.bound[-1:].copy()
         return last.kept.left[len(last.stretch.draws) - 1].copy()
+
+    def passed(self, trajectory: Trajectory, iteration: int) -> Passed:
+        """One step again, from the start of its window: the last of those that are handed on."""
+        begin = iteration // trajectory.s * trajectory.s
+        *_, last = self._judge_again(trajectory, begin, iteration + 1)
+        return last
 
     def window(self, trajectory: Trajectory, iteration: int) -> Tested:
         """Judge the window again that holds a step; what its steps could have shown."""

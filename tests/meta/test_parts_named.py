@@ -1,0 +1,158 @@
+"""Wrong parts of a step are named, each by itself: what is planted, and nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from judged import named
+from stepped import kernel_matrix
+
+from sstep_verify import judge
+from sstep_verify.adapters import CallableSolver
+from sstep_verify.declaration import Declaration
+from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem, RBFKernel, Ridge, SquaredHinge
+from sstep_verify.specification import broken_by
+from sstep_verify.verdict import Status
+
+GENERATOR = np.random.Generator(np.random.PCG64(17))
+DATA, TARGETS = GENERATOR.standard_normal((24, 4)), GENERATOR.standard_normal(24)
+LABELS = np.where(TARGETS < 0, -1.0, 1.0)
+PENALTY = 0.05
+
+
+def svm(
+    label=lambda one: one, of_alpha=lambda one: one, in_correction=lambda one: one, increments=lambda one: one,
+    shift=1.0, own=1.0, upper=1.0, sides=False, row=lambda place, drawn: drawn[place], forgets=False,
+):  # fmt: skip
+    """A K-SVM with something wrong in each step."""
+
+    def solve(problem, blocks, s, a0, log):
+        y, alpha, loss = problem.targets, a0.copy(), problem.hinge
+        kernel, end, known = kernel_matrix(problem), loss.upper * upper, np.zeros(y.size, dtype=bool)
+        for begin in range(0, len(blocks), s):
+            drawn, start, thetas = blocks[begin : begin + s, 0], alpha.copy(), np.zeros(0)
+            for place, i in enumerate(drawn):
+                taken = row(place, drawn)
+                past = drawn[:place]
+                visible = thetas * ~known[past] if forgets else thetas
+                gradient = label(y)[i] * (kernel[taken] @ (of_alpha(y) * start)) - 1.0
+                gradient += in_correction(y)[i] * (kernel[taken, past] @ (increments(y)[past] * visible))
+                gradient += loss.shift * alpha[i]
+                new = alpha[i] - gradient / (own * kernel[i, i] + shift * loss.shift)
+                new = min(max(new, 0.0), end)
+                if sides and alpha[i] == 0.0 and new == end:
+                    new = 0.0
+                thetas = np.append(thetas, new - alpha[i])
+                alpha[i] = log[begin + place, 0] = new
+            known[drawn] = True
+        return alpha
+
+    return CallableSolver(solve, Declaration("parts", rbf="difference", log=True))
+
+
+def ridge(
+    system=lambda kernel, block, m: kernel[np.ix_(block, block)] / PENALTY + m * np.eye(block.size),
+    side=1.0, own=1.0, newest=PENALTY, correction=PENALTY, frozen=False, forgets=False,
+):  # fmt: skip
+    """A K-RR with something wrong in each step."""
+
+    def solve(problem, blocks, s, a0, log):
+        y, alpha, m = problem.targets, a0.copy(), problem.samples
+        kernel, known = kernel_matrix(problem), np.zeros(m, dtype=bool)
+        for begin in range(0, len(blocks), s):
+            drawn, start, deltas = blocks[begin : begin + s], alpha.copy(), []
+            for place, block in enumerate(drawn):
+                product = kernel[block] @ start / (PENALTY * side)
+                for t, delta in enumerate([] if frozen else deltas):
+                    over = newest if t == place - 1 and newest != PENALTY else correction
+                    seen = delta * ~known[drawn[t]] if forgets else delta
+                    product += kernel[np.ix_(block, drawn[t])] @ seen / (over * side)
+                value = start if frozen else alpha
+                rest = y[block] - own * m * value[block] - product
+                deltas.append(np.linalg.solve(system(kernel, block, m), rest))
+                alpha[block] += deltas[-1]
+                log[begin + place] = alpha[block]
+            known[drawn] = True
+        return alpha
+
+    declared = Declaration("parts", rbf="difference", log=True, factorisation="lu")
+    return CallableSolver(solve, declared)
+
+
+def ones(labels):
+    return np.ones_like(labels)
+
+
+def diagonal(factor):
+    def system(kernel, block, m):
+        whole = kernel[np.ix_(block, block)] / PENALTY + m * np.eye(block.size)
+        return whole + (factor - 1.0) * np.diag(np.diag(whole))
+
+    return system
+
+
+def newest_row(place, drawn):
+    again = drawn[place] in drawn[:place]
+    return drawn[place - 1] if again else drawn[place]
+
+
+L1, L2, KRR = Hinge(1.0), SquaredHinge(1.0), Ridge(PENALTY)
+LINEAR, RBF = LinearKernel(), RBFKernel(0.3)
+OFF = " off by a factor"
+PLANTED = [
+    (L2, LINEAR, 1, 1, "omega in the curvature" + OFF, svm(shift=0.0)),
+    (L2, LINEAR, 1, 4, "omega in the curvature" + OFF, svm(shift=1.0 + 1e-9)),
+    (L2, LINEAR, 1, 4, "kernel entry in the curvature" + OFF, svm(own=1.0 + 1e-9)),
+    (L1, LINEAR, 1, 8, "upper-end" + OFF, svm(upper=1.0 - 1e-12)),
+    (L1, RBF, 1, 8, "upper-end" + OFF, svm(upper=1.0 + 1e-6)),
+    (Hinge(0.3), LINEAR, 1, 8, "steps from one limit of the box to the other left out", svm(sides=True)),
+    (L2, RBF, 1, 8, "label left out of the stale product", svm(label=ones)),
+    (L2, LINEAR, 1, 8, "labels of alpha left out of the stale product", svm(of_alpha=ones)),
+    (L2, RBF, 1, 8, "labels left out of the stale product", svm(label=ones, of_alpha=ones)),
+    (L1, LINEAR, 1, 8, "labels left out of the correction", svm(in_correction=ones, increments=ones)),
+    (L2, RBF, 1, 8, "label left out of the correction", svm(in_correction=ones)),
+    (L2, RBF, 1, 8, "labels of increments left out of the correction", svm(increments=ones)),
+    (L2, RBF, 1, 8, "increments of coordinates of earlier windows not seen", svm(forgets=True)),
+    (L2, RBF, 1, 8, "kernel row of another coordinate", svm(row=newest_row)),
+    (KRR, LINEAR, 3, 4, "diagonal of the block system" + OFF, ridge(diagonal(1.0 + 1e-9))),
+    (KRR, LINEAR, 3, 1, "diagonal of the block system" + OFF, ridge(diagonal(1.0 + 1e-9))),
+    (KRR, LINEAR, 3, 4, "m in every entry of a block system",
+     ridge(lambda kernel, block, m: kernel[np.ix_(block, block)] / PENALTY + m)),
+    (KRR, RBF, 4, 8, "lambda in the block system" + OFF,
+     ridge(lambda kernel, block, m: kernel[np.ix_(block, block)] + m * np.eye(block.size))),
+    (KRR, RBF, 4, 8, "lambda in the right-hand side" + OFF, ridge(side=1.0 + 1e-9)),
+    (KRR, RBF, 4, 8, "m in the right-hand side" + OFF, ridge(own=1.0 + 1e-9)),
+    (KRR, RBF, 4, 8, "lambda left out of the newest correction", ridge(newest=1.0)),
+    (KRR, RBF, 4, 8, "lambda left out of the correction", ridge(correction=1.0)),
+    (KRR, RBF, 1, 8, "stale-alpha", ridge(frozen=True)),
+    (KRR, LINEAR, 1, 8, "increments of coordinates of earlier windows not seen", ridge(forgets=True)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("loss", "kernel", "block", "s", "name", "solver"), PLANTED, ids=[one[4] for one in PLANTED]
+)
+def test_the_part_that_is_wrong_is_named_and_no_other(loss, kernel, block, s, name, solver):
+    problem = Problem("parts", DATA, TARGETS if loss is KRR else LABELS, kernel, loss)
+    verdict = judge(solver, problem, IndexStream("uniform", 24, block, 160, seed=2), s)[-1]
+    assert (verdict.check, verdict.status) == ("step-replay", Status.FAIL)
+    assert named(verdict) == [name]
+    (number,) = broken_by(name.removesuffix(OFF))
+    assert verdict.requirement == number
+    assert not any(one.shared for one in verdict.defects)
+
+
+def test_right_solvers_pass():
+    for loss, block, solver in ((L1, 1, svm()), (L2, 1, svm()), (KRR, 3, ridge())):
+        problem = Problem("parts", DATA, TARGETS if loss is KRR else LABELS, RBF, loss)
+        verdict = judge(solver, problem, IndexStream("uniform", 24, block, 160, seed=2), 8)[-1]
+        assert verdict.status is Status.PASS, verdict.reason
+
+
+def test_where_no_step_moves_the_fact_decides_and_every_defect_is_in_doubt():
+    problem = Problem("parts", DATA, LABELS, RBF, Hinge(0.3))
+    verdict = judge(svm(sides=True), problem, IndexStream("uniform", 24, 1, 160, seed=2), 1)[-1]
+    assert verdict.status is Status.FAIL
+    assert verdict.defects
+    assert all(one.shared for one in verdict.defects)
+    assert verdict.requirement == "S-3.11"
