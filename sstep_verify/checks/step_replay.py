@@ -170,9 +170,11 @@ def _contradicted(
     )
     if found.defects or FIRST_ALPHA in broken.signs:
         return verdict
-    (number,) = requirements_of(
-        case.problem.loss.task, (NO_LOG if broken.signs == (NO_LOG,) else STEP_LOG,)
-    )
+    # Of a log of increments it is known that it is not what was declared.
+    not_a_log = broken.signs == (NO_LOG,) or HintKind.LOG_OF_INCREMENTS in {
+        one.kind for one in broken.hints
+    }
+    (number,) = requirements_of(case.problem.loss.task, (NO_LOG if not_a_log else STEP_LOG,))
     return replace(verdict, requirement=number)
 
 

@@ -76,9 +76,8 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
         ending = [cause for cause in ending if not cause.mutation.threshold]
     if found.sides_left_out and found.others_moved:
         causes, sized = [Candidate((SIDES,), case.problem)], []
-    elif not found.over[
-        0
-    ]:  # All are at ends of the box; what is in the log is less than what follows of it.
+    elif not found.over[0]:
+        # All are at ends of the box; what is in the log is less than what follows of it.
         both = [*missing, *(cause for cause in ending if cause.names not in {one.names for one in missing})]
         causes = [replace(cause, doubt=HintKind.AT_LIMITS) for cause in both]
     else:

@@ -85,6 +85,13 @@ class WrongStep:
         return draws.ravel(), increments.ravel()
 
     @cached_property
+    def known(self) -> np.ndarray:
+        """Of each earlier draw of the window whether an earlier window drew its coordinate."""
+        judged, known = self.judged, np.zeros(self.start.size, dtype=bool)
+        known[judged.judge.logged(judged.trajectory, 0, self.begin)[0].ravel()] = True
+        return known[self.earlier[0]]
+
+    @cached_property
     def alpha(self) -> np.ndarray:
         """Alpha before the step, shape (m,)."""
         return self.judged.judge.alpha_before(self.judged.trajectory, self.iteration).copy()
@@ -170,9 +177,12 @@ def _label_lost_in_correction(step: WrongStep) -> Iterator[tuple[np.ndarray, flo
 
 
 def _of_earlier_windows(step: WrongStep) -> np.ndarray:
-    trajectory, known = step.judged.trajectory, np.zeros(step.start.size, dtype=bool)
-    known[step.judged.judge.logged(trajectory, 0, step.begin)[0].ravel()] = True
-    return -_scaled(step, step.correction(known[step.earlier[0]]))
+    return -_scaled(step, step.correction(step.known))
+
+
+def _tells_of_earlier_windows(step: WrongStep) -> bool:
+    """Whether it is not the whole correction that would be missing."""
+    return step.free() and bool(0 < np.count_nonzero(step.known) < step.known.size)
 
 
 def _scaled(step: WrongStep, product: np.ndarray) -> np.ndarray:
@@ -238,10 +248,7 @@ RIDGE: dict[str, Formula] = {
 }
 """What a K-RR has wrong."""
 
-ANY: dict[str, Formula] = {EARLIER_WINDOWS: _one(_of_earlier_windows), OTHER_ROW: _other_rows}
-"""What any has wrong."""
-
-FORMULAS = (*LABELLED, *RIDGE, *ANY)
+FORMULAS = (*LABELLED, *RIDGE, EARLIER_WINDOWS, OTHER_ROW)
 """All of them, by name."""
 
 
@@ -252,25 +259,29 @@ def formulas_of(judged: JudgedRun) -> list[str]:
     every = _steps(judged, judged.wrong)
     # A row that is wrong spoils the later steps of its window too: the first wrong one tells of it.
     _, first = np.unique(judged.wrong // judged.trajectory.s, return_index=True)
-    names = [
-        name for name, formula in (table | ANY).items() if name != OTHER_ROW and _explains(formula, every)
-    ]
+    names = [name for name, formula in table.items() if _explains(formula, every)]
+    if _explains(_one(_of_earlier_windows), every, _tells_of_earlier_windows):
+        names.append(EARLIER_WINDOWS)
     if not names and _explains(_other_rows, _steps(judged, judged.wrong[first])):
         names.append(OTHER_ROW)
     return names
 
 
 def _steps(judged: JudgedRun, wrong: np.ndarray) -> list[WrongStep]:
-    places = np.unique(np.linspace(0, wrong.size - 1, STEPS).astype(np.int64))
+    """The first of some wrong steps, and others spread over them."""
+    spread = np.linspace(0, wrong.size - 1, STEPS // 2).astype(np.int64)
+    places = np.union1d(np.arange(min(wrong.size, STEPS // 2)), spread)
     return [WrongStep(judged, int(iteration)) for iteration in wrong[places]]
 
 
-def _explains(formula: Formula, steps: list[WrongStep]) -> bool:
-    """Whether a formula reproduces the wrong steps, and enough of those that end inside the box."""
+def _explains(
+    formula: Formula, steps: list[WrongStep], tells: Callable[[WrongStep], bool] = WrongStep.free
+) -> bool:
+    """Whether a formula reproduces the wrong steps, and enough of those that tell: inside of the box."""
     missed = free = 0
     for step in steps:
         if any(step.reproduced(*one) for one in formula(step)):
-            free += step.free()
+            free += tells(step)
         elif (missed := missed + 1) > (1.0 - SHARE) * len(steps):
             return False
     return free >= ENOUGH
