@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -104,7 +105,7 @@ class WrongStep:
         return np.unique(self.judged.judge.logged(trajectory, self.begin, end)[0])
 
     @cached_property
-    def _kept(self) -> tuple[np.ndarray, ...]:
+    def _kept(self) -> tuple[np.ndarray, Any, Any]:
         """What was kept of it, its bound, and the constants of the bounds."""
         passed = self.judged.judge.passed(self.judged.trajectory, self.iteration)
         last, kept = len(passed.stretch.draws) - 1, passed.kept
