@@ -260,8 +260,11 @@ def _further(results, case, folder: Path | None) -> str:
     """
     from sstep_verify.campaign.headline import telling
 
+    records = ("hints", "raised", "violations")
     found: Any = [
-        SimpleNamespace(**one | {"hints": [SimpleNamespace(**hint) for hint in one.get("hints", ())]})
+        SimpleNamespace(
+            **one | {name: [SimpleNamespace(**part) for part in one.get(name, ())] for name in records}
+        )
         for one in results.verdicts_of(case.id)
         if one["status"] == case.status and case.status != "VACUOUS"
     ]
