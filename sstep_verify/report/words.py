@@ -305,7 +305,7 @@ def first_line(verdict: Verdict) -> str:
         decisive = [term for term in hidden if term.name in required_quantities(verdict.s)] or hidden[:1]
         return f"The run could not have shown an error in: {not_tested(decisive)}."
     if see := next((one.detail for one in verdict.notes if one.kind is NoteKind.SEE), None):
-        return f"Not decided: wrong by itself, see {see[0]} of s = {see[1]}."
+        return f"Not decided: wrong by itself, see {see[0]} of s = {int(see[1])}."
     if verdict.why is not None:
         return " ".join([WHY[verdict.why], *_undecided(verdict)])
     if verdict.check == "contract":
