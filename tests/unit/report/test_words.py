@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -186,6 +187,22 @@ def text() -> str:
 
 def test_the_words_are_those_of_the_golden_file():
     assert text() == GOLDEN.read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_verdict_that_was_stored_has_the_same_words(name):
+    stored = {
+        part: tuple(
+            replace(one, detail=tuple(map(_stored, one.detail))) for one in getattr(KINDS[name], part)
+        )
+        for part in ("notes", "hints")
+    }
+    assert replace(KINDS[name], **stored).reason == KINDS[name].reason
+
+
+def _stored(value: str | float) -> str | float:
+    """A detail as it is read from a report, where every number is a float."""
+    return value if isinstance(value, str) else float(value)
 
 
 def test_every_check_and_every_status_has_its_words():
