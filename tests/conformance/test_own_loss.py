@@ -123,9 +123,16 @@ def solver(form: str, dtype):
     return solve
 
 
-@pytest.mark.parametrize("check", [step_replay, window_replay, trajectory], ids=lambda check: check.ID)
-@pytest.mark.parametrize("precision", ["float64", "float32"])
-@pytest.mark.parametrize("form", ["in-place", "added", "frozen"])
+@pytest.mark.parametrize(
+    ("form", "precision", "check"),
+    [
+        pytest.param(form, precision, check, marks=[pytest.mark.nightly] * ((one + two + three) % 2))
+        for one, form in enumerate(("in-place", "added", "frozen"))
+        for two, precision in enumerate(("float64", "float32"))
+        for three, check in enumerate((step_replay, window_replay, trajectory))
+    ],
+    ids=lambda value: getattr(value, "ID", None),
+)
 def test_no_right_form_is_refused(example, form, precision, check):
     loss_of = example["EpsilonInsensitive"]
     declared = Declaration("any", precision, update=form, rbf="difference", log=True)

@@ -68,7 +68,10 @@ def test_a_run_that_ended_its_process_is_kept_as_one_that_did(tmp_path, process_
 
 @pytest.mark.parametrize(
     "words",
-    [("check", "mine.toml", "--profile", "smoke", "--kernel", "rbf", "--s", "7"), ("run", "file.toml")],
+    [
+        ("check", "mine.toml", "--profile", "smoke", "--kernel", "rbf", "--s", "7"),
+        pytest.param(("run", "file.toml"), marks=pytest.mark.nightly),
+    ],
 )
 def test_a_report_of_a_program_is_made_again_without_the_program(tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)

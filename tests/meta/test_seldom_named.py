@@ -69,7 +69,7 @@ KINDS += [(Ridge(0.05), Mutation(M_ON_DIAGONAL, diagonal=Fraction(1, 6)))]
     ("loss", "mutation", "check"),
     [(*kind, window_replay) for kind in KINDS]
     + [
-        pytest.param(*kind, trajectory, marks=[pytest.mark.nightly] * (place % 4 != 0))
+        pytest.param(*kind, trajectory, marks=[pytest.mark.nightly] * (place % 8 != 0))
         for place, kind in enumerate(KINDS)
     ],
     ids=lambda one: getattr(one, "name", getattr(one, "ID", None)),

@@ -100,8 +100,14 @@ def ridge_window(s: int, block: int, samples: int, kernel, density: float = 1.0)
     return RunRequest(problem, IndexStream("cyclic", samples, block, s), s, s, log=True)
 
 
-@pytest.mark.parametrize("block", [1, 2, 3])
-@pytest.mark.parametrize("s", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize(
+    ("s", "block"),
+    [
+        pytest.param(s, block, marks=[pytest.mark.nightly] * ((s + block) % 2))
+        for s in range(1, 6)
+        for block in range(1, 4)
+    ],
+)
 def test_the_terms_of_theorem_2(s, block):
     """Each of them alone, as monomials of s, b, m and n / P: no fit, since the constants are known."""
     samples = 245

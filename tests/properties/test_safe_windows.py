@@ -58,10 +58,15 @@ def test_windows_of_drawn_problems_stay_within_a_bound_that_grows(task, kernel):
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize(
-    "kernel", [LinearKernel(), PolynomialKernel(3, 1.0), RBFKernel(0.5)], ids=lambda kernel: kernel.name
+    ("form", "task", "kernel"),
+    [
+        pytest.param(form, task, kernel, marks=[pytest.mark.nightly] * ((one + two + three) % 3 != 0))
+        for one, form in enumerate(("one coordinate", "two in turn", "cyclic"))
+        for two, task in enumerate(TASKS)
+        for three, kernel in enumerate((LinearKernel(), PolynomialKernel(3, 1.0), RBFKernel(0.5)))
+    ],
+    ids=lambda value: getattr(value, "name", None),
 )
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("form", ["one coordinate", "two in turn", "cyclic"])
 def test_windows_drawn_to_do_harm_stay_within_the_bound(precision, kernel, task, form, tmp_path):
     generator = np.random.Generator(np.random.PCG64(5))
     samples, s = 12, 64

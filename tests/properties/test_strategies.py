@@ -121,8 +121,14 @@ def test_acting_scenarios_shrink_to_few_samples_and_steps():
     assert isinstance(found.kernel, LinearKernel)
 
 
-@pytest.mark.parametrize("name", KERNEL_NAMES)
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize(
+    ("task", "name"),
+    [
+        pytest.param(task, name, marks=[pytest.mark.nightly] * ((row + column) % 3 != 0))
+        for row, task in enumerate(TASKS)
+        for column, name in enumerate(KERNEL_NAMES)
+    ],
+)
 def test_acting_scenarios_are_as_promised(task, name):
     @settings(max_examples=EXAMPLES[task] // 6)
     @given(acting_scenarios(task, kernels=[name]))
@@ -175,14 +181,15 @@ def increments_of(step) -> list:
     return [step.increment] if isinstance(step, Step) else list(step)
 
 
+@pytest.mark.parametrize("draws", [3, pytest.param(8, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(
     ("task", "term"),
     [(task, term) for task in TASKS for term in ("kernel-correction", "overlap")] + [("svm-l2", "omega")],
 )
-def test_a_term_that_acts_changes_an_increment_in_exact_arithmetic(task, term):
+def test_a_term_that_acts_changes_an_increment_in_exact_arithmetic(task, term, draws):
     small = {"max_samples": 10, "max_features": 3, "max_block": 2}
 
-    @settings(max_examples=8)
+    @settings(max_examples=draws)
     @given(acting_scenarios(task, kernels=["linear"], terms=[term], **small))
     def holds(scenario):
         assert any(with_it != without for without, with_it in increments(scenario, term))

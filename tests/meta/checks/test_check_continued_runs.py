@@ -153,9 +153,9 @@ def test_a_start_that_is_not_used_fails_on_the_continued_run(name, task, s, log)
         ("svm-l1", GRADIENT, Traced, True, "rbf"),
         ("svm-l2", ROWS, Traced, False, "linear"),
         ("krr", GRADIENT, as_callable, True, "linear"),
-        ("svm-l1", ROWS, as_callable, False, "polynomial"),
-        ("svm-l2", GRADIENT, as_callable, True, "polynomial"),
-        ("krr", ROWS, Traced, False, "rbf"),
+        pytest.param("svm-l1", ROWS, as_callable, False, "polynomial", marks=pytest.mark.nightly),
+        pytest.param("svm-l2", GRADIENT, as_callable, True, "polynomial", marks=pytest.mark.nightly),
+        pytest.param("krr", ROWS, Traced, False, "rbf", marks=pytest.mark.nightly),
     ],
 )
 def test_a_correct_solver_that_does_not_restart_bit_for_bit_passes_every_check(

@@ -126,8 +126,8 @@ def test_ridge_is_refused():
     ("name", "kernel", "loss", "value"),
     [
         ("duke", PolynomialKernel(), Hinge(), 5.07e-10),
-        ("duke", RBFKernel(), Hinge(), 22.0),
-        ("diabetes_scale", PolynomialKernel(), SquaredHinge(), None),
+        pytest.param("duke", RBFKernel(), Hinge(), 22.0, marks=pytest.mark.nightly),
+        pytest.param("diabetes_scale", PolynomialKernel(), SquaredHinge(), None, marks=pytest.mark.nightly),
         *(
             [("diabetes", PolynomialKernel(), Hinge(), 386.77)]
             if "SSTEP_VERIFY_DRAWS" in os.environ
