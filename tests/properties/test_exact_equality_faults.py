@@ -48,6 +48,11 @@ SVM_FAULTS = [
     ("svm-l2", "shift correction dropped"),
 ]
 QUICK = settings(phases=[Phase.generate], max_examples=200, derandomize=True, database=None)
+FEW = settings(QUICK, max_examples=60)
+MANY = pytest.mark.parametrize(
+    "tried", [FEW, pytest.param(QUICK, marks=pytest.mark.nightly)], ids=["few", "many"]
+)
+"""A fault is found in a few draws."""
 
 
 def svm_twin_differs(loss: str, fault: str):
@@ -69,10 +74,11 @@ def test_a_planted_svm_fault_is_found(loss, fault):
     find(cases(blocks_of_one=True), svm_twin_differs(loss, fault), settings=QUICK)
 
 
+@MANY
 @pytest.mark.parametrize("loss", ["svm-l1", "svm-l2"])
-def test_the_svm_twin_without_a_fault_is_not_found(loss):
+def test_the_svm_twin_without_a_fault_is_not_found(loss, tried):
     with pytest.raises(NoSuchExample):
-        find(cases(blocks_of_one=True), svm_twin_differs(loss, "none"), settings=QUICK)
+        find(cases(blocks_of_one=True), svm_twin_differs(loss, "none"), settings=tried)
 
 
 def krr_twin(case: Case, s: int, fault: str) -> list[Fraction]:
@@ -123,7 +129,8 @@ def test_a_planted_krr_fault_is_found(fault, replacement):
     find(cases(blocks_of_one=False, replacement=replacement), krr_twin_differs(fault), settings=QUICK)
 
 
+@MANY
 @REPLACED
-def test_the_krr_twin_without_a_fault_is_not_found(replacement):
+def test_the_krr_twin_without_a_fault_is_not_found(replacement, tried):
     with pytest.raises(NoSuchExample):
-        find(cases(blocks_of_one=False, replacement=replacement), krr_twin_differs("none"), settings=QUICK)
+        find(cases(blocks_of_one=False, replacement=replacement), krr_twin_differs("none"), settings=tried)

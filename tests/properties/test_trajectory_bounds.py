@@ -32,6 +32,7 @@ from sstep_verify.solver import ProductionSolver
 
 TASKS = ("svm-l1", "svm-l2", "krr")
 BITS = 192
+MANY = pytest.mark.parametrize("draws", [30, pytest.param(60, marks=pytest.mark.nightly)])
 
 
 @dataclass(frozen=True)
@@ -125,11 +126,12 @@ def chosen(scenario: Scenario) -> list[int]:
     return sorted({ends[0], ends[len(ends) // 2], ends[-1]})
 
 
+@MANY
 @pytest.mark.parametrize("task", TASKS)
-def test_production_runs_stay_within_the_bound(task):
+def test_production_runs_stay_within_the_bound(task, draws):
     found: list = []
 
-    @settings(max_examples=60)
+    @settings(max_examples=draws)
     @given(long_scenarios(task), production_forms())
     def holds(scenario, form):
         ends, H = chosen(scenario), scenario.stream.length
@@ -149,14 +151,15 @@ def test_production_runs_stay_within_the_bound(task):
         hold_the_bound(scenario, solver.declaration, states, found)
 
     holds()
-    summary(f"production {task}", found, 80)
+    summary(f"production {task}", found, 4 * draws // 3)
 
 
+@MANY
 @pytest.mark.parametrize("task", TASKS)
-def test_runs_in_any_order_of_summation_stay_within_the_bound(task):
+def test_runs_in_any_order_of_summation_stay_within_the_bound(task, draws):
     found: defaultdict = defaultdict(list)
 
-    @settings(max_examples=40)
+    @settings(max_examples=2 * draws // 3)
     @given(long_scenarios(task), variants())
     def holds(scenario, variant):
         problem, begin, state, states = scenario.problem, 0, scenario.initial, {}
@@ -172,15 +175,16 @@ def test_runs_in_any_order_of_summation_stay_within_the_bound(task):
 
     holds()
     for precision, points in found.items():
-        summary(f"{precision} {task}", points, 15)
+        summary(f"{precision} {task}", points, draws // 4)
 
 
+@MANY
 @pytest.mark.parametrize("task", TASKS)
-def test_a_run_off_by_twice_its_bound_is_red(task):
+def test_a_run_off_by_twice_its_bound_is_red(task, draws):
     """A coordinate of a correct run is moved: what is left after the run's own error is above the bound."""
     moved: list[bool] = []
 
-    @settings(max_examples=30)
+    @settings(max_examples=draws // 2)
     @given(long_scenarios(task), st.sampled_from(["in-place", "frozen"]))
     def holds(scenario, update):
         solver, H = ProductionSolver(update=update), scenario.stream.length
@@ -200,4 +204,4 @@ def test_a_run_off_by_twice_its_bound_is_red(task):
         moved.append(True)
 
     holds()
-    assert len(moved) >= 20
+    assert len(moved) >= draws // 3

@@ -30,10 +30,13 @@ SHOWN = 25
 SHARE = 0.1
 """...which so many of the draws must, or they say little: no more than ``SHOWN / SHARE`` are made."""
 
-MANY = pytest.mark.parametrize("draws", [50, pytest.param(100, marks=pytest.mark.nightly)])
+
+def many(few: int):
+    """Draws by default, and of a night."""
+    return pytest.mark.parametrize("draws", [few, pytest.param(100, marks=pytest.mark.nightly)])
 
 
-@MANY
+@many(30)
 @pytest.mark.parametrize("task", TASKS)
 def test_production_runs_stay_within_the_bound(task, draws):
     ratios: list[float] = []
@@ -48,7 +51,7 @@ def test_production_runs_stay_within_the_bound(task, draws):
     summary(f"production {task}", ratios, 5 * draws // 3)
 
 
-@MANY
+@many(50)
 @pytest.mark.parametrize("task", TASKS)
 def test_runs_in_any_order_of_summation_stay_within_the_bound(task, draws):
     ratios: defaultdict = defaultdict(list)

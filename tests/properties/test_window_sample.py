@@ -23,18 +23,21 @@ SOLVER = ProductionSolver(update="frozen")
 
 
 FOLD = 4 if "SSTEP_VERIFY_DRAWS" in os.environ else 1
+FOLDS = pytest.mark.parametrize("fold", [FOLD, pytest.param(2 * FOLD, marks=pytest.mark.nightly)])
 
 
+@FOLDS
 @pytest.mark.parametrize(
     ("task", "term", "drawn"),
     [
-        ("svm-l1", "overlap", 5 * FOLD),
-        ("svm-l2", "overlap", 3 * FOLD),
-        ("svm-l2", "omega", 3 * FOLD),
-        ("krr", "overlap", 2 * FOLD),
+        ("svm-l1", "overlap", 2),
+        ("svm-l2", "overlap", 1),
+        ("svm-l2", "omega", 1),
+        ("krr", "overlap", 1),
     ],
 )
-def test_a_sample_of_one_window_shows_every_term_that_all_windows_show(task, term, drawn):
+def test_a_sample_of_one_window_shows_every_term_that_all_windows_show(task, term, drawn, fold):
+    drawn *= fold
     generator, found = np.random.Generator(np.random.PCG64(1)), Counter()
     for _ in range(drawn):
         scenario = draw_acting_scenario(generator, task, [term])
@@ -50,10 +53,11 @@ def test_a_sample_of_one_window_shows_every_term_that_all_windows_show(task, ter
     assert found[term, Status.PASS] == drawn
 
 
+@FOLDS
 @pytest.mark.parametrize("task", TASKS)
-def test_the_sample_holds_every_event_of_the_run(task):
+def test_the_sample_holds_every_event_of_the_run(task, fold):
     generator, seen = np.random.Generator(np.random.PCG64(2)), Counter()
-    for place in range(42):
+    for place in range(21 * fold):
         scenario = draw_scenario(generator, task, ("linear", "polynomial", "rbf")[place % 3])
         scenario = replace(scenario, s=1 + place % 7, iterations=50 + place)
         case = case_of(scenario, SOLVER)

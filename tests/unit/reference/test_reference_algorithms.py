@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sstep_reference import (
     Balls,
@@ -59,18 +59,25 @@ def problems(draw):
 
 @runs
 @pytest.mark.parametrize("name", ["linear", "polynomial"])
-@given(problem=problems())
-def test_balls_contain_the_exact_iterates(s, loss, name, problem):
-    data, labels, blocks, parameter = problem
-    traces = []
-    for arithmetic in (Rational(), Balls(128)):
-        traces.append([])
-        kernel = Kernel(arithmetic, data, name, degree=2, offset=Fraction(1, 3))
-        run(arithmetic, kernel, labels, [0] * len(labels), blocks, s, loss, parameter, traces[-1])
-    exact, balls = traces
-    assert len(exact) == len(balls) == (len(blocks) if s is None else -(-len(blocks) // s))
-    for values, enclosures in zip(exact, balls, strict=True):
-        assert all(contains(ball, exact_fraction(x)) for ball, x in zip(enclosures, values, strict=True))
+@pytest.mark.parametrize("draws", [30, pytest.param(100, marks=pytest.mark.nightly)])
+def test_balls_contain_the_exact_iterates(s, loss, name, draws):
+    @settings(max_examples=draws)
+    @given(problem=problems())
+    def holds(problem):
+        data, labels, blocks, parameter = problem
+        traces = []
+        for arithmetic in (Rational(), Balls(128)):
+            traces.append([])
+            kernel = Kernel(arithmetic, data, name, degree=2, offset=Fraction(1, 3))
+            run(arithmetic, kernel, labels, [0] * len(labels), blocks, s, loss, parameter, traces[-1])
+        exact, balls = traces
+        assert len(exact) == len(balls) == (len(blocks) if s is None else -(-len(blocks) // s))
+        for values, enclosures in zip(exact, balls, strict=True):
+            assert all(
+                contains(ball, exact_fraction(x)) for ball, x in zip(enclosures, values, strict=True)
+            )
+
+    holds()
 
 
 @runs
