@@ -99,7 +99,7 @@ def test_an_answer_that_a_rank_gives_by_half(ranks):
     [
         *((3, fault) for fault in faults.ROUND),
         (2, "skipped"),
-        (2, "reordered"),
+        pytest.param(2, "reordered", marks=pytest.mark.nightly),
         pytest.param(2, "extra", marks=pytest.mark.nightly),
         pytest.param(2, "other length", marks=pytest.mark.nightly),
     ],
@@ -147,7 +147,7 @@ def smallest(ranks: int, fault: str, error: type[Exception], up_to: int, allowed
     return seen[-1]
 
 
-@pytest.mark.parametrize("ranks", [3, 4])
+@pytest.mark.parametrize("ranks", [3, pytest.param(4, marks=pytest.mark.nightly)])
 def test_a_stream_that_diverges_on_one_rank_sends_other_lengths(ranks):
     run(ranks, diverging_stream.follow_stream, -1, 4)
     with pytest.raises((MismatchError, HangError)) as caught:
@@ -177,7 +177,9 @@ class LateError(BaseException):
     """As a limit of time of a test raises from outside."""
 
 
-@pytest.mark.parametrize("raised", [LateError(), KeyboardInterrupt(), SystemExit(3)])
+@pytest.mark.parametrize(
+    "raised", [LateError(), KeyboardInterrupt(), pytest.param(SystemExit(3), marks=pytest.mark.nightly)]
+)
 def test_a_call_that_is_ended_from_outside_leaves_no_answer_to_the_next(raised):
     def end(*_):
         raise raised

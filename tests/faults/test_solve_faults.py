@@ -20,7 +20,7 @@ pytestmark = [
 PROGRAM = str(Path(__file__).with_name("solve_faults.py"))
 MINUTE = 60.0
 SAMPLES = 24
-LIMIT = 3.0
+LIMIT = 2.0
 """Seconds without progress that are allowed here: more than a rank needs for anything on a busy machine."""
 
 OPTIONS = [
