@@ -278,7 +278,7 @@ def test_increments_that_are_added_pass_as_added_and_fail_as_in_place():
         problem = Problem("as printed", data, labels, RBFKernel(0.5), Hinge(1.7))
         for update, statuses in found.items():
             solver = CallableSolver(adding, Declaration("as printed", update=update))
-            verdicts = judged(problem, solver, (1, 8), 200, (window_replay, trajectory, box), seed=seed)
+            verdicts = judged(problem, solver, (1, 8), 80, (window_replay, trajectory, box), seed=seed)
             statuses |= {verdict.status for verdict in verdicts.values()}
     assert found["added"] <= {Status.PASS, Status.VACUOUS}
     assert Status.FAIL in found["in-place"]

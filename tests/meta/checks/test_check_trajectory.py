@@ -110,7 +110,7 @@ def test_a_run_that_its_solver_ended_is_compared_at_the_points_that_it_reached()
 @pytest.mark.parametrize("iterations", [pytest.param(66, marks=pytest.mark.nightly), 71, 77])
 @pytest.mark.parametrize(("loss", "block"), LOSSES)
 def test_a_last_window_that_is_not_made_is_seen_or_said_to_be_unseen(loss, block, iterations):
-    case, tested = make_case(loss, block, iterations=iterations)
+    case, tested = make_case(loss, block, iterations=iterations, diagnose=False)
 
     def lose_tail(run):
         whole = run.length // run.s * run.s
@@ -143,7 +143,7 @@ def test_the_ratio_is_reported_against_the_number_of_iterations(loss):
 @pytest.mark.parametrize(("loss", "block", "update", "module", "old", "new"), PLANTS)
 def test_a_planted_defect_fails_with_a_reason(loss, block, update, module, old, new):
     with plant(module, (old, new)):
-        verdicts = judge(trajectory, *make_case(loss, block, update=update))
+        verdicts = judge(trajectory, *make_case(loss, block, update=update, diagnose=False))
     red = [verdict for verdict in verdicts.values() if verdict.status is Status.FAIL]
     assert red
     for verdict in red:
@@ -308,7 +308,7 @@ def test_a_diagonal_kernel_is_vacuous_not_right():
 
 
 def test_a_coordinate_that_was_never_drawn_must_not_move():
-    case, tested = make_case(Hinge(0.5), samples=40, iterations=20)
+    case, tested = make_case(Hinge(0.5), samples=40, iterations=20, diagnose=False)
 
     def disturb(run):
         alphas = run.alphas.copy()

@@ -76,7 +76,7 @@ def test_correct_steps_from_weights_pass(loss, block, shape):
 
 @pytest.mark.parametrize(
     ("ridge", "draws"),
-    [(False, 15), (True, 15), *(pytest.param(one, 40, marks=pytest.mark.nightly) for one in (False, True))],
+    [(False, 8), (True, 8), *(pytest.param(one, 40, marks=pytest.mark.nightly) for one in (False, True))],
 )
 def test_correct_steps_from_weights_never_exceed_the_bound(ridge, draws):
     judged_windows = []
