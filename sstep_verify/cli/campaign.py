@@ -260,7 +260,7 @@ def _further(results, case, folder: Path | None) -> str:
     """
     from sstep_verify.campaign.headline import telling
 
-    records = ("hints", "raised", "violations")
+    records = ("hints", "raised", "violations", "defects")
     found: Any = [
         SimpleNamespace(
             **one | {name: [SimpleNamespace(**part) for part in one.get(name, ())] for name in records}
@@ -269,7 +269,8 @@ def _further(results, case, folder: Path | None) -> str:
         if one["status"] == case.status and case.status != "VACUOUS"
     ]
     for one in found:
-        one.requirements = (one.requirement,)
+        several = (number for defect in one.defects for number in defect.requirements)
+        one.requirements = (one.requirement,) if one.requirement else tuple(several)
     verdict = telling(found) if found else None
     if verdict is None or not verdict.replay:
         return ""

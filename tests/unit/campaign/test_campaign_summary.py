@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,10 +11,11 @@ from sstep_verify.campaign.model import DISAGREEMENT, INTERNAL, REFUSED, Definit
 from sstep_verify.campaign.summary import steps_decided, summarise, vacuous_lines
 from sstep_verify.checks.registry import PRIMARY
 from sstep_verify.checks.trajectory import ENDS_ALONE
+from sstep_verify.cli.campaign import _further
 from sstep_verify.quantities import KERNEL, UPPER
 from sstep_verify.report.case import Case
 from sstep_verify.trajectory import RAISED
-from sstep_verify.verdict import RunError, Status, Term, Verdict, Violation, Why
+from sstep_verify.verdict import Defect, RunError, Status, Term, Verdict, Violation, Why
 
 
 def _verdict(status, s=16, case="a", detection_limit=3e-13):
@@ -99,6 +101,23 @@ def test_what_a_verdict_finds_is_told_before_what_the_solver_raised():
     # What is wrong with what a solver left is no error of the solver's own.
     for ours in (contract("stop reason", "RepeatedDrawError", quoted=True), contract("finite", "")):
         assert roll_up([ours, step, entries])[1].startswith("contract, s = 1")
+
+
+def test_the_command_that_is_offered_explains_the_verdict_that_the_case_is_told_by(tmp_path):
+    step = replace(
+        _verdict(Status.FAIL, 1), requirement="S-3.1", replay="sstep-verify explain --again a.json"
+    )
+    part = replace(
+        _verdict(Status.FAIL, 2),
+        check="kernel-entries",
+        defects=(Defect(("x",), requirements=("S-1.8", "S-1.6")),),
+        replay="sstep-verify explain --again b.json",
+    )
+    status, reason = roll_up([step, part])
+    assert reason.startswith("kernel-entries, s = 2")
+    results = SimpleNamespace(verdicts_of=lambda case: [step.as_dict(), part.as_dict()])
+    case = SimpleNamespace(id="a", status=status)
+    assert _further(results, case, tmp_path) == f"more: sstep-verify explain {tmp_path / 'b.json'}"
 
 
 def test_a_case_without_verdicts_is_not_right():
