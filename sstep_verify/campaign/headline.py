@@ -195,14 +195,15 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
     right = {verdict.s for verdict in primary if passes(verdict)}
     short = {verdict.s for verdict in primary if verdict.status is Status.PASS} - right
     vacuous = {verdict.s for verdict in primary} - right - short
+    hidden = {one.s for one in primary if one.s in right and _has_note(one, NoteKind.UNOBSERVED)}
     parts = (
-        ("correct", right),
+        ("correct", right - hidden),
         ("vacuous", vacuous),
         ("no window was complete, so nothing is said,", short),
     )
     reason = "; ".join(f"{word} for {s_in_words(tuple(values))}" for word, values in parts if values)
-    if hidden := {one.s for one in primary if one.s in right and _has_note(one, NoteKind.UNOBSERVED)}:
-        reason += f"; {UNOBSERVED}: {s_in_words(tuple(hidden))}"
+    if hidden:
+        reason = "; ".join(filter(None, (reason, f"{UNOBSERVED}: {s_in_words(tuple(hidden))}")))
     return Status.PASS if any(passes(verdict) for verdict in stepped) else Status.VACUOUS, reason
 
 
