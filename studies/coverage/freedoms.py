@@ -83,6 +83,7 @@ PLANNED: dict[str, tuple[str, ...]] = {
 NO_PLAN = {
     "restarts": "which runs a program may be asked for: of the same runs the same verdicts",
     "told": "whether a claim is the solver's or the observer's: the bound on it is the same",
+    "ends": "for which reasons a run may end: compared with its own word, without a bound",
     "oracle": "who evaluates: a campaign of its own compares both",
     "problem": "told by task, kernel, storage, range and data",
     "stream": "told by block",

