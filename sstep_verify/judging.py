@@ -1,4 +1,8 @@
-"""Judging a solver from Python: the runs that checks need are made, then judged."""
+"""Judging a solver from Python: the runs that checks need are made, then judged.
+
+Runs are made by `make_run` (runs.py). `verdicts_of` (checks/registry.py) judges them, by the function
+`judge` of each check, such as that of checks/window_replay.py or checks/step_replay.py.
+"""
 
 from __future__ import annotations
 
@@ -61,12 +65,12 @@ def judge(
     Returns
     -------
     list of Verdict
-        The verdict of the check contract, then those of the others; VACUOUS of one that judges no run of
-        such a solver, or none of this size. Only the first, a FAIL, where a run is
-        not what was asked for: the solver raised an error (its reason quotes it), returned no
-        `Trajectory`, a vector of another shape or a value that is not finite, or changed its
-        inputs (a plain function gets copies, so it cannot), or what all code of this process shares,
-        such as a function of NumPy or the recursion limit. Nothing else can be said of such a run.
+        The verdict of the check contract, then those of the others. A check that judges no run of such a
+        solver, or none of this size, is VACUOUS. If a run broke its request there is only the FAIL of
+        contract, since nothing else can be said of such a run. Its reason names what was broken. The solver
+        raised an error, or returned no `Trajectory`, a vector of another shape or a value that is not
+        finite. Or it changed its inputs (a plain function gets copies, so it cannot), or what all code of
+        this process shares, such as a function of NumPy or the recursion limit.
 
     Raises
     ------

@@ -206,7 +206,9 @@ class ReadingKind(StrEnum):
 
 @dataclass(frozen=True)
 class Place:
-    """Where, in a run, what decided a verdict lies, and both values there.
+    """Where in a run a verdict points, and both values there.
+
+    That is where the comparison that decided lies; a failed step-replay points to the first wrong step.
 
     Parameters
     ----------
@@ -414,7 +416,7 @@ class Verdict:
     why : Why, optional
         Why nothing is decided; absent for PASS and FAIL.
     place : Place, optional
-        Where what decided it lies.
+        Where it points: the first wrong step of a failed log, else what decided it.
     defects : tuple of Defect
         Known defects that reproduce a FAIL within its bound; empty where none does.
     diagnosed : bool
@@ -463,6 +465,8 @@ class Verdict:
     @property
     def reason(self) -> str:
         """The record in words; no part of it, so that it can never say something else."""
+        # Detection limits are no part of the reason. report/verdicts.py (`visibility`, `write_junit`),
+        # report/tables.py, the page's template and cli/verdicts.py print them.
         from sstep_verify.report.words import reason_of  # The words need these records.
 
         return reason_of(self)
