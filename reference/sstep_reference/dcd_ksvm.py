@@ -1,4 +1,7 @@
-"""Algorithm 1: dual coordinate descent (DCD) for the kernel SVM."""
+"""Algorithm 1: dual coordinate descent (DCD) for the kernel SVM.
+
+The step itself, with its clip to the box, is `minimiser` in sstep_reference/inputs.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Checks that the four algorithms make before they start, and the rule they share."""
+"""Checks that the four algorithms make before they start, and the step that two of them share.
+
+`minimiser` is that step of a K-SVM, clipped to the box (Algorithms 1 and 2). `gradient_vanishes` says where
+no step is made.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from sstep_reference.arithmetic import Arithmetic
+from sstep_reference.arithmetic import Arithmetic  # the package in reference/
 
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.exact_kernel import (

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from sstep_reference import Kernel, SingularSystemError
+from sstep_reference import Kernel, SingularSystemError  # the package in reference/
 from sstep_reference.arithmetic import Arithmetic, Balls
 
 from sstep_verify.oracle.balls.exact_kernel import (
@@ -98,6 +98,9 @@ class Oracle:
         before: Before | None = None,
     ) -> Replay:
         """Replay one window exactly (`replay_window`), with so many bits.
+
+        Its exact end is made by oracle/window_ends.py. For a K-SVM it comes from the reference
+        (reference/sstep_reference/dcd_ksvm.py), for a K-RR from the recurrence (recurrence/steps.py).
 
         More are taken where no fewer prove a block system of K-RR, which is ``>= m I``, to be invertible;
         it is a SingularSystemError if `MOST_BITS` do not prove it.

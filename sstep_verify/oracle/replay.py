@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sstep_reference import SingularSystemError
+from sstep_reference import SingularSystemError  # the package in reference/
 from sstep_reference.kernels import Columns
 
 from sstep_verify.oracle.balls.exact_kernel import (
@@ -96,14 +96,17 @@ def replay_window(
 ) -> Replay:
     """Replay a window from the solver's own a and compare at its end.
 
-    K-SVM: the exact end comes from the classical reference (Algorithm 1) in balls; the mutable s-step
-    recurrence, unmutated, must enclose the same point, or the two oracles disagree. From maintained weights
-    there is no such run of Algorithm 1; then the exact end is what the s-step recurrence clips.
+    The exact end is made by `Ends` (oracle/window_ends.py):
 
-    K-RR: points of many digits with a proven distance from the exact end, compared in the M-norm. Where
-    numbers are evaluated and not enclosed, the end of the classical reference (Algorithm 3). Maintained
-    weights move the point that the exact steps project to, not the projections. Over a panel, of which no
-    definiteness is known, balls are carried and compared per coordinate.
+    * K-SVM: the end of the classical reference (Algorithm 1) in balls, compared per coordinate. The mutable
+      s-step recurrence, unmutated, must enclose the same point, or the two oracles disagree.
+    * K-SVM from maintained weights: Algorithm 1 has no such run. The exact end is what the s-step
+      recurrence clips.
+    * K-RR: points of many digits with a proven distance from the exact end, compared in the M-norm.
+      Maintained weights move the point that the exact steps project to, not the projections.
+    * K-RR where numbers are evaluated and not enclosed: the end of the classical reference (Algorithm 3),
+      or from maintained weights that of the recurrence.
+    * K-RR over a panel, of which no definiteness is known: balls are carried and compared per coordinate.
 
     Begin and end are the solver's a at both ends of the window, (m,); all else is as in `begun_window`. The
     precision of the kernel is that of the replay.
@@ -114,12 +117,12 @@ def replay_window(
     alpha = arithmetic.vector(begin)
     window = begun_window(problem, kernel, alpha, draws, weights, before)
     ends, measures = Ends(problem, kernel, window), [_per_coordinate(arithmetic)]
-    exact = ends.unmutated
+    exact = ends.unmutated  # K-RR: the points of many digits, or over a panel the balls
     definite = not (problem.is_svm or isinstance(kernel, PanelColumns))
     if problem.is_svm and weights is not None:
-        exact = ends.clipped()
+        exact = ends.clipped()  # what the recurrence clips
     elif problem.is_svm or (definite and weights is None and not ends.refined):
-        exact = ends.by_reference(kernel, alpha)
+        exact = ends.by_reference(kernel, alpha)  # the classical run
     if definite:
         # The 2-norm is at most the M-norm over sqrt(m).
         reach = upward(ends.off / math.sqrt(problem.samples))

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from sstep_reference import Kernel
+from sstep_reference import Kernel  # the package in reference/
 from sstep_reference.arithmetic import Balls
 from sstep_reference.kernels import Columns
 

@@ -1,4 +1,8 @@
-"""A window as its solver began it, and its ends by the mutable recurrence."""
+"""A window as its solver began it, its ends by the mutable recurrence, and its end by the reference.
+
+The recurrence is in recurrence/steps.py. `classical_run` (oracle/balls/exact_kernel.py) calls the
+reference: reference/sstep_reference/dcd_ksvm.py and reference/sstep_reference/bdcd_krr.py.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sstep_reference.arithmetic import Balls
+from sstep_reference.arithmetic import Balls  # the packages in reference/sstep_reference/
 from sstep_reference.kernels import Columns
 
 from sstep_verify.errors import OracleDisagreementError
@@ -59,12 +63,13 @@ class Ends:
     """The dual vector at a window's end, on the window's coordinates, by mutation; each is made once.
 
     Of a K-SVM they are balls. A K-RR over a kernel of which no definiteness is known carries balls from
-    block to block, so that wider ones need more bits. Over its exact kernel, where radii would grow by
-    the wrapping effect, ends are points of many digits, with a proven distance from the exact one: every
-    block solution is a point with a residual in balls, and since an exact block step is a projection in the
-    M-norm, the distances of the blocks simply add up; where a block holds a coordinate several times, with
-    the factors of rounding/block/repeats.py. A block system that is not proven invertible is a
+    block to block, so that wider ones need more bits. A block system that is not proven invertible is a
     `SingularSystemError`.
+
+    K-RR over its exact kernel in balls: radii would grow by the wrapping effect, so ends are points of many
+    digits. Each block solution is a point that leaves a residual, known in balls. An exact block step is a
+    projection in the M-norm, so the distances that the blocks leave add up (`off`). Where a block holds a
+    coordinate several times they do so with the factors of rounding/block/repeats.py.
 
     Attributes
     ----------

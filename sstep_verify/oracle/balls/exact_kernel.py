@@ -1,5 +1,8 @@
 """The reference over a problem, in any arithmetic: its kernel or a solver's panel, the classical method.
 
+The classical steps themselves are in reference/sstep_reference/dcd_ksvm.py (Algorithm 1) and
+reference/sstep_reference/bdcd_krr.py (Algorithm 3).
+
 What it finds in balls is told as float64 intervals, every end of which is rounded outwards.
 """
 
@@ -13,7 +16,7 @@ from functools import singledispatch
 from typing import Any, cast
 
 import numpy as np
-from sstep_reference import Kernel, bdcd_krr, dcd_ksvm
+from sstep_reference import Kernel, bdcd_krr, dcd_ksvm  # the package in reference/
 from sstep_reference.arithmetic import Arithmetic
 from sstep_reference.kernels import Columns
 
