@@ -60,7 +60,7 @@ def unit_roundoff(precision: str) -> float:
 
 
 def smallest_subnormal(precision: str) -> float:
-    """Smallest positive number of a type: the largest error of a product or quotient that underflows.
+    """Smallest positive number of a type: no error of a product or quotient that underflows is larger.
 
     For longdouble the float64 value is returned, which is larger and so still a bound. Larger by far while
     `flushed_to_zero` holds.

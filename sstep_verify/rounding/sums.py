@@ -175,7 +175,7 @@ def sum_constants(
 
 
 gamma_of = compiled_borrowing(gamma)
-"""gamma_k, compiled."""
+"""`gamma` of rounding/arithmetic.py, compiled."""
 
 
 @compiled_borrowing

@@ -1,4 +1,10 @@
-"""Bounds of replayed windows, and the result of bound C, the same for K-SVM and K-RR."""
+"""Bounds B and C, and their result.
+
+* K-SVM: bounds/window/svm.py derives them and goes through the windows, bounds/window/svm_formulas.py makes
+  the steps.
+* K-RR: bounds/window/ridge.py.
+* bounds/window/split.py says which sources of error a bound is the sum of.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +15,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class TrajectoryBound:
-    """How far a run may be from the exact trajectory at one window end.
+    """How far a window, or a run up to a window's end, may end from exact.
 
     Parameters
     ----------

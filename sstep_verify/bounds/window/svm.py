@@ -1,19 +1,20 @@
 """Bounds B and C for K-SVM: how far a window, or a run, of any correct implementation may end from exact.
 
-The recurrence that carries the errors is made in bounds/window/svm_formulas.py.
+`svm_trajectory_bound` goes through the windows of a run; `svm_window_bound` is the same for one window. The
+recurrence that carries the errors through a window is `carry` in bounds/window/svm_formulas.py.
 
-Both start from the same vector a. Let e be the error of the iterate on the window's c distinct
-coordinates. The exact new value of coordinate i does not depend on its old value,
-``z_i = (1 - sum_{l != i} Q_il a_l) / eta_i``, so an error enters step j only through the others:
-``z^ - z = -(sum_{l != i} Q_il e_l) / eta_i + local``. Errors are carried as signed combinations of
-symbols, one per local error, so that they may cancel as they do in the recurrence. The clip is
-1-Lipschitz: a step certainly free keeps its combination, a step certainly clipped has none left, and
-an undecided one becomes a new symbol of the propagated radius.
+*Bound B: one window.* The exact run and the solver start from the same vector a. Let e be the error of the
+iterate on the window's c distinct coordinates. The exact new value of coordinate i does not depend on its
+old value, ``z_i = (1 - sum_{l != i} Q_il a_l) / eta_i``. So an error enters step j only through the others:
+``z^ - z = -(sum_{l != i} Q_il e_l) / eta_i + local``. Errors are carried as signed combinations of symbols,
+one per local error, so that they may cancel as they do in the recurrence. The clip is 1-Lipschitz: a step
+certainly free keeps its combination, a step certainly clipped has none left, and an undecided one becomes
+a new symbol of the propagated radius.
 
 Local error of a step, all in IEEE arithmetic with unit roundoff u (Higham 2002, Lemma 3.1, section
-3.1): the gradient is a sum of the stale products, the corrections, 1 and the shift, in any order, of
-increments that may first be summed per coordinate. Terms that are exact zeros cost no rounding, so with
-p nonzero entries of a at the window's start and q earlier steps of the window that may have moved,
+3.1): the gradient is a sum of the stale products, the corrections, 1 and the shift, in any order.
+Increments may first be summed per coordinate. Terms that are exact zeros cost no rounding. With p nonzero
+entries of a at the window's start and q earlier steps of the window that may have moved,
 
     |g^ - g| <= gamma_k (sum |K_il| |a_l| + sum_t |K(i, i_t)| |theta_t| + 1 + omega |a_i|)
                 + sum delta_il |a_l| + sum_t delta(i, i_t) |theta_t|,   k = p + q + 6 + r,
@@ -45,12 +46,9 @@ Of a loss with another linear term than 1, or with a threshold, the constant 1 a
 ``|p_i| + threshold``, and the clip the monotone 1-Lipschitz map of rounding/box.py, free between
 two corners.
 
-Bound C: how far a whole run may be from the exact trajectory of the same stream. Bound B follows the error
-through one window: every local error is a symbol, the error of each coordinate a signed combination of
-symbols, a free step maps combinations exactly as it maps errors, a certainly clipped coordinate has none,
-and a clip that the propagated radius cannot decide, whose factor lies somewhere in [0, 1], becomes a new
-symbol of that radius. No step uses that the run began with no error. So the same propagation goes through
-all windows of a run, with what changes at the start of each:
+*Bound C: a whole run*, and how far it may be from the exact trajectory of the same stream. Bound B follows
+the error through one window, and no step of that uses that the window began with no error. So the same
+propagation goes through all windows of a run, with what changes at the start of each:
 
 * the stale products are made from the solver's a as it is then, ``|a^_i| <= |a_i| + radius_i``;
 * the increments of the window, which enter the corrections, begin anew;
@@ -97,13 +95,33 @@ from sstep_verify.rounding.sums import FORMS
 class Arithmetic(NamedTuple):
     """The arithmetic of a solver in a window.
 
-    It rounds by u, and no number may exceed `limit`. `shift` is the diagonal's (omega); the solver's ends
-    of the box are off by `end_error`; `form` is one of rounding/sums.py. First gradients are made from a
-    (`from_a`) or from maintained weights. Beside the additions a term is rounded
-    `others` times; a frozen value `accumulations` times as a sum of increments before a step is made from
-    it. Of the solver's type and of float64 the smallest numbers; `judge_underflow` is what products of a
-    gradient of the judge lose to underflow. The rest are factors by which sizes are made larger: of
-    products with a, of corrections, of summed increments (bounds/window/split.py).
+    Parameters
+    ----------
+    u : float
+        Unit roundoff.
+    limit : float
+        Size that no number may exceed, or nothing is promised.
+    shift : float
+        Diagonal shift (omega).
+    box : Box
+        Limits of the box, and the threshold.
+    end_error : float
+        What the solver's limits of the box are off by.
+    form : int
+        How a step is stored: `IN_PLACE`, `ADDED` or `FROZEN` of rounding/sums.py.
+    others : int
+        Roundings of a term besides those of the additions.
+    from_a : bool
+        Whether first gradients are made from a; else from maintained weights.
+    accumulations : int
+        Sums of increments that a frozen value has been through before a step is made from it: 1 or 2.
+    smallest_subnormal, float64_subnormal : float
+        Smallest numbers of the solver's type and of float64.
+    judge_underflow : float
+        What the products of the judge's gradient lose to underflow.
+    stale, corrections, accumulation : float
+        Factors that make sizes larger: of products with a, of corrections, of summed increments. They are
+        1, but for bounds/window/split.py.
     """
 
     u: float
@@ -126,12 +144,32 @@ class Arithmetic(NamedTuple):
 class State(NamedTuple):
     """What goes on from step to step, m samples and c distinct coordinates of the windows.
 
-    Of shape (m,): ``y a`` of the judge (`now`), sizes of a at the window's start and of the increments
-    since, that gradients are made from (`reach`). Of shape (c,): the sample that each coordinate is and its
-    row; `radius`, a bound on its error, ``|coefficients| @ symbols``; |a| at the window's start, since then
-    sums of the sizes of the increments (`moved`) and of the roundings of stored sums (`rounded`), and how
-    often it was drawn (r); size and error of a first gradient that is carried. `coefficients`, (c, k), make
-    each error a signed combination of `symbols`, (k,), the local errors made so far.
+    Parameters
+    ----------
+    now : ndarray, shape (m,)
+        ``y a`` of the judge.
+    reach : ndarray, shape (m,)
+        Sizes that gradients are made from: of a at the window's start, and of the increments since.
+    sample, row : ndarray of int64, shape (c,)
+        The sample that each coordinate is, and its kernel row.
+    radius : ndarray, shape (c,)
+        Bound on the error of each coordinate: ``|coefficients| @ symbols``.
+    start : ndarray, shape (c,)
+        |a| at the window's start.
+    moved, rounded : ndarray, shape (c,)
+        Since then, sums of the sizes of the increments and of the roundings of stored sums.
+    drawn : ndarray of int64, shape (c,)
+        How often each was drawn in the window (r).
+    carried_size, carried_error : ndarray, shape (c,)
+        Size and error of a first gradient that is carried.
+    coefficients : ndarray, shape (c, k)
+        They make each error a signed combination of the symbols.
+    symbols : ndarray, shape (k,)
+        The local errors made so far.
+    counts : ndarray of int64, shape (5,)
+        By `SUPPORT`, `MADE`, `USED`, `UNDECIDED` and `EVENTS` of bounds/window/svm_formulas.py.
+    totals : ndarray, shape (2,)
+        By `WEIGHT` and `AMPLIFICATION` of the same module.
     """
 
     now: np.ndarray

@@ -67,6 +67,9 @@ def carry(rows, solver, exact, alpha, draws, state):
     the unclipped new value, bound on the error of that; (5, 0) where the judge makes the steps. `alpha`,
     (m,), is a at the window's start, or bounds on its sizes; `draws`, (s,), are places among the
     coordinates. The state is changed.
+
+    Each step goes through `_formed`, `_local_error`, `_clipped` and `_settle`. `point` is one column of
+    `exact`, or what `_judge_step` returns in its place. `clipped` is the triple that `_clipped` returns.
     """
     state.counts[SUPPORT], state.counts[MADE], state.totals[WEIGHT] = 0, 0, 0.0
     for j in range(alpha.size):
@@ -154,7 +157,11 @@ def _formed(rows, solver, state, i):
 
 @compiled_borrowing
 def _judge_step(rows, solver, state, i, formed):
-    """The judge's step, as exact ones are given; any value of the box where the curvature may be 0."""
+    """The judge's step, as exact ones are given; any value of the box where the curvature may be 0.
+
+    Returned is a column of `exact` (`carry`): value before, increment, the unclipped new value as both ends
+    of its enclosure, and the error of that.
+    """
     j = state.sample[i]
     label, value, box, error = rows.labels[j], rows.labels[j] * state.now[j], solver.box, 0.0
     unclipped, knot = finish_flat(box, rows.linear[j]), 0.0
@@ -198,6 +205,8 @@ def _local_error(rows, solver, state, i, formed, point):
     knot = solver.box.threshold / formed.curvature
     new = max(abs(lower), abs(upper)) + error + spread + knot
     quotient = abs(value) + new + state.radius[i]
+    # k of bounds/window/svm.py: q = `made`, p = `SUPPORT`, r by the draws of i. With maintained weights
+    # there is no p, q counts twice and every draw of i once.
     roundings = solver.others + made + 6
     # The shift may multiply each earlier increment of i by itself, of which one addition is in the 6.
     if not solver.from_a:
@@ -221,7 +230,11 @@ def _local_error(rows, solver, state, i, formed, point):
 
 @compiled_borrowing
 def _clipped(rows, solver, state, i, formed, point, local):
-    """Clip the new value: new symbol, size of the combination beside it, whether it is 0 for certain."""
+    """Clip the new value.
+
+    Returns the size of the new symbol, the size of the combination next to it, and whether the value is 0
+    for certain. The combination is written into the row of i of `state.coefficients`.
+    """
     box, off, counts = solver.box, solver.end_error, state.counts
     width, knot = box.upper - box.lower, box.threshold / formed.curvature
     if formed.size == 0.0:
