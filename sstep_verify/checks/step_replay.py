@@ -9,8 +9,12 @@ that acts in one of them is seen. The log is tied to the run: it must lead to ev
 being equal; of a solver that is run anew for each of these, to the last. A run that is continued at a
 window's end, from the alpha recorded there, is judged alike. Steps of a K-SVM are also counted by the
 limits that they leave and reach (low to free, high to low); the evidence lists the transitions that no step
-makes. The step with the largest ratio, the first of each event, a seeded one and, for each quantity, the
-one that shows it best are replayed in exact arithmetic as well.
+makes.
+
+Some steps are replayed in exact arithmetic as well, as many as `EXACT_WORDS` allows
+(sstep_verify/checks/steps/seen.py). In this order they are: the step with the largest ratio, the first
+wrong one, the first of each event, a seeded one, and for each quantity those that show it best. Limits of
+the box are no such quantities.
 """
 
 from __future__ import annotations
@@ -100,6 +104,11 @@ def _judge_continued(case: Case, trajectory: Trajectory, step_judge: StepJudge) 
 def _judge_run(
     case: Case, s: int, trajectory: Trajectory, step_judge: StepJudge, *, between: bool
 ) -> Verdict:
+    """The verdict on the plain run of an s, before the continued run is joined to it.
+
+    The log must lead to what was recorded, or no step is judged. Steps are judged by
+    checks/steps/judged.py, and the worst finding decides.
+    """
     svm, length = case.problem.is_svm, trajectory.length
     fields: dict[str, Any] = {
         "units": "value of a coordinate" if svm else "residual of a block system, one entry",
@@ -123,6 +132,8 @@ def _judge_run(
     if judged.wrong.size:
         from sstep_verify.checks.steps.causes import diagnosed
 
+        # The verdict points to the first wrong step; its value and bound stay those of the worst, which
+        # `_worst` of report/words.py names where it is another.
         worst = finding.window.end
         finding, found = diagnosed(finding, judged, between=between)
         other = hints_of_factorisation(judged, step_judge.oracle)

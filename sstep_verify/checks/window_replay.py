@@ -1,15 +1,17 @@
 """Check window-replay: every window of a run ends where exact arithmetic would, up to its own rounding.
 
-A window is replayed from the solver's own alpha at its start, in balls, and compared at its end. The bound
-there is on the rounding errors that one window of any correct implementation can make. Errors of earlier
-windows do not enter, so nothing is amplified, and no later step heals an error: a wrong correction term
-shows at its full size.
+A window is replayed exactly from the solver's own alpha at its start, and compared at its end
+(sstep_verify/oracle/replay.py). A K-SVM is replayed in balls, a K-RR by points with a proven distance from
+the exact end; the oracle mpmath evaluates both at two precisions instead. The bound is on the rounding
+errors that one window of any correct implementation can make. Errors of earlier windows do not enter, so
+nothing is amplified, and no later step heals an error: a wrong correction term shows at its full size.
 
-Some windows are replayed so. All windows, or as many as fit, are screened in float64 as well; of a solver
-without a log, the first ones. Two kinds of run are not screened: that of a K-SVM solver that adds its
-increments, and that with maintained weights. A screen (sstep_verify/checks/window/screen.py) passes
-windows and fails none, since its bound is wider by the judge's own error. A window beyond that bound is
-replayed, the largest ratio first, or it is INCONCLUSIVE.
+Some windows are replayed so; sstep_verify/checks/window/choose.py chooses them. All windows, or as many as
+fit, are screened in float64 as well; of a solver of level 0 or 1, the first ones. Three kinds of run are
+not screened: that of a solver that logs its steps, that of a K-SVM solver that adds its increments, and
+that with maintained weights. A screen (sstep_verify/checks/window/screen.py) passes windows and fails none,
+since its bound is wider by the judge's own error. A window beyond that bound is replayed, the largest ratio
+first, or it is INCONCLUSIVE.
 
 The first window of a run that is continued at a window's end, from the alpha recorded there, is replayed
 too. A solver that is run anew for every length gives windows between the results of two runs. Such a window
@@ -19,8 +21,10 @@ a solver exposes. The steps of a solver that makes them from maintained weights 
 these weights, which residual-gap judges: unless that passed the run, stale product and window boundary
 are not tested.
 
-The status of a verdict is found in three places. `Finding.status` compares one value with its bound,
-`verdict_from` turns a PASS that could have shown nothing into VACUOUS, and `joined` adds the continued run.
+The status of a verdict is found step by step. `Finding.status` compares one value with its bound, and
+`_judge_run` picks the finding that decides. `verdict_from` turns a PASS that could have shown nothing into
+VACUOUS, and `joined` adds the continued run. Later sstep_verify/checks/registry.py may make a verdict
+INCONCLUSIVE, where the arithmetic was altered, and sstep_verify/checks/together.py a PASS VACUOUS.
 """
 
 from __future__ import annotations
@@ -112,11 +116,18 @@ def _judge_run(
     *,
     between: bool,
 ) -> Verdict:
+    """The verdict on the plain run of an s, before the continued run is joined to it.
+
+    Windows are chosen, screened and replayed, and the worst finding decides. After a FAIL the known defects
+    are tried that may have caused it.
+    """
     trajectory = trajectories[run_key(s)]
     width = min(s, max(trajectory.length, 1))
     names = case.problem.quantities(case.formulas.update, width, case.stream.block)
+    # 1. Choose windows, and screen all that fit (checks/window/screen.py).
     windows = choose_windows(case, trajectory)
     screened = screen(case, s, trajectory, trajectories) if screenable(case) else Screen()
+    # 2. Replay the chosen ones, then those that the screen flagged (checks/window/many_windows.py).
     chosen = [*((trajectory, window) for window in windows), *screened.notable]
     confirm = EndsApart(case, replays).confirmed
     findings = findings_on_windows(case, chosen, screened.flagged, replays, names, confirm)
@@ -124,6 +135,7 @@ def _judge_run(
     replayed = sum(finding.bits > 0 for finding in findings[len(chosen) :])
     findings += replay_bridge(case, trajectory, screened.bridge, replays, right=not screened.flagged)
     judged = {one.window.begin for one in findings if one.decided and one.bits} | screened.judged
+    # 3. What could have been seen of each quantity.
     if started is not None and case.formulas.level < 2:
         *findings, started = with_limits([*findings, started], names)
         terms = quantity_terms(names, [*findings, started])
@@ -136,12 +148,14 @@ def _judge_run(
     within = [screened.within] if screened.within else []
     if not findings and not within:
         findings.append(unbounded(why=Why.NOT_RECORDED if trajectory.length else Why.NO_STEPS))
+    # 4. Pick the finding that decides.
     decided_by = findings or within  # A screen alone shows of no quantity that it could have been seen.
     status, compared = decisive(promising(decided_by)).status, [*findings, *within]
     largest = decisive([finding for finding in compared if finding.status is status])
     fields: dict[str, Any] = {}
     planned = -(-trajectory.length // s)
     steps = sum(min(begin + s, trajectory.length) - begin for begin in judged)
+    # 5. Which known defects end the failed windows where the solver ended them.
     if status is Status.FAIL:
         from sstep_verify.checks.window.causes import causes_of
         from sstep_verify.diagnosis.defects import diagnosis_of

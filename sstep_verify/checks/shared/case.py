@@ -213,8 +213,8 @@ class Check:
         ``runs(case)`` gives the runs needed, by key; equal keys of different checks are the same run.
     judge : callable
         ``judge(case, trajectories, oracle)`` gives the list of verdicts on these runs: `trajectories` maps
-        the keys that `runs` and `continued` gave to the runs made, `oracle` knows the truth. The registry's
-        one judges on the problem as it is held, in IEEE arithmetic (`held`, `registry`).
+        the keys that `runs` and `continued` gave to the runs made, `oracle` knows the truth. Call it
+        through `verdicts_of` (checks/registry.py), which passes the problem as the precision rounds it.
     continued : callable
         ``continued(case, trajectories)`` gives the runs that begin from what those recorded, by key.
     rests_on : mapping of str to tuple of str

@@ -59,7 +59,7 @@ class Finding:
     source : str
         Of a window, what it was compared with: "data", the exact replay, or "screen", the float64 screen.
     end : tuple or None
-        Of a window, where it ended, for diagnosis (`window.causes.WindowEnd`); None where none is wanted.
+        Of a window, the arguments of `WindowEnd` (checks/window/causes.py), if it is to be diagnosed.
     details : dict of str to object
         Further plain values for the report.
     signs : tuple of str
@@ -175,7 +175,7 @@ def promising(findings: Sequence[Finding]) -> Sequence[Finding]:
 
 
 def any_tried(findings: Sequence[Finding]) -> bool:
-    """Whether there is a failed window in which mistakes are tried."""
+    """Whether there is a failed window in which mistakes are tried: one that is to be diagnosed."""
     return any(finding.status is Status.FAIL and finding.end is not None for finding in findings)
 
 

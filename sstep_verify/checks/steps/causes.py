@@ -54,7 +54,9 @@ def diagnosed(finding: Finding, judged: JudgedRun, *, between: bool) -> tuple[Fi
     Returns
     -------
     finding : Finding
-        It is placed at the first wrong step; its signs are the quantities whose absence explains all.
+        It is placed at the first wrong step; its value and bound stay those of the one that decides. Its
+        signs are the quantities whose absence reproduces at least `SHARE` of the wrong steps, and enter no
+        verdict.
     diagnosis : Diagnosis
         The defects that explain them.
     """

@@ -1,5 +1,7 @@
 """Judges every step of logged K-SVM windows in float64, by a recurrence of the judge's own.
 
+`judge_steps` (checks/steps/loop.py) calls it for each step; bounds/step/clip.py bounds the distance.
+
 No correction terms are formed: alpha is known before every step, so each gradient is a product of a kernel
 row with that alpha.
 """

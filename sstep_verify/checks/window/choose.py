@@ -107,6 +107,8 @@ DOUBLE = _Double()
 class FloatWindow:
     """One window in float64 from the solver's own a, its steps made when they are first asked for.
 
+    Its kernel rows are formed in numerics/__init__.py, its steps in recurrence/steps.py.
+
     Parameters
     ----------
     problem : Problem

@@ -186,8 +186,8 @@ def compare(
 ) -> Finding:
     """The finding on a window, where measured / bound is largest; on an infinite bound, where there is one.
 
-    Each measured value comes with its bound and its `resolution`; effects are those of the quantities
-    named, of all if none are, left out.
+    Each measured value comes with its bound and its `resolution`. Effects are those of leaving out the
+    quantities named: of all if `quantities` is None, of none if it is empty.
     """
     low, high = ratios(replay.lower, bound), ratios(replay.upper, bound)
     if not np.isfinite(bound).all():

@@ -1,5 +1,7 @@
 """Replays one window of a run from the data, and compares it with its bound.
 
+The oracle replays (oracle/replay.py), checks/window/compare.py picks the bound and compares.
+
 The bound holds what the declared kernel formulas may be off by (delta_K), which hides errors of the
 recurrence where samples are long or distances cancel. No panel that a solver exposes takes the place of
 the data: it need not be the only source of K, as squared norms kept apart, a diagonal that is known, or a
@@ -66,9 +68,9 @@ class WindowReplays:
     ) -> Finding:
         """Replay one window and compare.
 
-        Effects are those of the quantities named, of all that act in the window if none are. Where the
-        window fails, mistakes that reproduce it are looked for later if `diagnose`. Maintained
-        weights are formed from a where the run begins `afresh` with the window.
+        Effects are those of the quantities named: of all that act in the window if `names` is None, of none
+        if it is empty. Where the window fails, mistakes that reproduce it are looked for later if
+        `diagnose`. Maintained weights are formed from a where the run begins `afresh` with the window.
         """
         case, weights = self.case, None
         begin, end = trajectory.at(window.begin), trajectory.at(window.end)

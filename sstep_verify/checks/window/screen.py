@@ -1,5 +1,8 @@
 """Screens a run: all its windows, or whole stretches of it, in float64 against the judge's own steps.
 
+This module says which windows are screened, and what becomes of them. The judge's steps, the bound and the
+comparison are in bounds/screen.py.
+
 A run is made as a user's run is made, recorded in a few places. From there it is made again, recorded at
 the end of every window: whole where that fits into memory, else in stretches between recorded states,
 chosen after the run by a digest of what it returned. What is made again must arrive at the states recorded
