@@ -1,4 +1,7 @@
-"""What a diagnosis found, as records: the defects that reproduce a FAIL, and what to look at."""
+"""What a diagnosis found, as records: the defects that reproduce a FAIL, and what to look at.
+
+They are looked for elsewhere: in checks/window/causes.py, checks/steps/causes.py and diagnosis/search.py.
+"""
 
 from __future__ import annotations
 

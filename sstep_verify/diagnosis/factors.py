@@ -26,9 +26,10 @@ BOTH = len(NAMES)
 """Number of the corrections for other coordinates and for the same one, taken together."""
 
 ROW = DIAGONAL = BOTH + 1
-"""Number of the entries of a K-SVM's kernel row, in the product and in the curvature (K-RR: `PENALTY`).
+"""One number with two names, as a run is of one task only.
 
-K-RR: of m on the diagonal of the block system, where the right-hand side has it right.
+`ROW`, K-SVM: the entries of the kernel row, in the product and in the curvature (K-RR: `PENALTY`).
+`DIAGONAL`, K-RR: m on the diagonal of the block system, where the right-hand side has it right.
 """
 
 (
@@ -228,7 +229,18 @@ def _interval(
 
 
 def _delta(number: int, low: float, high: float, *, of_svm: bool) -> tuple[float, float]:
-    """The interval of delta that stands for one of t, by which effects are multiplied."""
+    """The interval of delta that stands for one of t, by which effects are multiplied (`explain`).
+
+    ================================================  ======  ================
+    quantity                                          task    delta
+    ================================================  ======  ================
+    ROW, SHIFT_IN_CURVATURE, ENTRY_IN_CURVATURE       K-SVM   t
+    CURVATURE                                         K-SVM   t / (1 - t)
+    one of LAMBDAS, where t > -1                      both    -t / (1 + t)
+    any other                                         K-SVM   -t
+    any other                                         K-RR    t
+    ================================================  ======  ================
+    """
     # Told of the step that was made, so that it is delta itself.
     if of_svm and number in (ROW, SHIFT_IN_CURVATURE, ENTRY_IN_CURVATURE):
         return low, high

@@ -1,9 +1,12 @@
-"""The words of a verdict: the only place that turns its record into English.
+"""The words of a verdict: its record as the lines of a reason, in English.
 
 `reason_of` gives the lines that the terminal, the page, `explain`, JUnit and results.json show. The first
 line states the place, what was measured and what is allowed. After a FAIL the second line names the defects
 that reproduce it and the requirement that it violates. Evidence, what it was compared with, and coverage
 follow. Nothing here decides anything.
+
+Some words are made elsewhere. The page's template adds a line on each term and on each failing check.
+Detection limits are put into words by report/verdicts.py (`visibility`) and cli/verdicts.py.
 """
 
 from __future__ import annotations
@@ -333,7 +336,10 @@ def first_line(verdict: Verdict) -> str:
 
 
 def _worst(verdict: Verdict) -> str:
-    """What was measured where it is not the difference of both values, and in which step."""
+    """What was measured where it is not the difference of both values, and in which step.
+
+    The place of a failed step-replay is the first wrong step; its value and bound are those of the worst.
+    """
     entry = verdict.bound_origin == RESIDUAL
     step, at = verdict.evidence.get(WORST_STEP), verdict.place
     if step is None or at is None:
