@@ -27,7 +27,7 @@ from sstep_verify.problems import Hinge, IndexStream, LinearKernel, Problem
 from sstep_verify.problems.draws import first_repeat
 from sstep_verify.protocol import RunRequest
 from sstep_verify.runs import make_run
-from sstep_verify.verdict import Hint, HintKind, Note, NoteKind, Status, Why
+from sstep_verify.verdict import SEEN, Hint, HintKind, Note, NoteKind, Status, Why
 
 PROGRAM = str(Path(__file__).with_name("programs") / "conventional.py")
 COMMAND = [sys.executable, "-S", PROGRAM, "{task}", "{data}", "{m}", "{penalty}", "{kernel}", "{parameter}", "{offset}",
@@ -82,9 +82,9 @@ def judged(path: str, task: str = "svm-l1", check: str = "trajectory", hinted: b
     return verdict
 
 
-def sees(verdict) -> bool:
-    """Whether a kernel correction that is left out was certain to show."""
-    return next(term.status is Status.PASS for term in verdict.terms if term.name == "kernel-correction")
+def shown(verdict) -> float:
+    """Effect that leaving the kernel correction out was certain to have, over the bound."""
+    return next(term.largest for term in verdict.terms if term.name == "kernel-correction")
 
 
 PRINTED = '[final]\nafter = "alpha:"\n'
@@ -109,7 +109,7 @@ def test_a_convention_is_right_where_it_is_declared_and_kept(tmp_path, name):
     verdict = judged(file(tmp_path, declared, **variables), task)
     assert verdict.status is Status.PASS, verdict.reason
     assert 0 < verdict.ratio < 0.1
-    assert sees(verdict)
+    assert shown(verdict) > 1e9
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,8 @@ def test_a_part_of_a_is_judged_and_said_to_be_one(tmp_path, task):
     verdict = judged(path, task)
     assert verdict.status is Status.PASS, verdict.reason
     assert Note(NoteKind.PRINTED, (20, 32)) in verdict.notes
-    assert sees(verdict)
+    whole = judged(file(tmp_path, PRINTED), task)
+    assert SEEN < shown(verdict) <= shown(whole)
     wrong = judged(file(tmp_path, PRINTED + "first = 20\n[conventions]\nscale = 0.5\n", FIRST="20"), task)
     assert wrong.status is Status.FAIL
 
