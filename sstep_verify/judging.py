@@ -69,8 +69,8 @@ def judge(
         solver, or none of this size, is VACUOUS. If a run broke its request there is only the FAIL of
         contract, since nothing else can be said of such a run. Its reason names what was broken. The solver
         raised an error, or returned no `Trajectory`, a vector of another shape or a value that is not
-        finite. Or it changed its inputs (a plain function gets copies, so it cannot), or what all code of
-        this process shares, such as a function of NumPy or the recursion limit.
+        finite. Or it changed its inputs, which a plain function cannot, since it gets copies. Or it changed
+        what all code of this process shares, such as a function of NumPy or the recursion limit.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """HOW FAR A RUN of a correct implementation may be from the oracle: one derivation for each tolerance.
 
 =====  ==========================================================  ========================================
-bound  of what, by rounding                                        derived in
+bound  what it bounds                                              derived in
 =====  ==========================================================  ========================================
-A      a kernel entry (delta_K)                                    rounding/kernel/entries.py
+A      the error of a kernel entry (delta_K)                       rounding/kernel/entries.py
 B      the end of one window, from the run's own a at its start    bounds/window/svm.py, ridge.py
 B'     one logged step, from the run's own a before it             bounds/step/clip.py, residual.py
 C      a whole run, from the exact trajectory                      bounds/window/svm.py, ridge.py

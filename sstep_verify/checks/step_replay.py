@@ -12,9 +12,9 @@ limits that they leave and reach (low to free, high to low); the evidence lists 
 makes.
 
 Some steps are replayed in exact arithmetic as well, as many as `EXACT_WORDS` allows
-(sstep_verify/checks/steps/seen.py). In this order they are: the step with the largest ratio, the first
-wrong one, the first of each event, a seeded one, and for each quantity those that show it best. Limits of
-the box are no such quantities.
+(sstep_verify/checks/steps/seen.py). First come the step with the largest ratio, the first wrong one, the
+first of each event and a seeded one. Then come those that show a quantity best; limits of the box are left
+out.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def begun_window(
 class Ends:
     """The dual vector at a window's end, on the window's coordinates, by mutation; each is made once.
 
-    Of a K-SVM they are balls. A K-RR over a kernel of which no definiteness is known carries balls from
+    A K-SVM's ends are balls. A K-RR over a kernel of which no definiteness is known carries balls from
     block to block, so that wider ones need more bits. A block system that is not proven invertible is a
     `SingularSystemError`.
 

@@ -11,9 +11,9 @@ one per local error, so that they may cancel as they do in the recurrence. The c
 certainly free keeps its combination, a step certainly clipped has none left, and an undecided one becomes
 a new symbol of the propagated radius.
 
-Local error of a step, all in IEEE arithmetic with unit roundoff u (Higham 2002, Lemma 3.1, section
-3.1): the gradient is a sum of the stale products, the corrections, 1 and the shift, in any order.
-Increments may first be summed per coordinate. Terms that are exact zeros cost no rounding. With p nonzero
+Local error of a step, all in IEEE arithmetic with unit roundoff u (Higham 2002, Lemma 3.1, section 3.1).
+The gradient is a sum of the stale products, the corrections, 1 and the shift, in any order. Increments may
+first be summed per coordinate. Terms that are exact zeros cost no rounding. With p nonzero
 entries of a at the window's start and q earlier steps of the window that may have moved,
 
     |g^ - g| <= gamma_k (sum |K_il| |a_l| + sum_t |K(i, i_t)| |theta_t| + 1 + omega |a_i|)
