@@ -39,7 +39,7 @@ DROPPED = Fraction(-1)
 DOSES = (DROPPED, *(Fraction(1, 2**exponent) for exponent in range(0, 53, 4)))
 """Relative changes of a term."""
 
-WINDOWS = 4
+MANY = pytest.mark.parametrize("windows", [2, pytest.param(4, marks=pytest.mark.nightly)])
 """Windows per task and term."""
 
 IN_PLACE = {"kernel-correction": ("kernel", "kernel_overlap")}
@@ -97,10 +97,10 @@ def found(scenario: Scenario, oracle: Oracle, declaration: Declaration, run, ter
     return replays.replay_and_compare(run, Window(0, s, ()), names=[term], diagnose=False)
 
 
-def judge_mutants(task: str, term: str, make, declaration: Declaration) -> Counter:
+def judge_mutants(task: str, term: str, make, declaration: Declaration, windows: int) -> Counter:
     """Mutants by whether their effect exceeds twice the bound, and whether they are flagged."""
     generator, counted = np.random.Generator(np.random.PCG64(4)), Counter()
-    for _ in range(WINDOWS):
+    for _ in range(windows):
         scenario = draw_acting_scenario(generator, task, [term], starts=("zero", "mixed"))
         oracle = Oracle(scenario.problem())
         for dose in DOSES:
@@ -130,19 +130,24 @@ def report(record_property, name: str, counted: Counter) -> None:
     assert counted["scaled", "below", False] > 0
 
 
+@MANY
 @pytest.mark.parametrize(
     ("task", "term"),
     [(task, term) for task in ("svm-l1", "svm-l2", "krr") for term in ("kernel-correction", "overlap")]
     + [("svm-l2", "omega")],
 )
-def test_mutants_of_the_papers_form_beyond_twice_the_bound_are_flagged(record_property, task, term):
-    report(record_property, f"{task} {term}, frozen", judge_mutants(task, term, frozen_run, FROZEN))
+def test_mutants_of_the_papers_form_beyond_twice_the_bound_are_flagged(
+    record_property, task, term, windows
+):
+    counted = judge_mutants(task, term, frozen_run, FROZEN, windows)
+    report(record_property, f"{task} {term}, frozen", counted)
 
 
+@MANY
 @pytest.mark.parametrize("task", ["svm-l1", "svm-l2", "krr"])
-def test_mutants_of_our_correction_beyond_twice_the_bound_are_flagged(record_property, task):
+def test_mutants_of_our_correction_beyond_twice_the_bound_are_flagged(record_property, task, windows):
     edits = (ridge_window, *SCALED_RIDGE) if task == "krr" else (svm_window, *SCALED_SVM)
     with plant(*edits) as planted, mock.patch.dict(TERMS, IN_PLACE):
         make = partial(in_place_run, planted)
-        counted = judge_mutants(task, "kernel-correction", make, ProductionSolver().declaration)
+        counted = judge_mutants(task, "kernel-correction", make, ProductionSolver().declaration, windows)
     report(record_property, f"{task} kernel-correction, in place", counted)

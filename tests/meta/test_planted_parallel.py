@@ -67,6 +67,15 @@ def status(check, request: RunRequest, ranks: int, edits, own=None, guilty: int 
     return judged(check, case_of(request, solver), solver)[S].status
 
 
+def in_turn(ranks: list[tuple[int, ...]], names) -> list:
+    """Every name with every number of ranks, of which each name has but one by day."""
+    return [
+        pytest.param(*own, name, marks=[pytest.mark.nightly] * ((row + place) % len(ranks) != 0))
+        for row, own in enumerate(ranks)
+        for place, name in enumerate(names)
+    ]
+
+
 def window_of(error: RankError) -> int:
     """The window that all ranks name."""
     texts = [said for _, said, _ in error.failures.values()]
@@ -75,8 +84,14 @@ def window_of(error: RankError) -> int:
     return windows.pop()
 
 
-@pytest.mark.parametrize("exchange", ["allreduce", "support", "reduce-scatter", "gram"])
-@pytest.mark.parametrize(("ranks", "guilty"), [(2, 1), (3, 0), (4, 2)])
+@pytest.mark.parametrize(
+    ("ranks", "guilty", "exchange"),
+    [
+        pytest.param(*pair, exchange, marks=[pytest.mark.nightly] * ((row + column) % 3 != 0))
+        for row, pair in enumerate([(2, 1), (3, 0), (4, 2)])
+        for column, exchange in enumerate(["allreduce", "support", "reduce-scatter", "gram"])
+    ],
+)
 def test_a_rank_that_draws_another_stream_is_named_with_the_window(ranks, guilty, exchange):
     request, options = request_of(s=1), Options(**EXCHANGES[exchange])
     assert len(run(ranks, ranks_do.run_with_other_stream, request, options, -1)) == ranks
@@ -128,8 +143,7 @@ FAILING = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("place", FAILING)
-@pytest.mark.parametrize(("ranks", "guilty"), [(2, 0), (3, 2)])
+@pytest.mark.parametrize(("ranks", "guilty", "place"), in_turn([(2, 0), (3, 2)], FAILING))
 def test_an_error_of_one_rank_is_raised_on_all_in_the_same_window(ranks, guilty, place):
     edits, options, window = FAILING[place]
     with pytest.raises(RankError) as caught:
@@ -214,8 +228,7 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", WRONG)
-@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize(("ranks", "name"), in_turn([(2,), (3,)], WRONG))
 def test_a_defect_on_all_ranks_is_red_where_the_unplanted_solver_is_green(ranks, name):
     edits, check, kernel, options = WRONG[name]
     request = request_of(kernel=kernel)
@@ -230,8 +243,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("name", OTHERS)
-@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize(("ranks", "name"), in_turn([(2,), (3,)], OTHERS))
 def test_a_collective_in_every_window_that_is_no_reduction_is_seen_and_none_of_setting_up_is(ranks, name):
     edits = {
         ALLREDUCE: [

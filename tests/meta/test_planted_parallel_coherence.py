@@ -38,7 +38,10 @@ OWN_WAY = {
 }
 
 
-@pytest.mark.parametrize(("ranks", "guilty"), [(2, 1), (3, 1), (4, 3)])
+@pytest.mark.parametrize(
+    ("ranks", "guilty"),
+    [pytest.param(2, 1, marks=pytest.mark.nightly), (3, 1), pytest.param(4, 3, marks=pytest.mark.nightly)],
+)
 def test_one_bit_on_one_rank_is_seen_in_the_next_window(ranks, guilty):
     request = request_of(loss=Ridge(0.5))
     with pytest.raises(RankError) as caught:
@@ -49,7 +52,7 @@ def test_one_bit_on_one_rank_is_seen_in_the_next_window(ranks, guilty):
         assert f"rank {guilty}: " in caught.value.failures[0][1]
 
 
-@pytest.mark.parametrize(("ranks", "guilty"), [(2, 1), (3, 1)])
+@pytest.mark.parametrize(("ranks", "guilty"), [pytest.param(2, 1, marks=pytest.mark.nightly), (3, 1)])
 def test_one_bit_on_one_rank_is_red_though_the_signature_is_ignored(ranks, guilty):
     request = request_of(loss=Hinge(1.0))
     assert status(rank_coherence, request, ranks, DEAF) is Status.PASS
@@ -64,7 +67,7 @@ TOLD = {
 OFF = {WINDOWS: [(UPDATED, UPDATED + "        recurrence.alpha[columns[0]] += 1e-3\n")]}
 
 
-@pytest.mark.parametrize(("ranks", "guilty"), [(2, 1), (3, 1)])
+@pytest.mark.parametrize(("ranks", "guilty"), [pytest.param(2, 1, marks=pytest.mark.nightly), (3, 1)])
 def test_a_rank_that_is_off_is_red_though_the_digest_of_rank_0_is_told_for_all(ranks, guilty):
     request = request_of(loss=Hinge(1.0))
     assert status(rank_coherence, request, ranks, DEAF | TOLD) is Status.PASS
@@ -78,7 +81,7 @@ def test_training_hands_out_a_digest_of_every_rank():
     assert judged(rank_coherence, case_of(request_of(), solver), solver)[S].status is Status.PASS
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4])
+@pytest.mark.parametrize("ranks", [2, 3, pytest.param(4, marks=pytest.mark.nightly)])
 def test_ranks_with_other_norms_no_longer_hold_the_same_vector(ranks):
     with pytest.raises(RankError) as caught:
         PlantedSolver(ranks, UNREDUCED).run(request_of(kernel=RBFKernel(0.1)))
