@@ -65,6 +65,9 @@ TOGETHER = {
 }
 """Files elsewhere that share a fixture of the session, which takes seconds to build."""
 
+LONG = ("test_own_state.py", "test_compiled.py", "test_without_docstrings.py", "test_without_studies.py")
+"""Files elsewhere whose few tests start programs."""
+
 
 def group_of(nodeid: str) -> str:
     """Tests of a group run in one process, one after the other: those of a file, of several that share what is
@@ -77,7 +80,8 @@ def group_of(nodeid: str) -> str:
 
 def starts_programs(group: str) -> bool:
     """Whether many tests of a group start programs."""
-    return group in ("ranks", *TOGETHER.values()) or Path(group).parent.name == PROGRAM_TESTS
+    file = Path(group)
+    return group in ("ranks", *TOGETHER.values()) or file.name in LONG or file.parent.name == PROGRAM_TESTS
 
 
 @pytest.hookimpl(optionalhook=True)
