@@ -47,7 +47,9 @@ def run(folder: Path, limit: str, line: str, **sizes: int) -> subprocess.Complet
     return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize(
+    "limit", ["bytes", *(pytest.param(one, marks=pytest.mark.nightly) for one in ("files", "file sizes"))]
+)
 def test_no_room_for_a_run_is_no_verdict(tmp_path, limit):
     before = "" if limit == "file sizes" else f"TMPDIR={tmp_path}/small "
     line = before + CHECK.format(out="out")
