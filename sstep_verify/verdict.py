@@ -55,9 +55,9 @@ class Why(StrEnum):
     OUT_OF_RANGE = "out_of_range"
     """A number of the problem lies beyond the range of the precision in which the solver holds it."""
     NO_EFFECT = "no_effect"
-    """Leaving the quantity out is certain to change nothing that was compared."""
+    """It is not certain that leaving the quantity out changes anything that was compared."""
     WITHIN_BOUND = "effect_within_bound"
-    """Leaving the quantity out is certain to change nothing by more than twice the bound."""
+    """What leaving the quantity out is certain to change is at most twice the bound."""
     NONE_DECIDED = "none_decided"
     """None of the comparisons was decided."""
     TOO_WIDE = "enclosure_too_wide"
@@ -362,7 +362,7 @@ class Term:
         tried with both signs, and no other was. Of a check's own planted defect: twice the bound over the
         effect. Infinite where no error was certain to show, or none was tried but leaving it out.
     planned, decided, seen : int
-        Comparisons in which the quantity was to be looked at, those of them made with a finite bound, and
+        Comparisons in which the quantity was to be looked at, those that ended in PASS or FAIL, and
         those that would have shown it left out: its exact effect exceeds twice the bound.
     why : Why, optional
         Why the term is vacuous; absent where the quantity was tested.
@@ -466,7 +466,7 @@ class Verdict:
     def reason(self) -> str:
         """The record in words; no part of it, so that it can never say something else."""
         # Detection limits are no part of the reason. report/verdicts.py (`visibility`, `write_junit`),
-        # report/tables.py, the page's template and cli/verdicts.py print them.
+        # report/tables.py, report/templates/index.html and cli/verdicts.py print them.
         from sstep_verify.report.words import reason_of  # The words need these records.
 
         return reason_of(self)

@@ -4,9 +4,10 @@ A window is replayed exactly from the solver's own alpha at its start, and compa
 (sstep_verify/oracle/replay.py). A K-SVM is replayed in balls, a K-RR by points with a proven distance from
 the exact end; the oracle mpmath evaluates both at two precisions instead. The bound is on the rounding
 errors that one window of any correct implementation can make. Errors of earlier windows do not enter, so
-nothing is amplified, and no later step heals an error: a wrong correction term shows at its full size.
+nothing is amplified, and no later window heals an error: a wrong correction term shows at its full size.
 
-Some windows are replayed so; sstep_verify/checks/window/choose.py chooses them. All windows, or as many as
+Some windows are replayed so. sstep_verify/checks/window/choose.py chooses among those that the run
+recorded; the screen adds the first in which each event happens. All windows, or as many as
 fit, are screened in float64 as well; of a solver of level 0 or 1, the first ones. Three kinds of run are
 not screened: that of a solver that logs its steps, that of a K-SVM solver that adds its increments, and
 that with maintained weights. A screen (sstep_verify/checks/window/screen.py) passes windows and fails none,

@@ -136,7 +136,7 @@ def _compared(verdict: dict) -> list[str]:
     measured, bound, ratio = (number(verdict[name]) for name in ("measured", "bound", "ratio"))
     return [
         f"  measured {measured}, bound {bound} ({verdict['units']})",
-        f"  ratio = measured / bound = {ratio}; FAIL iff above 1",
+        f"  ratio = measured / bound = {ratio}; FAIL only if above 1",
         f"  comparisons: {verdict['executed']} executed of {verdict['planned']} planned",
     ]
 

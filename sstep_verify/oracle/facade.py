@@ -101,9 +101,10 @@ class Oracle:
 
         Its exact end is made by oracle/window_ends.py. For a K-SVM it comes from the reference
         (reference/sstep_reference/dcd_ksvm.py), for a K-RR from the recurrence (recurrence/steps.py).
+        Maintained weights and mpmath differ: see `replay_window`.
 
-        More are taken where no fewer prove a block system of K-RR, which is ``>= m I``, to be invertible;
-        it is a SingularSystemError if `MOST_BITS` do not prove it.
+        More bits are taken where no fewer prove a block system of K-RR, which is ``>= m I``, to be
+        invertible; it is a SingularSystemError if `MOST_BITS` do not prove it.
         """
         return self._proven(
             bits, lambda kernel: replay_window(problem, kernel, begin, end, draws, weights, before)

@@ -98,8 +98,8 @@ def replay_window(
 
     The exact end is made by `Ends` (oracle/window_ends.py):
 
-    * K-SVM: the end of the classical reference (Algorithm 1) in balls, compared per coordinate. The mutable
-      s-step recurrence, unmutated, must enclose the same point, or the two oracles disagree.
+    * K-SVM: the end of the classical reference (Algorithm 1) in balls, compared per coordinate. The balls
+      of the mutable s-step recurrence, unmutated, must overlap them, or the two oracles disagree.
     * K-SVM from maintained weights: Algorithm 1 has no such run. The exact end is what the s-step
       recurrence clips.
     * K-RR: points of many digits with a proven distance from the exact end, compared in the M-norm.

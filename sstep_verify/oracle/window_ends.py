@@ -123,7 +123,7 @@ class Ends:
         return end, float_steps(self.problem, self.window.draws, log)
 
     def by_reference(self, kernel: Columns, alpha: Any) -> list:
-        """The end by the classical reference, which the right recurrence must enclose.
+        """The end by the classical reference, whose balls must overlap those of the right recurrence.
 
         Raises
         ------

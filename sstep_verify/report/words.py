@@ -5,7 +5,10 @@ line states the place, what was measured and what is allowed. After a FAIL the s
 that reproduce it and the requirement that it violates. Evidence, what it was compared with, and coverage
 follow. Nothing here decides anything.
 
-Some words are made elsewhere. The page's template adds a line on each term and on each failing check.
+After a PASS the last line names what was not tested.
+
+Some words are made elsewhere. The page's template (report/templates/index.html) adds a line on each term
+and on each failing check.
 Detection limits are put into words by report/verdicts.py (`visibility`) and cli/verdicts.py.
 """
 
@@ -69,8 +72,8 @@ WHY = {
     Why.NO_BOUND: "No finite bound exists: a block system or a sum is too large for this precision.",
     Why.OVERFLOW: "No finite bound exists: a number may exceed the range of the declared precision.",
     Why.OUT_OF_RANGE: "Nothing was compared: a number of the problem exceeds the declared precision.",
-    Why.NO_EFFECT: "Leaving the quantity out changes nothing that was compared.",
-    Why.WITHIN_BOUND: "Leaving the quantity out changes too little: less than twice the bound.",
+    Why.NO_EFFECT: "No change of what was compared is certain where the quantity is left out.",
+    Why.WITHIN_BOUND: "What leaving the quantity out is certain to change is less than twice the bound.",
     Why.NONE_DECIDED: "None of the comparisons was decided.",
     Why.TOO_WIDE: "Not decided: the enclosure of the measured value holds the bound at every precision.",
     Why.NOT_REPLAYED: "Not decided: a window exceeds the bound of the float64 screen and was not replayed.",
@@ -90,8 +93,8 @@ WHY = {
 """Why a verdict decides nothing, by `Why`."""
 
 TERM_WHY = {
-    Why.NO_EFFECT: "no effect",
-    Why.WITHIN_BOUND: "effect at most {largest:.2g} of the bound",
+    Why.NO_EFFECT: "no certain effect",
+    Why.WITHIN_BOUND: "certain effect {largest:.2g} of the bound",
     Why.NONE_DECIDED: "no comparison was decided",
     Why.NO_STEPS: "no steps",
     Why.OVERFLOW: "no finite bound",

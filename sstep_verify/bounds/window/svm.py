@@ -39,8 +39,8 @@ later steps are made from has landed twice, in the value that was subtracted and
 and what the last window drew lands at its end.
 
 Underflow: a product that underflows is off by at most half the smallest number, a quotient as well, after
-the division by eta. Overflow: where a sum of terms, a weight, eta or the quotient may exceed
-`largest_normal`, nothing is promised.
+the division by eta. Overflow: where a sum of terms, a weight or eta may exceed
+`largest_normal`, nothing is promised; nor where the quotient may, of a box without an upper end.
 
 Of a loss with another linear term than 1, or with a threshold, the constant 1 above is
 ``|p_i| + threshold``, and the clip the monotone 1-Lipschitz map of rounding/box.py, free between

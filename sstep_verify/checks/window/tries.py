@@ -167,7 +167,7 @@ def kept_telling(findings: Sequence[Finding], names: Iterable[str]) -> list[Find
 def with_limits(findings: Sequence[Finding], names: Iterable[str]) -> list[Finding]:
     """The findings with the error of either sign in each quantity that was tried and would have shown.
 
-    It is that of the best window. Where a window fails no error is tried.
+    Each sign shows in one of at most `TELLING` windows. Where a window of the run fails, none is tried.
     """
     limits: list[dict[str, float]] = [{} for _ in findings]
     failed = any(one.status is Status.FAIL for one in findings)
