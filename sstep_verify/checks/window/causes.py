@@ -110,9 +110,7 @@ class WindowEnd:
 def causes_of(case: Case, s: int, findings: Sequence[Finding], *, between: bool) -> list[Candidate]:
     """What ends every failed window that is diagnosed where the solver ended it.
 
-    Only what relates the steps of a window can be wrong `between` them, where the run of s = 1 is right. Of
-    logged steps `step-replay` tells whether small ones are left out: at the end of a window a value that
-    never reaches its limit looks the same.
+    Only what relates the steps of a window can be wrong `between` them, where the run of s = 1 is right.
     """
     ended = [finding for finding in findings if finding.end is not None]
     places = [WindowEnd(*one.end) for one in ended if one.status is Status.FAIL]
@@ -125,11 +123,7 @@ def causes_of(case: Case, s: int, findings: Sequence[Finding], *, between: bool)
         between=between,
         replacement=case.stream.replacement,
     )
-    causes = [
-        cause
-        for cause in explanations(suspects, places, right)
-        if not (case.declaration.log and cause.mutation.threshold)
-    ]
+    causes = explanations(suspects, places, right)
     # No step moves what its window does not draw: only other draws explain windows in which that happened.
     moved = any(STREAM in finding.signs and finding.status is Status.FAIL for finding in findings)
     return [cause for cause in causes if cause.mutation.early] if moved else causes
