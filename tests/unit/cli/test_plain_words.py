@@ -17,7 +17,7 @@ def test_every_status_is_said_in_words_and_lines_fit(status):
     assert max(map(len, lines)) <= WIDTH
     shown = next(line for line in lines if "overlap: " in line)
     assert (
-        "none: no effect" if status is Status.VACUOUS else "errors of +3e-13 and -3e-13 were tried"
+        "none: no certain effect" if status is Status.VACUOUS else "errors of +3e-13 and -3e-13 were tried"
     ) in shown
 
 
