@@ -234,7 +234,7 @@ WRONG = (
         L1, "S-2.2", acts=LATER_WINDOWS,
         taken=lambda self, blocks, s: np.concatenate([blocks[:s], (blocks[s:] + 1) % self.m])),
     mistake("float32 undeclared", "It works in float32, and declares float64.",
-        L1, "S-3.1",
+        L1, "S-3.1", "S-5.1",
         __init__=lambda self, way, *of: SStep.__init__(self, replace(way, precision="float32"), *of)),
 )  # fmt: skip
 """Mistakes in problems, steps, windows or runs."""

@@ -22,6 +22,7 @@ from sstep_verify.checks.steps.tally import transitions_in
 from sstep_verify.problems import IndexStream, Problem, loss_from
 from sstep_verify.problems.kernels import KERNELS
 from sstep_verify.problems.losses import TASKS
+from sstep_verify.protocol import RunRequest
 
 MODULI = (2, 3, 4, 8)
 SEEDS = (USUAL, 1, 2)
@@ -109,6 +110,29 @@ def test_the_steps_make_every_transition(seed):
             of_both = [one for one in ci if (one.task, one.kernel[0].name) == ((task,), kernel)]
             assert of_both
             assert makes_every_transition(of_both), (task, kernel)
+
+
+def _makes_small_steps(family):
+    """Whether the reference moves a coordinate by less than 1e-4, and by more than it rounds."""
+    data = load_data(family.data[0], None)
+    problem = Problem(
+        "p", data.data, data.targets, family.kernel[0], loss_from(family.task[0], family.parameter[0])
+    )
+    stream = IndexStream("uniform", problem.samples, family.block[0], family.iterations, family.seed)
+    run = ReferenceSolver().run(RunRequest(problem, stream, 1, family.iterations, log=True))
+    alpha = np.zeros(problem.samples)
+    for block, values in zip(stream.blocks(0, family.iterations), np.asarray(run.log), strict=True):
+        moved = np.abs(values - alpha[block]).max()
+        if 1e-10 < moved < 1e-4:
+            return True
+        alpha[block] = values
+    return False
+
+
+@pytest.mark.parametrize(("task", "kernel"), [*product(TASKS, KERNELS)])
+def test_small_steps_are_made(task, kernel):
+    of_both = [one for one in families("ci", USUAL) if (one.task, one.kernel[0].name) == ((task,), kernel)]
+    assert any(map(_makes_small_steps, of_both))
 
 
 def _draws_a_twin_after_the_other(family):
