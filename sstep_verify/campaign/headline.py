@@ -15,6 +15,7 @@ from sstep_verify.checks.metamorphic_exact import ID as SAME_BITS
 from sstep_verify.checks.optimum import ID as ANSWER
 from sstep_verify.checks.registry import PRIMARY, gates_of, judges_a_vector
 from sstep_verify.checks.shared.final_vector import ALONE, OVER
+from sstep_verify.checks.step_replay import ID as STEPS
 from sstep_verify.checks.trajectory import ID as ENDS
 from sstep_verify.errors import counted
 from sstep_verify.quantities import KERNEL
@@ -34,6 +35,12 @@ RANKS = re.compile(r"(?<![^/-])P=(\d+)-?")
 
 FINAL_ONLY = "judged by final vectors only"
 """Stands before what is said of runs of which nothing but final vectors was there to be judged."""
+
+UNOBSERVED_WINDOWS = {
+    True: f"every step is correct; {UNOBSERVED}",
+    False: f"what was judged is correct; {UNOBSERVED}",
+}
+"""Said of s whose windows could not be distinguished from single steps, by whether steps were judged."""
 
 LEVEL = "level"
 """Fact of a case: the level that its solver declares."""
@@ -61,10 +68,23 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     words += _vacuous(cases, verdicts, noun)
     if 0 < len(ends) < len(cases):
         words.append(f"{counted(len(ends), noun)} {FINAL_ONLY}")
-    hidden = [f"{UNOBSERVED}: {', '.join(found)}"] if (found := _groups(unseen, noun)) else []
+    stepped = _stepped(verdicts)
+    hidden = []
+    for by_steps, said in UNOBSERVED_WINDOWS.items():
+        of_kind = {
+            name: [s for s in values if ((name, s) in stepped) is by_steps]
+            for name, values in unseen.items()
+        }
+        if found := _groups(of_kind, noun):
+            hidden.append(f"{said}: {', '.join(found)}")
     words = words or hidden[:1] or [f"correct on none of {counted(len(cases), noun)}"]
     level = f"{FINAL_ONLY}: " * (len(ends) == len(cases) > 0)
     return level + "; ".join(dict.fromkeys([", ".join(words), *hidden, *_tested(verdicts, noun)]))
+
+
+def _stepped(verdicts: Sequence[Verdict]) -> set[tuple[str, int]]:
+    """Cases with the s at which their steps were judged one by one, and are correct."""
+    return {(one.case, one.s) for one in verdicts if one.check == STEPS and one.status is Status.PASS}
 
 
 def _unobserved(name: str, right: Sequence[int], verdicts: Sequence[Verdict]) -> list[int]:
@@ -202,8 +222,10 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
         ("no window was complete, so nothing is said,", short),
     )
     reason = "; ".join(f"{word} for {s_in_words(tuple(values))}" for word, values in parts if values)
-    if hidden:
-        reason = "; ".join(filter(None, (reason, f"{UNOBSERVED}: {s_in_words(tuple(hidden))}")))
+    steps = {s for _, s in _stepped(verdicts)}
+    for by_steps, said in UNOBSERVED_WINDOWS.items():
+        if of_kind := tuple(s for s in hidden if (s in steps) is by_steps):
+            reason = "; ".join(filter(None, (reason, f"{said}: {s_in_words(of_kind)}")))
     return Status.PASS if any(passes(verdict) for verdict in stepped) else Status.VACUOUS, reason
 
 

@@ -127,7 +127,7 @@ ITEMS = {
 }
 """What is said of each violated item of the contract."""
 
-UNOBSERVED = "every step is correct; that windows of s were made was not observed"
+UNOBSERVED = "that windows of s were made was not observed"
 """Said of runs whose windows could not be distinguished from single steps."""
 
 NOTES: dict[NoteKind, Callable[..., str]] = {
