@@ -3,13 +3,11 @@
 `reason_of` gives the lines that the terminal, the page, `explain`, JUnit and results.json show. The first
 line states the place, what was measured and what is allowed. After a FAIL the second line names the defects
 that reproduce it and the requirement that it violates. Evidence, what it was compared with, and coverage
-follow. Nothing here decides anything.
-
-After a PASS the last line names what was not tested.
+follow. After a PASS the last line names what was not tested. Nothing here decides anything.
 
 Some words are made elsewhere. The page's template (report/templates/index.html) adds a line on each term
-and on each failing check.
-Detection limits are put into words by report/verdicts.py (`visibility`) and cli/verdicts.py.
+and on each failing check. Detection limits are put into words by report/verdicts.py (`visibility`) and
+cli/verdicts.py.
 """
 
 from __future__ import annotations
@@ -151,7 +149,7 @@ NOTES: dict[NoteKind, Callable[..., str]] = {
         "No check of the steps decided on all of these runs, so this comparison decides."
     ),
     NoteKind.THESE_RUNS: lambda: (
-        "Both runs leave the exact trajectory; the bound is what steps on their own values may round."
+        "Both runs leave the exact trajectory. The bound is an estimate of their rounding, and not proved."
     ),
     NoteKind.UNOBSERVED: lambda: f"{UNOBSERVED[:1].upper()}{UNOBSERVED[1:]}.",
     NoteKind.OTHER_RUN: lambda iteration: (
