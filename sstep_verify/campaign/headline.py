@@ -77,9 +77,10 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
         }
         if found := _groups(of_kind, noun):
             hidden.append(f"{said}: {', '.join(found)}")
-    words = words or hidden[:1] or [f"correct on none of {counted(len(cases), noun)}"]
+    if not (words or hidden):
+        words = [f"correct on none of {counted(len(cases), noun)}"]
     level = f"{FINAL_ONLY}: " * (len(ends) == len(cases) > 0)
-    return level + "; ".join(dict.fromkeys([", ".join(words), *hidden, *_tested(verdicts, noun)]))
+    return level + "; ".join(filter(None, [", ".join(words), *hidden, *_tested(verdicts, noun)]))
 
 
 def _stepped(verdicts: Sequence[Verdict]) -> set[tuple[str, int]]:
