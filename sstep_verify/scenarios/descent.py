@@ -28,7 +28,7 @@ SWEEPS = 64
 """Passes over all coordinates behind a near-converged start of a K-SVM."""
 
 SHARE = 0.01
-"""Part of a term's relative change that must show in what a window adds to a, for the term to act."""
+"""Part of a term's relative change that must show in alpha, next to what a window adds to it at most."""
 
 CHANGE = Fraction(1, 2**10)
 """Relative change of a term, either way, whose effect at the window's end is looked at."""
@@ -97,21 +97,20 @@ def acting_terms(
     s: int,
     initial: np.ndarray | None = None,
     terms: Collection[str] = TERMS,
-    *,
-    of_run: bool = False,
 ) -> frozenset[str]:
     """Quantities of the s-step recurrence (the paper's form) that have an effect somewhere in a run.
 
-    A term has an effect in a window if making it larger or smaller by `CHANGE` throughout the window moves
-    a at the window's end, either way, by at least ``SHARE CHANGE`` times what the window moved it (by
-    largest coordinates). Its size says less: an overlap that only moves a free K-SVM step has size but no
-    effect, and a clip may swallow any effect. A quantity that is there or not (`off_by` knows no small
-    change of it) is left out instead, which is a change by all of it. A window's boundary acts only where
-    a window comes after, and the tail where the last window is short and moves a.
+    A term has an effect if making it larger or smaller by `CHANGE` throughout some window moves alpha at
+    that window's end, either way, by at least ``SHARE CHANGE`` times the most that any window of the run
+    moved alpha (by largest coordinates). A window that reached its optimum moves alpha by rounding errors,
+    so its own move is no measure. A run that moves alpha by less than a near-converged start is rounded
+    (``2**-BITS``) says nothing about any term.
 
-    The run goes through all of the stream. With `of_run` an effect is held against the most that any
-    window of the run moved a, not against what its own window did: near the optimum a window moves a by
-    nothing but rounding errors.
+    A term's size says less: an overlap that only moves a free K-SVM step has size but no effect, and a clip
+    may swallow any effect. A quantity that is there or not (`off_by` knows no small change of it) is left
+    out instead, which is a change by all of it. A window's boundary has an effect only where a window comes
+    after, and the tail where the last window is short and moves alpha. The run goes through all of the
+    stream.
     """
     finisher = _finisher(problem)
     known = quantities.quantities_of(problem.loss.task, "frozen", s, stream.block)
@@ -122,7 +121,9 @@ def acting_terms(
         runs = run_mutant(_kernel(problem), problem.targets, finisher, start, blocks, s)
         windows = [(run.window, run.reached) for run in runs if run.window]
     moves = [float(np.abs(end - window.start).max()) for window, end in windows]
-    scales = [max(moves, default=0.0)] * len(moves) if of_run else moves
+    most = max(moves, default=0.0)
+    if most < 2.0**-BITS * max((float(np.abs(end).max()) for _, end in windows), default=0.0):
+        return frozenset()
     acting: set[str] = set()
     for place, (window, end) in enumerate(windows):
         last = place + 1 == len(windows)
@@ -133,7 +134,7 @@ def acting_terms(
                 effect = moves[place] if last and len(window.draws) < s else 0.0
             else:
                 effect = _effect(term, partial(_apart, finisher, window, end))
-            if effect >= SHARE * scales[place]:
+            if effect >= SHARE * most:
                 acting.add(term)
     return frozenset(acting)
 

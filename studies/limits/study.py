@@ -76,11 +76,10 @@ def run(unit: LimitUnit) -> LimitOutcome:
 def acting_in(scenario: Scenario, names: Iterable[str]) -> frozenset[str]:
     """Those of some quantities that act in a scenario, whatever anybody could see of them.
 
-    A relative change of them shows at the end of some window, by 1 % at least of the most that any window
-    of the run moves a; of a switch, leaving it out does.
+    `descent.acting_terms` states when a quantity acts.
     """
     return acting_terms(
-        scenario.problem(), scenario.stream(), scenario.s, scenario.initial(), frozenset(names), of_run=True
+        scenario.problem(), scenario.stream(), scenario.s, scenario.initial(), frozenset(names)
     )
 
 

@@ -45,8 +45,8 @@ def draw_acting_scenario(
     """Draw scenarios until each of `terms` acts in one.
 
     As `scenario_strategies.acting_scenarios`: m <= 64, n <= 8, b <= 8; every C K_ii in [0.1, 10] (K-RR: every K_ii
-    within a factor 10 of lambda m); some window draws a coordinate twice; a relative
-    change of each term shows at the end of some window, by 1 % of it at least (`descent.acting_terms`).
+    within a factor 10 of lambda m); some window draws a coordinate twice; each term has an effect
+    (`descent.acting_terms`).
 
     Parameters
     ----------

@@ -113,8 +113,7 @@ def acting_scenarios(
     """Draw scenarios in which correction terms have an effect.
 
     m <= 64, n <= 8; every C K_ii lies in [0.1, 10] (K-RR: every K_ii within a factor 10 of lambda m); some
-    window draws a coordinate twice; a relative change of each of `terms` shows at the end of
-    some window, by 1 % of it at least (`descent.acting_terms`). Data are dense;
+    window draws a coordinate twice; each of `terms` has an effect (`descent.acting_terms`). Data are dense;
     samples have norm 1 up to rounding where the kernel's diagonal depends on it.
 
     Parameters

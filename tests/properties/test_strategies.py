@@ -11,7 +11,8 @@ import pytest
 from acting_draws import acts
 from hypothesis import HealthCheck, Phase, find, given, settings
 from scenario_strategies import acting_scenarios, scenarios
-from sstep_reference.arithmetic import Rational
+from sstep_reference import Gram
+from sstep_reference.arithmetic import Float, Rational
 
 from sstep_verify.errors import InputError
 from sstep_verify.oracle.balls.exact_kernel import exact_kernel
@@ -22,7 +23,7 @@ from sstep_verify.problems import (
 )
 from sstep_verify.problems.losses import TASKS
 from sstep_verify.protocol import RunRequest
-from sstep_verify.recurrence.mutants import run_mutants
+from sstep_verify.recurrence.mutants import run_mutant, run_mutants
 from sstep_verify.recurrence.mutation import NONE, TERMS
 from sstep_verify.recurrence.steps import Step, finisher_of, mutable_window
 from sstep_verify.scenarios import descent
@@ -194,6 +195,41 @@ def test_a_term_that_acts_changes_an_increment_in_exact_arithmetic(task, term):
         assert any(with_it != without for without, with_it in increments(scenario, term))
 
     holds()
+
+
+def test_rounding_errors_of_windows_at_the_optimum_are_no_effect():
+    """Samples of one direction: the first window moves alpha to the optimum, later ones by rounding."""
+    scenario = Scenario(
+        task="svm-l1",
+        kernel=LinearKernel(),
+        samples=10,
+        features=2,
+        s=18,
+        iterations=54,
+        seed=243222720,
+        parameter=3.162277660168379,
+        condition=450359962737049.6,
+        spectrum="rcluster1",
+        unit_rows=True,
+        start="mixed",
+    )
+    assert all(without == with_it for without, with_it in increments(scenario, "overlap"))
+    assert not acts(scenario, ["overlap"])
+    # From where its run in float64 ends, every window moves alpha by rounding.
+    problem, stream, start = scenario.problem(), scenario.stream(), scenario.initial()
+    assert descent.acting_terms(problem, stream, scenario.s, start)
+    arithmetic = Float("float64")
+    ended = np.array(start)
+    for run in run_mutant(
+        Gram(arithmetic, descent.design_kernel(problem)),
+        problem.targets,
+        finisher_of(problem, arithmetic),
+        start,
+        stream.blocks(0, scenario.iterations).tolist(),
+        scenario.s,
+    ):
+        ended[run.window.coordinates] = run.reached
+    assert not descent.acting_terms(problem, stream, scenario.s, ended)
 
 
 def test_a_weak_generator_would_be_caught():
