@@ -121,7 +121,7 @@ def judged_by(solvers: Mapping[str, Solver], case: Case, first: Check, *others: 
     """
     from sstep_verify.checks.registry import APART, verdicts_of, with_draws
     from sstep_verify.checks.shared.case import merge_requests
-    from sstep_verify.checks.together import related, settled
+    from sstep_verify.checks.together import observed, related, settled
     from sstep_verify.oracle.choice import oracle_named
     from sstep_verify.runs import make_run
 
@@ -144,7 +144,7 @@ def judged_by(solvers: Mapping[str, Solver], case: Case, first: Check, *others: 
         return verdicts
     for check in others:
         verdicts += verdicts_of(check, case, runs, oracle) or [_nothing_judged(check, case)]
-    return settled(case, related(verdicts, verdicts))
+    return observed(case, settled(case, related(verdicts, verdicts)), runs)
 
 
 def _ended(runs: Mapping[str, Trajectory], verdicts: Sequence[Verdict]) -> bool:

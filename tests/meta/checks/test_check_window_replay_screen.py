@@ -111,7 +111,7 @@ def test_a_run_made_again_that_only_rounds_otherwise_does_not_fail(task, monkeyp
     for update, kind in (("in-place", "nearly"), ("frozen", "mixed")):
         verdict = replayed(Recorded(update), task, kind, 4)
         assert verdict.evidence["screen"]["other_run_at"]
-        assert [note.kind for note in verdict.notes] == [NoteKind.OTHER_RUN]
+        assert NoteKind.OTHER_RUN in [note.kind for note in verdict.notes]
         assert verdict.status is not Status.FAIL, verdict.reason
         bridged += verdict.evidence["windows"][-1]["tags"] == ["unlike the run made again"]
     assert bridged >= 1
