@@ -24,8 +24,8 @@ from coverage import CoverageData
 from mutant_sample import Mutant
 
 FILES = (
-    "tests/unit/bounds", "tests/unit/checks", "tests/unit/safety", "tests/unit/solvers/test_program_conventions.py",
-    "tests/meta/checks",
+    "tests/unit/rounding", "tests/unit/bounds", "tests/unit/checks", "tests/unit/safety",
+    "tests/unit/solvers/test_program_conventions.py", "tests/meta/checks",
 )  # fmt: skip
 """Test files, and folders of them, that judge the two packages."""
 

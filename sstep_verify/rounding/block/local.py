@@ -19,8 +19,8 @@ the samples and underflow change: rounding/right_hand_side.py. A coordinate that
 times (rounding/block/repeats.py) is stored as often, or its increments are summed first: no number on the
 way is larger than its value and all of its increments together.
 
-Where w is maintained, its terms take the place of ``|K||a|`` and ``delta |a|``, an entry of it rounds b
-products, b sums and a quotient in each of the j steps, one more to spare, and it does not know of the
+Where w is maintained, its terms take the place of ``|K||a|`` and ``delta |a|``. A term of it rounds in a
+product, in b sums and in a quotient in each of the j steps, one more to spare. It does not know of the
 rounding of the a that is stored, which M spreads to dr. Where a is updated in
 place and products with it are stale, corrections hold D where a moved by ``fl(a + D) - a``: then K / lambda
 spreads that rounding to dr.
