@@ -33,6 +33,14 @@ SMALL = "small steps left out"
 OLD_A, OLD_ROWS = "a of the window before", "kernel rows of the window before"
 SOLVED_ONCE = "a coordinate drawn twice in a block solved for once"
 
+OF_REPEATS = (
+    *(Mutation("assigned-once", assigned=what) for what in ("stored", "values", "products")),
+    Mutation(SOLVED_ONCE, once=True),
+)
+"""Mistakes in blocks that hold a coordinate several times; the first ones are of any window, not of one
+step only, as the defect of the same name in the catalogue.
+"""
+
 SELDOM = (
     Mutation("of own increments the first alone seen", repeats=(None, 1)),
     Mutation("of own increments the newest alone seen", repeats=(-1, None)),
@@ -172,5 +180,5 @@ def suspects_of(
 
     of_this: list[int | Fraction] = [] if problem.is_svm else [Fraction(1, problem.samples), 0]
     diagonals = [Mutation(M_ON_DIAGONAL, diagonal=factor) for factor in of_this]
-    once = [Mutation(SOLVED_ONCE, once=True)] if replacement else []
-    return Suspects(problem, possible([*known, *SELDOM, *diagonals, *once]), between)
+    repeats = OF_REPEATS if replacement else ()
+    return Suspects(problem, possible([*known, *SELDOM, *diagonals, *repeats]), between)

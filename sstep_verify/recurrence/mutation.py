@@ -71,6 +71,10 @@ class Mutation:
         the start, or its rows, of `K` or with labels of `Q`, where it has as many; empty is right.
     diagonal : Factor
         K-RR: m on the diagonal of the block systems alone.
+    assigned : str
+        ``alpha[block] += D`` where the block holds a coordinate several times: only the last of its
+        increments counts, in what the window stores (`stored`), in the values of its later steps as well
+        (`values`), or also in their kernel products (`products`); empty is right.
     once : bool
         A coordinate that a block holds several times is solved for once.
     threshold : float
@@ -101,6 +105,7 @@ class Mutation:
     repeats: tuple[int | None, int | None] = (None, None)
     late: Literal["", "A", "K", "Q"] = ""
     diagonal: Factor = 1
+    assigned: Literal["", "stored", "values", "products"] = ""
     once: bool = False
     threshold: float = 0.0
 

@@ -232,6 +232,8 @@ def mutable_window(
         same, overlap = number(mutation.kernel_overlap), number(mutation.overlap)
         finish = finisher.begun(arithmetic, window, mutation)
         increments, last = arithmetic.zeros(count), arithmetic.zeros(count)
+        # Of a block's increments to one coordinate only the last is assigned; see `Mutation.assigned`.
+        assigned = arithmetic.zeros(count) if mutation.assigned in ("stored", "values") else increments
         latest: Sequence[Scalar] = []
         earlier: list[list] = []
         for step in range(int(mutation.early), len(window.draws)):
@@ -246,20 +248,26 @@ def mutable_window(
                     own = row[i] * mutation.repeated(increments, earlier, i)
                     own = window.targets[i] * own if finisher.signed else own
                 sums.append((stale * product + kernel * others, same * own))
-            values = [window.start[i] + overlap * increments[i] for i in block]
+            moved = assigned if mutation.assigned == "values" else increments
+            values = [window.start[i] + overlap * moved[i] for i in block]
             latest, record = finish(step, sums, values, increments)
             if mutation.threshold:
                 latest = [0 * x if abs(float(x)) < mutation.threshold else x for x in latest]
             if steps is not None:
                 steps.append(record)
-            earlier.append(list(zip(block, latest, strict=True)))
-            for i, increment in earlier[-1]:
-                increments[i] = increments[i] + increment
+            pairs = list(zip(block, latest, strict=True))
+            if mutation.assigned:
+                for i, increment in dict(pairs).items():
+                    assigned[i] = assigned[i] + increment
+            earlier.append(list(dict(pairs).items()) if mutation.assigned == "products" else pairs)
+            for i, increment in pairs:
+                if mutation.assigned != "products":
+                    increments[i] = increments[i] + increment
                 last[i] = increment
-        gained = list(last if mutation.assign_once else increments)
+        gained = list(last if mutation.assign_once else assigned)
         stored, lost = number(mutation.write_back), 1 - number(mutation.boundary)
         if mutation.boundary != 1:
             for place, increment in zip(window.draws[-1], latest, strict=False):
                 gained[place] = gained[place] - lost * increment
-        pairs = zip(window.start, gained, strict=True)
-        return arithmetic.vector([start + stored * change for start, change in pairs])
+        changes = zip(window.start, gained, strict=True)
+        return arithmetic.vector([start + stored * change for start, change in changes])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from legal_runs import LONGEST, OWN, by_all_checks, by_window_and_steps
 
-from sstep_verify import judge
+from sstep_verify import CallableSolver, judge
 from sstep_verify.adapters.reference import ReferenceSolver
 from sstep_verify.checks.shared.case import Case
 from sstep_verify.declaration import Declaration
@@ -148,6 +148,66 @@ def test_both_oracles_judge_them_alike(oracle, factor):
     told = judge(solver, case.problem, case.stream, 3, checks=checks, oracle=oracle)
     wanted = Status.PASS if factor == 1 else Status.FAIL
     assert {one.check: one.status for one in told if one.check in checks} == dict.fromkeys(checks, wanted)
+
+
+def buffered(seen):
+    """K-RR whose ``alpha[block] += D``, of NumPy, keeps the last increment of a coordinate drawn twice.
+
+    ``alpha`` is updated in place, or (`stored`) at the window's end. Its corrections are made from the
+    increments that were solved for, or (`products`) from those that were stored.
+    """
+
+    def solver(problem, blocks, s, a0, log=None):
+        data, weight, m = problem.dense, problem.ridge.penalty, problem.samples
+        kernel, y, alpha = data @ data.T / weight, problem.targets, a0.copy()
+        for begin in range(0, len(blocks), s):
+            window, old, solved = blocks[begin : begin + s], alpha.copy(), []
+            for place, block in enumerate(window):
+                right = y[block] - kernel[block] @ old - m * alpha[block]
+                for earlier, increment in solved:
+                    right -= kernel[np.ix_(block, earlier)] @ increment
+                    if seen == "stored":
+                        right -= m * (block[:, None] == earlier) @ increment
+                increment = np.linalg.solve(kernel[np.ix_(block, block)] + m * np.eye(block.size), right)
+                before = alpha[block]
+                if seen != "stored":
+                    alpha[block] += increment
+                if log is not None:
+                    log[begin + place] = alpha[block]
+                if seen == "products":
+                    block, first = np.unique(block, return_index=True)
+                    increment = alpha[block] - before[first]
+                solved.append((block, increment))
+            for earlier, increment in solved if seen == "stored" else ():
+                alpha[earlier] += increment
+        return alpha
+
+    return solver
+
+
+@pytest.mark.parametrize("s", [1, 4, 7])
+@pytest.mark.parametrize(
+    ("seen", "check"),
+    [
+        ("values", "step-replay"),
+        ("products", "step-replay"),
+        ("values", "window-replay"),
+        ("products", "window-replay"),
+        ("stored", "window-replay"),
+        ("stored", "trajectory"),
+    ],
+)
+def test_increments_that_a_buffered_addition_loses_are_named_at_every_s(seen, check, s):
+    declared = Declaration(
+        "buffered", update="frozen" if seen == "stored" else "in-place", log=check == "step-replay"
+    )
+    solver = CallableSolver(buffered(seen), declared)
+    case = case_of(3, solver)
+    problem = replace(case.problem, kernel=LinearKernel())
+    verdict = judge(solver, problem, case.stream, s, checks=[check])[-1]
+    assert (verdict.check, verdict.status) == (check, Status.FAIL)
+    assert [one.names for one in verdict.defects] == [("assigned-once",)]
+    assert verdict.requirements == ("S-3.6",)
 
 
 def test_a_step_on_draws_is_one_on_their_coordinates():

@@ -63,7 +63,8 @@ class ShortRun:
         try:
             states = self._states(truth, entries if rows else None, alike)
         except SingularSystemError:
-            return [False] * len(alike)
+            # The system of one of them says nothing of the others.
+            return [len(alike) > 1 and self.ended_by([one])[0] for one in alike]
         return [self._passes(problem, truth, entries, exact) for exact in states]
 
     def at_ends(self) -> bool:
