@@ -38,7 +38,12 @@ DIGITS = Context(prec=3, rounding=ROUND_CEILING)
 """Errors have so few digits, so that those printed are those tried."""
 
 NEAR = 2.0**-20
-"""Of the largest increment of a K-RR's window, so much may increments differ to have one bound."""
+"""Of the largest increment of a K-RR's window, so much may increments differ to share one bound.
+
+The shared bound holds with any value. It is that of increments larger by twice as much, and a bound on a
+K-RR's window reads increments by their sizes only, in which it grows (rounding/block/local.py). A larger
+value makes it looser, by about as much; with a smaller one more tries have a bound of their own.
+"""
 
 FOLD, FOLDS = 4, 3
 """If that does not show, so many times as much, so often."""
@@ -109,11 +114,11 @@ class Tries:
 
     @cached_property
     def _bound_near(self) -> np.ndarray:
-        """K-RR: the bound of all windows whose increments are near those of this one."""
+        """K-RR: the bound of all windows whose increments are near those of this one; see `NEAR`."""
         steps = self.replay.steps
         assert isinstance(steps, RidgeSteps)
-        # It grows with the sizes of the increments.
-        more = np.copysign(NEAR * np.abs(steps.increments).max(initial=0.0), steps.increments)
+        # Twice, since what is near is decided with rounded differences.
+        more = np.copysign(2 * NEAR * np.abs(steps.increments).max(initial=0.0), steps.increments)
         larger = replace(self.replay, steps=replace(steps, increments=steps.increments + more))
         return bounded(self.case, larger, self.window, self._rounding)[1]
 
