@@ -17,6 +17,9 @@ class Status(StrEnum):
     INCONCLUSIVE = "INCONCLUSIVE"
 
 
+ESTIMATED = "checks/short/runs"
+"""Origin of the bound on two runs that both leave the exact trajectory, which is an estimate."""
+
 SEEN = 2.0
 """Effect over bound above which an error is certain to show, by the triangle inequality.
 
@@ -413,6 +416,7 @@ class Verdict:
         Further values for the report.
     bound_origin : str
         Module in which the bound is derived, such as ``bounds/window/svm``; empty for an exact comparison.
+        ``checks/short/runs`` makes an estimate, of two runs that both leave the exact trajectory.
     why : Why, optional
         Why nothing is decided; absent for PASS and FAIL.
     place : Place, optional

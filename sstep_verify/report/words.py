@@ -19,6 +19,7 @@ from sstep_verify.errors import counted, visible
 from sstep_verify.quantities import required_quantities
 from sstep_verify.specification import text_of
 from sstep_verify.verdict import (
+    ESTIMATED,
     MAINTAINED_WEIGHTS,
     WORST_STEP,
     Coverage,
@@ -330,10 +331,16 @@ def first_line(verdict: Verdict) -> str:
         return f"{where[:1].upper()}{where[1:]} is not finite."
     if verdict.measured == verdict.bound == 0.0:
         return f"{where[:1].upper()}{where[1:]} agrees exactly." if where else "Agrees exactly."
-    off = f"{verdict.measured:.3g}, allowed {verdict.bound:.3g}"
+    off = _off(verdict)
     if _is_of_another_value(verdict):
         return f"{where[:1].upper()}{where[1:]}. {_worst(verdict)} is {off}."
     return f"{where[:1].upper()}{where[1:]} is off by {off}." if where else f"Off by {off}."
+
+
+def _off(verdict: Verdict) -> str:
+    """The measured and the allowed value, with what is not proved of the latter."""
+    said = " (estimated, not proved)" * (verdict.bound_origin == ESTIMATED)
+    return f"{verdict.measured:.3g}, allowed {verdict.bound:.3g}{said}"
 
 
 def _worst(verdict: Verdict) -> str:
@@ -363,8 +370,7 @@ def _undecided(verdict: Verdict) -> Iterator[str]:
     if verdict.status is not Status.INCONCLUSIVE or not (where := place(verdict)):
         return
     if math.isfinite(verdict.measured):
-        off = f"{verdict.measured:.3g}, allowed {verdict.bound:.3g}"
-        yield f"{where[:1].upper()}{where[1:]} is off by at most {off}."
+        yield f"{where[:1].upper()}{where[1:]} is off by at most {_off(verdict)}."
     else:
         yield f"Place: {where}."
 
@@ -511,7 +517,8 @@ def term_why(why: str | None, largest: float | None) -> str:
 
 def _origin(verdict: Verdict) -> str:
     if verdict.bound_origin and math.isfinite(verdict.bound):
-        return f"; bound in sstep_verify/{verdict.bound_origin}.py"
+        kind = "estimate" if verdict.bound_origin == ESTIMATED else "bound"
+        return f"; {kind} in sstep_verify/{verdict.bound_origin}.py"
     return ""
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from small_solvers import callable_of, descend, drawn
 
-from sstep_verify import RBFKernel, judge, verify
+from sstep_verify import Hinge, RBFKernel, judge, verify
 from sstep_verify.verdict import HintKind, NoteKind, Status, Why
 
 SEEDS = range(int(os.environ.get("SSTEP_VERIFY_DRAWS", "3")))
@@ -48,6 +49,22 @@ def test_a_relation_that_decides_has_the_bound_of_its_runs_and_says_so(seed, wro
     (_, alone) = judge(both, problem, stream, s=7, checks=(RELATION,))
     assert (alone.status, alone.requirement) == (Status.FAIL, "S-4.2")
     assert NoteKind.DECIDES in notes(alone)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("correction", [1.0, 0.5])
+def test_a_bound_that_is_an_estimate_is_not_said_to_be_derived(seed, correction):
+    """Without the small upper limit both runs leave the exact trajectory before the first point."""
+    problem, stream = clipped(seed)
+    problem = replace(problem, loss=Hinge(2.0**-10))
+    wrong = callable_of(upper=False, correction=correction)
+    (_, alone) = judge(wrong, problem, stream, s=7, checks=(RELATION,))
+    assert (alone.status is Status.FAIL) is (correction != 1.0)
+    assert NoteKind.THESE_RUNS in notes(alone)
+    assert alone.bound_origin == "checks/short/runs"
+    (_, right) = judge(callable_of(), problem, stream, s=7, checks=(RELATION,))
+    assert right.bound_origin == "bounds/window/svm"
+    assert NoteKind.THESE_RUNS not in notes(right)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

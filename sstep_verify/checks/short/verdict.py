@@ -18,7 +18,7 @@ from sstep_verify.checks.window.compare import compare, resolution, undrawn_apar
 from sstep_verify.oracle.replay import Replay
 from sstep_verify.quantities import KERNEL, OMEGA, OVERLAP, STALE, STREAM, TAIL, WRITE_BACK
 from sstep_verify.trajectory import Trajectory
-from sstep_verify.verdict import Defect, Note, NoteKind, Place, Status, Verdict, Why
+from sstep_verify.verdict import ESTIMATED, Defect, Note, NoteKind, Place, Status, Verdict, Why
 
 THESE = "bound_of_these_runs"
 """Key of whether the bound at a point is that of runs which leave the exact trajectory."""
@@ -176,8 +176,11 @@ def verdict_of(
     # with a rounding that is most of the bound, the run must have shown the stale product left out.
     planted = [term for term in terms if term.name == (KERNEL if s > 1 else STALE)]
     required = planted if s > 1 or written else []
+    origin = f"bounds/window/{'svm' if case.problem.is_svm else 'ridge'}"
     if any(point.details.get(THESE) for point in points):
         notes.append(Note(NoteKind.THESE_RUNS))
+    if finding.details.get(THESE):
+        origin = ESTIMATED
     if count:
         notes.append(Note(NoteKind.ROUNDED, (written, count, of)))
     failed = classical is None and finding.status is Status.FAIL
@@ -198,7 +201,7 @@ def verdict_of(
         finding if finding.place is None else replace(finding, place=None),
         required=required,
         place=finding.place or Place(0, end),  # Of a whole run, whose steps it does not tell apart.
-        bound_origin=f"bounds/window/{'svm' if case.problem.is_svm else 'ridge'}",
+        bound_origin=origin,
         notes=tuple(notes),
         units="absolute, largest coordinate" if case.problem.is_svm else "M-norm",
         planned=len(planned),

@@ -22,10 +22,15 @@ from sstep_verify.rounding.box import finish
 from sstep_verify.verdict import SEEN
 
 STEPS = 24
-"""Wrong steps on which formulas are tried, at most."""
+"""Wrong steps on which formulas are tried, at most.
+
+This number, `SHARE` and `ENOUGH` choose names, and no verdict. With any of them a formula reproduces every
+step that counts for its name within twice the bound, where the correct step is not as near; by chance that
+has the probability of the bound over the length of the box.
+"""
 
 SHARE = 0.9
-"""Share of them that a formula must reproduce to be named."""
+"""Share of them that a formula must reproduce to be named; what else is wrong may spoil the others."""
 
 ROW_ENTRIES = 1 << 18
 """Kernel entries of a window up to which the rows of its other coordinates are tried."""

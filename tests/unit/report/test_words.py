@@ -149,6 +149,7 @@ KINDS = {
     "the relation decides": verdict(
         "sstep-equals-classical", FAIL, 2.0, 1.0, place=Place(0, 64, 3, found=0.5, expected=0.0),
         requirement="S-4.2", notes=(Note(NoteKind.THESE_RUNS), Note(NoteKind.DECIDES)),
+        bound_origin="checks/short/runs",
     ),
     "scaled runs differ too": verdict(
         "step-replay", FAIL, 6e-10, 2e-14, place=STEP, diagnosed=True, requirement="S-3.1",
