@@ -20,6 +20,9 @@ from typing import Any
 _SHOWN = 60
 """Characters of a value that a message shows."""
 
+TOO_SMALL_TOLERANCE = 3
+"""Exit code of a training whose tolerance is below what float64 can show."""
+
 
 class SstepVerifyError(Exception):
     """Base of every error this package raises on purpose."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sstep_verify import __version__
-from sstep_verify.errors import RunError
+from sstep_verify.errors import TOO_SMALL_TOLERANCE, RunError
 from sstep_verify.problems import Problem
 from sstep_verify.problems.kernels import shortest
 from sstep_verify.protocol import RunRequest
@@ -36,9 +36,6 @@ REASONS = {
     "stagnation": "no progress any more",
 }
 """How it is printed why training ended; by "precision" the tolerance stands in the words."""
-
-TOO_SMALL = 3
-"""Exit code of a training whose tolerance is below what float64 can show."""
 
 SCORE = re.compile(r"^predictions: root mean square error (\S+), in ", re.MULTILINE)
 
@@ -135,7 +132,7 @@ def _require_ending(problem: Problem, result: Mapping[str, np.ndarray], said: st
         raise RunError(f"the command does not say how it ended: {said[-300:]}")
     reason, relative, gap, residual, iterations = found.groups()
     same = reason == REASONS[stopped] if stopped in REASONS else reason.endswith(" is below")
-    if not same or (stopped == "precision") != (code == TOO_SMALL):
+    if not same or (stopped == "precision") != (code == TOO_SMALL_TOLERANCE):
         raise RunError(
             f"the result has the reason {stopped!r}, exit code {code}, but printed is {reason!r}"
         )

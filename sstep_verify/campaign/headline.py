@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sstep_verify.checks.metamorphic_exact import ID as SAME_BITS
@@ -68,15 +68,7 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
     words += _vacuous(cases, verdicts, noun)
     if 0 < len(ends) < len(cases):
         words.append(f"{counted(len(ends), noun)} {FINAL_ONLY}")
-    stepped = _stepped(verdicts)
-    hidden = []
-    for by_steps, said in UNOBSERVED_WINDOWS.items():
-        of_kind = {
-            name: [s for s in values if ((name, s) in stepped) is by_steps]
-            for name, values in unseen.items()
-        }
-        if found := _groups(of_kind, noun):
-            hidden.append(f"{said}: {', '.join(found)}")
+    hidden = _unobserved_in_words(unseen, verdicts, lambda found: ", ".join(_groups(found, noun)))
     if not (words or hidden):
         words = [f"correct on none of {counted(len(cases), noun)}"]
     level = f"{FINAL_ONLY}: " * (len(ends) == len(cases) > 0)
@@ -86,6 +78,23 @@ def headline(cases: Sequence[Case], verdicts: Sequence[Verdict]) -> str:
 def _stepped(verdicts: Sequence[Verdict]) -> set[tuple[str, int]]:
     """Cases with the s at which their steps were judged one by one, and are correct."""
     return {(one.case, one.s) for one in verdicts if one.check == STEPS and one.status is Status.PASS}
+
+
+def _unobserved_in_words(
+    unseen: Mapping[str, Sequence[int]],
+    verdicts: Sequence[Verdict],
+    told: Callable[[Mapping[str, Sequence[int]]], str],
+) -> list[str]:
+    """What is said of s, by case, of which no windows were observed; `told` writes the s of some cases."""
+    stepped, words = _stepped(verdicts), []
+    for by_steps, said in UNOBSERVED_WINDOWS.items():
+        of_kind = {
+            name: [s for s in values if ((name, s) in stepped) is by_steps]
+            for name, values in unseen.items()
+        }
+        if found := {name: values for name, values in of_kind.items() if values}:
+            words.append(f"{said}: {told(found)}")
+    return words
 
 
 def _unobserved(name: str, right: Sequence[int], verdicts: Sequence[Verdict]) -> list[int]:
@@ -223,10 +232,9 @@ def roll_up(verdicts: Sequence[Verdict]) -> tuple[Status, str]:
         ("no window was complete, so nothing is said,", short),
     )
     reason = "; ".join(f"{word} for {s_in_words(tuple(values))}" for word, values in parts if values)
-    steps = {s for _, s in _stepped(verdicts)}
-    for by_steps, said in UNOBSERVED_WINDOWS.items():
-        if of_kind := tuple(s for s in hidden if (s in steps) is by_steps):
-            reason = "; ".join(filter(None, (reason, f"{said}: {s_in_words(of_kind)}")))
+    unseen = {primary[0].case: sorted(hidden)}
+    words = _unobserved_in_words(unseen, primary, lambda found: ", ".join(map(s_in_words, found.values())))
+    reason = "; ".join(filter(None, (reason, *words)))
     return Status.PASS if any(passes(verdict) for verdict in stepped) else Status.VACUOUS, reason
 
 

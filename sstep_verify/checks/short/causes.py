@@ -12,8 +12,9 @@ from sstep_reference import SingularSystemError
 from sstep_verify.bounds.window import TrajectoryBound
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.short.runs import ShortTruth, short_length, short_points
+from sstep_verify.checks.window.causes import suspects_in
 from sstep_verify.checks.window.compare import undrawn_apart
-from sstep_verify.diagnosis.candidates import Candidate, suspects_of
+from sstep_verify.diagnosis.candidates import Candidate
 from sstep_verify.diagnosis.factors import at_end
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.search import explanations, mistaken_reach
@@ -223,14 +224,7 @@ def causes_of(
     if first < short_length(case):
         shorter = ShortTruth(replace(case, short=first, s_values=(s,)), truth.oracle)
         places.append(ShortRun(shorter, s, run))
-    suspects = suspects_of(
-        case.problem,
-        case.formulas.update,
-        s,
-        case.stream.block,
-        between=between,
-        replacement=case.stream.replacement,
-    )
+    suspects = suspects_in(case, s, between=between)
     if case.diagnose and (found := explanations(suspects, places)):
         return found
     length = places[0].other_length()

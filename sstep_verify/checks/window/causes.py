@@ -12,7 +12,7 @@ from sstep_verify.checks.shared.case import Case
 from sstep_verify.checks.shared.finding import Finding
 from sstep_verify.checks.window.compare import RunWindow
 from sstep_verify.checks.window.one_window import WindowReplays
-from sstep_verify.diagnosis.candidates import Candidate, suspects_of
+from sstep_verify.diagnosis.candidates import Candidate, Suspects, suspects_of
 from sstep_verify.diagnosis.factors import at_end
 from sstep_verify.diagnosis.kernel_rows import rows_of
 from sstep_verify.diagnosis.search import explanations, mistaken_reach
@@ -107,6 +107,13 @@ class WindowEnd:
         return mistaken_reach(problem, declaration, entries, places, largest, steps, steps)
 
 
+def suspects_in(case: Case, s: int, *, between: bool) -> Suspects:
+    """The candidates for runs of a case with this s; see `suspects_of`."""
+    problem, form, block = case.problem, case.formulas.update, case.stream.block
+    repeated = case.stream.replacement
+    return suspects_of(problem, form, s, block, between=between, replacement=repeated)
+
+
 def causes_of(case: Case, s: int, findings: Sequence[Finding], *, between: bool) -> list[Candidate]:
     """What ends every failed window that is diagnosed where the solver ended it.
 
@@ -115,15 +122,7 @@ def causes_of(case: Case, s: int, findings: Sequence[Finding], *, between: bool)
     ended = [finding for finding in findings if finding.end is not None]
     places = [WindowEnd(*one.end) for one in ended if one.status is Status.FAIL]
     right = [WindowEnd(*one.end) for one in ended if one.status is Status.PASS]
-    suspects = suspects_of(
-        case.problem,
-        case.formulas.update,
-        s,
-        case.stream.block,
-        between=between,
-        replacement=case.stream.replacement,
-    )
-    causes = explanations(suspects, places, right)
+    causes = explanations(suspects_in(case, s, between=between), places, right)
     # No step moves what its window does not draw: only other draws explain windows in which that happened.
     moved = any(STREAM in finding.signs and finding.status is Status.FAIL for finding in findings)
     return [cause for cause in causes if cause.mutation.early] if moved else causes

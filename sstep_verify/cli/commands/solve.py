@@ -8,6 +8,7 @@ import os
 import click
 
 from sstep_verify.cli.options import data_argument, folder_option, kernel_and_loss, problem_options
+from sstep_verify.errors import TOO_SMALL_TOLERANCE
 
 NUMBER = click.IntRange(min=0)
 AT_LEAST_ONE: click.ParamType = click.IntRange(min=1)
@@ -136,10 +137,6 @@ def command(**given):
     on_ranks(lambda communicator, watchdog: _solve(given, communicator, watchdog), limit)
 
 
-TOO_SMALL = 3
-"""Exit code where the tolerance is below what float64 can show."""
-
-
 def _solve(given, communicator, watchdog) -> int:
     from sstep_verify.cli.work import Progress
     from sstep_verify.solver.communicator import on_all_ranks
@@ -149,7 +146,7 @@ def _solve(given, communicator, watchdog) -> int:
     lines, stopped = solve(settings, communicator, Progress(watchdog, communicator.rank == 0))
     if communicator.rank == 0:
         click.echo("\n".join(lines))
-    return TOO_SMALL if stopped == "precision" else 0
+    return TOO_SMALL_TOLERANCE if stopped == "precision" else 0
 
 
 def _settings(steps, timers, **given):
