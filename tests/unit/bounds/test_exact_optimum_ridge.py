@@ -31,12 +31,13 @@ def dot(one, other) -> Fraction:
     return sum((abs(x) * y for x, y in zip(one, other, strict=True)), Fraction())
 
 
-def errors(products_error, magnitude, judge_error, u, off=(0, 0)) -> tuple:
-    """Of residual, primal and dual value in a unit roundoff, of targets that are `off`."""
+def errors(products_error, magnitude, judge_error, u, off=(0, 0), change=Fraction(0)) -> tuple:
+    """Of residual, primal and dual value in a unit roundoff, of targets that are `off` and a changed lambda."""
     d, size = ([x / PENALTY for x in part] for part in (products_error, magnitude))
     residual = [
         d[i] + gamma(8, u) * (abs(TARGETS[i]) + M * abs(ALPHA[i]) + size[i]) + off[i] for i in range(2)
     ]
+    d = [x + change * y for x, y in zip(d, size, strict=True)]
     k = gamma(M + 10, u)
     half = dot(ALPHA, [x + k * y for x, y in zip(d, size, strict=True)]) / 2
     square = Fraction(M, 2) * dot(ALPHA, [abs(a) for a in ALPHA])
@@ -100,6 +101,21 @@ def test_a_rounded_lambda():
     assert inputs.lower == 1.0
     is_bound(inputs.change, Fraction(1, 2**25))
     assert ridge_inputs(problem_of(), "float32").change == 0.0
+
+
+def test_objectives_of_a_solver_that_rounds_lambda():
+    change = Fraction(1, 2**25)
+    problem, alpha = problem_of(PENALTY * (1 + change)), np.array(ALPHA, dtype=float)
+    products = kernel_products(problem, SINGLE, alpha)
+    of_judge, of_solver, magnitude = (
+        [Fraction(x) for x in part]
+        for part in (products.judge_error, products.solver_error, products.magnitude)
+    )
+    found = ridge_values(problem, SINGLE, alpha)
+    _, *values = errors(of_solver, magnitude, of_judge, U32, change=change)
+    # The misfit at hand is made with lambda as given.
+    derived = [x * (1 - change) for x in values]
+    is_bound([found.primal.solver_error, found.dual.solver_error], derived)
 
 
 @pytest.mark.parametrize("residual", [3.0, 0.5])

@@ -78,6 +78,38 @@ def test_those_of_a_ridge_are_no_larger_than_its_residual_over_m(penalty):
     is_bound(found, grown(theta, begin, rounded=True), TRIALS)
 
 
+def test_a_step_from_drifted_weights_is_off_by_them_and_by_its_own_roundings():
+    theta, begin = Fraction(2), [Fraction(1), Fraction(0), Fraction(-2)]
+    bound = DriftBound(problem_of(Ridge(0.5)), declared())
+    drift, weights, size = bound._drift(segment_of(begin), np.array(COUNTS, dtype=float), float(theta))
+    moved = over_samples([c * theta for c in COUNTS])
+    derived = [abs(w) + x for w, x in zip(WEIGHTS, moved, strict=True)]
+    is_bound(drift, grown(theta, begin, rounded=True))
+    is_bound(weights, derived)
+    is_bound(size, [abs(a) + c * theta for a, c in zip(begin, COUNTS, strict=True)])
+    # |x|'d / lambda, gamma_{n+8} of |x|'|w| / lambda, y and m a, and what the entries are off by.
+    single = Declaration("drift", precision="float32", weights=0)
+    narrow = DriftBound(problem_of(Ridge(0.5)), single)
+    still = Segment(
+        np.array(begin, dtype=float), segment_of(begin).weights, np.zeros(2), np.zeros((0, 1), int)
+    )
+    found = narrow._slope_error(still, np.zeros(3), 0.0)
+    for i in range(3):
+        used = (
+            sum(abs(x) * abs(w) for x, w in zip(DATA[i], WEIGHTS, strict=True)) * 2 + 1 + 3 * abs(begin[i])
+        )
+        of_entries = sum(
+            2
+            * gamma(2, U32)
+            * sum(abs(x * z) for x, z in zip(DATA[i], DATA[j], strict=True))
+            * abs(begin[j])
+            for j in range(3)
+        )
+        # Nothing is drawn: three roundings of the weights at hand are left.
+        drifted = sum(abs(x) * gamma(3, U32) * abs(w) for x, w in zip(DATA[i], WEIGHTS, strict=True)) * 2
+        is_bound(found[i], drifted + gamma(2 + 8, U32) * used + of_entries)
+
+
 def test_weights_that_are_formed_from_a_or_formed_again():
     bound = DriftBound(problem_of(Hinge(2.0**-20)), declared(weights=1))
     begin = [Fraction(1, 2**21), Fraction(0), Fraction(0)]

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from exact_bounds import U, gamma, is_bound
+from exact_bounds import TINY32, U, gamma, is_bound
 
 from sstep_verify.bounds.screen import screen_svm
 from sstep_verify.bounds.window.split import (
@@ -193,6 +193,51 @@ def test_a_screen_allows_the_sum_of_both_errors(judge):
     is_bound(screened.bound, [own + other])
     assert abs(screened.distance[0] - 0.5) < 1e-8
     assert abs(screened.ratio[0] * screened.bound[0] / screened.distance[0] - 1) < 1e-12
+
+
+def test_a_screen_of_two_steps_hands_on_both_errors():
+    """From (2, 3) to (1, 1), all free; entries are off for the judge as well."""
+    problem = Problem("screened", np.eye(3), np.ones(3), LinearKernel(), Hinge(8.0))
+    judge, start = Fraction(1, 2**49), [Fraction(2), Fraction(3), Fraction(0)]
+    ends = floats([start, [1, 1, 0]])
+    draws = np.arange(2, dtype=np.int64)
+    screened = screen_svm(problem, Declaration("svm"), entries(judge), np.arange(2), ends, draws, 2)
+    reach, before = list(start), list(start)
+    radius: list[Fraction] = []
+    for i, made in ((0, 0), (1, 1)):
+        eta, row = MATRIX[i][i], MATRIX[i]
+
+        def unclipped(terms, off, entry, more, *, eta=eta, k=2 + made + 6, own=before[i]):
+            error = gamma(k, U) * terms + off
+            error += (own + 1 + more) * (entry + gamma(3, U) * (eta + judge + DELTA))
+            error /= eta
+            return error + gamma(2, U) * (own + 2 * (1 + more) + 2 * error)
+
+        total = sum(reach)
+        terms = sum((abs(k) + judge + DELTA) * a for k, a in zip(row, reach, strict=True)) + 1
+        own = unclipped(terms, judge * total, judge, 0)
+        radius.append(own + unclipped(terms, DELTA * total, DELTA, own))
+        if made:
+            radius[1] += abs(row[0]) / eta * radius[0]
+        reach[i] += before[i] - 1 + radius[i]
+    # Nothing moved where it should not: the ratio is that of what float64 rounds a distance of 0 to.
+    assert screened.ratio[0] == screened.distance[0] == 0.0
+    is_bound(screened.bound, radius[:1])
+    for i in range(2):
+        off = ends.copy()
+        off[1, i] += 0.25
+        again = screen_svm(problem, Declaration("svm"), entries(judge), np.arange(2), off, draws, 2)
+        is_bound(again.bound, [radius[i]])
+
+
+def test_a_window_of_zeros_is_off_by_what_underflows():
+    single, rows = Declaration("svm", precision="float32", products="rows"), np.arange(1)
+    kernel, nothing = KernelEntries(np.ones((1, 1)), *np.zeros((2, 1, 1))), np.zeros(1)
+    steps_of = SvmSteps(rows, *np.zeros((4, 1)))
+    dual = Dual(0.0, 8.0, -8.0, linear=nothing)
+    found = svm_window_bound(kernel, rows, nothing, steps_of, dual, single)
+    # A product with a, two for the step, six others, and the quotient.
+    is_bound(found.radius, [(1 + 2 + 6 + 1) * TINY32])
 
 
 def test_the_share_of_each_source():
